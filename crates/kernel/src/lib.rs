@@ -1,0 +1,8 @@
+//! The per-actor memory graph.
+
+pub mod codec;
+pub mod digest;
+pub mod error;
+
+pub use digest::Digest;
+pub use error::{Error, Fault, Result};
