@@ -1,8 +1,16 @@
 //! The per-actor memory graph.
 
+pub mod actor;
 pub mod codec;
 pub mod digest;
 pub mod error;
+pub mod journal;
+pub mod keys;
+pub mod limits;
+pub mod memory;
+pub mod salience;
+pub mod store;
+pub mod uri;
 
 pub use digest::Digest;
 pub use error::{Error, Fault, Result};

@@ -1,0 +1,16 @@
+//! The journal: the truth of an actor, one entry after the other.
+//!
+//! An entry is complete. Deleting everything but entries and bodies loses nothing that `apply` cannot write again, because
+//! no payload refers to state it does not carry or that an earlier entry did not make. Entries are never edited; `seq`
+//! starts at 1 and has no gaps.
+
+mod entry;
+mod payload;
+
+pub use entry::{Entry, EntryKind, Idempotency, SCHEMA};
+pub use payload::{
+    Access, AddEdge, Attest, Compact, Erase, FindLate, FoundMemory, GrantUse, HeadPatch,
+    LearnWeights, Manifest, Migration, MindRun, MindRunPhase, Payload, PromptSaid, RemoveEdge,
+    Restore, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Stub, TombstoneMemory,
+    Touch, Update, UpdateHead, Write,
+};

@@ -1,0 +1,475 @@
+//! The payload of each entry kind: complete, so that replay needs nothing else.
+
+use minicbor::{Decode, Encode};
+
+use super::entry::EntryKind;
+use crate::codec;
+use crate::digest::Digest;
+use crate::error::Result;
+use crate::memory::{MemoryId, MemoryType, Millis, Outcome, Pinned, Provenance, Relation, Scope, Visibility};
+use crate::salience::Weights;
+
+/// Declares the `Payload` enum with its encoding by kind.
+macro_rules! payloads {
+    ($($kind:ident($type:ty)),+ $(,)?) => {
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Payload { $($kind($type)),+ }
+
+        impl Payload {
+            pub fn kind(&self) -> EntryKind {
+                match self { $(Payload::$kind(_) => EntryKind::$kind),+ }
+            }
+
+            pub fn to_bytes(&self) -> Vec<u8> {
+                match self { $(Payload::$kind(payload) => codec::encode(payload)),+ }
+            }
+
+            pub fn from_bytes(kind: EntryKind, bytes: &[u8]) -> Result<Payload> {
+                match kind { $(EntryKind::$kind => codec::decode(kind.name(), bytes).map(Payload::$kind)),+ }
+            }
+        }
+    };
+}
+
+payloads! {
+    Write(Write), Update(Update), UpdateHead(UpdateHead), Tombstone(TombstoneMemory), Restore(Restore), Erase(Erase),
+    AddEdge(AddEdge), RemoveEdge(RemoveEdge), Touch(Touch), FindLate(FindLate), Attest(Attest),
+    LearnWeights(LearnWeights), Compact(Compact), SessionStart(SessionStart), SessionEnd(SessionEnd),
+    Prompt(PromptSaid), Snapshot(Manifest), ScopeGrant(ScopeGrant), ScopeRevoke(ScopeRevoke),
+    ScopeViolation(ScopeViolation), MindRun(MindRun), Migration(Migration),
+}
+
+/// A new memory. Its id is the entry's `seq`, its version 1.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Write {
+    #[n(0)]
+    pub memory_type: MemoryType,
+    #[n(1)]
+    pub kind: String,
+    #[n(2)]
+    pub body_hash: Digest,
+    #[n(3)]
+    pub project: Option<String>,
+    #[n(4)]
+    pub scope: Scope,
+    #[n(5)]
+    pub visibility: Visibility,
+    #[n(6)]
+    pub pinned: bool,
+    #[n(7)]
+    pub tags: Vec<String>,
+    #[n(8)]
+    pub topic_key: Option<String>,
+    #[n(9)]
+    pub session: Option<String>,
+    #[n(10)]
+    pub channel: Option<String>,
+    #[n(11)]
+    pub importance: u32,
+    #[n(12)]
+    pub provenance: Provenance,
+    #[n(13)]
+    pub confidence: u32,
+    #[n(14)]
+    pub valid_from: Option<Millis>,
+    #[n(15)]
+    pub valid_until: Option<Millis>,
+    #[n(16)]
+    pub expires: Option<Millis>,
+}
+
+/// A new version of a memory, with any change of its head in the same step.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Update {
+    #[n(0)]
+    pub id: MemoryId,
+    /// The version this entry makes: the one before plus one.
+    #[n(1)]
+    pub version: u32,
+    #[n(2)]
+    pub body_hash: Digest,
+    #[n(3)]
+    pub provenance: Provenance,
+    #[n(4)]
+    pub confidence: u32,
+    #[n(5)]
+    pub valid_from: Option<Millis>,
+    #[n(6)]
+    pub valid_until: Option<Millis>,
+    #[n(7)]
+    pub expires: Option<Millis>,
+    #[n(8)]
+    pub patch: HeadPatch,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct UpdateHead {
+    #[n(0)]
+    pub id: MemoryId,
+    #[n(1)]
+    pub patch: HeadPatch,
+    #[n(2)]
+    pub reason: Option<String>,
+}
+
+/// Fields to replace in a head; absent ones stay. An empty text clears project, topic key, session or channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct HeadPatch {
+    #[n(0)]
+    pub kind: Option<String>,
+    #[n(1)]
+    pub project: Option<String>,
+    #[n(2)]
+    pub scope: Option<Scope>,
+    #[n(3)]
+    pub visibility: Option<Visibility>,
+    #[n(4)]
+    pub pinned: Option<bool>,
+    #[n(5)]
+    pub archived: Option<bool>,
+    #[n(6)]
+    pub tags: Option<Vec<String>>,
+    #[n(7)]
+    pub topic_key: Option<String>,
+    #[n(8)]
+    pub session: Option<String>,
+    #[n(9)]
+    pub channel: Option<String>,
+    #[n(10)]
+    pub importance: Option<u32>,
+    #[n(11)]
+    pub duplicates: Option<u32>,
+}
+
+impl HeadPatch {
+    pub fn is_empty(&self) -> bool {
+        *self == HeadPatch::default()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct TombstoneMemory {
+    #[n(0)]
+    pub id: MemoryId,
+    #[n(1)]
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Restore {
+    #[n(0)]
+    pub id: MemoryId,
+    #[n(1)]
+    pub reason: String,
+}
+
+/// The bodies of all versions of a memory are deleted with this entry.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Erase {
+    #[n(0)]
+    pub id: MemoryId,
+    #[n(1)]
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct AddEdge {
+    #[n(0)]
+    pub src: MemoryId,
+    #[n(1)]
+    pub relation: Relation,
+    #[n(2)]
+    pub dst: MemoryId,
+    #[n(3)]
+    pub weight: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct RemoveEdge {
+    #[n(0)]
+    pub src: MemoryId,
+    #[n(1)]
+    pub relation: Relation,
+    #[n(2)]
+    pub dst: MemoryId,
+    #[n(3)]
+    pub reason: String,
+}
+
+/// Accesses gathered and written together, and uses of grants that count them.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Touch {
+    /// Ascending by id.
+    #[n(0)]
+    pub accesses: Vec<Access>,
+    #[n(1)]
+    pub grants: Vec<GrantUse>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Access {
+    #[n(0)]
+    pub id: MemoryId,
+    #[n(1)]
+    pub count: u32,
+    /// When the last of them happened.
+    #[n(2)]
+    pub at: Millis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct GrantUse {
+    #[n(0)]
+    pub grant: Digest,
+    #[n(1)]
+    pub uses: u32,
+}
+
+/// A find that was made to act upon: what was asked, against which state, what came back.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct FindLate {
+    /// Canonical bytes of the whole query, sealed beside the entry because a query may quote content.
+    #[n(0)]
+    pub query_hash: Digest,
+    /// Journal size the find read at, and the root then.
+    #[n(1)]
+    pub size: u64,
+    #[n(2)]
+    pub root: Digest,
+    /// In the order returned.
+    #[n(3)]
+    pub results: Vec<FoundMemory>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct FoundMemory {
+    #[n(0)]
+    pub id: MemoryId,
+    #[n(1)]
+    pub version: u32,
+    /// Salience, parts per million.
+    #[n(2)]
+    pub score: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Attest {
+    #[n(0)]
+    pub intent: String,
+    #[n(1)]
+    pub outcome: Outcome,
+    #[n(2)]
+    pub reason: Option<String>,
+    /// Ascending by id; what was named but cannot be cited is not here.
+    #[n(3)]
+    pub cited: Vec<Pinned>,
+    /// What the intent was shown and did not cite, ascending.
+    #[n(4)]
+    pub uncited: Vec<MemoryId>,
+    /// Digest of the context bundle the intent started from.
+    #[n(5)]
+    pub bundle: Option<Digest>,
+}
+
+/// Always the entry right after its `attest`.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct LearnWeights {
+    #[n(0)]
+    pub attest_seq: u64,
+    #[n(1)]
+    pub previous: Weights,
+    #[n(2)]
+    pub next: Weights,
+    /// Why nothing was learned, if so.
+    #[n(3)]
+    pub skipped: Option<String>,
+}
+
+/// What stays in an intent's context in full and what is reduced to a stub. Texts are rendered from the pinned versions.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Compact {
+    #[n(0)]
+    pub intent: String,
+    #[n(1)]
+    pub step: String,
+    #[n(2)]
+    pub budget: u32,
+    /// Ascending by id.
+    #[n(3)]
+    pub kept: Vec<Pinned>,
+    #[n(4)]
+    pub stubs: Vec<Stub>,
+    #[n(5)]
+    pub tokens: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Stub {
+    #[n(0)]
+    pub memory: Pinned,
+    /// Salience at the time of the entry, parts per million.
+    #[n(1)]
+    pub score: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct SessionStart {
+    #[n(0)]
+    pub session: String,
+    #[n(1)]
+    pub project: Option<String>,
+    #[n(2)]
+    pub directory: Option<String>,
+    #[n(3)]
+    pub agent: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct SessionEnd {
+    #[n(0)]
+    pub session: String,
+    /// Hash of the sealed summary beside this entry.
+    #[n(1)]
+    pub summary_hash: Option<Digest>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct PromptSaid {
+    #[n(0)]
+    pub session: Option<String>,
+    #[n(1)]
+    pub project: Option<String>,
+    #[n(2)]
+    pub body_hash: Digest,
+}
+
+/// The state as of the entry before: roots, counters, and the digest of the snapshot before.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Manifest {
+    #[n(0)]
+    pub schema: u32,
+    #[n(1)]
+    pub actor: String,
+    /// From 1, without gaps.
+    #[n(2)]
+    pub number: u64,
+    /// Journal entries covered: `seq` of the snapshot entry minus one.
+    #[n(3)]
+    pub size: u64,
+    #[n(4)]
+    pub journal_root: Digest,
+    #[n(5)]
+    pub heads_root: Digest,
+    #[n(6)]
+    pub edges_root: Digest,
+    #[n(7)]
+    pub root: Digest,
+    #[n(8)]
+    pub previous: Option<Digest>,
+    #[n(9)]
+    pub reason: String,
+    #[n(10)]
+    pub live: u64,
+    #[n(11)]
+    pub tombstoned: u64,
+    #[n(12)]
+    pub edges: u64,
+}
+
+impl Manifest {
+    /// What the next manifest holds of this one.
+    pub fn digest(&self) -> Digest {
+        Digest::of("cortex/manifest/1", &[&codec::encode(self)])
+    }
+}
+
+/// The signed grant itself; the grant is its own authority only because its entry is here.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct ScopeGrant {
+    #[n(0)]
+    #[cbor(with = "minicbor::bytes")]
+    pub grant: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct ScopeRevoke {
+    #[n(0)]
+    pub grant: Digest,
+    #[n(1)]
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct ScopeViolation {
+    #[n(0)]
+    pub grant: Digest,
+    #[n(1)]
+    pub operation: String,
+    #[n(2)]
+    pub memory: Option<MemoryId>,
+    #[n(3)]
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct MindRun {
+    #[n(0)]
+    pub run: String,
+    #[n(1)]
+    pub job: String,
+    #[n(2)]
+    pub phase: MindRunPhase,
+    #[n(3)]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum MindRunPhase {
+    #[n(1)]
+    Started,
+    #[n(2)]
+    Finished,
+    #[n(3)]
+    Failed,
+    #[n(4)]
+    Undone,
+}
+
+/// A component that derives state from the journal changed how it does so from here on.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Migration {
+    #[n(0)]
+    pub component: String,
+    #[n(1)]
+    pub from: u32,
+    #[n(2)]
+    pub to: u32,
+}

@@ -1,0 +1,8 @@
+//! Placeholder until the salience branch is merged.
+use minicbor::{Decode, Encode};
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Weights {
+    #[n(0)]
+    pub recency: u32,
+}

@@ -1,0 +1,331 @@
+//! The store on redb: one file, one B-tree per space, one transaction per commit.
+//!
+//! redb gives checksummed copy-on-write pages, snapshots for readers and an atomic commit with one sync. What is added
+//! here: a store file comes into being by an atomic rename, so that an empty or cut-off file is damage and never mistaken
+//! for a new actor; the file can be rewritten so that deleted bytes are gone; panics of the engine on a damaged file
+//! become errors.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use redb::{
+    BackendError, Builder, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase,
+    StorageBackend, TableDefinition, TableError,
+};
+
+use super::{KeyRange, Medium, Reader, Side, Space, Storage, StoreFile, Visit, WriteSet};
+use crate::error::{Error, Result};
+
+type Table = ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+/// Rows copied per transaction when a file is rewritten.
+const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
+
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOptions {
+    /// Page cache of one open store.
+    pub cache_bytes: usize,
+    /// From this file size on, each commit also saves what a reopen after a crash would otherwise have to work out.
+    pub quick_repair_from_bytes: u64,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions { cache_bytes: 64 << 20, quick_repair_from_bytes: 256 << 20 }
+    }
+}
+
+pub struct RedbStorage {
+    medium: Box<dyn Medium>,
+    options: EngineOptions,
+    /// `None` once closed. Held only to take a handle or to replace the file, never while reading.
+    database: Mutex<Option<Database>>,
+}
+
+impl fmt::Debug for RedbStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedbStorage").field("medium", &self.medium).finish_non_exhaustive()
+    }
+}
+
+impl RedbStorage {
+    /// Opens the store, or makes a new one whose first content is `birth`.
+    pub fn open(
+        medium: Box<dyn Medium>,
+        options: EngineOptions,
+        birth: impl FnOnce() -> WriteSet,
+    ) -> Result<RedbStorage> {
+        let open = || {
+            medium.remove_scratch().map_err(io)?;
+            if !medium.exists(StoreFile::Store).map_err(io)? {
+                let scratch = open_database(&*medium, StoreFile::Scratch, options)?;
+                commit_to(&scratch, &birth(), false)?;
+                drop(scratch);
+                medium.replace().map_err(io)?;
+            }
+            open_database(&*medium, StoreFile::Store, options)
+        };
+        let database = guarded(open)?;
+        Ok(RedbStorage { medium, options, database: Mutex::new(Some(database)) })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Database) -> Result<T>) -> Result<T> {
+        let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        guarded(|| work(database.as_mut().ok_or(Error::Closed)?))
+    }
+}
+
+impl Storage for RedbStorage {
+    fn reader(&self) -> Result<Box<dyn Reader>> {
+        let transaction = self.with(|database| database.begin_read().map_err(engine))?;
+        Ok(Box::new(RedbReader { transaction, tables: Default::default() }))
+    }
+
+    fn commit(&self, writes: &WriteSet) -> Result<()> {
+        let size = self.size_bytes()?;
+        self.with(|database| {
+            commit_to(database, writes, size >= self.options.quick_repair_from_bytes)
+        })
+    }
+
+    fn rewrite(&self) -> Result<()> {
+        let reader = self.reader()?;
+        self.with(|database| {
+            self.medium.remove_scratch().map_err(io)?;
+            let scratch = open_database(&*self.medium, StoreFile::Scratch, self.options)?;
+            for space in SPACES {
+                copy_space(&*reader, space, &scratch)?;
+            }
+            // The replacement is reopened under its new name, so that its lock and path agree.
+            drop(scratch);
+            self.medium.replace().map_err(io)?;
+            *database = open_database(&*self.medium, StoreFile::Store, self.options)?;
+            Ok(())
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        self.with(|database| match database.check_integrity() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::corrupt("store file", "page checksums did not match")),
+            Err(redb::DatabaseError::TransactionInProgress) => Err(Error::Busy),
+            Err(error) => Err(engine(error)),
+        })
+    }
+
+    fn size_bytes(&self) -> Result<u64> {
+        self.medium.len(StoreFile::Store).map_err(io)
+    }
+
+    fn close(&self) -> Result<()> {
+        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner).take();
+        guarded(|| {
+            drop(database);
+            Ok(())
+        })
+    }
+}
+
+const SPACES: [Space; 4] =
+    [Space::Truth, Space::Derived(Side::A), Space::Derived(Side::B), Space::Engine];
+
+fn definition(space: Space) -> TableDefinition<'static, &'static [u8], &'static [u8]> {
+    TableDefinition::new(match space {
+        Space::Truth => "truth",
+        Space::Derived(Side::A) => "derived-a",
+        Space::Derived(Side::B) => "derived-b",
+        Space::Engine => "engine",
+    })
+}
+
+fn open_database(medium: &dyn Medium, file: StoreFile, options: EngineOptions) -> Result<Database> {
+    let backend = medium.open(file).map_err(io)?;
+    if file == StoreFile::Store && backend.len().map_err(io)? == 0 {
+        return Err(Error::corrupt("store file", "the file is empty"));
+    }
+    Builder::new()
+        .set_cache_size(options.cache_bytes)
+        .create_with_backend(Backend(backend))
+        .map_err(engine)
+}
+
+fn commit_to(database: &Database, writes: &WriteSet, quick_repair: bool) -> Result<()> {
+    let mut transaction = database.begin_write().map_err(engine)?;
+    transaction.set_quick_repair(quick_repair);
+    for space in writes.cleared() {
+        transaction.delete_table(definition(space)).map_err(engine)?;
+    }
+    for (space, rows) in writes.iter() {
+        let mut table = transaction.open_table(definition(space)).map_err(engine)?;
+        for (key, value) in rows {
+            match value {
+                Some(value) => drop(table.insert(&**key, &**value).map_err(engine)?),
+                None => drop(table.remove(&**key).map_err(engine)?),
+            }
+        }
+    }
+    transaction.commit().map_err(engine)
+}
+
+fn copy_space(reader: &dyn Reader, space: Space, to: &Database) -> Result<()> {
+    let mut batch = WriteSet::new();
+    let mut rows = 0;
+    reader.scan(space, &KeyRange::all(), &mut |key, value| {
+        batch.put(space, key.to_vec(), value.to_vec());
+        rows += 1;
+        if rows % REWRITE_ROWS_PER_COMMIT == 0 {
+            commit_to(to, &std::mem::take(&mut batch), false)?;
+        }
+        Ok(std::ops::ControlFlow::Continue(()))
+    })?;
+    commit_to(to, &batch, false)
+}
+
+struct RedbReader {
+    transaction: ReadTransaction,
+    /// Opened at first use: truth, side A, side B, engine.
+    tables: [OnceCell<Option<Table>>; 4],
+}
+
+impl RedbReader {
+    fn table(&self, space: Space) -> Result<Option<&Table>> {
+        let slot = SPACES.iter().position(|s| *s == space).expect("SPACES lists every space");
+        if self.tables[slot].get().is_none() {
+            let opened = match self.transaction.open_table(definition(space)) {
+                Ok(table) => Some(table),
+                // A space nobody has written to yet.
+                Err(TableError::TableDoesNotExist(_)) => None,
+                Err(error) => return Err(engine(error)),
+            };
+            let _first = self.tables[slot].set(opened);
+        }
+        Ok(self.tables[slot].get().and_then(Option::as_ref))
+    }
+}
+
+impl Reader for RedbReader {
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        guarded(|| {
+            let Some(table) = self.table(space)? else { return Ok(None) };
+            Ok(table.get(key).map_err(engine)?.map(|guard| guard.value().to_vec()))
+        })
+    }
+
+    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let Some(table) = guarded(|| self.table(space))? else { return Ok(()) };
+        let from = Bound::Included(range.from.as_slice());
+        let to = range.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rows = guarded(|| table.range::<&[u8]>((from, to)).map_err(engine))?;
+        loop {
+            let next = guarded(|| {
+                let row = if range.reverse { rows.next_back() } else { rows.next() };
+                row.transpose().map_err(engine)
+            })?;
+            let Some((key, value)) = next else { return Ok(()) };
+            if visit(key.value(), value.value())?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// redb takes its backend by type; a medium hands out a boxed one.
+struct Backend(Box<dyn StorageBackend>);
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StorageBackend for Backend {
+    fn len(&self) -> std::io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> std::io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
+        self.0.write(offset, data)
+    }
+
+    fn close(&self) -> std::io::Result<()> {
+        self.0.close()
+    }
+
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.0.try_lock_range(start, end)
+    }
+
+    fn try_lock_shared_range(
+        &self,
+        start: Bound<u64>,
+        end: Bound<u64>,
+    ) -> Result<bool, BackendError> {
+        self.0.try_lock_shared_range(start, end)
+    }
+
+    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.0.lock_range(start, end)
+    }
+
+    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.0.lock_shared_range(start, end)
+    }
+
+    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.0.unlock_range(start, end)
+    }
+
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.0.query_lock_range(start, end)
+    }
+}
+
+/// Runs engine code; a panic over damaged pages becomes an error instead of taking the process down.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let reason = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("the engine stopped");
+        Err(Error::corrupt("store file", format!("the engine could not read it ({reason})")))
+    })
+}
+
+fn io(error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::WouldBlock => Error::Busy,
+        std::io::ErrorKind::UnexpectedEof => Error::corrupt("store file", "the file is cut off"),
+        _ => Error::Storage(error.to_string()),
+    }
+}
+
+fn engine(error: impl Into<redb::Error>) -> Error {
+    match error.into() {
+        redb::Error::DatabaseAlreadyOpen => Error::Busy,
+        redb::Error::Corrupted(reason) => Error::corrupt("store file", reason),
+        redb::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            Error::corrupt("store file", error.to_string())
+        }
+        redb::Error::Io(error) => io(error),
+        other => Error::Storage(other.to_string()),
+    }
+}

@@ -1,0 +1,130 @@
+//! One actor's store: an ordered key-value file behind a narrow trait.
+//!
+//! The kernel needs two things of an engine: a consistent snapshot to read from, and a set of writes that becomes durable
+//! as a whole or not at all. Nothing above this module knows which engine it is. The engine in turn reaches the disk only
+//! through `Medium`, so that tests can cut the power at every sync.
+
+mod disk;
+mod engine;
+mod view;
+mod write_set;
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+pub use disk::DiskMedium;
+pub use engine::{EngineOptions, RedbStorage};
+pub use view::View;
+pub use write_set::WriteSet;
+
+use crate::error::Result;
+use crate::keys;
+
+/// A part of the file with its own keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Space {
+    /// Journal entries and bodies.
+    Truth,
+    /// Everything that `apply` and the hooks write. Two sides: one is live, a rebuild fills the other.
+    Derived(Side),
+    /// Bookkeeping of the file itself: schema, live side, rebuild progress. Not state: never part of a dump or root.
+    Engine,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    A,
+    B,
+}
+
+impl Side {
+    pub fn other(self) -> Side {
+        match self {
+            Side::A => Side::B,
+            Side::B => Side::A,
+        }
+    }
+}
+
+/// Keys from `from` on and before `to`, upwards or downwards.
+#[derive(Clone, Debug)]
+pub struct KeyRange {
+    pub from: Vec<u8>,
+    pub to: Option<Vec<u8>>,
+    pub reverse: bool,
+}
+
+impl KeyRange {
+    pub fn all() -> KeyRange {
+        KeyRange { from: Vec::new(), to: None, reverse: false }
+    }
+
+    pub fn prefix(prefix: &[u8]) -> KeyRange {
+        KeyRange { from: prefix.to_vec(), to: keys::after_prefix(prefix), reverse: false }
+    }
+
+    pub fn reversed(mut self) -> KeyRange {
+        self.reverse = true;
+        self
+    }
+
+    /// Nothing lies in it.
+    pub fn is_empty(&self) -> bool {
+        self.to.as_ref().is_some_and(|to| *to <= self.from)
+    }
+}
+
+/// What a scan calls for each row; it may stop early.
+pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
+
+/// A consistent state of the store, unaffected by later commits.
+pub trait Reader: Send {
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()>;
+}
+
+/// An open store.
+pub trait Storage: Send + Sync + fmt::Debug {
+    fn reader(&self) -> Result<Box<dyn Reader>>;
+
+    /// Makes all of `writes` durable, or none. After an error the caller must assume nothing and reopen.
+    fn commit(&self, writes: &WriteSet) -> Result<()>;
+
+    /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk.
+    fn rewrite(&self) -> Result<()>;
+
+    /// Checks the engine's own structures. An error says what is damaged.
+    fn check(&self) -> Result<()>;
+
+    /// Bytes on disk.
+    fn size_bytes(&self) -> Result<u64>;
+
+    /// Leaves the file so that the next open needs no repair. Readers that are still open keep their state.
+    fn close(&self) -> Result<()>;
+}
+
+/// Which of the two files of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StoreFile {
+    /// The store.
+    Store,
+    /// A store being written that will replace it. Left over after a crash, it is worthless.
+    Scratch,
+}
+
+/// Where the files of one store live: a folder, or a simulated disk.
+pub trait Medium: Send + Sync + fmt::Debug {
+    fn exists(&self, file: StoreFile) -> std::io::Result<bool>;
+
+    /// Opens a file, creating it empty if it is not there.
+    fn open(&self, file: StoreFile) -> std::io::Result<Box<dyn redb::StorageBackend>>;
+
+    /// Length of a file.
+    fn len(&self, file: StoreFile) -> std::io::Result<u64>;
+
+    /// Makes the scratch file the store, atomically and durably.
+    fn replace(&self) -> std::io::Result<()>;
+
+    fn remove_scratch(&self) -> std::io::Result<()>;
+}
