@@ -2,6 +2,7 @@
 
 pub mod actor;
 pub mod codec;
+pub mod command;
 pub mod digest;
 pub mod error;
 pub mod journal;
@@ -9,6 +10,8 @@ pub mod keys;
 pub mod limits;
 pub mod memory;
 pub mod salience;
+pub mod scope;
+pub mod state;
 pub mod store;
 pub mod uri;
 

@@ -6,3 +6,8 @@ pub struct Weights {
     #[n(0)]
     pub recency: u32,
 }
+impl Weights {
+    pub fn cold() -> Weights {
+        Weights { recency: 250_000_000 }
+    }
+}

@@ -1,0 +1,264 @@
+//! Typed reads of derived state and of the journal. A row that does not decode is damage, and the error says where.
+
+use std::ops::ControlFlow;
+
+use minicbor::{Decode, Encode};
+
+use crate::codec;
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::journal::{Entry, Manifest};
+use crate::keys;
+use crate::memory::{
+    Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, Sealed, Session, Usage, Version,
+};
+use crate::salience::Weights;
+use crate::scope::GrantState;
+use crate::store::{KeyRange, View};
+
+/// Totals that are kept current with every entry, so that nobody has to count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Counters {
+    /// Journal entries; the `seq` of the last one.
+    #[n(0)]
+    pub size: u64,
+    /// Time of the last entry.
+    #[n(1)]
+    pub at: Millis,
+    /// Memories neither forgotten nor erased, by type code from 1.
+    #[n(2)]
+    pub live_by_type: [u64; 9],
+    /// Live memories that are archived.
+    #[n(3)]
+    pub archived: u64,
+    #[n(4)]
+    pub tombstoned: u64,
+    /// Forgotten memories whose content is gone.
+    #[n(5)]
+    pub erased: u64,
+    #[n(6)]
+    pub edges: u64,
+    #[n(7)]
+    pub sessions: u64,
+    #[n(8)]
+    pub prompts: u64,
+    #[n(9)]
+    pub snapshot: Option<LastSnapshot>,
+}
+
+impl Counters {
+    pub fn live(&self) -> u64 {
+        self.live_by_type.iter().sum()
+    }
+
+    pub fn live_of(&self, memory_type: MemoryType) -> u64 {
+        self.live_by_type[usize::from(memory_type.code()) - 1]
+    }
+
+    pub(crate) fn live_of_mut(&mut self, memory_type: MemoryType) -> &mut u64 {
+        &mut self.live_by_type[usize::from(memory_type.code()) - 1]
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct LastSnapshot {
+    #[n(0)]
+    pub number: u64,
+    #[n(1)]
+    pub seq: u64,
+    #[n(2)]
+    pub manifest: Digest,
+}
+
+/// What an idempotency key stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct IdempotencyRecord {
+    #[n(0)]
+    pub request: Digest,
+    #[n(1)]
+    pub seq: u64,
+    #[n(2)]
+    pub id: Option<MemoryId>,
+    #[n(3)]
+    pub version: Option<u32>,
+    #[n(4)]
+    pub at: Millis,
+}
+
+fn decode_at<T>(what: &'static str, key: &[u8], bytes: &[u8]) -> Result<T>
+where
+    T: for<'b> Decode<'b, ()> + Encode<()>,
+{
+    codec::decode(what, bytes)
+        .map_err(|error| Error::corrupt(crate::digest::encode_hex(key), error.to_string()))
+}
+
+impl View<'_> {
+    fn record<T>(&self, what: &'static str, key: &[u8]) -> Result<Option<T>>
+    where
+        T: for<'b> Decode<'b, ()> + Encode<()>,
+    {
+        self.get(key)?.map(|bytes| decode_at(what, key, &bytes)).transpose()
+    }
+
+    pub fn counters(&self) -> Result<Counters> {
+        Ok(self.record("counters", &keys::counters())?.unwrap_or_default())
+    }
+
+    pub fn weights(&self) -> Result<Weights> {
+        Ok(self.record("weights", &keys::weights())?.unwrap_or_else(Weights::cold))
+    }
+
+    pub fn head(&self, id: MemoryId) -> Result<Option<Head>> {
+        self.record("head", &keys::head(id))
+    }
+
+    pub fn required_head(&self, id: MemoryId) -> Result<Head> {
+        self.head(id)?.ok_or_else(|| Error::not_found("memory", id))
+    }
+
+    /// The head as it was at a snapshot.
+    pub fn head_at(&self, id: MemoryId, snapshot: u64, snapshot_seq: u64) -> Result<Option<Head>> {
+        let mut range = KeyRange::prefix(&keys::kept_heads(id));
+        range.from = keys::kept_head(id, snapshot);
+        if let Some((key, bytes)) = self.first(&range)? {
+            return decode_at("kept head", &key, &bytes).map(Some);
+        }
+        Ok(self.head(id)?.filter(|_| id.get() <= snapshot_seq))
+    }
+
+    pub fn usage(&self, id: MemoryId) -> Result<Usage> {
+        Ok(self.record("usage", &keys::usage(id))?.unwrap_or_default())
+    }
+
+    pub fn version(&self, id: MemoryId, n: u32) -> Result<Option<Version>> {
+        self.record("version", &keys::version(id, n))
+    }
+
+    pub fn required_version(&self, id: MemoryId, n: u32) -> Result<Version> {
+        self.version(id, n)?.ok_or_else(|| Error::not_found("version", format!("{id}#{n}")))
+    }
+
+    /// All versions, oldest first.
+    pub fn versions(&self, id: MemoryId) -> Result<Vec<Version>> {
+        let mut versions = Vec::new();
+        self.scan(&KeyRange::prefix(&keys::versions(id)), &mut |key, value| {
+            versions.push(decode_at("version", key, value)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(versions)
+    }
+
+    pub fn edge(&self, src: MemoryId, relation: Relation, dst: MemoryId) -> Result<Option<Edge>> {
+        self.record("edge", &keys::edge_out(src, relation, dst))
+    }
+
+    /// Outgoing edges by relation and target, at most `max`.
+    pub fn edges_out(&self, src: MemoryId, max: usize) -> Result<Vec<Edge>> {
+        let mut edges = Vec::new();
+        self.scan(&KeyRange::prefix(&keys::edges_out(src)), &mut |key, value| {
+            if edges.len() == max {
+                return Ok(ControlFlow::Break(()));
+            }
+            edges.push(decode_at("edge", key, value)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(edges)
+    }
+
+    /// Incoming edges by relation and source, at most `max`.
+    pub fn edges_in(&self, dst: MemoryId, max: usize) -> Result<Vec<Edge>> {
+        let mut ends = Vec::new();
+        self.scan(&KeyRange::prefix(&keys::edges_in(dst)), &mut |key, _| {
+            if ends.len() == max {
+                return Ok(ControlFlow::Break(()));
+            }
+            ends.push(keys::parse_edge(key).ok_or_else(|| {
+                Error::corrupt(crate::digest::encode_hex(key), "not an edge key")
+            })?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        ends.into_iter()
+            .map(|(relation, src)| {
+                self.edge(src, relation, dst)?.ok_or_else(|| {
+                    Error::corrupt(format!("edge {src} -> {dst}"), "only its far end is stored")
+                })
+            })
+            .collect()
+    }
+
+    pub fn session(&self, id: &str) -> Result<Option<Session>> {
+        self.record("session", &keys::session(id))
+    }
+
+    pub fn prompt(&self, seq: u64) -> Result<Option<Prompt>> {
+        self.record("prompt", &keys::prompt(seq))
+    }
+
+    pub fn grant(&self, id: Digest) -> Result<Option<GrantState>> {
+        self.record("grant", &keys::grant(id))
+    }
+
+    pub fn is_revoked(&self, grant: Digest) -> Result<bool> {
+        Ok(self.get(&keys::revoked(grant))?.is_some())
+    }
+
+    pub fn idempotency(&self, key: &str) -> Result<Option<IdempotencyRecord>> {
+        self.record("idempotency record", &keys::idempotency(key))
+    }
+
+    pub fn snapshot(&self, number: u64) -> Result<Option<Manifest>> {
+        self.record("snapshot", &keys::snapshot(number))
+    }
+
+    pub fn snapshot_number_of(&self, root: Digest) -> Result<Option<u64>> {
+        Ok(self.get(&keys::snapshot_by_root(root))?.and_then(|bytes| keys::trailing_u64(&bytes)))
+    }
+
+    /// The journal entry `seq`.
+    pub fn entry(&self, seq: u64) -> Result<Option<Entry>> {
+        self.get_truth(&keys::entry(seq))?
+            .map(|bytes| {
+                Entry::from_bytes(&bytes)
+                    .map_err(|error| Error::corrupt(format!("entry {seq}"), error.to_string()))
+            })
+            .transpose()
+    }
+
+    pub fn entry_bytes(&self, seq: u64) -> Result<Option<Vec<u8>>> {
+        self.get_truth(&keys::entry(seq))
+    }
+
+    /// The sealed body beside entry `seq`; `None` after erasure.
+    pub fn sealed(&self, seq: u64) -> Result<Option<Sealed>> {
+        self.get_truth(&keys::body(seq))?
+            .map(|bytes| {
+                Sealed::from_bytes(&bytes)
+                    .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))
+            })
+            .transpose()
+    }
+
+    /// The body of a version, checked against its hash; `None` after erasure.
+    pub fn body(&self, version: &Version) -> Result<Option<Body>> {
+        self.sealed(version.seq)?
+            .map(|sealed| sealed.open_checked(&format!("body {}", version.seq), version.body_hash))
+            .transpose()
+    }
+
+    /// The `seq` of the last journal entry, read from the journal itself.
+    pub fn last_seq(&self) -> Result<u64> {
+        let mut last = 0;
+        self.scan_truth(&KeyRange::all().reversed(), &mut |key, _| {
+            last = match keys::parse_truth(key) {
+                Some(keys::TruthKey::Entry(seq) | keys::TruthKey::Body(seq)) => seq,
+                None => return Err(Error::corrupt(crate::digest::encode_hex(key), "unknown key")),
+            };
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(last)
+    }
+}
