@@ -1,13 +1,28 @@
-//! Placeholder until the salience branch is merged.
-use minicbor::{Decode, Encode};
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-#[cbor(map)]
-pub struct Weights {
-    #[n(0)]
-    pub recency: u32,
-}
-impl Weights {
-    pub fn cold() -> Weights {
-        Weights { recency: 250_000_000 }
-    }
-}
+//! What a memory is worth now: the factors, their weights, how weights learn and how importance fades.
+//!
+//! Everything here is a pure function of its arguments in integer arithmetic. The clock is a parameter and there are no
+//! floats, so a replay on another machine ranks the same memories in the same order.
+//!
+//! - [`fixed`]: exponentials and logarithms in fixed point.
+//! - [`factors`]: a memory's signals, the five factors made of them, the weights and the score.
+//! - [`learner`]: how an outcome moves the weights.
+//! - [`importance`]: the additive 0 to 5 score of an observation.
+//! - [`decay`]: how importance fades when a memory is not used.
+
+pub mod decay;
+pub mod factors;
+pub mod fixed;
+pub mod importance;
+pub mod learner;
+
+pub use decay::{DecayPolicy, decayed_importance};
+pub use factors::{
+    Factors, PINNED_FLOOR, Signals, WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights, factors,
+    pinned_floor, salience, score,
+};
+pub use fixed::{Ppm, WHOLE};
+pub use importance::importance_score;
+pub use learner::{Learned, Outcome, Skip, learn, relax};
+
+/// One day in milliseconds, the unit of every clock value in the kernel.
+pub const DAY_MS: i64 = 86_400_000;

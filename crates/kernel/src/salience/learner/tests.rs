@@ -1,0 +1,260 @@
+//! Direction, bounds and long-run behaviour of the learner.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::salience::factors::score;
+
+const COLD: Weights = Weights::cold();
+
+fn four(recency: Ppm, access: Ppm, citation: Ppm, importance: Ppm) -> Factors {
+    Factors { recency, access, citation, importance, similarity: None }
+}
+
+/// Middling in everything but one factor (0 to 4), where it has `value`.
+fn only(factor: usize, value: Ppm) -> Factors {
+    let mut all = [400_000; 5];
+    all[factor] = value;
+    let [recency, access, citation, importance, similarity] = all;
+    Factors { recency, access, citation, importance, similarity: Some(similarity) }
+}
+
+fn repeat(
+    mut weights: Weights,
+    times: u32,
+    outcome: Outcome,
+    cited: &[Factors],
+    uncited: &[Factors],
+) -> Weights {
+    for _ in 0..times {
+        weights = learn(&weights, outcome, cited, uncited).next;
+    }
+    weights
+}
+
+/// The sum of the distances of all parts.
+fn distance(a: [u32; 5], b: [u32; 5]) -> u64 {
+    a.iter().zip(b).map(|(a, b)| u64::from(a.abs_diff(b))).sum()
+}
+
+#[test]
+fn without_a_comparison_one_step_goes_five_per_cent_toward_the_cited_profile() {
+    // kernel 52
+    let cited = [four(200_000, 400_000, 200_000, 200_000)];
+    // Nine tenths of the weight belong to the four factors: .18, .36, .18, .18.
+    let success = learn(&COLD, Outcome::Success, &cited, &[]);
+    assert_eq!(success.skipped, None);
+    assert_eq!(success.previous, COLD);
+    assert_eq!(
+        success.next.parts(),
+        [246_500_000, 160_500_000, 294_000_000, 199_000_000, 100_000_000]
+    );
+    let failure = learn(&COLD, Outcome::Failure, &cited, &[]).next;
+    assert_eq!(failure.parts(), [253_500_000, 139_500_000, 306_000_000, 201_000_000, 100_000_000]);
+}
+
+#[test]
+fn what_the_cited_had_more_of_gains_on_success_and_loses_on_failure() {
+    // kernel 52
+    for factor in 0..5 {
+        let (high, low) = ([only(factor, 900_000)], [only(factor, 100_000)]);
+        let up = learn(&COLD, Outcome::Success, &high, &low).next.parts();
+        let down = learn(&COLD, Outcome::Failure, &high, &low).next.parts();
+        let less = learn(&COLD, Outcome::Success, &low, &high).next.parts();
+        for other in 0..5 {
+            let cold = COLD.parts()[other];
+            if other == factor {
+                assert!(up[other] > cold && down[other] < cold && less[other] < cold);
+            } else {
+                assert!(up[other] < cold && down[other] > cold && less[other] > cold);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_factor_that_all_candidates_share_earns_nothing() {
+    // Everything is fresh, the cited ones are the often cited ones: recency must not gain.
+    let cited = [four(1_000_000, 200_000, 700_000, 500_000)];
+    let uncited = [four(1_000_000, 200_000, 100_000, 500_000); 3];
+    let next = learn(&COLD, Outcome::Success, &cited, &uncited).next;
+    assert!(next.recency() < COLD.recency());
+    assert!(next.citation() > COLD.citation());
+}
+
+#[test]
+fn outcomes_that_teach_nothing_change_nothing_and_say_why() {
+    let cited = [four(200_000, 400_000, 200_000, 200_000)];
+    let zero = [four(0, 0, 0, 0)];
+    let found = |outcome, cited: &[Factors], uncited: &[Factors]| {
+        let learned = learn(&COLD, outcome, cited, uncited);
+        assert_eq!(learned.next, learned.previous);
+        learned.skipped
+    };
+    assert_eq!(found(Outcome::Neutral, &cited, &zero), Some(Skip::NeutralOutcome));
+    assert_eq!(found(Outcome::Success, &[], &cited), Some(Skip::NoCitations));
+    assert_eq!(found(Outcome::Failure, &[], &[]), Some(Skip::NoCitations));
+    assert_eq!(found(Outcome::Success, &zero, &[]), Some(Skip::DegenerateProfile));
+    // At the cold weights, equal memories teach nothing either, to the last part.
+    assert_eq!(found(Outcome::Success, &cited, &cited), None);
+    let moved = repeat(COLD, 30, Outcome::Success, &cited, &[]);
+    assert_eq!(repeat(moved, 1000, Outcome::Neutral, &cited, &zero), moved);
+}
+
+#[test]
+fn the_similarity_weight_moves_only_when_similarities_are_compared() {
+    let with = Factors { similarity: Some(900_000), ..four(1_000_000, 0, 0, 0) };
+    let without = four(0, 500_000, 500_000, 500_000);
+    for (cited, uncited) in
+        [(with, vec![]), (with, vec![without]), (without, vec![with]), (without, vec![])]
+    {
+        for outcome in [Outcome::Success, Outcome::Failure] {
+            let next = repeat(COLD, 100, outcome, &[cited], &uncited);
+            assert_eq!(next.similarity(), COLD.similarity());
+            assert_ne!(next, COLD);
+        }
+    }
+    let far = Factors { similarity: Some(100_000), ..with };
+    assert!(learn(&COLD, Outcome::Success, &[with], &[far]).next.similarity() > COLD.similarity());
+}
+
+#[test]
+fn two_hundred_equal_successes_do_not_erase_a_weight() {
+    // Fresh, hardly used memories: the profile that makes an unbounded average forget citations.
+    let fresh = four(1_000_000, 100_343, 100_343, 500_000);
+    let next = repeat(COLD, 200, Outcome::Success, &[fresh], &[]);
+    assert!(next.parts().iter().all(|part| *part >= WEIGHT_FLOOR));
+    assert!(next.citation() >= COLD.citation() * 3 / 10, "{next:?}");
+    // Compared with candidates that are just as fresh, nothing moves at all.
+    assert_eq!(repeat(COLD, 200, Outcome::Success, &[fresh], &[fresh]), COLD);
+}
+
+#[test]
+fn two_hundred_equal_failures_stop_at_the_bounds() {
+    for cited in [four(1_000_000, 0, 0, 0), four(1_000_000, 100_343, 100_343, 500_000)] {
+        let next = repeat(COLD, 200, Outcome::Failure, &[cited], &[]);
+        assert!(
+            next.parts().iter().all(|part| (WEIGHT_FLOOR..=WEIGHT_CAP).contains(part)),
+            "{next:?}"
+        );
+        assert!(next.recency() < COLD.recency());
+    }
+}
+
+#[test]
+fn consistent_feedback_turns_the_order_of_two_candidates() {
+    // kernel 53
+    let trusted = four(500_000, 300_000, 700_000, 200_000);
+    let declared = four(500_000, 300_000, 200_000, 900_000);
+    let lead = |weights: &Weights| {
+        i64::from(score(&trusted, weights)) - i64::from(score(&declared, weights))
+    };
+    assert!(lead(&COLD) > 0);
+
+    let compared = repeat(COLD, 60, Outcome::Success, &[declared], &[trusted]);
+    assert!(lead(&compared) < 0, "success of the second puts it first: {compared:?}");
+    let alone = repeat(COLD, 60, Outcome::Success, &[declared], &[]);
+    assert!(lead(&alone) < 0, "also without a comparison: {alone:?}");
+    let failed = repeat(COLD, 60, Outcome::Failure, &[trusted], &[declared]);
+    assert!(lead(&failed) < 0, "failure of the first puts it second: {failed:?}");
+
+    // And back again.
+    let back = repeat(compared, 60, Outcome::Success, &[trusted], &[declared]);
+    assert!(lead(&back) > 0, "{back:?}");
+    // Each step on the way helps; there is no oscillation.
+    let mut weights = COLD;
+    for _ in 0..60 {
+        let next = learn(&weights, Outcome::Success, &[declared], &[trusted]).next;
+        assert!(lead(&next) <= lead(&weights));
+        weights = next;
+    }
+}
+
+#[test]
+fn what_was_learned_fades_without_evidence() {
+    let moved = repeat(COLD, 200, Outcome::Success, &[only(0, 900_000)], &[only(0, 100_000)]);
+    assert!(distance(moved.parts(), COLD.parts()) > 500_000_000, "{moved:?}");
+    let mut idle = moved;
+    for _ in 0..2000 {
+        let next = relax(&idle);
+        assert!(distance(next.parts(), COLD.parts()) <= distance(idle.parts(), COLD.parts()));
+        idle = next;
+    }
+    assert!(distance(idle.parts(), COLD.parts()) < 1000, "{idle:?}");
+    assert_eq!(relax(&COLD), COLD);
+    // Feedback in which nothing sets the cited apart has the same effect.
+    let same = [only(0, 500_000)];
+    let dull = repeat(moved, 2000, Outcome::Success, &same, &same);
+    assert!(distance(dull.parts(), COLD.parts()) < 1000, "{dull:?}");
+}
+
+fn any_factors() -> impl Strategy<Value = Factors> {
+    (any::<[u32; 4]>(), prop::option::weighted(0.7, 0..=WHOLE), 0u8..6).prop_map(
+        |(raw, similarity, shape)| {
+            // Corners as well as the middle: all zero, one full, values beyond the scale.
+            let [recency, access, citation, importance] = match shape {
+                0 => [0; 4],
+                1 => [WHOLE, 0, 0, 0],
+                2 => [0, 0, 0, WHOLE],
+                3 => raw,
+                _ => raw.map(|value| value % (WHOLE + 1)),
+            };
+            Factors { recency, access, citation, importance, similarity }
+        },
+    )
+}
+
+fn any_step() -> impl Strategy<Value = (Outcome, Vec<Factors>, Vec<Factors>)> {
+    let outcome =
+        prop_oneof![Just(Outcome::Success), Just(Outcome::Failure), Just(Outcome::Neutral)];
+    let some = || prop::collection::vec(any_factors(), 0..4);
+    (outcome, some(), some())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    // Each case is a history of its own; together they are tens of thousands of steps. Repeating each input drives the
+    // weights into the bounds, where the rounding is hardest.
+    #[test]
+    fn weights_stay_within_bounds_sum_exactly_and_move_little(
+        steps in prop::collection::vec((any_step(), 1u32..60), 1..20),
+    ) {
+        let mut weights = COLD;
+        for ((outcome, cited, uncited), times) in steps {
+            for _ in 0..times {
+                let learned = learn(&weights, outcome, &cited, &uncited);
+                let parts = learned.next.parts();
+                prop_assert_eq!(parts.iter().sum::<u32>(), WEIGHT_SUM);
+                prop_assert!(parts.iter().all(|part| (WEIGHT_FLOOR..=WEIGHT_CAP).contains(part)), "{:?}", parts);
+                // kernel 52: the step size is bounded (five parts of rounding aside).
+                let most = (RATE + PULL) * (WEIGHT_SUM / WHOLE) + 5;
+                for (part, before) in parts.iter().zip(weights.parts()) {
+                    prop_assert!(part.abs_diff(before) <= most, "{:?} after {:?}", parts, weights);
+                }
+                prop_assert!(learned.previous == weights);
+                prop_assert!(learned.skipped.is_none() || learned.next == weights);
+                prop_assert_eq!(learn(&weights, outcome, &cited, &uncited), learned);
+                weights = learned.next;
+            }
+        }
+    }
+
+    // kernel 52: from the cold weights every success shortens the way to the cited profile and every failure lengthens it.
+    #[test]
+    fn any_profile_attracts_on_success_and_repels_on_failure(cited in any_factors()) {
+        let cited = [Factors { similarity: None, ..cited }];
+        let shares = means(&cited).map(u128::from);
+        prop_assume!(shares.iter().sum::<u128>() > 0);
+        let mass = WEIGHT_SUM - COLD.similarity();
+        let mut target = COLD.parts();
+        target[..4].copy_from_slice(&apportion(&shares[..4], mass).unwrap());
+        let before = distance(COLD.parts(), target);
+        let success = learn(&COLD, Outcome::Success, &cited, &[]).next;
+        let failure = learn(&COLD, Outcome::Failure, &cited, &[]).next;
+        // Parts of rounding decide only when the profile is the cold one already.
+        prop_assume!(before > 1000);
+        prop_assert!(distance(success.parts(), target) < before);
+        prop_assert!(distance(failure.parts(), target) > before);
+    }
+}
