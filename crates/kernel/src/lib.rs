@@ -3,8 +3,13 @@
 pub mod actor;
 pub mod codec;
 pub mod command;
+pub mod compact;
+pub mod context;
 pub mod digest;
 pub mod error;
+pub mod find;
+pub mod forms;
+pub mod graph;
 pub mod journal;
 pub mod keys;
 pub mod limits;
