@@ -121,6 +121,7 @@ pub fn find(
 ) -> Result<Found> {
     query.check()?;
     let types = plan::wanted_types(query)?;
+    plan::check_breadth(query, &types)?;
     let test = query.filter.as_ref().map(|filter| filter.compile(&types)).transpose()?;
     let place = Place::of(query)?;
     let now = place.as_ref().map_or(now, |place| place.now);
@@ -162,7 +163,7 @@ pub fn find(
         let similarity = near.get(&id).copied();
         let hop = hops.as_ref().and_then(|hops| hops.get(&id).copied());
         let wanted_here = row.standing.is_shown_to(query.include_forgotten, query.include_archived)
-            && (types.is_empty() || types.contains(&row.head.memory_type))
+            && (query.types.is_empty() || query.types.contains(&row.head.memory_type))
             && (near.is_empty() || similarity.is_some())
             && (hops.is_none() || hop.is_some());
         if !wanted_here {

@@ -55,16 +55,7 @@ impl Plan {
         counting: bool,
     ) -> Result<Plan> {
         let conjuncts = query.filter.as_ref().map(Predicate::conjuncts).unwrap_or_default();
-        let tags: Vec<&String> = conjuncts
-            .iter()
-            .filter_map(|part| match part {
-                Predicate::HasTag(tag) => Some(tag),
-                _ => None,
-            })
-            .collect();
-        if types.is_empty() && tags.is_empty() {
-            return Err(Error::TooBroad);
-        }
+        let tags = tags(&conjuncts);
         let mut plans = Vec::new();
         if let Some(ids) = named_ids(&conjuncts) {
             plans.push(Plan { name: "ids".into(), source: Source::Ids(ids) });
@@ -133,6 +124,20 @@ impl Plan {
             }
         }
     }
+}
+
+/// Refuses a find that names neither a type nor a tag on every result.
+pub(super) fn check_breadth(query: &Query, types: &[MemoryType]) -> Result<()> {
+    let conjuncts = query.filter.as_ref().map(Predicate::conjuncts).unwrap_or_default();
+    if types.is_empty() && tags(&conjuncts).is_empty() { Err(Error::TooBroad) } else { Ok(()) }
+}
+
+fn tags<'q>(conjuncts: &[&'q Predicate]) -> Vec<&'q String> {
+    let tag = |part: &&'q Predicate| match part {
+        Predicate::HasTag(tag) => Some(tag),
+        _ => None,
+    };
+    conjuncts.iter().filter_map(tag).collect()
 }
 
 /// The types that results can have: those asked for, narrowed by what the filter says of the type.

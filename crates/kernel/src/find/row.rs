@@ -53,10 +53,18 @@ impl<'a> Lens<'a> {
 
     /// `None`: no such memory, none that may be seen, or none yet at that moment.
     pub(crate) fn row(&self, id: MemoryId) -> Result<Option<Row>> {
-        let Some(head) = self.view.head(id)? else { return Ok(None) };
+        match self.view.head(id)? {
+            Some(head) => self.row_of(head),
+            None => Ok(None),
+        }
+    }
+
+    /// The row of a head that was read already.
+    pub(crate) fn row_of(&self, head: Head) -> Result<Option<Row>> {
         if !self.sees(&head) || self.as_of.is_some_and(|t| t < head.created) {
             return Ok(None);
         }
+        let id = head.id;
         let moment = self.moment(&head);
         let version = self.version_at(&head, moment)?;
         let mut usage = self.view.usage(id)?;

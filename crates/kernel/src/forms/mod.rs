@@ -181,7 +181,10 @@ fn lead(body: &Body) -> String {
             if said.is_empty() { title.clone() } else { format!("{}: {title}", said.join(" ")) }
         }
         Fields::Pattern(f) => {
-            let seen = f.coverage.map(|n| format!("seen {n} times"));
+            let seen = f.coverage.map(|n| match n {
+                1 => "seen once".to_owned(),
+                n => format!("seen {n} times"),
+            });
             let strength = f.strength.map(|s| format!("strength {}", ratio(s)));
             let notes: Vec<String> = [seen, strength].into_iter().flatten().collect();
             if notes.is_empty() { title.clone() } else { format!("{title} ({})", notes.join(", ")) }

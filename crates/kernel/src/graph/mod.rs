@@ -4,6 +4,9 @@
 //! that does not exist: two memories connected only through it are not connected. Forgotten memories are the same unless
 //! asked for.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 

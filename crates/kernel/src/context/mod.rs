@@ -31,6 +31,7 @@ use crate::limits::{
 use crate::memory::{
     Body, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis, Scope, Strength, check_text,
 };
+use crate::salience::PINNED_FLOOR;
 use crate::scope::Gate;
 use crate::store::View;
 use crate::uri::Uri;
@@ -42,10 +43,10 @@ pub const OVERFLOW_MAX: usize = 64;
 /// What a prompt template holds in the bundle's place.
 pub const PLACEHOLDER: &str = "{cortex.bundle}";
 
-/// Memories of one tier that compete for the budget; the rest are only counted.
-const CANDIDATES_MAX: usize = 256;
-/// Rows one tier examines. Constraints are exempt: none of them may be missed.
-const TIER_ROWS_MAX: u32 = 4_000;
+/// Rows that one step of gathering examines. Constraints are exempt: none of them may be missed.
+const STEP_ROWS_MAX: u32 = 1_000;
+/// Heads of each other type that are looked at for a pin, which has no index.
+const PIN_ROWS_MAX: u32 = 500;
 /// Percent of the budget that each tier may fill before the others.
 const SHARES: [usize; 3] = [30, 50, 20];
 const BYTES_PER_TOKEN: usize = 4;
@@ -116,6 +117,11 @@ impl ContextQuery {
             outcomes_limit: OUTCOMES_DEFAULT,
             now,
         }
+    }
+
+    /// Memories of one tier that compete for the budget; the rest are only counted. None is smaller than 16 tokens.
+    fn candidates_max(&self) -> usize {
+        (self.budget_tokens as usize / 16).clamp(64, 1_024)
     }
 
     fn check(&self) -> Result<()> {
@@ -236,33 +242,28 @@ pub fn context(
         rows: 0,
         capped: false,
         taken: BTreeSet::new(),
+        found: [Vec::new(), Vec::new(), Vec::new()],
         dropped: 0,
     };
-    let mut tiers = [Vec::new(), Vec::new(), Vec::new()];
-    // Relevant comes last, because it takes what the others left, but what it finds pinned moves up.
-    if query.tiers.contains(&Tier::Pinned) {
-        tiers[0] = gather.pinned()?;
+    // Each memory stays in the first tier that claims it.
+    for tier in [Tier::Pinned, Tier::Outcomes, Tier::Relevant] {
+        match tier {
+            _ if !query.tiers.contains(&tier) => {}
+            Tier::Pinned => gather.pinned()?,
+            Tier::Outcomes => gather.outcomes()?,
+            Tier::Relevant => gather.relevant()?,
+        }
     }
-    if query.tiers.contains(&Tier::Outcomes) {
-        tiers[2] = gather.outcomes()?;
-    }
-    let (found_pinned, relevant) = gather.relevant()?;
-    if query.tiers.contains(&Tier::Pinned) {
-        tiers[0].extend(found_pinned);
-    }
-    if query.tiers.contains(&Tier::Relevant) {
-        tiers[1] = relevant;
-    }
-    for tier in &mut tiers {
+    let Gather { rows: rows_examined, capped, mut dropped, found, .. } = gather;
+    let mut candidates = Vec::new();
+    for mut tier in found {
         tier.sort_by_key(|candidate| candidate.rank);
         let must = tier.iter().filter(|candidate| candidate.must).count();
-        let keep = tier.len().min(CANDIDATES_MAX.max(must));
-        gather.dropped += tier.len() - keep;
+        let keep = tier.len().min(query.candidates_max().max(must));
+        dropped += tier.len() - keep;
         tier.truncate(keep);
+        candidates.extend(tier);
     }
-    let [pinned, relevant, outcomes] = tiers;
-    let candidates: Vec<Candidate> = pinned.into_iter().chain(relevant).chain(outcomes).collect();
-    let (rows_examined, capped, dropped) = (gather.rows, gather.capped, gather.dropped);
     let mut bundle = Bundle {
         root: roots.0,
         size: roots.1,
@@ -290,6 +291,8 @@ struct Gather<'a> {
     capped: bool,
     /// Memories that a tier has claimed.
     taken: BTreeSet<MemoryId>,
+    /// By tier.
+    found: [Vec<Candidate>; 3],
     dropped: usize,
 }
 
@@ -319,96 +322,101 @@ impl Gather<'_> {
     }
 
     fn shown(&mut self, id: MemoryId) -> Result<Option<Row>> {
-        let Some(row) = self.lens.row(id)? else { return Ok(None) };
+        let Some(head) = self.lens.view.head(id)? else { return Ok(None) };
         // Rows a delegate cannot see are not counted, so that their number stays unknown.
-        self.rows += 1;
-        Ok(Some(row).filter(|row| row.standing.is_shown() && self.query.concerns(&row.head)))
+        self.rows += u32::from(self.lens.sees(&head));
+        if !self.query.concerns(&head) || self.taken.contains(&id) {
+            return Ok(None);
+        }
+        Ok(self.lens.row_of(head)?.filter(|row| row.standing.is_shown()))
     }
 
-    fn candidate(&mut self, tier: Tier, row: Row, group: u8, newest_first: bool) -> Candidate {
-        self.taken.insert(row.head.id);
-        let score = self.lens.salience(&row, self.near.get(&row.head.id).copied());
-        let id = i128::from(row.head.id.get());
-        let rank = if newest_first {
-            (0, Reverse(0), -id)
-        } else {
-            // What is superseded comes after all that is not.
-            let group = group + if row.standing == Standing::Superseded { 100 } else { 0 };
-            (group, Reverse(score), id)
+    fn take(&mut self, tier: Tier, row: Row, group: u8) {
+        let id = row.head.id;
+        self.taken.insert(id);
+        let superseded = row.standing == Standing::Superseded;
+        let mut score = self.lens.salience(&row, self.near.get(&id).copied());
+        let must = tier == Tier::Pinned && group == 0;
+        let rank = match tier {
+            Tier::Outcomes => (0, Reverse(0), -i128::from(id.get())),
+            // What is superseded comes after all that is not, but a hard constraint stays one until it is taken back.
+            _ => (group + if superseded && !must { 100 } else { 0 }, Reverse(score), id.get().into()),
         };
-        Candidate { tier, row, score, must: false, rank }
+        if tier == Tier::Pinned {
+            score = score.max(PINNED_FLOOR);
+        }
+        let found = &mut self.found[tier as usize];
+        found.push(Candidate { tier, row, score, must, rank });
+        let max = self.query.candidates_max();
+        if tier == Tier::Relevant && found.len() >= 2 * max {
+            found.sort_by_key(|candidate| candidate.rank);
+            self.dropped += found.len() - max;
+            found.truncate(max);
+        }
     }
 
-    fn pinned(&mut self) -> Result<Vec<Candidate>> {
-        let mut found = Vec::new();
-        let types = [
-            (MemoryType::Constraint, ROWS_EXAMINED_MAX),
-            (MemoryType::Identity, TIER_ROWS_MAX),
-            (MemoryType::Goal, TIER_ROWS_MAX),
-        ];
-        for (memory_type, max) in types {
+    fn pinned(&mut self) -> Result<()> {
+        for memory_type in MemoryType::ALL {
+            let max = match memory_type {
+                MemoryType::Constraint => ROWS_EXAMINED_MAX,
+                MemoryType::Identity | MemoryType::Goal => STEP_ROWS_MAX,
+                _ => {
+                    self.pins(memory_type)?;
+                    continue;
+                }
+            };
             self.each(vec![keys::by_type(memory_type)], max, |gather, row| {
                 let body = gather.lens.body(&row)?;
-                if is_pinned(&row.head, body.as_ref()) {
-                    found.push(gather.pin(row, body.as_ref()));
-                }
+                // Hard constraints first, then who, then what for, then the rest.
+                let group = match rule(body.as_ref()) {
+                    Some(MemoryType::Constraint) => 0,
+                    _ if memory_type == MemoryType::Identity => 1,
+                    Some(_) => 2,
+                    None if row.head.pinned => 3,
+                    None => return Ok(true),
+                };
+                gather.take(Tier::Pinned, row, group);
                 Ok(true)
             })?;
         }
-        Ok(found)
+        Ok(())
     }
 
-    /// Hard constraints first, then who, then what for, then the rest.
-    fn pin(&mut self, row: Row, body: Option<&Body>) -> Candidate {
-        let rule = rule(body);
-        let group = match rule {
-            Some(MemoryType::Constraint) => 0,
-            _ if row.head.memory_type == MemoryType::Identity => 1,
-            Some(_) => 2,
-            None => 3,
-        };
-        let mut candidate = self.candidate(Tier::Pinned, row, group, false);
-        candidate.must = group == 0;
-        if candidate.must {
-            candidate.rank.0 = 0;
-        }
-        candidate.score = candidate.score.max(crate::salience::PINNED_FLOOR);
-        candidate
-    }
-
-    fn outcomes(&mut self) -> Result<Vec<Candidate>> {
-        let mut found = Vec::new();
-        let limit = self.query.outcomes_limit as usize;
-        if limit == 0 {
-            return Ok(found);
-        }
-        self.each(vec![keys::by_type(MemoryType::Event)], TIER_ROWS_MAX, |gather, row| {
-            // The limit counts what passed every filter. Pinned events belong to the first tier.
-            if !row.head.pinned {
-                found.push(gather.candidate(Tier::Outcomes, row, 0, true));
+    /// Pinned memories among the newest of a type. Only heads are read for those that are not.
+    fn pins(&mut self, memory_type: MemoryType) -> Result<()> {
+        let mut ids = Ids::newest(self.lens.view, vec![keys::by_type(memory_type)]);
+        for _ in 0..PIN_ROWS_MAX {
+            let Some(id) = ids.next()? else { return Ok(()) };
+            if self.lens.view.head(id)?.is_some_and(|head| head.pinned)
+                && let Some(row) = self.shown(id)?
+            {
+                self.take(Tier::Pinned, row, 3);
             }
-            Ok(found.len() < limit)
-        })?;
-        Ok(found)
+        }
+        Ok(())
     }
 
-    /// Pinned memories met on the way, and the relevant ones.
-    fn relevant(&mut self) -> Result<(Vec<Candidate>, Vec<Candidate>)> {
+    /// The limit counts what passed every filter.
+    fn outcomes(&mut self) -> Result<()> {
+        let mut left = self.query.outcomes_limit;
+        if left == 0 {
+            return Ok(());
+        }
+        self.each(vec![keys::by_type(MemoryType::Event)], STEP_ROWS_MAX, |gather, row| {
+            gather.take(Tier::Outcomes, row, 0);
+            left -= 1;
+            Ok(left > 0)
+        })
+    }
+
+    fn relevant(&mut self) -> Result<()> {
         let query = self.query;
-        let (mut pinned, mut found) = (Vec::new(), Vec::new());
-        let mut sort = |gather: &mut Self, row: Row, group: u8| {
-            if gather.taken.contains(&row.head.id) {
-                return;
-            }
-            if row.head.pinned {
-                pinned.push(gather.pin(row, None));
+        let pinned_is_first = query.tiers.contains(&Tier::Pinned);
+        let sort = |gather: &mut Self, row: Row, group: u8| {
+            if row.head.pinned && pinned_is_first {
+                gather.take(Tier::Pinned, row, 3);
             } else if query.types.is_empty() || query.types.contains(&row.head.memory_type) {
-                found.push(gather.candidate(Tier::Relevant, row, group, false));
-                if found.len() >= 2 * CANDIDATES_MAX {
-                    found.sort_by_key(|candidate: &Candidate| candidate.rank);
-                    gather.dropped += found.len() - CANDIDATES_MAX;
-                    found.truncate(CANDIDATES_MAX);
-                }
+                gather.take(Tier::Relevant, row, group);
             }
         };
         let near: Vec<MemoryId> = self.near.keys().copied().collect();
@@ -426,12 +434,12 @@ impl Gather<'_> {
             around.extend(MemoryType::ALL.map(keys::by_type));
         }
         for (group, prefixes) in [(0, focus), (1, around)] {
-            self.each(prefixes, TIER_ROWS_MAX, |gather, row| {
+            self.each(prefixes, STEP_ROWS_MAX, |gather, row| {
                 sort(gather, row, group);
                 Ok(true)
             })?;
         }
-        Ok((pinned, found))
+        Ok(())
     }
 }
 
@@ -452,8 +460,8 @@ fn fill(
     for candidate in &candidates {
         items.push(item(lens, actor, query.form, candidate)?);
     }
-    let bytes = |i: usize| bullet(&items[i]).len();
-    let musts: usize = (0..items.len()).filter(|i| candidates[*i].must).map(bytes).sum();
+    let sizes: Vec<usize> = items.iter().map(|item| bullet(item).len()).collect();
+    let musts: usize = (0..items.len()).filter(|i| candidates[*i].must).map(|i| sizes[i]).sum();
     if frame + musts > budget {
         return Err(Error::BudgetUnreachable {
             needed: ((frame + musts).div_ceil(BYTES_PER_TOKEN)) as u64,
@@ -470,7 +478,7 @@ fn fill(
         }
         own = own.min(left);
         for i in (0..items.len()).filter(|i| candidates[*i].tier == tier) {
-            let size = bytes(i);
+            let size = sizes[i];
             if !chosen[i] && size <= own {
                 (own, left, chosen[i]) = (own - size, left - size, true);
             }
@@ -484,7 +492,7 @@ fn fill(
         (candidate.tier != Tier::Pinned, superseded, Reverse(candidate.score), candidate.row.head.id)
     });
     rest.retain(|i| {
-        let size = bytes(*i);
+        let size = sizes[*i];
         if size <= left {
             (left, chosen[*i]) = (left - size, true);
         }
