@@ -128,7 +128,8 @@ pub fn plan(
         let score = lens.salience(&row, None);
         // Pinned is what the memory is now, not what it was at the version in the context.
         let current = view.required_version(id, row.head.version)?;
-        let keep = load_bearing.contains(&id) || is_pinned(&row.head, view.body(&current)?.as_ref());
+        let keep =
+            load_bearing.contains(&id) || is_pinned(&row.head, view.body(&current)?.as_ref());
         let form = if keep { KEPT_FORM } else { STUB_FORM };
         let text = forms::render(&row.head, &version, view.body(&version)?.as_ref(), form);
         let memory = Pinned { id, version: n };

@@ -105,12 +105,11 @@ fn what_is_left_out_says_why() {
 #[test]
 fn bad_requests_are_refused() {
     let store = store();
-    let code = |request: CompactRequest| {
-        plan(&store.view(), None, &request, now()).unwrap_err().code()
-    };
+    let code =
+        |request: CompactRequest| plan(&store.view(), None, &request, now()).unwrap_err().code();
     assert_eq!(code(CompactRequest::new("", "step")), "invalid");
     assert_eq!(code(CompactRequest::new("intent", "a\nb")), "invalid");
-    assert_eq!(code(request(&[at(1, 1); COMPACT_ITEMS_MAX + 1], &[])), "too_many");
+    assert_eq!(code(request(&vec![at(1, 1); COMPACT_ITEMS_MAX + 1], &[])), "too_many");
 }
 
 #[test]

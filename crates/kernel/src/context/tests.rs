@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::find::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
-use crate::memory::{Constraint, Goal, Relation, Visibility};
+use crate::forms;
+use crate::memory::{Constraint, Goal, MemoryId, Relation, Visibility};
 
 fn roots() -> (Digest, u64) {
     (Digest::of("test", &[b"root"]), 42)
@@ -67,7 +68,7 @@ fn the_bundle_is_one_text_for_one_state() {
     assert_eq!(bundle.digest, Digest::of("cortex/bundle/1", &[bundle.text.as_bytes()]));
     assert_eq!((bundle.root, bundle.size, bundle.now), (roots().0, 42, now()));
     assert_eq!(ids(&bundle.pinned), [2, 1, 4, 6]);
-    assert_eq!(ids(&bundle.relevant), [9, 7]);
+    assert_eq!(ids(&bundle.relevant), [9, 7, 3]);
     assert_eq!(ids(&bundle.outcomes), [11, 10]);
     assert_eq!((bundle.trimmed, bundle.capped), (0, false));
 }
@@ -152,6 +153,8 @@ fn relevance_follows_tags_session_near_project_and_types() {
             d.head.scope = Scope::Personal;
             d.tags(&["a"]);
         }); // 7
+        store.add(MemoryType::Preference, "everywhere", |_| {}); // 8
+        store.add(MemoryType::Preference, "elsewhere", |d| in_project(d, "q")); // 9
         store
     };
     let mut wanted = query();
@@ -160,12 +163,13 @@ fn relevance_follows_tags_session_near_project_and_types() {
     wanted.tags = vec!["a".into()];
     wanted.near = vec![Near { id: id(4), similarity: 1_000_000 }];
     let bundle = gather(&store, &wanted).unwrap();
-    // Near counts in the score, importance decides between the others, the project alone comes last.
-    assert_eq!(ids(&bundle.relevant), [3, 4, 2, 7, 1]);
+    // Near counts in the score, importance decides between the others, the project alone comes after them, and last what
+    // holds everywhere.
+    assert_eq!(ids(&bundle.relevant), [4, 3, 2, 7, 1, 8]);
     wanted.types = vec![MemoryType::Decision];
     assert_eq!(ids(&gather(&store, &wanted).unwrap().relevant), [3]);
     // With nothing to go by, everything competes.
-    assert_eq!(gather(&store, &query()).unwrap().relevant.len(), 7);
+    assert_eq!(gather(&store, &query()).unwrap().relevant.len(), 9);
 }
 
 #[test]
@@ -215,7 +219,9 @@ fn hard_constraints_are_never_left_out() {
         });
     }
     let with = |budget_tokens| gather(&store, &ContextQuery { budget_tokens, ..query() });
-    let Err(Error::BudgetUnreachable { needed, budget }) = with(200) else { panic!("must not fit") };
+    let Err(Error::BudgetUnreachable { needed, budget }) = with(200) else {
+        panic!("must not fit")
+    };
     assert_eq!(budget, 200);
     let needed = u32::try_from(needed).unwrap();
     assert_eq!(with(needed - 1).unwrap_err().code(), "budget_unreachable");
@@ -240,8 +246,10 @@ fn what_overflows_is_listed_best_first() {
     assert!(shown > 5, "{shown}");
     assert_eq!(bundle.trimmed as usize, 200 - shown);
     assert_eq!(bundle.overflow.len(), OVERFLOW_MAX);
-    let order: Vec<u64> =
-        ids(&bundle.relevant).into_iter().chain(bundle.overflow.iter().map(|u| u.id.get())).collect();
+    let order: Vec<u64> = ids(&bundle.relevant)
+        .into_iter()
+        .chain(bundle.overflow.iter().map(|u| u.id.get()))
+        .collect();
     let expected: Vec<u64> = (0..order.len() as u64).map(|n| 200 - n).collect();
     assert_eq!(order, expected);
     assert!(bundle.text.contains("## More\n"));

@@ -53,7 +53,11 @@ impl FromStr for Predicate {
         let mut parser = Parser { text, at: 0, nesting: 0 };
         let found = parser.any()?;
         parser.skip_space();
-        if parser.at < text.len() { Err(parser.expected("a condition or the end")) } else { Ok(found) }
+        if parser.at < text.len() {
+            Err(parser.expected("a condition or the end"))
+        } else {
+            Ok(found)
+        }
     }
 }
 
@@ -198,8 +202,8 @@ impl<'a> Parser<'a> {
                 }
             };
         }
-        let name =
-            field::full_name(typed).ok_or_else(|| Error::UnknownField(typed.chars().take(64).collect()))?;
+        let name = field::full_name(typed)
+            .ok_or_else(|| Error::UnknownField(typed.chars().take(64).collect()))?;
         let field = name.to_owned();
         if operator == "~" {
             return Ok(Predicate::Matches(field, self.text_value()?));
@@ -323,7 +327,11 @@ fn parse_ratio(word: &str) -> Option<Number> {
     let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let all_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || fraction.len() > PPM_DIGITS || !all_digits(whole) || !all_digits(fraction) {
+    if whole.is_empty()
+        || fraction.len() > PPM_DIGITS
+        || !all_digits(whole)
+        || !all_digits(fraction)
+    {
         return None;
     }
     let whole: i128 = whole.parse().ok()?;
@@ -430,7 +438,9 @@ fn join(f: &mut fmt::Formatter<'_>, parts: &[Predicate], between: &str) -> fmt::
     for (i, part) in parts.iter().enumerate() {
         f.write_str(if i == 0 { "" } else { between })?;
         match part {
-            Predicate::And(inner) | Predicate::Or(inner) if inner.len() > 1 => write!(f, "({part})")?,
+            Predicate::And(inner) | Predicate::Or(inner) if inner.len() > 1 => {
+                write!(f, "({part})")?;
+            }
             _ => write!(f, "{part}")?,
         }
     }

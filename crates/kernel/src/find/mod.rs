@@ -113,12 +113,7 @@ struct Hit {
 }
 
 /// Answers a query. A cursor carries the clock of the first page, so `now` counts only without one.
-pub fn find(
-    view: &View<'_>,
-    gate: Option<&dyn Gate>,
-    query: &Query,
-    now: Millis,
-) -> Result<Found> {
+pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis) -> Result<Found> {
     query.check()?;
     let types = plan::wanted_types(query)?;
     plan::check_breadth(query, &types)?;
@@ -144,8 +139,12 @@ pub fn find(
     let seek = after.filter(|_| by_id.is_some()).and_then(Key::leading_id);
     let wanted = query.limit() + 1;
     let needs_body = test.as_ref().is_some_and(predicate::Test::needs_body);
-    let mut explain =
-        Explain { index: plan.explain().to_owned(), rows_examined: 0, capped: walk_capped, matched: 0 };
+    let mut explain = Explain {
+        index: plan.explain().to_owned(),
+        rows_examined: 0,
+        capped: walk_capped,
+        matched: 0,
+    };
     let mut read = 0;
     let mut stopped_at = None;
     let mut hits: Vec<Hit> = Vec::new();

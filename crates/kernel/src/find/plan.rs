@@ -193,7 +193,8 @@ fn smallest(view: &View<'_>, mut plans: Vec<Plan>, counting: bool) -> Result<Pla
     let mut best = 0;
     if counting && plans.len() > 1 {
         for max in COUNT_ROUNDS {
-            let counts: Result<Vec<usize>> = plans.iter().map(|plan| count(view, plan, max)).collect();
+            let counts: Result<Vec<usize>> =
+                plans.iter().map(|plan| count(view, plan, max)).collect();
             let smallest = counts?.into_iter().enumerate().min_by_key(|(i, count)| (*count, *i));
             if let Some((i, count)) = smallest
                 && count < max

@@ -173,7 +173,9 @@ impl Predicate {
     /// Checks names and kinds against the types the find is about (all, if none are named) and compiles patterns.
     pub(super) fn compile(&self, types: &[MemoryType]) -> Result<Test> {
         Ok(match self {
-            Predicate::Eq(name, value) => Test::Eq(checked(name, &[value], false, types)?, value.clone()),
+            Predicate::Eq(name, value) => {
+                Test::Eq(checked(name, &[value], false, types)?, value.clone())
+            }
             Predicate::Ne(name, value) => {
                 Test::Not(Box::new(Test::Eq(checked(name, &[value], false, types)?, value.clone())))
             }
@@ -310,9 +312,7 @@ impl Test {
                 values.iter().any(|value| held.is(value))
             }
             Test::HasTag(tag) => subject.head.tags.binary_search(tag).is_ok(),
-            Test::Matches(name, regex) => {
-                subject.held(name).any_text(|text| regex.is_match(text))
-            }
+            Test::Matches(name, regex) => subject.held(name).any_text(|text| regex.is_match(text)),
             Test::And(parts) => parts.iter().all(|part| part.holds(subject)),
             Test::Or(parts) => parts.iter().any(|part| part.holds(subject)),
             Test::Not(part) => !part.holds(subject),

@@ -220,7 +220,9 @@ pub(crate) fn check_near(near: &[Near]) -> Result<()> {
 
 pub(crate) fn at_most(field: &'static str, asked: Option<u32>, max: u32) -> Result<()> {
     match asked {
-        Some(asked) if asked > max => Err(Error::invalid(field, format!("is {asked}; at most {max}"))),
+        Some(asked) if asked > max => {
+            Err(Error::invalid(field, format!("is {asked}; at most {max}")))
+        }
         _ => Ok(()),
     }
 }

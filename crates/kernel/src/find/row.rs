@@ -68,8 +68,11 @@ impl<'a> Lens<'a> {
         let moment = self.moment(&head);
         let version = self.version_at(&head, moment)?;
         let mut usage = self.view.usage(id)?;
-        let superseded_by =
-            if usage.superseded > 0 { self.labels(id, Relation::Supersedes, false)? } else { Vec::new() };
+        let superseded_by = if usage.superseded > 0 {
+            self.labels(id, Relation::Supersedes, false)?
+        } else {
+            Vec::new()
+        };
         usage.superseded = u32::try_from(superseded_by.len()).unwrap_or(u32::MAX);
         if self.gate.is_some() {
             (usage.edges_in, usage.edges_out, usage.contradicted) = (0, 0, 0);

@@ -212,9 +212,9 @@ fn details(body: &Body) -> Vec<String> {
         Fields::Preference(f) => vec![f.strength.map(|s| format!("strength {}", ratio(s)))],
         Fields::Constraint(_) => Vec::new(),
         Fields::Decision(f) => vec![
-            f.rationale.as_ref().map(|why| {
-                format!("because {}", one_line_within(why, Form::Medium.bytes_max()))
-            }),
+            f.rationale
+                .as_ref()
+                .map(|why| format!("because {}", one_line_within(why, Form::Medium.bytes_max()))),
             list("instead of", &f.alternatives),
         ],
         Fields::Fact(f) => vec![f.as_of.map(|at| format!("as of {}", time(at)))],
@@ -223,11 +223,9 @@ fn details(body: &Body) -> Vec<String> {
             vec![list("evidence", &ids)]
         }
         Fields::Event(f) => vec![list("with", &f.participants)],
-        Fields::ArtifactRef(f) => vec![
-            f.media_type.clone(),
-            f.size.map(|size| format!("{size} bytes")),
-            f.digest.clone(),
-        ],
+        Fields::ArtifactRef(f) => {
+            vec![f.media_type.clone(), f.size.map(|size| format!("{size} bytes")), f.digest.clone()]
+        }
     };
     found.into_iter().flatten().collect()
 }
@@ -237,7 +235,8 @@ fn full(mut text: String, head: &Head, version: &Version, body: &Body) -> String
     text.push_str(&body.title);
     let mut line = |name: &str, value: Option<String>| {
         if let Some(value) = value {
-            write!(text, "\n{name}: {}", one_line(&value)).expect("writing to a String cannot fail");
+            write!(text, "\n{name}: {}", one_line(&value))
+                .expect("writing to a String cannot fail");
         }
     };
     let list = |items: &[String]| (!items.is_empty()).then(|| items.join("; "));

@@ -7,10 +7,6 @@ use crate::memory::{
     MemoryType, Outcome, Pattern, Preference, Strength, Tombstone,
 };
 
-fn some(text: &str) -> Option<String> {
-    Some(text.to_owned())
-}
-
 fn texts(items: &[&str]) -> Vec<String> {
     items.iter().map(|item| (*item).to_owned()).collect()
 }
@@ -20,9 +16,9 @@ fn full_fields(memory_type: MemoryType) -> Fields {
     let day = |n: i64| Some(Millis(T0 + n * DAY));
     match memory_type {
         MemoryType::Identity => Fields::Identity(Identity {
-            name: some("Ada"),
+            name: Some("Ada".into()),
             aliases: texts(&["al", "countess"]),
-            role: some("maintainer"),
+            role: Some("maintainer".into()),
         }),
         MemoryType::Goal => Fields::Goal(Goal {
             status: GoalStatus::Active,
@@ -30,23 +26,23 @@ fn full_fields(memory_type: MemoryType) -> Fields {
             criteria: texts(&["green build", "no open bugs"]),
         }),
         MemoryType::Preference => Fields::Preference(Preference {
-            topic: some("tabs"),
+            topic: Some("tabs".into()),
             polarity: Polarity::Avoid,
             strength: Some(805_000),
         }),
         MemoryType::Constraint => Fields::Constraint(Constraint {
             strength: Strength::Hard,
-            trigger: some("before a release"),
+            trigger: Some("before a release".into()),
         }),
         MemoryType::Decision => Fields::Decision(Decision {
-            rationale: some("one file\nper actor"),
+            rationale: Some("one file\nper actor".into()),
             alternatives: texts(&["a server", "plain files"]),
             status: DecisionStatus::Accepted,
         }),
         MemoryType::Fact => Fields::Fact(Fact {
-            subject: some("api"),
-            predicate: some("listens on"),
-            object: some("7438"),
+            subject: Some("api".into()),
+            predicate: Some("listens on".into()),
+            object: Some("7438".into()),
             as_of: day(2),
         }),
         MemoryType::Pattern => Fields::Pattern(Pattern {
@@ -60,9 +56,9 @@ fn full_fields(memory_type: MemoryType) -> Fields {
             participants: texts(&["ada", "bob"]),
         }),
         MemoryType::ArtifactRef => Fields::ArtifactRef(ArtifactRef {
-            uri: some("file:///srv/plan.md"),
-            digest: some("sha256:00ff"),
-            media_type: some("text/markdown"),
+            uri: Some("file:///srv/plan.md".into()),
+            digest: Some("sha256:00ff".into()),
+            media_type: Some("text/markdown".into()),
             size: Some(u64::MAX),
         }),
     }
@@ -73,7 +69,7 @@ fn draft(memory_type: MemoryType) -> Draft {
     draft.fields(full_fields(memory_type));
     draft.content("First line.\n\n- second   line");
     draft.tags(&["release", "ci"]);
-    draft.head.project = some("cortex");
+    draft.head.project = Some("cortex".into());
     draft.version.confidence = 900_000;
     draft.version.valid_until = Some(Millis(T0 + 40 * DAY));
     draft
@@ -90,7 +86,7 @@ fn nine_types_in_three_forms() {
     for memory_type in MemoryType::ALL {
         for form in Form::ALL {
             let shown = text(&draft(memory_type), form);
-            golden += &format!("=== {} {}\n{shown}\n", memory_type.name(), form.name());
+            writeln!(golden, "=== {} {}\n{shown}", memory_type.name(), form.name()).unwrap();
         }
     }
     insta::assert_snapshot!("forms", golden);
@@ -102,7 +98,7 @@ fn a_memory_without_fields_reads_well_too() {
     let mut golden = String::new();
     for memory_type in MemoryType::ALL {
         let bare = Draft::new(id(5), memory_type, "The title", Millis(T0));
-        golden += &format!("{}\n", text(&bare, Form::Medium));
+        writeln!(golden, "{}", text(&bare, Form::Medium)).unwrap();
     }
     insta::assert_snapshot!(golden, @r"
     The title

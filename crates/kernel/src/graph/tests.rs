@@ -11,7 +11,9 @@ fn store(n: u64, links: &[(u64, Relation, u64)]) -> Fixture {
     for _ in 0..n {
         store.add(MemoryType::Fact, "f", |_| {});
     }
-    links.iter().for_each(|(src, relation, dst)| store.link(id(*src), *relation, id(*dst)));
+    for (src, relation, dst) in links {
+        store.link(id(*src), *relation, id(*dst));
+    }
     store
 }
 
@@ -51,7 +53,8 @@ fn directions_relations_and_depth() {
 
 #[test]
 fn cycles_end_and_hops_are_shortest() {
-    let store = store(4, &[(1, REF, 2), (2, REF, 3), (3, REF, 1), (1, PART, 3), (3, REF, 4), (1, PART, 2)]);
+    let store =
+        store(4, &[(1, REF, 2), (2, REF, 3), (3, REF, 1), (1, PART, 3), (3, REF, 4), (1, PART, 2)]);
     let walked = go(&store, &Walk::new(id(1), Direction::Out, 6)).unwrap();
     assert_eq!(hops(&walked), [(2, 1), (3, 1), (4, 2)]);
     assert_eq!(walked.edges.len(), 6);
@@ -75,7 +78,8 @@ fn bounds_are_refused_or_reported() {
     assert_eq!((few.nodes.len(), few.edges.len(), few.capped), (10, 10, true));
     let few = go(&store, &Walk { edges_max: Some(7), ..walk.clone() }).unwrap();
     assert_eq!((few.nodes.len(), few.edges.len(), few.capped), (7, 7, true));
-    let exact = go(&store, &Walk { nodes_max: Some(49), edges_max: Some(49), ..walk.clone() }).unwrap();
+    let exact =
+        go(&store, &Walk { nodes_max: Some(49), edges_max: Some(49), ..walk.clone() }).unwrap();
     assert_eq!((exact.nodes.len(), exact.capped), (49, false));
     assert_eq!(go(&store, &Walk { from: id(99), ..walk }).unwrap_err().code(), "not_found");
 }
@@ -107,7 +111,9 @@ fn a_delegate_walks_around_what_it_does_not_see() {
     for (src, dst) in [(1, 2), (2, 3), (1, 4)] {
         store.link(id(src), REF, id(dst));
     }
-    let walk_as = |from| walk(&store.view(), Some(&NotPrivate), &Walk::new(id(from), Direction::Both, 6), now());
+    let walk_as = |from| {
+        walk(&store.view(), Some(&NotPrivate), &Walk::new(id(from), Direction::Both, 6), now())
+    };
     let walked = walk_as(1).unwrap();
     assert_eq!(hops(&walked), [(4, 1)]);
     assert_eq!(walked.edges.len(), 1);

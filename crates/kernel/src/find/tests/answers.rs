@@ -77,6 +77,7 @@ fn standing_gives_the_first_reason() {
     );
 }
 
+// kernel 70
 #[test]
 fn as_of_picks_the_version_that_was_true_and_known_then() {
     let day = |n: i64| Millis(T0 + n * DAY);
@@ -175,9 +176,8 @@ fn orders_are_followed_and_ties_go_to_the_older() {
             d.head.updated = Millis(T0 + updated);
         });
     }
-    let ordered = |order_by: Vec<Order>| {
-        ids(&run(&store, &Query { order_by, ..every_fact() }).unwrap())
-    };
+    let ordered =
+        |order_by: Vec<Order>| ids(&run(&store, &Query { order_by, ..every_fact() }).unwrap());
     assert_eq!(ordered(vec![Order::up(OrderBy::Importance)]), [1, 3, 2, 4]);
     assert_eq!(ordered(vec![Order::down(OrderBy::Importance)]), [2, 4, 1, 3]);
     assert_eq!(
@@ -196,7 +196,9 @@ fn orders_are_followed_and_ties_go_to_the_older() {
 #[test]
 fn near_brings_candidates_and_counts_in_the_score() {
     let mut store = Fixture::default();
-    (0..4).for_each(|_| drop(fact(&mut store, "f")));
+    for _ in 0..4 {
+        fact(&mut store, "f");
+    }
     let near = vec![
         Near { id: id(3), similarity: 900_000 },
         Near { id: id(1), similarity: 200_000 },
@@ -214,7 +216,9 @@ fn near_brings_candidates_and_counts_in_the_score() {
 #[test]
 fn a_walk_brings_candidates_by_distance() {
     let mut store = Fixture::default();
-    (0..5).for_each(|_| drop(fact(&mut store, "f")));
+    for _ in 0..5 {
+        fact(&mut store, "f");
+    }
     let goal = store.add(MemoryType::Goal, "g", |_| {});
     store.link(id(1), Relation::References, id(4));
     store.link(id(4), Relation::References, id(2));
@@ -235,9 +239,7 @@ fn a_walk_brings_candidates_by_distance() {
 fn forms_are_as_asked() {
     let mut store = Fixture::default();
     store.add(MemoryType::Fact, "title", |d| d.content("content"));
-    let text = |form| {
-        run(&store, &Query { form, ..every_fact() }).unwrap().items.remove(0).text
-    };
+    let text = |form| run(&store, &Query { form, ..every_fact() }).unwrap().items.remove(0).text;
     assert_eq!(text(Form::Short), "title");
     assert_eq!(text(Form::Medium), "title — content");
     assert_eq!(text(Form::Full), "title\ntype: Fact\n\ncontent");
@@ -279,6 +281,7 @@ fn a_delegate_learns_nothing_of_what_it_does_not_see() {
     assert_eq!(error, Err(Error::not_found("memory", hidden[0])));
 }
 
+// kernel 47, kernel 48: a find has a view and nothing to write with; what a late find records comes from its answer.
 #[test]
 fn results_are_what_a_journaled_find_records() {
     let mut store = Fixture::default();

@@ -19,7 +19,10 @@ fn a_find_needs_a_limit_or_a_budget() {
     let types = vec![MemoryType::Fact];
     let open = Query { types, ..Query::default() };
     assert_eq!(error(&open), Error::Unbounded);
-    assert_eq!(error(&Query { limit: Some(0), budget_tokens: Some(0), ..open.clone() }), Error::Unbounded);
+    assert_eq!(
+        error(&Query { limit: Some(0), budget_tokens: Some(0), ..open.clone() }),
+        Error::Unbounded
+    );
     assert!(passes(&Query { limit: Some(1), ..open.clone() }));
     assert!(passes(&Query { budget_tokens: Some(1), ..open.clone() }));
     // It is the first guard.
@@ -55,10 +58,14 @@ fn a_find_needs_a_type_or_a_tag_on_every_result() {
     }
     assert!(passes(&Query::of_types(&[MemoryType::Fact], 1)));
     // Neither what is near nor a walk is an exception.
-    let near = Query { near: vec![Near { id: id(1), similarity: 1 }], limit: Some(1), ..Query::default() };
+    let near =
+        Query { near: vec![Near { id: id(1), similarity: 1 }], limit: Some(1), ..Query::default() };
     assert_eq!(error(&near), Error::TooBroad);
     let walk = crate::graph::Walk::new(id(1), crate::graph::Direction::Out, 1);
-    assert_eq!(error(&Query { from: Some(walk), limit: Some(1), ..Query::default() }), Error::TooBroad);
+    assert_eq!(
+        error(&Query { from: Some(walk), limit: Some(1), ..Query::default() }),
+        Error::TooBroad
+    );
 }
 
 #[test]
@@ -69,18 +76,14 @@ fn sizes_are_bounded() {
     let wide = |n: usize| with(Predicate::And((0..n).map(|_| tag()).collect()));
     assert!(passes(&wide(PREDICATE_NODES_MAX - 1)));
     assert_eq!(error(&wide(PREDICATE_NODES_MAX)).code(), "too_many");
-    let deep = |n: usize| {
-        with((1..n).fold(tag(), |inner, _| Predicate::Not(Box::new(inner))))
-    };
+    let deep = |n: usize| with((1..n).fold(tag(), |inner, _| Predicate::Not(Box::new(inner))));
     assert!(passes(&deep(PREDICATE_DEPTH_MAX)));
     assert_eq!(error(&deep(PREDICATE_DEPTH_MAX + 1)).code(), "too_many");
     let pattern = |pattern: String| with(Predicate::Matches("data.title".into(), pattern));
     assert!(passes(&pattern("a".repeat(PATTERN_BYTES_MAX))));
     assert_eq!(error(&pattern("a".repeat(PATTERN_BYTES_MAX + 1))).code(), "too_large");
     assert_eq!(error(&pattern("(a{500}){500}".into())).code(), "invalid");
-    let list = |n: u64| {
-        with(Predicate::In("head.id".into(), (0..n).map(Value::number).collect()))
-    };
+    let list = |n: u64| with(Predicate::In("head.id".into(), (0..n).map(Value::number).collect()));
     assert_eq!(error(&list(200)).code(), "too_many");
     assert_eq!(error(&with(Predicate::HasTag("a".repeat(65)))).code(), "too_large");
     assert_eq!(error(&Query { limit: Some(FIND_LIMIT_MAX + 1), ..fact.clone() }).code(), "invalid");
@@ -141,7 +144,8 @@ fn cost_is_bounded_by_the_chosen_bucket() {
         let second = run(&store, &Query { cursor: found.next, ..newest }).unwrap();
         assert_eq!(ids(&second), (49_981..=49_990).rev().collect::<Vec<_>>());
         assert_eq!(second.explain.rows_examined, 11);
-        let oldest = run(&store, &Query { order_by: vec![Order::up(by)], ..facts.clone() }).unwrap();
+        let oldest =
+            run(&store, &Query { order_by: vec![Order::up(by)], ..facts.clone() }).unwrap();
         assert_eq!((ids(&oldest), oldest.explain.rows_examined), ((1..=10).collect(), 11));
     }
 
@@ -193,7 +197,10 @@ fn the_plan_names_its_index() {
     assert_eq!(index(&fact, "topic_key=k"), ("type Fact".to_owned(), 3));
     assert_eq!(index(&fact, "id=(3, 4, 999)"), ("ids".to_owned(), 2));
     assert_eq!(index(&[], "tag:none project=p"), ("tag none".to_owned(), 0));
-    assert_eq!(index(&[MemoryType::Fact, MemoryType::Goal], "tag:none"), ("tag none".to_owned(), 0));
+    assert_eq!(
+        index(&[MemoryType::Fact, MemoryType::Goal], "tag:none"),
+        ("tag none".to_owned(), 0)
+    );
     // Types that exclude each other leave nothing.
     assert_eq!(index(&fact, "type:goal").1, 0);
     let near = Query { near: vec![Near { id: id(7), similarity: 9 }], ..Query::of_types(&fact, 5) };

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -19,7 +21,8 @@ fn mixed() -> Fixture {
             change(draft);
         });
     };
-    let goal = Goal { due: Some(Millis(T0)), status: GoalStatus::Active, criteria: vec!["x".into()] };
+    let goal =
+        Goal { due: Some(Millis(T0)), status: GoalStatus::Active, criteria: vec!["x".into()] };
     add(MemoryType::Goal, "ship", Some(Fields::Goal(goal)), |_| {});
     let decision = Decision { status: DecisionStatus::Accepted, ..Decision::default() };
     add(MemoryType::Decision, "use one file", Some(Fields::Decision(decision)), |d| {
@@ -57,9 +60,8 @@ fn matching(store: &Fixture, text: &str) -> Vec<u64> {
 fn every_operator_and_kind_of_field() {
     let store = mixed();
     let all = [1, 2, 3, 4, 5, 6, 7, 8];
-    let without = |gone: &[u64]| -> Vec<u64> {
-        all.iter().copied().filter(|n| !gone.contains(n)).collect()
-    };
+    let without =
+        |gone: &[u64]| -> Vec<u64> { all.iter().copied().filter(|n| !gone.contains(n)).collect() };
     for (text, expected) in [
         ("type:decision", vec![2]),
         ("type=(Goal, fact)", vec![1, 3]),
@@ -206,10 +208,7 @@ fn what_people_type() {
         ("NOT(tag:a)", not(tag("a"))),
         ("-tag:a", not(tag("a"))),
         ("status!=(active)", not(Predicate::In("data.status".into(), vec![Value::text("active")]))),
-        (
-            "importance>=0.7",
-            Predicate::Gte("head.importance".into(), Value::number(700_000)),
-        ),
+        ("importance>=0.7", Predicate::Gte("head.importance".into(), Value::number(700_000))),
         ("created>2026-01-01", Predicate::Gt("head.created".into(), Value::Time(Millis(T0)))),
         (
             "version.created<=2026-01-01T00:00:01.5Z",
@@ -230,11 +229,27 @@ fn what_people_type() {
 fn errors_say_where_and_what_was_expected() {
     let mut golden = String::new();
     for text in [
-        "", "tag:a )", "(tag:a", "tag:", "tag>a", "hello", "importance>=high", "importance=0.1234567",
-        "created>yesterday", "created>2026-02-30", "pinned=maybe", "id=x", "title=\"open", "nope=1", "a OR", "NOT",
-        "status=(active", "status=(active,)", "ä=1",
+        "",
+        "tag:a )",
+        "(tag:a",
+        "tag:",
+        "tag>a",
+        "hello",
+        "importance>=high",
+        "importance=0.1234567",
+        "created>yesterday",
+        "created>2026-02-30",
+        "pinned=maybe",
+        "id=x",
+        "title=\"open",
+        "nope=1",
+        "a OR",
+        "NOT",
+        "status=(active",
+        "status=(active,)",
+        "ä=1",
     ] {
-        golden += &format!("{text:?}: {}\n", text.parse::<Predicate>().unwrap_err());
+        writeln!(golden, "{text:?}: {}", text.parse::<Predicate>().unwrap_err()).unwrap();
     }
     insta::assert_snapshot!("filter_errors", golden);
 }
@@ -264,8 +279,20 @@ fn times_are_strict() {
         assert_eq!(parse_time(text), Some(Millis(ms)), "{text}");
     }
     for bad in [
-        "2026-1-1", "2026-02-30", "2026-13-01", "2026-00-10", "2026-01-00", "20260101", "2026-01-01T", "26-01-01",
-        "2026-01-01T24:00Z", "2026-01-01T00:00", "2026-01-01T00:60Z", "2026-01-01T00:00:00.1Z", "+026-01-01", "@",
+        "2026-1-1",
+        "2026-02-30",
+        "2026-13-01",
+        "2026-00-10",
+        "2026-01-00",
+        "20260101",
+        "2026-01-01T",
+        "26-01-01",
+        "2026-01-01T24:00Z",
+        "2026-01-01T00:00",
+        "2026-01-01T00:60Z",
+        "2026-01-01T00:00:00.1Z",
+        "+026-01-01",
+        "@",
     ] {
         assert_eq!(parse_time(bad), None, "{bad}");
     }
@@ -299,8 +326,20 @@ fn value_for(name: &'static str) -> BoxedStrategy<Value> {
 
 fn leaf() -> BoxedStrategy<Predicate> {
     let names = [
-        "head.id", "head.type", "head.project", "head.pinned", "head.importance", "head.created", "version.created",
-        "version.by", "data.title", "data.status", "data.strength", "data.size", "data.evidence", "data.participants",
+        "head.id",
+        "head.type",
+        "head.project",
+        "head.pinned",
+        "head.importance",
+        "head.created",
+        "version.created",
+        "version.by",
+        "data.title",
+        "data.status",
+        "data.strength",
+        "data.size",
+        "data.evidence",
+        "data.participants",
     ];
     let test = prop::sample::select(names.to_vec()).prop_flat_map(|name| {
         let field = name.to_owned();
