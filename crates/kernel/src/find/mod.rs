@@ -5,11 +5,12 @@
 //! `Query::to_bytes` and `Found::results`. The answer is a function of the state, the query and `now`.
 //!
 //! - `query`: what may be asked, canonically encoded.
-//! - `predicate`, `field`: filters and the names in them. `filter`: their text form and its grammar.
+//! - `predicate`, `field`: filters and the names in them. `filter`, `display`: their text form, its grammar.
 //! - `plan`: which index the rows come from.
 //! - `row`, `standing`: the version that counts, whether it is shown, what it is worth.
 //! - `rank`: order and cursors.
 
+mod display;
 mod field;
 mod filter;
 #[cfg(test)]
