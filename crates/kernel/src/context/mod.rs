@@ -209,8 +209,8 @@ fn rule(body: Option<&Body>) -> Option<MemoryType> {
 /// Gathers, ranks and trims. `roots` are the overall root and the journal size of the view's state.
 pub fn context(
     view: &View<'_>,
-    gate: Option<&dyn Gate>,
     actor: &ActorName,
+    gate: Option<&dyn Gate>,
     query: &ContextQuery,
     roots: (Digest, u64),
 ) -> Result<Bundle> {

@@ -10,7 +10,7 @@ fn roots() -> (Digest, u64) {
 }
 
 fn gather(store: &Fixture, query: &ContextQuery) -> Result<Bundle> {
-    context(&store.view(), None, &ActorName::parse("ada").unwrap(), query, roots())
+    context(&store.view(), &ActorName::parse("ada").unwrap(), None, query, roots())
 }
 
 fn query() -> ContextQuery {
@@ -277,7 +277,7 @@ fn a_delegate_gets_a_bundle_of_what_it_sees() {
     let actor = ActorName::parse("ada").unwrap();
     let mut store = mixed();
     let as_delegate = |store: &Fixture| {
-        context(&store.view(), Some(&NotPrivate), &actor, &query(), roots()).unwrap()
+        context(&store.view(), &actor, Some(&NotPrivate), &query(), roots()).unwrap()
     };
     let before = as_delegate(&store);
     let hide = |d: &mut Draft| d.head.visibility = Visibility::Private;

@@ -68,11 +68,10 @@ impl<'a> Lens<'a> {
         let moment = self.moment(&head);
         let version = self.version_at(&head, moment)?;
         let mut usage = self.view.usage(id)?;
-        let superseded_by = if usage.superseded > 0 {
-            self.labels(id, Relation::Supersedes, false)?
-        } else {
-            Vec::new()
-        };
+        // The count is of the present: at another moment, what is forgotten by now may have superseded this.
+        let may_be = usage.superseded > 0 || self.as_of.is_some() && usage.edges_in > 0;
+        let superseded_by =
+            if may_be { self.labels(id, Relation::Supersedes, false)? } else { Vec::new() };
         usage.superseded = u32::try_from(superseded_by.len()).unwrap_or(u32::MAX);
         if self.gate.is_some() {
             (usage.edges_in, usage.edges_out, usage.contradicted) = (0, 0, 0);

@@ -162,9 +162,11 @@ fn superseded_ranks_below_and_is_labelled() {
     // At a time before the edge was made, nothing was superseded.
     let then = run(&store, &Query { as_of: Some(Millis(T0 + 3)), ..query.clone() }).unwrap();
     assert!(then.items.iter().all(|item| item.standing == Standing::Current));
-    // What is forgotten supersedes nothing.
+    // What is forgotten supersedes nothing, but it did before.
     store.forget(new, Millis(T0 + DAY));
     assert_eq!(ids(&run(&store, &query).unwrap()), [1, 3]);
+    let then = run(&store, &Query { as_of: Some(Millis(T0 + DAY - 1)), ..query }).unwrap();
+    assert_eq!(ids(&then), [3, 2, 1]);
 }
 
 #[test]
