@@ -16,7 +16,10 @@ pub fn encode<T: Encode<()>>(record: &T) -> Vec<u8> {
 }
 
 /// Decodes a record and refuses every encoding but the canonical one.
-pub fn decode<'b, T: Decode<'b, ()> + Encode<()>>(what: &'static str, bytes: &'b [u8]) -> Result<T> {
+pub fn decode<'b, T: Decode<'b, ()> + Encode<()>>(
+    what: &'static str,
+    bytes: &'b [u8],
+) -> Result<T> {
     let non_canonical = |reason: String| Error::NonCanonical { what, reason };
     let mut decoder = minicbor::Decoder::new(bytes);
     let record: T = decoder.decode().map_err(|e| non_canonical(e.to_string()))?;

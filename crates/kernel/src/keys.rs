@@ -304,7 +304,8 @@ impl Key {
     }
 
     fn text(self, text: &str) -> Key {
-        let len = u8::try_from(text.len()).expect("names in keys are validated to 128 bytes or fewer");
+        let len =
+            u8::try_from(text.len()).expect("names in keys are validated to 128 bytes or fewer");
         self.u8(len).bytes(text.as_bytes())
     }
 
@@ -383,10 +384,24 @@ mod tests {
         prefixes.dedup();
         assert_eq!(prefixes.len(), NAMESPACES.len());
         let samples = [
-            head(id(1)), by_type(MemoryType::Fact), by_tag("t"), by_project("p"), by_session("s"),
-            by_topic_key(None, Scope::Project, "k"), session("s"), prompt(1), idempotency("i"), attest("i", 1),
-            checkpoint("i", "s"), run_entry("r", 1), grant(Digest::ZERO), revoked(Digest::ZERO), snapshot(1),
-            snapshot_by_root(Digest::ZERO), weights(), counters(),
+            head(id(1)),
+            by_type(MemoryType::Fact),
+            by_tag("t"),
+            by_project("p"),
+            by_session("s"),
+            by_topic_key(None, Scope::Project, "k"),
+            session("s"),
+            prompt(1),
+            idempotency("i"),
+            attest("i", 1),
+            checkpoint("i", "s"),
+            run_entry("r", 1),
+            grant(Digest::ZERO),
+            revoked(Digest::ZERO),
+            snapshot(1),
+            snapshot_by_root(Digest::ZERO),
+            weights(),
+            counters(),
         ];
         for key in samples {
             assert!(namespace_of(&key).is_some(), "{key:?}");

@@ -22,6 +22,8 @@ pub const NAME_BYTES_MAX: usize = 128;
 pub const REASON_BYTES_MAX: usize = 1_024;
 /// Memories one memory may be derived from.
 pub const DERIVED_FROM_MAX: usize = 64;
+/// Edges from one memory, and edges to one memory.
+pub const EDGES_PER_MEMORY_MAX: u32 = 10_000;
 /// Citations in one attestation.
 pub const CITATIONS_MAX: usize = 256;
 /// Memories in one batch of accesses.

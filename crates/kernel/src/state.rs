@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::journal::{Entry, Manifest};
 use crate::keys;
 use crate::memory::{
-    Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, Sealed, Session, Usage, Version,
+    Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, Sealed, Session, Usage,
+    Version,
 };
 use crate::salience::Weights;
 use crate::scope::GrantState;
@@ -122,12 +123,16 @@ impl View<'_> {
 
     /// The head as it was at a snapshot.
     pub fn head_at(&self, id: MemoryId, snapshot: u64, snapshot_seq: u64) -> Result<Option<Head>> {
+        // Ids are journal numbers: a later one did not exist yet.
+        if id.get() >= snapshot_seq {
+            return Ok(None);
+        }
         let mut range = KeyRange::prefix(&keys::kept_heads(id));
         range.from = keys::kept_head(id, snapshot);
         if let Some((key, bytes)) = self.first(&range)? {
             return decode_at("kept head", &key, &bytes).map(Some);
         }
-        Ok(self.head(id)?.filter(|_| id.get() <= snapshot_seq))
+        self.head(id)
     }
 
     pub fn usage(&self, id: MemoryId) -> Result<Usage> {

@@ -11,6 +11,6 @@ pub use entry::{Entry, EntryKind, Idempotency, SCHEMA};
 pub use payload::{
     Access, AddEdge, Attest, Compact, Erase, FindLate, FoundMemory, GrantUse, HeadPatch,
     LearnWeights, Manifest, Migration, MindRun, MindRunPhase, Payload, PromptSaid, RemoveEdge,
-    Restore, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Stub, TombstoneMemory,
-    Touch, Update, UpdateHead, Write,
+    Restore, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Stub,
+    TombstoneMemory, Touch, Update, UpdateHead, Write,
 };

@@ -6,7 +6,9 @@ use super::entry::EntryKind;
 use crate::codec;
 use crate::digest::Digest;
 use crate::error::Result;
-use crate::memory::{MemoryId, MemoryType, Millis, Outcome, Pinned, Provenance, Relation, Scope, Visibility};
+use crate::memory::{
+    MemoryId, MemoryType, Millis, Outcome, Pinned, Provenance, Relation, Scope, Visibility,
+};
 use crate::salience::Weights;
 
 /// Declares the `Payload` enum with its encoding by kind.
@@ -410,6 +412,8 @@ impl Manifest {
 #[cbor(map)]
 pub struct ScopeGrant {
     #[n(0)]
+    pub id: Digest,
+    #[n(1)]
     #[cbor(with = "minicbor::bytes")]
     pub grant: Vec<u8>,
 }

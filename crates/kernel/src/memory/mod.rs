@@ -22,8 +22,8 @@ pub use head::{Edge, Head, Relation, Scope, Tombstone, Usage, Visibility};
 pub use session::{Prompt, Session};
 pub use types::{KINDS, MemoryType};
 pub(crate) use validate::{
-    check_body, check_importance, check_kind, check_name, check_reason, check_text, check_topic_key,
-    check_version_times, normal_tags,
+    check_body, check_importance, check_kind, check_name, check_reason, check_text,
+    check_topic_key, check_version_times, normal_tags,
 };
 pub use version::{Pinned, Provenance, Source, Version};
 

@@ -12,6 +12,7 @@ use minicbor::{Decode, Decoder, Encode, Encoder};
 use super::DAY_MS;
 use super::fixed::{self, Ppm, WHOLE};
 use crate::error::{Error, Result};
+use crate::memory::{Head, Usage};
 
 /// Recency falls to 1/e after this long without use.
 pub const RECENCY_MS: u64 = 90 * DAY_MS.unsigned_abs();
@@ -43,6 +44,20 @@ pub struct Signals {
     /// Similarity to the query, when there is a query to be similar to.
     pub similarity: Option<Ppm>,
     pub pinned: bool,
+}
+
+impl Signals {
+    /// What head and usage say of a memory.
+    pub fn of(head: &Head, usage: &Usage, similarity: Option<Ppm>) -> Signals {
+        Signals {
+            last_used: usage.last_access.unwrap_or(head.created).get(),
+            accesses: usage.accesses,
+            citations: usage.citations,
+            importance: head.importance,
+            similarity,
+            pinned: head.pinned,
+        }
+    }
 }
 
 /// The signals on one scale, each in `0..=WHOLE`.

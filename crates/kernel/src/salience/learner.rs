@@ -40,6 +40,16 @@ pub enum Skip {
     DegenerateProfile,
 }
 
+impl Skip {
+    pub fn reason(self) -> &'static str {
+        match self {
+            Skip::NeutralOutcome => "the outcome was neutral",
+            Skip::NoCitations => "nothing was cited",
+            Skip::DegenerateProfile => "the cited memories have no profile",
+        }
+    }
+}
+
 /// The weights before and after an outcome; equal when it was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Learned {

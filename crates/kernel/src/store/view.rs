@@ -128,9 +128,8 @@ mod tests {
         }
 
         fn scan(&self, _: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
-            let inside = |key: &Vec<u8>| {
-                *key >= range.from && range.to.as_ref().is_none_or(|to| key < to)
-            };
+            let inside =
+                |key: &Vec<u8>| *key >= range.from && range.to.as_ref().is_none_or(|to| key < to);
             let mut rows: Vec<_> = self.0.iter().filter(|(key, _)| inside(key)).collect();
             if range.reverse {
                 rows.reverse();

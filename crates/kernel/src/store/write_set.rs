@@ -35,6 +35,18 @@ impl WriteSet {
         self.spaces.remove(&space);
     }
 
+    /// Takes over all changes of `later`, which replace those here.
+    pub fn merge(&mut self, later: WriteSet) {
+        for space in later.cleared {
+            self.clear(space);
+        }
+        for (space, rows) in later.spaces {
+            for (key, value) in rows {
+                self.set(space, key, value);
+            }
+        }
+    }
+
     /// `None`: unknown here. `Some(None)`: deleted here.
     pub fn get(&self, space: Space, key: &[u8]) -> Option<Option<&[u8]>> {
         match self.spaces.get(&space).and_then(|keys| keys.get(key)) {

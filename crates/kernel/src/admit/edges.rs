@@ -1,0 +1,58 @@
+//! Admission of edges: both ends exist, none is the other, and nothing is journaled that changes nothing.
+
+use super::{Admission, Admitted, Situation};
+use crate::command::{EdgeDraft, EdgeRemoval};
+use crate::error::{Error, Result};
+use crate::journal::{AddEdge, Payload, RemoveEdge};
+use crate::limits::EDGES_PER_MEMORY_MAX;
+use crate::memory::{check_importance, check_reason};
+
+pub(super) fn add(situation: &Situation<'_>, draft: &EdgeDraft) -> Result<Admitted> {
+    if draft.src == draft.dst {
+        return Err(Error::SelfEdge(draft.src.get()));
+    }
+    check_importance("weight", draft.weight)?;
+    for end in [draft.src, draft.dst] {
+        let head = situation.view.required_head(end)?;
+        if head.erased {
+            return Err(Error::Erased(end.get()));
+        }
+        if head.tombstone.is_some() {
+            return Err(Error::Tombstoned(end.get()));
+        }
+    }
+    match situation.view.edge(draft.src, draft.relation, draft.dst)? {
+        Some(edge) if edge.weight == draft.weight => return Ok(Admitted::unchanged()),
+        Some(_) => {}
+        None => {
+            let out = situation.view.usage(draft.src)?.edges_out;
+            let back = situation.view.usage(draft.dst)?.edges_in;
+            if out.max(back) >= EDGES_PER_MEMORY_MAX {
+                let max = EDGES_PER_MEMORY_MAX as usize;
+                return Err(Error::TooMany { field: "edges", count: max + 1, max });
+            }
+        }
+    }
+    let payload = Payload::AddEdge(AddEdge {
+        src: draft.src,
+        relation: draft.relation,
+        dst: draft.dst,
+        weight: draft.weight,
+    });
+    Ok(Admitted { id: Some(draft.src), ..Admitted::one(Admission::plain(payload)) })
+}
+
+pub(super) fn remove(situation: &Situation<'_>, removal: &EdgeRemoval) -> Result<Admitted> {
+    check_reason(&removal.reason)?;
+    if situation.view.edge(removal.src, removal.relation, removal.dst)?.is_none() {
+        let edge = format!("{} {} {}", removal.src, removal.relation.name(), removal.dst);
+        return Err(Error::not_found("edge", edge));
+    }
+    let payload = Payload::RemoveEdge(RemoveEdge {
+        src: removal.src,
+        relation: removal.relation,
+        dst: removal.dst,
+        reason: removal.reason.clone(),
+    });
+    Ok(Admitted { id: Some(removal.src), ..Admitted::one(Admission::plain(payload)) })
+}

@@ -1,0 +1,136 @@
+//! The front door: a command becomes complete journal entries, or an error that changed nothing.
+//!
+//! Everything that can be refused is refused here, against the state including all that is staged before it. What passes
+//! is complete: `apply` needs no further decision. Reads for read-modify-write happen here, on the pen's thread, so two
+//! callers can never act on the same old state.
+
+mod edges;
+mod memories;
+mod records;
+
+use crate::actor::ActorName;
+use crate::command::{Command, Receipt, Stamp};
+use crate::error::{Error, Result};
+use crate::journal::{Idempotency, Payload};
+use crate::limits::NAME_BYTES_MAX;
+use crate::memory::{MemoryId, Millis, Sealed, check_name};
+use crate::state::Counters;
+use crate::store::View;
+
+/// A payload with the body that is stored beside its entry.
+#[derive(Debug)]
+pub struct Admission {
+    pub payload: Payload,
+    pub sealed: Option<Sealed>,
+}
+
+impl Admission {
+    fn plain(payload: Payload) -> Admission {
+        Admission { payload, sealed: None }
+    }
+}
+
+/// What a command comes to. No entries: the state is already as asked.
+#[derive(Debug, Default)]
+pub struct Admitted {
+    pub entries: Vec<Admission>,
+    pub id: Option<MemoryId>,
+    pub version: Option<u32>,
+    pub skipped: Vec<(MemoryId, &'static str)>,
+}
+
+impl Admitted {
+    fn one(admission: Admission) -> Admitted {
+        Admitted { entries: vec![admission], ..Admitted::default() }
+    }
+
+    fn about(mut self, id: MemoryId, version: u32) -> Admitted {
+        self.id = Some(id);
+        self.version = Some(version);
+        self
+    }
+
+    fn unchanged() -> Admitted {
+        Admitted::default()
+    }
+}
+
+/// The state a command is judged by.
+#[derive(Debug)]
+pub struct Situation<'a> {
+    pub actor: &'a ActorName,
+    pub view: &'a View<'a>,
+    pub counters: &'a Counters,
+    /// The time the entries will carry: the caller's, but never before the last entry's.
+    pub at: Millis,
+}
+
+/// Checks the stamp, and answers a request that was made before.
+pub fn recall_answer(
+    situation: &Situation<'_>,
+    stamp: &Stamp,
+    command: &Command,
+) -> Result<(Option<Idempotency>, Option<Receipt>)> {
+    check_name("by", &stamp.by)?;
+    if let Some(run) = &stamp.run {
+        check_name("run", run)?;
+    }
+    let Some(key) = &stamp.idempotency_key else { return Ok((None, None)) };
+    check_name("idempotency key", key)?;
+    debug_assert!(key.len() <= NAME_BYTES_MAX);
+    let request = command.request_digest();
+    let Some(record) = situation.view.idempotency(key)? else {
+        return Ok((Some(Idempotency { key: key.clone(), request }), None));
+    };
+    if record.request != request {
+        return Err(Error::IdempotencyConflict(key.clone()));
+    }
+    let entry = situation.view.entry(record.seq)?;
+    let kind =
+        entry.ok_or_else(|| Error::corrupt(format!("entry {}", record.seq), "is missing"))?.kind;
+    let receipt = Receipt {
+        seq: record.seq,
+        at: record.at,
+        kind,
+        id: record.id,
+        version: record.version,
+        changed: true,
+        replayed: true,
+        skipped: Vec::new(),
+    };
+    Ok((None, Some(receipt)))
+}
+
+pub fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admitted> {
+    match command {
+        Command::Write(draft) => memories::write(situation, draft),
+        Command::Update(revision) => memories::update(situation, revision),
+        Command::UpdateHead(revision) => memories::update_head(situation, revision),
+        Command::Tombstone(removal) => memories::tombstone(situation, removal),
+        Command::Restore(removal) => memories::restore(situation, removal),
+        Command::Erase(removal) => memories::erase(situation, removal),
+        Command::AddEdge(draft) => edges::add(situation, draft),
+        Command::RemoveEdge(removal) => edges::remove(situation, removal),
+        Command::Touch(touches) => records::touch(situation, touches),
+        Command::FindLate(find) => records::find_late(situation, find),
+        Command::Attest(attestation) => records::attest(situation, attestation),
+        Command::Compact(compaction) => records::compact(situation, compaction),
+        Command::SessionStart(draft) => records::session_start(situation, draft),
+        Command::SessionEnd(close) => records::session_end(situation, close),
+        Command::Prompt(draft) => records::prompt(draft),
+        Command::ScopeGrant(draft) => records::scope_grant(situation, draft),
+        Command::ScopeRevoke(revocation) => records::scope_revoke(situation, revocation),
+        Command::ScopeViolation(violation) => records::scope_violation(violation),
+        Command::MindRun(draft) => records::mind_run(draft),
+        Command::Migration(draft) => records::migration(draft),
+        Command::Snapshot(_) => unreachable!("the pen makes manifests itself: it knows the roots"),
+    }
+}
+
+fn check_optional_name(field: &'static str, name: Option<&String>) -> Result<()> {
+    name.map_or(Ok(()), |name| check_name(field, name))
+}
+
+fn check_count(field: &'static str, count: usize, max: usize) -> Result<()> {
+    if count > max { Err(Error::TooMany { field, count, max }) } else { Ok(()) }
+}

@@ -1,0 +1,364 @@
+//! The facade: one actor's memory graph, open for reading and writing.
+//!
+//! Reads take a `Reading`, a consistent state that later writes do not disturb, and run on the caller's thread. Changes go
+//! through the pen and return when they are on disk. Dropping a `Cortex` waits for the pen and leaves the file so that the
+//! next open is fast.
+
+mod reading;
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::actor::ActorName;
+use crate::command::{
+    Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, HeadRevision, LateFind,
+    Receipt, Removal, Revision, SnapshotDraft, Stamp,
+};
+use crate::commitments::Commitments;
+use crate::context::{Bundle, ContextQuery};
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::find::{Found, Query};
+use crate::hook::JournalHook;
+use crate::journal::{FoundMemory, Manifest, SCHEMA};
+use crate::memory::{Millis, Salt};
+use crate::pen::{Hooks, Pen, Progress, Request, Writer};
+use crate::replay::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
+use crate::store::{
+    DiskMedium, EngineOptions, Medium, Reader, RedbStorage, Side, Space, Storage, View, WriteSet,
+};
+use crate::uri::Uri;
+
+pub use reading::{Reading, Resolved};
+
+/// Makes the hooks of the layers above, one set per use: the live store, and each verification.
+pub type HookFactory = Arc<dyn Fn() -> Vec<Box<dyn JournalHook>> + Send + Sync>;
+
+#[derive(Clone)]
+pub struct Options {
+    pub engine: EngineOptions,
+    pub hooks: HookFactory,
+    /// How long to wait for another process that has the actor open.
+    pub wait: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            engine: EngineOptions::default(),
+            hooks: Arc::new(Vec::new),
+            wait: Duration::ZERO,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("engine", &self.engine).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+pub struct Cortex {
+    actor: ActorName,
+    storage: Arc<dyn Storage>,
+    /// `None` only while dropping: the pen must stop before the store closes.
+    pen: Option<Pen>,
+    options: Options,
+    folder: Option<PathBuf>,
+    /// Held for as long as the actor is open, so that no other process writes.
+    _lock: Option<File>,
+}
+
+impl Cortex {
+    /// Opens the actor in a folder of its own, making both if they are not there.
+    pub fn open(folder: &Path, actor: &ActorName, options: Options) -> Result<Cortex> {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Error::Storage(format!("cannot create {}: {error}", folder.display()))
+        })?;
+        let lock = lock(folder, options.wait)?;
+        let medium = Box::new(DiskMedium::new(folder));
+        let mut cortex = Cortex::open_on(medium, actor, options)?;
+        cortex.folder = Some(folder.to_owned());
+        cortex._lock = Some(lock);
+        Ok(cortex)
+    }
+
+    /// Opens the actor on any medium. The caller sees to it that nobody else has it open.
+    pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
+        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
+        Cortex::with_storage(Arc::new(storage), actor, options)
+    }
+
+    /// Opens the actor on a storage that holds at least what `birth` writes.
+    pub fn with_storage(
+        storage: Arc<dyn Storage>,
+        actor: &ActorName,
+        options: Options,
+    ) -> Result<Cortex> {
+        let reader = storage.reader()?;
+        check_birth(&*reader, actor)?;
+        let side = live_side(&*reader)?;
+        let view = View::new(&*reader, side);
+        check_agreement(&view)?;
+        let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
+        hooks.each(|hook| hook.open(&view))?;
+        drop(reader);
+        let writer = Writer::new(actor.clone(), Arc::clone(&storage), side, hooks);
+        let pen = Pen::start(writer, actor.as_str())?;
+        // An erasure that a crash interrupted is finished before anything else.
+        pen.scrub()?;
+        let actor = actor.clone();
+        Ok(Cortex { actor, storage, pen: Some(pen), options, folder: None, _lock: None })
+    }
+
+    pub fn actor(&self) -> &ActorName {
+        &self.actor
+    }
+
+    fn pen(&self) -> &Pen {
+        self.pen.as_ref().expect("the pen is there until the Cortex is dropped")
+    }
+
+    // ---- changes ----
+
+    /// Runs one command; returns when it is on disk.
+    pub fn submit(&self, request: Request) -> Result<Receipt> {
+        self.pen().submit(request)
+    }
+
+    /// Runs many commands in one commit. Each is admitted or refused by itself.
+    pub fn submit_bulk(&self, requests: Vec<Request>) -> Result<Vec<Result<Receipt>>> {
+        self.pen().submit_bulk(requests)
+    }
+
+    fn command(&self, stamp: Stamp, command: Command) -> Result<Receipt> {
+        self.submit(Request { stamp, command, authority: None })
+    }
+
+    pub fn write(&self, stamp: Stamp, draft: Draft) -> Result<Receipt> {
+        self.command(stamp, Command::Write(Box::new(draft)))
+    }
+
+    pub fn update(&self, stamp: Stamp, revision: Revision) -> Result<Receipt> {
+        self.command(stamp, Command::Update(Box::new(revision)))
+    }
+
+    pub fn update_head(&self, stamp: Stamp, revision: HeadRevision) -> Result<Receipt> {
+        self.command(stamp, Command::UpdateHead(revision))
+    }
+
+    pub fn tombstone(&self, stamp: Stamp, removal: Removal) -> Result<Receipt> {
+        self.command(stamp, Command::Tombstone(removal))
+    }
+
+    pub fn restore(&self, stamp: Stamp, removal: Removal) -> Result<Receipt> {
+        self.command(stamp, Command::Restore(removal))
+    }
+
+    /// Deletes the content for good: when this returns, its bytes are gone from the store file.
+    pub fn erase(&self, stamp: Stamp, removal: Removal) -> Result<Receipt> {
+        let receipt = self.command(stamp, Command::Erase(removal))?;
+        self.pen().scrub()?;
+        Ok(receipt)
+    }
+
+    pub fn add_edge(&self, stamp: Stamp, draft: EdgeDraft) -> Result<Receipt> {
+        self.command(stamp, Command::AddEdge(draft))
+    }
+
+    pub fn remove_edge(&self, stamp: Stamp, removal: EdgeRemoval) -> Result<Receipt> {
+        self.command(stamp, Command::RemoveEdge(removal))
+    }
+
+    pub fn attest(&self, stamp: Stamp, attestation: Attestation) -> Result<Receipt> {
+        self.command(stamp, Command::Attest(attestation))
+    }
+
+    pub fn compact(&self, stamp: Stamp, compaction: Compaction) -> Result<Receipt> {
+        self.command(stamp, Command::Compact(compaction))
+    }
+
+    /// Journals the state as it is; proofs can be given as of this point for as long as the store lives.
+    pub fn snapshot(&self, stamp: Stamp, reason: &str) -> Result<Manifest> {
+        let draft = SnapshotDraft { reason: reason.to_owned() };
+        let receipt = self.command(stamp, Command::Snapshot(draft))?;
+        let reading = self.read()?;
+        let entry = reading.view().entry(receipt.seq)?;
+        match entry.map(|entry| entry.payload()).transpose()? {
+            Some(crate::journal::Payload::Snapshot(manifest)) => Ok(manifest),
+            _ => Err(Error::corrupt(format!("entry {}", receipt.seq), "is not the snapshot")),
+        }
+    }
+
+    // ---- reads ----
+
+    /// The state now, unaffected by later writes.
+    pub fn read(&self) -> Result<Reading> {
+        let reader = self.storage.reader()?;
+        let side = live_side(&*reader)?;
+        Ok(Reading::new(reader, side, self.actor.clone()))
+    }
+
+    pub fn find(&self, query: &Query, now: Millis) -> Result<Found> {
+        self.read()?.find(None, query, now)
+    }
+
+    /// A find made to act upon: the query, the root it read at and what it returned go into the journal, and each result
+    /// counts as used, all in one commit.
+    pub fn find_late(&self, stamp: Stamp, query: &Query, salt: Salt) -> Result<(Found, Receipt)> {
+        let reading = self.read()?;
+        let found = reading.find(None, query, stamp.at)?;
+        let roots = reading.roots()?;
+        let results = found
+            .items
+            .iter()
+            .map(|item| FoundMemory {
+                id: item.head.id,
+                version: item.version.n,
+                score: item.score,
+            })
+            .collect();
+        let late = LateFind {
+            query: query.to_bytes(),
+            salt,
+            size: roots.size,
+            root: roots.overall(self.actor.as_str()),
+            results,
+        };
+        let receipt = self.command(stamp, Command::FindLate(late))?;
+        Ok((found, receipt))
+    }
+
+    pub fn context(&self, query: &ContextQuery) -> Result<Bundle> {
+        self.read()?.context(None, query)
+    }
+
+    pub fn resolve(&self, uri: &Uri) -> Result<Resolved> {
+        self.read()?.resolve(uri)
+    }
+
+    /// One digest over the journal and the current state.
+    pub fn root(&self) -> Result<Digest> {
+        self.read()?.root()
+    }
+
+    // ---- the whole ----
+
+    /// Drops everything derived and makes it again from the journal. Returns the number of entries.
+    pub fn rebuild(&self, progress: Box<Progress<'static>>) -> Result<u64> {
+        self.pen().rebuild(progress)
+    }
+
+    /// Checks every byte of the store against the journal, with a scratch store in `scratch`.
+    pub fn verify(&self, scratch: &Path, progress: &mut Progress<'_>) -> Result<VerifyReport> {
+        std::fs::create_dir_all(scratch).map_err(|error| {
+            Error::Storage(format!("cannot create {}: {error}", scratch.display()))
+        })?;
+        let removed = || match std::fs::remove_dir_all(scratch) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::Storage(format!("cannot remove {}: {error}", scratch.display())))
+            }
+            _ => Ok(()),
+        };
+        let medium = Box::new(DiskMedium::new(scratch));
+        let storage = RedbStorage::open(medium, self.options.engine, || birth(&self.actor))?;
+        let report = self.verify_with(&storage, progress);
+        storage.close()?;
+        removed()?;
+        report
+    }
+
+    /// The same with any empty storage as scratch.
+    pub fn verify_with(
+        &self,
+        scratch: &dyn Storage,
+        progress: &mut Progress<'_>,
+    ) -> Result<VerifyReport> {
+        let mut hooks = Hooks::new(Commitments::new(self.actor.clone()), (self.options.hooks)());
+        replay::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
+    }
+
+    /// Bytes of the store file.
+    pub fn size_bytes(&self) -> Result<u64> {
+        self.storage.size_bytes()
+    }
+
+    /// The folder of the actor, if it lives in one.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+}
+
+impl Drop for Cortex {
+    fn drop(&mut self) {
+        drop(self.pen.take());
+        // Nothing is lost if this fails: every answer was given after its commit. The next open only repairs.
+        let _repaired_later = self.storage.close();
+    }
+}
+
+/// What a new store holds: which format, whose memory, which side.
+pub fn birth(actor: &ActorName) -> WriteSet {
+    let mut rows = WriteSet::new();
+    rows.put(Space::Engine, SCHEMA_KEY.to_vec(), SCHEMA.to_be_bytes().to_vec());
+    rows.put(Space::Engine, ACTOR_KEY.to_vec(), actor.as_str().as_bytes().to_vec());
+    rows.put(Space::Engine, LIVE_KEY.to_vec(), side_name(Side::A).to_vec());
+    rows
+}
+
+fn check_birth(reader: &dyn Reader, actor: &ActorName) -> Result<()> {
+    let schema = reader.get(Space::Engine, SCHEMA_KEY)?.and_then(|b| b.try_into().ok());
+    let found = u32::from_be_bytes(
+        schema.ok_or_else(|| Error::corrupt("engine row schema", "is missing or malformed"))?,
+    );
+    if found != SCHEMA {
+        return Err(Error::Schema { found, expected: SCHEMA });
+    }
+    let owner = reader.get(Space::Engine, ACTOR_KEY)?.unwrap_or_default();
+    if owner == actor.as_str().as_bytes() {
+        Ok(())
+    } else {
+        let owner = String::from_utf8_lossy(&owner).into_owned();
+        Err(Error::invalid("actor", format!("this store belongs to {owner:?}, not {actor}")))
+    }
+}
+
+/// Journal, counters and the journal tree must agree on how long the journal is.
+fn check_agreement(view: &View<'_>) -> Result<()> {
+    let (journal, counted) = (view.last_seq()?, view.counters()?.size);
+    if journal != counted {
+        let reason = format!("{journal} entries in the journal, {counted} applied; run rebuild");
+        return Err(Error::corrupt("counters", reason));
+    }
+    crate::merkle::log::root(view, counted)?;
+    Ok(())
+}
+
+/// Takes the actor's lock, waiting for another process up to `wait`.
+fn lock(folder: &Path, wait: Duration) -> Result<File> {
+    const STEP: Duration = Duration::from_millis(5);
+    let path = folder.join("lock");
+    let failed = |error: std::io::Error| Error::Storage(format!("{}: {error}", path.display()));
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(failed)?;
+    let mut waited = Duration::ZERO;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
+            Err(std::fs::TryLockError::WouldBlock) if waited >= wait => return Err(Error::Busy),
+            Err(std::fs::TryLockError::WouldBlock) => {
+                std::thread::sleep(STEP);
+                waited += STEP;
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Reads of one consistent state: by URI, by query, as a context, and its root.
+
+use crate::actor::ActorName;
+use crate::commitments::roots_at;
+use crate::context::{Bundle, ContextQuery};
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::find::{Found, Query};
+use crate::memory::{Body, Head, MemoryId, Millis, Usage, Version};
+use crate::merkle::Roots;
+use crate::scope::{Authority, Gate};
+use crate::store::{Reader, Side, View};
+use crate::uri::Uri;
+
+/// A consistent state of an actor's memory.
+pub struct Reading {
+    reader: Box<dyn Reader>,
+    side: Side,
+    actor: ActorName,
+}
+
+impl std::fmt::Debug for Reading {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reading").field("actor", &self.actor).finish_non_exhaustive()
+    }
+}
+
+/// A memory at a version, with what it says. `body` is gone when the memory was erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    pub uri: Uri,
+    pub head: Head,
+    pub version: Version,
+    pub usage: Usage,
+    pub body: Option<Body>,
+}
+
+impl Reading {
+    pub(super) fn new(reader: Box<dyn Reader>, side: Side, actor: ActorName) -> Reading {
+        Reading { reader, side, actor }
+    }
+
+    pub fn view(&self) -> View<'_> {
+        View::new(&*self.reader, self.side)
+    }
+
+    pub fn actor(&self) -> &ActorName {
+        &self.actor
+    }
+
+    pub fn roots(&self) -> Result<Roots> {
+        let view = self.view();
+        roots_at(&view, view.counters()?.size)
+    }
+
+    pub fn root(&self) -> Result<Digest> {
+        Ok(self.roots()?.overall(self.actor.as_str()))
+    }
+
+    pub fn find(&self, gate: Option<&dyn Gate>, query: &Query, now: Millis) -> Result<Found> {
+        crate::find::find(&self.view(), gate, query, now)
+    }
+
+    pub fn context(&self, gate: Option<&Authority>, query: &ContextQuery) -> Result<Bundle> {
+        let roots = self.roots()?;
+        let root = roots.overall(self.actor.as_str());
+        let gate = gate.map(|authority| authority as &dyn Gate);
+        crate::context::context(&self.view(), &self.actor, gate, query, (root, roots.size))
+    }
+
+    /// The exact version a URI names; old ones stay resolvable after updates and after forgetting.
+    pub fn resolve(&self, uri: &Uri) -> Result<Resolved> {
+        if uri.actor != self.actor {
+            return Err(Error::not_found("memory", uri));
+        }
+        let resolved = self.resolve_version(uri.id, Some(uri.version))?;
+        if resolved.head.memory_type != uri.memory_type {
+            return Err(Error::not_found("memory", uri));
+        }
+        Ok(resolved)
+    }
+
+    /// A memory by id, at a version or at its current one.
+    pub fn resolve_version(&self, id: MemoryId, version: Option<u32>) -> Result<Resolved> {
+        let view = self.view();
+        let head = view.required_head(id)?;
+        let version = view.required_version(id, version.unwrap_or(head.version))?;
+        let body = view.body(&version)?;
+        if body.is_none() && !head.erased {
+            return Err(Error::corrupt(format!("body {}", version.seq), "is missing"));
+        }
+        Ok(Resolved {
+            uri: self.uri(&head, version.n),
+            usage: view.usage(id)?,
+            head,
+            version,
+            body,
+        })
+    }
+
+    pub fn uri(&self, head: &Head, version: u32) -> Uri {
+        Uri { actor: self.actor.clone(), memory_type: head.memory_type, id: head.id, version }
+    }
+}

@@ -1,0 +1,128 @@
+//! A home: many actors, each opened when it is first needed and closed when it has been idle, never more than a few at once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::actor::ActorName;
+use crate::cortex::{Cortex, Options};
+use crate::error::{Error, Result};
+use crate::memory::Millis;
+
+#[derive(Clone, Copy, Debug)]
+pub struct HomeLimits {
+    /// Actors open at once.
+    pub open_max: usize,
+    /// An actor nobody used for this long is closed by `close_idle`.
+    pub idle_ms: i64,
+}
+
+impl Default for HomeLimits {
+    fn default() -> Self {
+        HomeLimits { open_max: 64, idle_ms: 10 * 60_000 }
+    }
+}
+
+#[derive(Debug)]
+pub struct Home {
+    folder: PathBuf,
+    options: Options,
+    limits: HomeLimits,
+    open: Mutex<BTreeMap<ActorName, OpenActor>>,
+}
+
+#[derive(Debug)]
+struct OpenActor {
+    cortex: Arc<Cortex>,
+    used: Millis,
+}
+
+impl Home {
+    pub fn new(folder: impl Into<PathBuf>, options: Options, limits: HomeLimits) -> Home {
+        Home { folder: folder.into(), options, limits, open: Mutex::default() }
+    }
+
+    /// The folder of one actor.
+    pub fn actor_folder(&self, actor: &ActorName) -> PathBuf {
+        self.folder.join("actors").join(actor.as_str())
+    }
+
+    /// True if the actor has a store.
+    pub fn has(&self, actor: &ActorName) -> bool {
+        self.actor_folder(actor).join("store.redb").exists()
+    }
+
+    /// Names of all actors that have a store, in order.
+    pub fn actors(&self) -> Result<Vec<ActorName>> {
+        let folder = self.folder.join("actors");
+        let entries = match std::fs::read_dir(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(|error| failed(&folder, &error))?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(&folder, &error))?;
+            // A folder that is not an actor's name is not ours.
+            if let Some(name) = entry.file_name().to_str().and_then(|n| ActorName::parse(n).ok())
+                && self.has(&name)
+            {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The actor's memory, opened now if it is not open. `now` only decides who is idle.
+    pub fn actor(&self, name: &ActorName, now: Millis) -> Result<Arc<Cortex>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(actor) = open.get_mut(name) {
+            actor.used = actor.used.max(now);
+            return Ok(Arc::clone(&actor.cortex));
+        }
+        if open.len() >= self.limits.open_max {
+            close_longest_idle(&mut open)?;
+        }
+        let folder = self.actor_folder(name);
+        let cortex = Arc::new(Cortex::open(&folder, name, self.options.clone())?);
+        open.insert(name.clone(), OpenActor { cortex: Arc::clone(&cortex), used: now });
+        Ok(cortex)
+    }
+
+    /// Closes actors that nobody holds and nobody used for a while; returns how many.
+    pub fn close_idle(&self, now: Millis) -> usize {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = open.len();
+        open.retain(|_, actor| {
+            let idle = now.get().saturating_sub(actor.used.get()) >= self.limits.idle_ms;
+            !(idle && Arc::strong_count(&actor.cortex) == 1)
+        });
+        before - open.len()
+    }
+
+    pub fn open_count(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// Makes room by closing the actor that was idle longest; one in use cannot be closed.
+fn close_longest_idle(open: &mut BTreeMap<ActorName, OpenActor>) -> Result<()> {
+    let idle = open
+        .iter()
+        .filter(|(_, actor)| Arc::strong_count(&actor.cortex) == 1)
+        .min_by_key(|(_, actor)| actor.used)
+        .map(|(name, _)| name.clone());
+    match idle {
+        Some(name) => {
+            open.remove(&name);
+            Ok(())
+        }
+        None => {
+            Err(Error::TooMany { field: "open actors", count: open.len() + 1, max: open.len() })
+        }
+    }
+}
+
+fn failed(folder: &Path, error: &std::io::Error) -> Error {
+    Error::Storage(format!("{}: {error}", folder.display()))
+}

@@ -1,0 +1,68 @@
+//! The journal hook: how layers above the kernel derive state inside the kernel's own commit.
+//!
+//! A hook is called for every entry, live and on rebuild, and stages rows under its own key prefixes. What it stages
+//! commits with the entry or not at all. A hook that keeps state in memory brings it up to date in `committed`, which runs
+//! before anybody is told that the write succeeded, and forgets what it staged in `aborted`.
+
+use std::fmt;
+
+use crate::apply::Changes;
+use crate::error::Result;
+use crate::journal::{Entry, Payload};
+use crate::memory::Sealed;
+use crate::store::{Space, View, WriteSet};
+
+/// One entry on its way into the store.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    pub entry: &'a Entry,
+    pub entry_bytes: &'a [u8],
+    pub payload: &'a Payload,
+    /// The body beside the entry; `None` if it has none or, on rebuild, if it was erased since.
+    pub sealed: Option<&'a Sealed>,
+    /// What the kernel itself derives from the entry.
+    pub changes: &'a Changes,
+}
+
+pub trait JournalHook: Send + fmt::Debug {
+    /// A name for error messages.
+    fn name(&self) -> &'static str;
+
+    /// Starts from the state that `view` shows: at open, before a rebuild (then it is empty) and when a rebuild goes on.
+    fn open(&mut self, view: &View<'_>) -> Result<()>;
+
+    /// Called for each entry after the kernel's own changes for it are staged; `view` includes them. An error aborts
+    /// the whole batch.
+    fn entry(
+        &mut self,
+        view: &View<'_>,
+        recorded: Recorded<'_>,
+        staged: &mut Staged<'_>,
+    ) -> Result<()>;
+
+    /// Called once before the commit: the last chance to stage.
+    fn seal(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<()>;
+
+    /// The batch is durable.
+    fn committed(&mut self);
+
+    /// The batch is gone; nothing staged since the last `committed` exists.
+    fn aborted(&mut self);
+}
+
+/// Where a hook puts its rows: the derived space of the side being written.
+#[derive(Debug)]
+pub struct Staged<'a> {
+    rows: &'a mut WriteSet,
+    space: Space,
+}
+
+impl<'a> Staged<'a> {
+    pub(crate) fn new(rows: &'a mut WriteSet, space: Space) -> Staged<'a> {
+        Staged { rows, space }
+    }
+
+    pub fn set(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
+        self.rows.set(self.space, key, value);
+    }
+}

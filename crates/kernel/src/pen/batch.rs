@@ -1,0 +1,163 @@
+//! A batch: entries recorded together, with everything derived from them.
+
+use crate::apply::apply;
+use crate::codec;
+use crate::commitments::{Commitments, roots_at};
+use crate::error::{Error, Result};
+use crate::hook::{JournalHook, Recorded, Staged};
+use crate::journal::{Entry, Payload};
+use crate::keys;
+use crate::memory::Sealed;
+use crate::merkle::Roots;
+use crate::store::{Reader, Side, Space, View, WriteSet};
+
+/// Key of the row that says content was erased and the file still has to be rewritten.
+pub(crate) const SCRUB_KEY: &[u8] = b"scrub";
+
+/// The layers that derive state from each entry: the kernel's own commitments, then what the upper crates added.
+#[derive(Debug)]
+pub(crate) struct Hooks {
+    commitments: Commitments,
+    others: Vec<Box<dyn JournalHook>>,
+}
+
+impl Hooks {
+    pub(crate) fn new(commitments: Commitments, others: Vec<Box<dyn JournalHook>>) -> Hooks {
+        Hooks { commitments, others }
+    }
+
+    pub(crate) fn each(
+        &mut self,
+        mut call: impl FnMut(&mut dyn JournalHook) -> Result<()>,
+    ) -> Result<()> {
+        call(&mut self.commitments)?;
+        self.others.iter_mut().try_for_each(|hook| call(&mut **hook))
+    }
+
+    pub(crate) fn committed(&mut self) {
+        self.commitments.committed();
+        self.others.iter_mut().for_each(|hook| hook.committed());
+    }
+
+    pub(crate) fn aborted(&mut self) {
+        self.commitments.aborted();
+        self.others.iter_mut().for_each(|hook| hook.aborted());
+    }
+}
+
+/// Recorded entries that are not durable yet. The only way to fill one is `record`.
+pub(crate) struct Batch<'a> {
+    reader: &'a dyn Reader,
+    side: Side,
+    rows: WriteSet,
+    hooks: &'a mut Hooks,
+    entries: usize,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(reader: &'a dyn Reader, side: Side, hooks: &'a mut Hooks) -> Batch<'a> {
+        Batch { reader, side, rows: WriteSet::new(), hooks, entries: 0 }
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        View::staged(self.reader, self.side, &self.rows)
+    }
+
+    /// Adds a new entry to the journal together with everything that follows from it.
+    pub(crate) fn record(
+        &mut self,
+        entry: &Entry,
+        payload: &Payload,
+        sealed: Option<&Sealed>,
+    ) -> Result<()> {
+        let bytes = entry.to_bytes();
+        self.rows.put(Space::Truth, keys::entry(entry.seq), bytes.clone());
+        if let Some(sealed) = sealed {
+            self.rows.put(Space::Truth, keys::body(entry.seq), codec::encode(sealed));
+        }
+        self.derive(entry, &bytes, payload, sealed)
+    }
+
+    /// Derives the state of an entry that is in the journal already.
+    pub(crate) fn derive(
+        &mut self,
+        entry: &Entry,
+        entry_bytes: &[u8],
+        payload: &Payload,
+        sealed: Option<&Sealed>,
+    ) -> Result<()> {
+        if matches!(payload, Payload::Snapshot(_)) {
+            self.flush()?;
+        }
+        let changes = apply(&self.view(), entry, payload)?;
+        let space = Space::Derived(self.side);
+        for (key, value) in &changes.rows {
+            self.rows.set(space, key.clone(), value.clone());
+        }
+        for seq in &changes.erased_bodies {
+            self.rows.delete(Space::Truth, keys::body(*seq));
+            self.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
+        }
+        let recorded = Recorded { entry, entry_bytes, payload, sealed, changes: &changes };
+        let (reader, side, rows) = (self.reader, self.side, &mut self.rows);
+        self.hooks.each(|hook| {
+            // A hook reads what is staged and stages more, so its own rows are merged after it returns.
+            let mut own = WriteSet::new();
+            let view = View::staged(reader, side, rows);
+            hook.entry(&view, recorded, &mut Staged::new(&mut own, space))
+                .map_err(|error| hook_error(hook.name(), error))?;
+            rows.merge(own);
+            Ok(())
+        })?;
+        self.entries += 1;
+        Ok(())
+    }
+
+    /// Brings the trees up to the last recorded entry.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let mut own = WriteSet::new();
+        let view = View::staged(self.reader, self.side, &self.rows);
+        let mut staged = Staged::new(&mut own, Space::Derived(self.side));
+        self.hooks.commitments.flush(&view, &mut staged)?;
+        self.rows.merge(own);
+        Ok(())
+    }
+
+    /// The roots as of the last recorded entry.
+    pub(crate) fn roots(&mut self) -> Result<Roots> {
+        self.flush()?;
+        let view = self.view();
+        roots_at(&view, view.counters()?.size)
+    }
+
+    pub(crate) fn entries(&self) -> usize {
+        self.entries
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.rows.bytes()
+    }
+
+    /// Closes the batch for writing: the hooks stage their last rows.
+    pub(crate) fn seal(mut self) -> Result<WriteSet> {
+        let (reader, side, rows) = (self.reader, self.side, &mut self.rows);
+        self.hooks.each(|hook| {
+            let mut own = WriteSet::new();
+            let view = View::staged(reader, side, rows);
+            hook.seal(&view, &mut Staged::new(&mut own, Space::Derived(side)))
+                .map_err(|error| hook_error(hook.name(), error))?;
+            rows.merge(own);
+            Ok(())
+        })?;
+        Ok(std::mem::take(&mut self.rows))
+    }
+}
+
+fn hook_error(name: &str, error: Error) -> Error {
+    match error {
+        Error::Corrupt { place, reason } => {
+            Error::Corrupt { place: format!("{place} ({name})"), reason }
+        }
+        other => other,
+    }
+}

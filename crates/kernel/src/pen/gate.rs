@@ -1,0 +1,116 @@
+//! The gate for a delegate's changes: what an entry would do, judged by the grant before it exists.
+
+use crate::admit::Admission;
+use crate::apply::preview;
+use crate::command::Command;
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::journal::{Payload, Restore, TombstoneMemory, Write};
+use crate::memory::{Head, MemoryId, Millis};
+use crate::scope::{Authority, Gate, Operation, gate_named, gate_write};
+use crate::store::View;
+
+/// What a grant must allow for a command. `None`: no grant ever does.
+pub(super) fn operation_of(command: &Command) -> Option<Operation> {
+    match command {
+        Command::Write(_) => Some(Operation::Write),
+        Command::Update(_) | Command::UpdateHead(_) => Some(Operation::Update),
+        Command::Tombstone(_) | Command::Restore(_) => Some(Operation::Tombstone),
+        Command::AddEdge(_) | Command::RemoveEdge(_) => Some(Operation::Edge),
+        Command::Attest(_) => Some(Operation::Attest),
+        Command::FindLate(_) => Some(Operation::Find),
+        _ => None,
+    }
+}
+
+pub(super) fn gate(
+    view: &View<'_>,
+    authority: &Authority,
+    admissions: &[Admission],
+    at: Millis,
+) -> Result<()> {
+    admissions.iter().try_for_each(|admission| one(view, authority, &admission.payload, at))
+}
+
+fn one(view: &View<'_>, authority: &Authority, payload: &Payload, at: Millis) -> Result<()> {
+    let head = |id: MemoryId| view.required_head(id);
+    match payload {
+        Payload::Write(write) => {
+            let after = born(write, at);
+            gate_write(authority, None, &after, Operation::Write)
+        }
+        Payload::Update(update) => {
+            let before = head(update.id)?;
+            gate_write(
+                authority,
+                Some(&before),
+                &preview(&before, &update.patch),
+                Operation::Update,
+            )
+        }
+        Payload::UpdateHead(update) => {
+            let before = head(update.id)?;
+            gate_write(
+                authority,
+                Some(&before),
+                &preview(&before, &update.patch),
+                Operation::Update,
+            )
+        }
+        Payload::Tombstone(TombstoneMemory { id, .. }) | Payload::Restore(Restore { id, .. }) => {
+            let before = head(*id)?;
+            gate_write(authority, Some(&before), &before, Operation::Tombstone)
+        }
+        Payload::AddEdge(p) => {
+            gate_named(authority, &[&head(p.src)?, &head(p.dst)?], Operation::Edge)
+        }
+        Payload::RemoveEdge(p) => {
+            gate_named(authority, &[&head(p.src)?, &head(p.dst)?], Operation::Edge)
+        }
+        Payload::Attest(p) => {
+            let cited: Vec<Head> = p.cited.iter().map(|c| head(c.id)).collect::<Result<_>>()?;
+            gate_named(authority, &cited.iter().collect::<Vec<_>>(), Operation::Attest)
+        }
+        // Follows from an attestation that passed.
+        Payload::LearnWeights(_) => Ok(()),
+        Payload::FindLate(p) => {
+            let found: Vec<Head> = p.results.iter().map(|r| head(r.id)).collect::<Result<_>>()?;
+            if authority.operation == Operation::Find && found.iter().all(|h| authority.sees(h)) {
+                Ok(())
+            } else {
+                Err(Error::OutsideGrant("a found memory lies outside the slice".into()))
+            }
+        }
+        other => {
+            let reason = format!("no grant allows {}", other.kind().name());
+            Err(Error::OutsideGrant(reason))
+        }
+    }
+}
+
+/// The head a write would make, as far as a selector looks at it. The id is the next one, so no selector names it.
+fn born(write: &Write, at: Millis) -> Head {
+    Head {
+        id: MemoryId::new(u64::MAX).expect("the largest id is not zero"),
+        memory_type: write.memory_type,
+        kind: write.kind.clone(),
+        version: 1,
+        version_hash: Digest::ZERO,
+        project: write.project.clone(),
+        scope: write.scope,
+        visibility: write.visibility,
+        pinned: write.pinned,
+        archived: false,
+        tombstone: None,
+        erased: false,
+        tags: write.tags.clone(),
+        topic_key: write.topic_key.clone(),
+        session: write.session.clone(),
+        channel: write.channel.clone(),
+        importance: write.importance,
+        duplicates: 0,
+        created: at,
+        updated: at,
+        seq: 0,
+    }
+}

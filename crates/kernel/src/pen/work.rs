@@ -1,0 +1,340 @@
+//! The pen's thread: group commit, snapshots, gates for delegates, scrubbing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use super::batch::{Batch, Hooks, SCRUB_KEY};
+use super::gate::{gate, operation_of};
+use super::{Job, Request};
+use crate::actor::ActorName;
+use crate::admit::{Admission, Admitted, Situation, admit, recall_answer};
+use crate::command::{Command, Receipt, Stamp, Violation};
+use crate::error::{Error, Result};
+use crate::journal::{Entry, EntryKind, Idempotency, Manifest, Payload, SCHEMA};
+use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
+use crate::memory::{Millis, check_reason};
+use crate::replay;
+use crate::scope::{Authority, Operation};
+use crate::store::{Side, Space, Storage, WriteSet};
+
+pub(crate) struct Writer {
+    actor: ActorName,
+    storage: Arc<dyn Storage>,
+    side: Side,
+    hooks: Hooks,
+    poisoned: bool,
+}
+
+/// Answers held back until the commit.
+type Held = Vec<Box<dyn FnOnce(Result<()>) + Send>>;
+
+impl Writer {
+    pub(crate) fn new(
+        actor: ActorName,
+        storage: Arc<dyn Storage>,
+        side: Side,
+        hooks: Hooks,
+    ) -> Writer {
+        Writer { actor, storage, side, hooks, poisoned: false }
+    }
+
+    pub(crate) fn run(mut self, jobs: &Receiver<Job>) {
+        while let Ok(job) = jobs.recv() {
+            let mut waiting = VecDeque::from([job]);
+            while waiting.len() < GROUP_COMMANDS_MAX
+                && let Ok(job) = jobs.try_recv()
+            {
+                waiting.push_back(job);
+            }
+            while let Some(job) = waiting.pop_front() {
+                match job {
+                    Job::Close => return,
+                    Job::Rebuild(mut progress, answer) => {
+                        let outcome = self.rebuild(&mut *progress);
+                        reply(&answer, outcome);
+                    }
+                    Job::Scrub(answer) => {
+                        let outcome = self.scrub();
+                        reply(&answer, outcome);
+                    }
+                    first => {
+                        waiting.push_front(first);
+                        self.commit_group(&mut waiting);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes commands from the front until something else comes, and makes them durable together.
+    fn commit_group(&mut self, waiting: &mut VecDeque<Job>) {
+        let mut held: Held = Vec::new();
+        let staged = self.stage_group(waiting, &mut held);
+        let outcome = match staged {
+            Ok(rows) if rows.is_empty() => Ok(()),
+            Ok(rows) => self.commit(&rows),
+            Err(error) => {
+                self.hooks.aborted();
+                Err(error)
+            }
+        };
+        for answer in held {
+            answer(outcome.clone());
+        }
+    }
+
+    fn commit(&mut self, rows: &WriteSet) -> Result<()> {
+        match self.storage.commit(rows) {
+            Ok(()) => {
+                self.hooks.committed();
+                Ok(())
+            }
+            Err(error) => {
+                // The state on disk is unknown now. Going on could acknowledge what a reader never sees.
+                self.poisoned = true;
+                self.hooks.aborted();
+                Err(error)
+            }
+        }
+    }
+
+    fn stage_group(&mut self, waiting: &mut VecDeque<Job>, held: &mut Held) -> Result<WriteSet> {
+        if self.poisoned {
+            while let Some(job) = take_command(waiting) {
+                hold(held, job, |_| Err(Error::Poisoned));
+            }
+            return Ok(WriteSet::new());
+        }
+        let reader = match self.storage.reader() {
+            Ok(reader) => reader,
+            Err(error) => {
+                while let Some(job) = take_command(waiting) {
+                    hold(held, job, |_| Err(error.clone()));
+                }
+                return Ok(WriteSet::new());
+            }
+        };
+        let mut batch = Batch::new(&*reader, self.side, &mut self.hooks);
+        let mut failed = None;
+        while batch.bytes() < GROUP_BYTES_MAX
+            && let Some(job) = take_command(waiting)
+        {
+            hold(held, job, |request| match &failed {
+                Some(error) => Err(Error::clone(error)),
+                None => stage(&self.actor, &mut batch, request).map_err(|refused| match refused {
+                    Refused::Command(error) => error,
+                    Refused::Batch(error) => {
+                        failed = Some(error.clone());
+                        error
+                    }
+                }),
+            });
+        }
+        match failed {
+            Some(error) => Err(error),
+            None if batch.entries() == 0 => Ok(WriteSet::new()),
+            None => batch.seal(),
+        }
+    }
+
+    fn rebuild(&mut self, progress: &mut super::Progress<'_>) -> Result<u64> {
+        if self.poisoned {
+            return Err(Error::Poisoned);
+        }
+        match replay::rebuild(&*self.storage, self.side, &mut self.hooks, progress) {
+            Ok((side, entries)) => {
+                self.side = side;
+                Ok(entries)
+            }
+            Err(error) => {
+                // The live side is untouched, but the hooks have followed the other one.
+                self.poisoned = true;
+                Err(error)
+            }
+        }
+    }
+
+    fn scrub(&mut self) -> Result<bool> {
+        if self.poisoned {
+            return Err(Error::Poisoned);
+        }
+        let pending = self.storage.reader()?.get(Space::Engine, SCRUB_KEY)?.is_some();
+        if pending {
+            let rewritten = self.storage.rewrite().and_then(|()| {
+                let mut done = WriteSet::new();
+                done.delete(Space::Engine, SCRUB_KEY.to_vec());
+                self.storage.commit(&done)
+            });
+            self.poisoned |= rewritten.is_err();
+            rewritten?;
+        }
+        Ok(pending)
+    }
+}
+
+fn reply<T>(answer: &SyncSender<T>, outcome: T) {
+    // A caller that gave up waiting loses the answer, not the work.
+    let _gone = answer.send(outcome);
+}
+
+fn take_command(waiting: &mut VecDeque<Job>) -> Option<Job> {
+    match waiting.front() {
+        Some(Job::One(..) | Job::Bulk(..)) => waiting.pop_front(),
+        _ => None,
+    }
+}
+
+/// Runs a job's commands now and keeps its answer for later.
+fn hold(held: &mut Held, job: Job, mut run: impl FnMut(&Request) -> Result<Receipt>) {
+    match job {
+        Job::One(request, answer) => {
+            let staged = run(&request);
+            held.push(Box::new(move |committed| {
+                reply(&answer, staged.and_then(|receipt| committed.map(|()| receipt)));
+            }));
+        }
+        Job::Bulk(requests, answer) => {
+            let staged: Vec<_> = requests.iter().map(run).collect();
+            held.push(Box::new(move |committed| {
+                let each = |staged: Result<Receipt>| {
+                    staged.and_then(|receipt| committed.clone().map(|()| receipt))
+                };
+                reply(&answer, staged.into_iter().map(each).collect());
+            }));
+        }
+        Job::Rebuild(..) | Job::Scrub(..) | Job::Close => {
+            unreachable!("take_command hands out commands only")
+        }
+    }
+}
+
+/// Why a command was not staged.
+enum Refused {
+    /// This command cannot be done; nothing of it is staged.
+    Command(Error),
+    /// The batch is unusable: a hook failed, or state is damaged.
+    Batch(Error),
+}
+
+fn stage(actor: &ActorName, batch: &mut Batch<'_>, request: &Request) -> Result<Receipt, Refused> {
+    let stamp = &request.stamp;
+    let counters = batch.view().counters().map_err(Refused::Batch)?;
+    let at = stamp.at.max(counters.at);
+    let (idempotency, admitted) = {
+        let view = batch.view();
+        let situation = Situation { actor, view: &view, counters: &counters, at };
+        let (idempotency, answer) =
+            recall_answer(&situation, stamp, &request.command).map_err(Refused::Command)?;
+        if let Some(receipt) = answer {
+            return Ok(receipt);
+        }
+        let admitted = match &request.command {
+            Command::Snapshot(_) => Ok(Admitted::default()),
+            command => admit(&situation, command),
+        };
+        (idempotency, admitted)
+    };
+    let mut admitted = admitted.map_err(Refused::Command)?;
+    if let Command::Snapshot(draft) = &request.command {
+        check_reason(&draft.reason).map_err(Refused::Command)?;
+        let manifest = manifest(actor, batch, &draft.reason).map_err(Refused::Batch)?;
+        let payload = Payload::Snapshot(manifest);
+        admitted.entries.push(Admission { payload, sealed: None });
+    }
+    if let Some(authority) = &request.authority {
+        let refused = gate(&batch.view(), authority, &admitted.entries, at);
+        if let Err(error) = refused {
+            return Err(violation(actor, batch, request, authority, at, error));
+        }
+    }
+
+    let kind = admitted.entries.first().map_or(EntryKind::Touch, |first| first.payload.kind());
+    let changed = !admitted.entries.is_empty();
+    let seq = record(batch, stamp, at, idempotency, &admitted.entries).map_err(Refused::Batch)?;
+    Ok(Receipt {
+        seq,
+        at,
+        kind,
+        id: admitted.id,
+        version: admitted.version,
+        changed,
+        replayed: false,
+        skipped: admitted.skipped,
+    })
+}
+
+/// Records entries one after the other; returns the `seq` of the last, or of the journal if there are none.
+fn record(
+    batch: &mut Batch<'_>,
+    stamp: &Stamp,
+    at: Millis,
+    mut idempotency: Option<Idempotency>,
+    admissions: &[Admission],
+) -> Result<u64> {
+    let mut seq = batch.view().counters()?.size;
+    for admission in admissions {
+        seq += 1;
+        let entry = Entry {
+            schema: SCHEMA,
+            seq,
+            kind: admission.payload.kind(),
+            at,
+            by: stamp.by.clone(),
+            payload: admission.payload.to_bytes(),
+            run: stamp.run.clone(),
+            idempotency: idempotency.take(),
+        };
+        batch.record(&entry, &admission.payload, admission.sealed.as_ref())?;
+    }
+    Ok(seq)
+}
+
+fn manifest(actor: &ActorName, batch: &mut Batch<'_>, reason: &str) -> Result<Manifest> {
+    let roots = batch.roots()?;
+    let counters = batch.view().counters()?;
+    Ok(Manifest {
+        schema: SCHEMA,
+        actor: actor.as_str().to_owned(),
+        number: counters.snapshot.map_or(1, |snapshot| snapshot.number + 1),
+        size: roots.size,
+        journal_root: roots.journal,
+        heads_root: roots.heads,
+        edges_root: roots.edges,
+        root: roots.overall(actor.as_str()),
+        previous: counters.snapshot.map(|snapshot| snapshot.manifest),
+        reason: reason.to_owned(),
+        live: counters.live(),
+        tombstoned: counters.tombstoned,
+        edges: counters.edges,
+    })
+}
+
+/// A delegate reached outside its grant: the attempt is journaled, the change is not made.
+fn violation(
+    actor: &ActorName,
+    batch: &mut Batch<'_>,
+    request: &Request,
+    authority: &Authority,
+    at: Millis,
+    error: Error,
+) -> Refused {
+    let command = Command::ScopeViolation(Violation {
+        grant: authority.grant,
+        operation: operation_of(&request.command).map_or("none", Operation::name).to_owned(),
+        memory: None,
+        reason: "outside the grant".to_owned(),
+    });
+    let journaled = batch.view().counters().and_then(|counters| {
+        let admitted = {
+            let view = batch.view();
+            admit(&Situation { actor, view: &view, counters: &counters, at }, &command)?
+        };
+        let stamp = Stamp { idempotency_key: None, ..request.stamp.clone() };
+        record(batch, &stamp, at, None, &admitted.entries)
+    });
+    match journaled {
+        Ok(_) => Refused::Command(error),
+        Err(damage) => Refused::Batch(damage),
+    }
+}

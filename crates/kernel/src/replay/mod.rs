@@ -1,0 +1,68 @@
+//! Replay: everything but the journal and the bodies can be dropped and made again, to the same bytes.
+//!
+//! `rebuild` fills the side of the store that is not live, in slices that each commit, and then switches sides in one
+//! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `verify` replays into a store
+//! of its own and compares every row.
+
+mod rebuild;
+mod verify;
+
+use crate::error::{Error, Result};
+use crate::journal::{Entry, Payload};
+use crate::keys;
+use crate::memory::Sealed;
+use crate::store::{Reader, Side, Space};
+
+pub(crate) use rebuild::rebuild;
+pub(crate) use verify::verify;
+pub use verify::{PROBLEMS_MAX, Problem, VerifyReport};
+
+/// Rows of the engine space.
+pub(crate) const LIVE_KEY: &[u8] = b"live";
+pub(crate) const SCHEMA_KEY: &[u8] = b"schema";
+pub(crate) const ACTOR_KEY: &[u8] = b"actor";
+
+/// The side that readers of this snapshot must use.
+pub(crate) fn live_side(reader: &dyn Reader) -> Result<Side> {
+    match reader.get(Space::Engine, LIVE_KEY)?.as_deref() {
+        Some(b"a") => Ok(Side::A),
+        Some(b"b") => Ok(Side::B),
+        _ => Err(Error::corrupt("engine row live", "does not name a side")),
+    }
+}
+
+pub(crate) fn side_name(side: Side) -> &'static [u8] {
+    match side {
+        Side::A => b"a",
+        Side::B => b"b",
+    }
+}
+
+/// An entry read back from the journal with what lies beside it.
+struct Stored {
+    entry: Entry,
+    bytes: Vec<u8>,
+    payload: Payload,
+    sealed: Option<Sealed>,
+}
+
+/// Reads entry `seq`, checking that it is the entry its key says.
+fn stored(reader: &dyn Reader, seq: u64) -> Result<Option<Stored>> {
+    let Some(bytes) = reader.get(Space::Truth, &keys::entry(seq))? else { return Ok(None) };
+    let place = || format!("entry {seq}");
+    let damaged = |error: Error| match error {
+        Error::NonCanonical { .. } => Error::corrupt(place(), error.to_string()),
+        other => other,
+    };
+    let entry = Entry::from_bytes(&bytes).map_err(damaged)?;
+    if entry.seq != seq {
+        return Err(Error::corrupt(place(), format!("holds entry {}", entry.seq)));
+    }
+    let payload = entry.payload().map_err(damaged)?;
+    let sealed = reader
+        .get(Space::Truth, &keys::body(seq))?
+        .map(|bytes| Sealed::from_bytes(&bytes))
+        .transpose()
+        .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))?;
+    Ok(Some(Stored { entry, bytes, payload, sealed }))
+}
