@@ -1,97 +1,170 @@
-//! The alternative a user would pick: SQLite in WAL mode with full sync, given the very batches that our store commits.
+//! The alternative a user would pick: SQLite in WAL mode with full sync, doing the same batches.
 //!
-//! `Recorder` sits between the kernel and its store and keeps each write set; `Sqlite` commits the same rows, one
-//! transaction per write set. SQLite does no hashing and no checking here: it only stores what we store.
+//! The kernel reaches its engine through a narrow trait, so the comparison is exact: the same kernel, the same commands, the
+//! same rows in the same transactions, with SQLite underneath instead of our store.
 
-use std::path::Path;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use kernel::Result;
-use kernel::store::{Reader, Space, Storage, WriteSet};
-use rusqlite::{Connection, params};
+use kernel::store::{KeyRange, Reader, Side, Space, Storage, Visit, WriteSet};
+use kernel::{Error, Result};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
 
-pub struct Sqlite {
-    connection: Connection,
+type Pool = Arc<Mutex<Vec<Connection>>>;
+
+pub struct SqliteStorage {
+    path: PathBuf,
+    writer: Mutex<Connection>,
+    /// Connections of readers that are done, for the next ones.
+    idle: Pool,
 }
 
-impl Sqlite {
-    pub fn open(path: &Path) -> Sqlite {
-        let connection = Connection::open(path).expect("a writable folder");
-        connection
-            .execute_batch(
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536;
-                 CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB) WITHOUT ROWID;",
-            )
-            .expect("a fresh database");
-        Sqlite { connection }
-    }
-
-    /// Commits one write set in one transaction.
-    pub fn commit(&mut self, writes: &WriteSet) {
-        let transaction = self.connection.transaction().expect("no other writer");
-        {
-            let mut put = transaction
-                .prepare_cached("INSERT OR REPLACE INTO kv VALUES (?1, ?2)")
-                .expect("a valid statement");
-            let mut delete =
-                transaction.prepare_cached("DELETE FROM kv WHERE k = ?1").expect("a valid statement");
-            for (space, rows) in writes.iter() {
-                let space = match space {
-                    Space::Truth => b'1',
-                    Space::Derived(_) => b'2',
-                    Space::Engine => b'3',
-                };
-                for (key, value) in rows {
-                    let key = [&[space][..], key].concat();
-                    match value {
-                        Some(value) => put.execute(params![key, value]),
-                        None => delete.execute(params![key]),
-                    }
-                    .expect("a writable table");
-                }
-            }
-        }
-        transaction.commit().expect("a writable disk");
+impl fmt::Debug for SqliteStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStorage").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-/// A store that keeps a copy of everything committed to it.
-#[derive(Debug)]
-pub struct Recorder {
-    inner: Box<dyn Storage>,
-    taken: Arc<Mutex<Vec<WriteSet>>>,
-}
-
-impl Recorder {
-    pub fn new(inner: Box<dyn Storage>) -> (Recorder, Arc<Mutex<Vec<WriteSet>>>) {
-        let taken = Arc::default();
-        (Recorder { inner, taken: Arc::clone(&taken) }, taken)
+impl SqliteStorage {
+    pub fn open(path: &Path, birth: &WriteSet) -> Result<SqliteStorage> {
+        let writer = connect(path)?;
+        let idle = Pool::default();
+        let storage =
+            SqliteStorage { path: path.to_owned(), writer: Mutex::new(writer), idle };
+        storage.commit(birth)?;
+        Ok(storage)
     }
 }
 
-impl Storage for Recorder {
+fn connect(path: &Path) -> Result<Connection> {
+    let connection = Connection::open(path).map_err(failed)?;
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536;
+             CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB) WITHOUT ROWID;",
+        )
+        .map_err(failed)?;
+    Ok(connection)
+}
+
+fn failed(error: rusqlite::Error) -> Error {
+    Error::Storage(error.to_string())
+}
+
+fn prefix(space: Space) -> u8 {
+    match space {
+        Space::Truth => b'1',
+        Space::Derived(Side::A) => b'2',
+        Space::Derived(Side::B) => b'3',
+        Space::Engine => b'4',
+    }
+}
+
+fn full_key(space: Space, key: &[u8]) -> Vec<u8> {
+    [&[prefix(space)][..], key].concat()
+}
+
+impl Storage for SqliteStorage {
     fn reader(&self) -> Result<Box<dyn Reader>> {
-        self.inner.reader()
+        let idle = self.idle.lock().expect("no panic while pooling").pop();
+        let connection = idle.map_or_else(|| connect(&self.path), Ok)?;
+        connection.execute_batch("BEGIN").map_err(failed)?;
+        Ok(Box::new(SqliteReader { connection: Some(connection), idle: Arc::clone(&self.idle) }))
     }
 
     fn commit(&self, writes: &WriteSet) -> Result<()> {
-        self.taken.lock().expect("no panic while recording").push(writes.clone());
-        self.inner.commit(writes)
+        let mut connection = self.writer.lock().expect("no panic while writing");
+        let transaction = connection.transaction().map_err(failed)?;
+        {
+            let mut clear = transaction
+                .prepare_cached("DELETE FROM kv WHERE k >= ?1 AND k < ?2")
+                .map_err(failed)?;
+            for space in writes.cleared() {
+                clear.execute([vec![prefix(space)], vec![prefix(space) + 1]]).map_err(failed)?;
+            }
+            let mut put = transaction
+                .prepare_cached("INSERT OR REPLACE INTO kv VALUES (?1, ?2)")
+                .map_err(failed)?;
+            let mut delete =
+                transaction.prepare_cached("DELETE FROM kv WHERE k = ?1").map_err(failed)?;
+            for (space, rows) in writes.iter() {
+                for (key, value) in rows {
+                    let key = full_key(space, key);
+                    match value {
+                        Some(value) => put.execute((key, value)),
+                        None => delete.execute([key]),
+                    }
+                    .map_err(failed)?;
+                }
+            }
+        }
+        transaction.commit().map_err(failed)
     }
 
     fn rewrite(&self) -> Result<()> {
-        self.inner.rewrite()
+        Err(Error::Storage("not part of the comparison".into()))
     }
 
     fn check(&self) -> Result<()> {
-        self.inner.check()
+        Ok(())
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        self.inner.size_bytes()
+        Ok(std::fs::metadata(&self.path).map_or(0, |file| file.len()))
     }
 
     fn close(&self) -> Result<()> {
-        self.inner.close()
+        Ok(())
+    }
+}
+
+struct SqliteReader {
+    connection: Option<Connection>,
+    idle: Pool,
+}
+
+impl SqliteReader {
+    fn connection(&self) -> &Connection {
+        self.connection.as_ref().expect("taken only by drop")
+    }
+}
+
+impl Drop for SqliteReader {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take()
+            && connection.execute_batch("ROLLBACK").is_ok()
+        {
+            self.idle.lock().expect("no panic while pooling").push(connection);
+        }
+    }
+}
+
+impl Reader for SqliteReader {
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut get =
+            self.connection().prepare_cached("SELECT v FROM kv WHERE k = ?1").map_err(failed)?;
+        let mut rows = get.query([full_key(space, key)]).map_err(failed)?;
+        rows.next().map_err(failed)?.map(|row| row.get(0).map_err(failed)).transpose()
+    }
+
+    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
+        let from = full_key(space, &range.from);
+        let to = range.to.as_ref().map_or_else(|| vec![prefix(space) + 1], |to| full_key(space, to));
+        let order = if range.reverse { "DESC" } else { "ASC" };
+        let query = format!("SELECT k, v FROM kv WHERE k >= ?1 AND k < ?2 ORDER BY k {order}");
+        let mut scan = self.connection().prepare_cached(&query).map_err(failed)?;
+        let bounds = [Value::Blob(from), Value::Blob(to)];
+        let mut rows = scan.query(params_from_iter(bounds)).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let key: Vec<u8> = row.get(0).map_err(failed)?;
+            let value: Vec<u8> = row.get(1).map_err(failed)?;
+            if visit(&key[1..], &value)? == ControlFlow::Break(()) {
+                break;
+            }
+        }
+        Ok(())
     }
 }
