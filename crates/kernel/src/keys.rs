@@ -16,7 +16,7 @@ pub struct Namespace {
 }
 
 /// All namespaces, by first byte. A key with another first byte is damage.
-pub const NAMESPACES: [Namespace; 21] = [
+pub const NAMESPACES: [Namespace; 19] = [
     Namespace { prefix: b'A', name: "attest" },
     Namespace { prefix: b'C', name: "checkpoint" },
     Namespace { prefix: b'G', name: "grant" },
@@ -30,14 +30,12 @@ pub const NAMESPACES: [Namespace; 21] = [
     Namespace { prefix: b'W', name: "weights" },
     Namespace { prefix: b'X', name: "counters" },
     Namespace { prefix: b'e', name: "memories by session" },
-    Namespace { prefix: b'g', name: "memories by tag" },
+    Namespace { prefix: b'i', name: "memories by type, tag and project" },
     Namespace { prefix: b'k', name: "memories by topic key" },
     Namespace { prefix: b'l', name: "journal tree tile" },
     Namespace { prefix: b'm', name: "memory" },
     Namespace { prefix: b'n', name: "snapshot by root" },
-    Namespace { prefix: b'p', name: "memories by project" },
     Namespace { prefix: b't', name: "state tree page" },
-    Namespace { prefix: b'y', name: "memories by type" },
 ];
 
 /// First bytes that layers above the kernel (recall) may use for what they derive.
@@ -147,32 +145,70 @@ pub fn parse_edge(key: &[u8]) -> Option<(Relation, MemoryId)> {
     Some((relation, MemoryId::new(u64::from_be_bytes(tail[1..].try_into().ok()?))?))
 }
 
-// ---- indexes: prefix, then the memory's id ----
+// ---- indexes: the ids of memories that share something ----
 
-pub fn by_type(memory_type: MemoryType) -> Vec<u8> {
-    Key::new(b'y').u8(memory_type.code()).done()
+/// Ids per segment of a segmented index: enough that a scan visits few segments, few enough that the rows of the newest
+/// segment fill only a handful of pages, which all writes of a commit then share.
+pub const SEGMENT_IDS: u64 = 512;
+
+/// An index: a name, and rows that end in an id.
+///
+/// Types, tags and projects of new memories are scattered, so their rows are kept together by when the memory was made:
+/// `i | segment of the id | name | id`. Topic keys and sessions are looked up at every save and lie by name: `name | id`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    name: Vec<u8>,
+    segmented: bool,
 }
 
-pub fn by_tag(tag: &str) -> Vec<u8> {
-    Key::new(b'g').text(tag).done()
+impl Index {
+    fn segmented(name: Key) -> Index {
+        Index { name: name.done(), segmented: true }
+    }
+
+    fn by_name(name: Key) -> Index {
+        Index { name: name.done(), segmented: false }
+    }
+
+    pub fn is_segmented(&self) -> bool {
+        self.segmented
+    }
+
+    /// What all rows of a segment start with; of all rows, if the index has no segments.
+    pub fn prefix(&self, segment: u64) -> Vec<u8> {
+        if self.segmented {
+            Key::new(b'i').u64(segment).bytes(&self.name).done()
+        } else {
+            self.name.clone()
+        }
+    }
+
+    pub fn row(&self, id: MemoryId) -> Vec<u8> {
+        let mut key = self.prefix(id.get() / SEGMENT_IDS);
+        key.extend_from_slice(&id.get().to_be_bytes());
+        key
+    }
 }
 
-pub fn by_project(project: &str) -> Vec<u8> {
-    Key::new(b'p').text(project).done()
+pub fn by_type(memory_type: MemoryType) -> Index {
+    Index::segmented(Key::new(b'y').u8(memory_type.code()))
 }
 
-pub fn by_session(session: &str) -> Vec<u8> {
-    Key::new(b'e').text(session).done()
+pub fn by_tag(tag: &str) -> Index {
+    Index::segmented(Key::new(b'g').text(tag))
 }
 
-pub fn by_topic_key(project: Option<&str>, scope: Scope, topic_key: &str) -> Vec<u8> {
-    Key::new(b'k').text(project.unwrap_or("")).u8(scope as u8).text(topic_key).done()
+pub fn by_project(project: &str) -> Index {
+    Index::segmented(Key::new(b'p').text(project))
 }
 
-/// An index row: the prefix made by one of the functions above, then the id.
-pub fn indexed(mut prefix: Vec<u8>, id: MemoryId) -> Vec<u8> {
-    prefix.extend_from_slice(&id.get().to_be_bytes());
-    prefix
+pub fn by_session(session: &str) -> Index {
+    Index::by_name(Key::new(b'e').text(session))
+}
+
+pub fn by_topic_key(project: Option<&str>, scope: Scope, topic_key: &str) -> Index {
+    let name = Key::new(b'k').text(project.unwrap_or("")).u8(scope as u8).text(topic_key);
+    Index::by_name(name)
 }
 
 /// The number at the end of a key: the id of an index row, the `seq` of a listing.
@@ -336,9 +372,11 @@ mod tests {
         fn truth_and_index_keys_read_back(seq in any::<u64>(), tag in "[a-z]{1,64}", n in 1u64..) {
             prop_assert_eq!(parse_truth(&entry(seq)), Some(TruthKey::Entry(seq)));
             prop_assert_eq!(parse_truth(&body(seq)), Some(TruthKey::Body(seq)));
-            let row = indexed(by_tag(&tag), id(n));
-            prop_assert!(row.starts_with(&by_tag(&tag)));
-            prop_assert_eq!(trailing_id(&row), Some(id(n)));
+            for index in [by_tag(&tag), by_session(&tag)] {
+                let row = index.row(id(n));
+                prop_assert!(row.starts_with(&index.prefix(n / SEGMENT_IDS)));
+                prop_assert_eq!(trailing_id(&row), Some(id(n)));
+            }
         }
 
         #[test]
@@ -374,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_tag_that_starts_another_tag_is_another_bucket() {
-        assert!(!indexed(by_tag("ab"), id(1)).starts_with(&by_tag("a")));
+        assert!(!by_tag("ab").row(id(1)).starts_with(&by_tag("a").prefix(0)));
     }
 
     // kernel 5
@@ -385,11 +423,11 @@ mod tests {
         assert_eq!(prefixes.len(), NAMESPACES.len());
         let samples = [
             head(id(1)),
-            by_type(MemoryType::Fact),
-            by_tag("t"),
-            by_project("p"),
-            by_session("s"),
-            by_topic_key(None, Scope::Project, "k"),
+            by_type(MemoryType::Fact).row(id(1)),
+            by_tag("t").row(id(1)),
+            by_project("p").row(id(1)),
+            by_session("s").row(id(1)),
+            by_topic_key(None, Scope::Project, "k").row(id(1)),
             session("s"),
             prompt(1),
             idempotency("i"),

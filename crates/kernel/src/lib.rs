@@ -11,6 +11,7 @@ mod cortex;
 pub mod digest;
 pub mod error;
 pub mod find;
+pub mod graph;
 pub mod home;
 pub mod hook;
 pub mod journal;

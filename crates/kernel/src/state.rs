@@ -223,6 +223,54 @@ impl View<'_> {
         Ok(self.get(&keys::snapshot_by_root(root))?.and_then(|bytes| keys::trailing_u64(&bytes)))
     }
 
+    /// Ids of an index in order, those after `after` only, until the visitor stops.
+    pub fn scan_index(
+        &self,
+        index: &keys::Index,
+        after: Option<u64>,
+        descending: bool,
+        visit: &mut dyn FnMut(MemoryId) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let last = self.counters()?.size;
+        let (first, last) = match (after, descending) {
+            (None, _) => (0, last),
+            (Some(after), false) => (after.saturating_add(1), last),
+            (Some(after), true) => (0, after.saturating_sub(1).min(last)),
+        };
+        let segments = if index.is_segmented() {
+            first / keys::SEGMENT_IDS..=last / keys::SEGMENT_IDS
+        } else {
+            0..=0
+        };
+        let mut stopped = false;
+        let mut segment = |number: u64| -> Result<bool> {
+            let prefix = index.prefix(number);
+            let edge = |id: u64| [prefix.as_slice(), &id.to_be_bytes()].concat();
+            let range = KeyRange {
+                from: edge(first),
+                to: last.checked_add(1).map(edge),
+                reverse: descending,
+            };
+            self.scan(&range, &mut |key, _| {
+                let id = keys::trailing_id(key).ok_or_else(|| {
+                    Error::corrupt(crate::digest::encode_hex(key), "an index row without an id")
+                })?;
+                let flow = visit(id)?;
+                stopped = flow.is_break();
+                Ok(flow)
+            })?;
+            Ok(stopped)
+        };
+        let mut numbers: Box<dyn Iterator<Item = u64>> =
+            if descending { Box::new(segments.rev()) } else { Box::new(segments) };
+        numbers.try_for_each(|number| match segment(number) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(None),
+            Err(error) => Err(Some(error)),
+        })
+        .or_else(|stop: Option<Error>| stop.map_or(Ok(()), Err))
+    }
+
     /// The journal entry `seq`.
     pub fn entry(&self, seq: u64) -> Result<Option<Entry>> {
         self.get_truth(&keys::entry(seq))?

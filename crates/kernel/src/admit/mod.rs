@@ -19,7 +19,7 @@ use crate::store::View;
 
 /// A payload with the body that is stored beside its entry.
 #[derive(Debug)]
-pub struct Admission {
+pub(crate) struct Admission {
     pub payload: Payload,
     pub sealed: Option<Sealed>,
 }
@@ -32,7 +32,7 @@ impl Admission {
 
 /// What a command comes to. No entries: the state is already as asked.
 #[derive(Debug, Default)]
-pub struct Admitted {
+pub(crate) struct Admitted {
     pub entries: Vec<Admission>,
     pub id: Option<MemoryId>,
     pub version: Option<u32>,
@@ -57,7 +57,7 @@ impl Admitted {
 
 /// The state a command is judged by.
 #[derive(Debug)]
-pub struct Situation<'a> {
+pub(crate) struct Situation<'a> {
     pub actor: &'a ActorName,
     pub view: &'a View<'a>,
     pub counters: &'a Counters,
@@ -66,7 +66,7 @@ pub struct Situation<'a> {
 }
 
 /// Checks the stamp, and answers a request that was made before.
-pub fn recall_answer(
+pub(crate) fn recall_answer(
     situation: &Situation<'_>,
     stamp: &Stamp,
     command: &Command,
@@ -101,7 +101,7 @@ pub fn recall_answer(
     Ok((None, Some(receipt)))
 }
 
-pub fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admitted> {
+pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admitted> {
     match command {
         Command::Write(draft) => memories::write(situation, draft),
         Command::Update(revision) => memories::update(situation, revision),

@@ -41,8 +41,13 @@ pub(super) fn touch(situation: &Situation<'_>, touches: &Touches) -> Result<Admi
         row.at = row.at.max(access.at);
     }
     for grant in &touches.grants {
-        if situation.view.grant(grant.grant)?.is_none() {
+        let Some(state) = situation.view.grant(grant.grant)? else {
             return Err(Error::not_found("grant", grant.grant));
+        };
+        let limit = state.signed()?.grant().use_limit;
+        let uses = state.uses.saturating_add(u64::from(grant.uses));
+        if limit.is_some_and(|limit| uses > u64::from(limit)) {
+            return Err(Error::GrantRefused("no uses are left".into()));
         }
     }
     if merged.is_empty() && touches.grants.is_empty() {

@@ -208,16 +208,14 @@ fn put_head(step: &mut Step<'_>, before: Option<&Head>, after: &Head) {
 }
 
 fn index_rows(head: &Head) -> BTreeSet<Vec<u8>> {
-    let mut prefixes = vec![keys::by_type(head.memory_type)];
-    prefixes.extend(head.tags.iter().map(|tag| keys::by_tag(tag)));
-    prefixes.extend(head.project.as_deref().map(keys::by_project));
-    prefixes.extend(head.session.as_deref().map(keys::by_session));
-    prefixes.extend(
-        head.topic_key
-            .as_deref()
-            .map(|key| keys::by_topic_key(head.project.as_deref(), head.scope, key)),
-    );
-    prefixes.into_iter().map(|prefix| keys::indexed(prefix, head.id)).collect()
+    let project = head.project.as_deref();
+    let mut indexes = vec![keys::by_type(head.memory_type)];
+    indexes.extend(head.tags.iter().map(|tag| keys::by_tag(tag)));
+    indexes.extend(project.map(keys::by_project));
+    indexes.extend(head.session.as_deref().map(keys::by_session));
+    let topic_key = head.topic_key.as_deref();
+    indexes.extend(topic_key.map(|key| keys::by_topic_key(project, head.scope, key)));
+    indexes.into_iter().map(|index| index.row(head.id)).collect()
 }
 
 fn count(step: &mut Step<'_>, head: &Head, change: i64) {

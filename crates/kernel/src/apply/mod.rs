@@ -50,7 +50,7 @@ pub struct EdgeChange {
     pub leaf: Option<Digest>,
 }
 
-pub fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result<Changes> {
+pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result<Changes> {
     let mut counters = view.counters()?;
     if entry.seq != counters.size + 1 {
         let reason = format!("follows entry {}", counters.size);

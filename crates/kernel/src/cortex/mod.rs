@@ -4,6 +4,7 @@
 //! through the pen and return when they are on disk. Dropping a `Cortex` waits for the pen and leaves the file so that the
 //! next open is fast.
 
+mod delegate;
 mod reading;
 
 use std::fs::{File, OpenOptions};
@@ -66,6 +67,7 @@ pub struct Cortex {
     storage: Arc<dyn Storage>,
     /// `None` only while dropping: the pen must stop before the store closes.
     pen: Option<Pen>,
+    delegates: delegate::Delegates,
     options: Options,
     folder: Option<PathBuf>,
     /// Held for as long as the actor is open, so that no other process writes.
@@ -111,7 +113,9 @@ impl Cortex {
         // An erasure that a crash interrupted is finished before anything else.
         pen.scrub()?;
         let actor = actor.clone();
-        Ok(Cortex { actor, storage, pen: Some(pen), options, folder: None, _lock: None })
+        let delegates = delegate::Delegates::default();
+        let (folder, lock) = (None, None);
+        Ok(Cortex { actor, storage, pen: Some(pen), delegates, options, folder, _lock: lock })
     }
 
     pub fn actor(&self) -> &ActorName {

@@ -6,6 +6,7 @@ use crate::context::{Bundle, ContextQuery};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::find::{Found, Query};
+use crate::graph::{Walk, Walked};
 use crate::memory::{Body, Head, MemoryId, Millis, Usage, Version};
 use crate::merkle::Roots;
 use crate::scope::{Authority, Gate};
@@ -66,6 +67,10 @@ impl Reading {
         let root = roots.overall(self.actor.as_str());
         let gate = gate.map(|authority| authority as &dyn Gate);
         crate::context::context(&self.view(), &self.actor, gate, query, (root, roots.size))
+    }
+
+    pub fn walk(&self, gate: Option<&dyn Gate>, walk: &Walk) -> Result<Walked> {
+        crate::graph::walk(&self.view(), gate, walk)
     }
 
     /// The exact version a URI names; old ones stay resolvable after updates and after forgetting.

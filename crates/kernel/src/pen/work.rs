@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::Duration;
 
 use super::batch::{Batch, Hooks, SCRUB_KEY};
 use super::gate::{gate, operation_of};
@@ -17,6 +18,10 @@ use crate::memory::{Millis, check_reason};
 use crate::replay;
 use crate::scope::{Authority, Operation};
 use crate::store::{Side, Space, Storage, WriteSet};
+
+/// How long the pen waits for callers it expects, at most `LINGER_STEPS` times.
+const LINGER_STEP: Duration = Duration::from_micros(50);
+const LINGER_STEPS: u32 = 4;
 
 pub(crate) struct Writer {
     actor: ActorName,
@@ -40,13 +45,10 @@ impl Writer {
     }
 
     pub(crate) fn run(mut self, jobs: &Receiver<Job>) {
-        while let Ok(job) = jobs.recv() {
-            let mut waiting = VecDeque::from([job]);
-            while waiting.len() < GROUP_COMMANDS_MAX
-                && let Ok(job) = jobs.try_recv()
-            {
-                waiting.push_back(job);
-            }
+        let mut last_group = 1;
+        while let Ok(first) = jobs.recv() {
+            let mut waiting = gather(jobs, first, last_group);
+            last_group = waiting.len();
             while let Some(job) = waiting.pop_front() {
                 match job {
                     Job::Close => return,
@@ -171,6 +173,26 @@ impl Writer {
         }
         Ok(pending)
     }
+}
+
+/// The jobs that will share a commit: all that wait, and under load those that are about to come.
+///
+/// Callers that were answered together tend to ask together again. Without a moment's patience the first of them would get
+/// a commit of its own and the others would wait for it. A caller that is alone never waits.
+fn gather(jobs: &Receiver<Job>, first: Job, last_group: usize) -> VecDeque<Job> {
+    let mut waiting = VecDeque::from([first]);
+    let mut patience = LINGER_STEPS;
+    while waiting.len() < GROUP_COMMANDS_MAX {
+        match jobs.try_recv() {
+            Ok(job) => waiting.push_back(job),
+            Err(_) if waiting.len() < last_group && patience > 0 => {
+                patience -= 1;
+                waiting.extend(jobs.recv_timeout(LINGER_STEP));
+            }
+            Err(_) => break,
+        }
+    }
+    waiting
 }
 
 fn reply<T>(answer: &SyncSender<T>, outcome: T) {

@@ -9,7 +9,7 @@ use crate::keys;
 use crate::memory::{Head, MemoryId, MemoryType, Relation};
 use crate::merkle::{self, EDGES, HEADS, Roots};
 use crate::scope::Gate;
-use crate::store::{KeyRange, View};
+use crate::store::View;
 
 /// What a proof is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,8 +138,8 @@ pub fn prove_slice(
         let prefix = merkle::heads_of_type(memory_type.code());
         slice.types.push((memory_type, merkle::slice_prove(view, HEADS, &prefix, None)?));
         let mut ids = Vec::new();
-        view.scan(&KeyRange::prefix(&keys::by_type(memory_type)), &mut |key, _| {
-            ids.extend(keys::trailing_id(key));
+        view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {
+            ids.push(id);
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
         for id in ids {

@@ -1,0 +1,158 @@
+//! What a delegate may do: every lane again, behind a grant.
+//!
+//! A request is authorised once, its use is journaled before the answer when the grant counts uses, and every read passes
+//! the gate. Reaching outside is journaled and answered the same way whether the memory exists or not, so that a refusal
+//! tells nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Cortex, Resolved};
+use crate::command::{Command, Stamp, Touches, Violation};
+use crate::context::{Bundle, ContextQuery};
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::find::{Found, Query};
+use crate::graph::{Walk, Walked};
+use crate::journal::GrantUse;
+use crate::limits::VIOLATION_BURST;
+use crate::memory::{MemoryId, MemoryType, Millis};
+use crate::pen::Request;
+use crate::proof::{ProofFile, prove_slice};
+use crate::scope::{Authority, Gate, Operation, Presented, ReplayGuard, authorize};
+
+/// Window in which `VIOLATION_BURST` violations of one grant are journaled.
+const VIOLATION_WINDOW_MS: i64 = 1_000;
+/// Grants whose violations are counted at once.
+const VIOLATION_GRANTS_MAX: usize = 1_024;
+
+/// What delegates did lately, in memory: requests that may not come twice, violations that must not fill the journal.
+#[derive(Debug, Default)]
+pub(super) struct Delegates {
+    replays: Mutex<ReplayGuard>,
+    violations: Mutex<BTreeMap<Digest, (Millis, u32)>>,
+}
+
+impl Delegates {
+    /// True if this violation may still be journaled.
+    fn may_journal(&self, grant: Digest, now: Millis) -> bool {
+        let mut counted = self.violations.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.retain(|_, (since, _)| now.get().saturating_sub(since.get()) < VIOLATION_WINDOW_MS);
+        if counted.len() >= VIOLATION_GRANTS_MAX && !counted.contains_key(&grant) {
+            return false;
+        }
+        let (_, count) = counted.entry(grant).or_insert((now, 0));
+        *count = count.saturating_add(1);
+        *count <= VIOLATION_BURST
+    }
+}
+
+impl Cortex {
+    /// Decides whether a delegate's request may go on, and counts its use if the grant counts uses.
+    pub fn authorize(
+        &self,
+        presented: &Presented,
+        operation: Operation,
+        request_digest: Digest,
+        now: Millis,
+    ) -> Result<Authority> {
+        let reading = self.read()?;
+        let view = reading.view();
+        let authority =
+            authorize(&view, self.actor(), presented, operation, request_digest, now)?;
+        let mut replays = self.delegates.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        replays.check(&presented.request, now)?;
+        drop(replays);
+        if authority.counts_uses {
+            // The pen checks the limit again: two requests at once cannot share the last use.
+            let grants = vec![GrantUse { grant: authority.root_grant, uses: 1 }];
+            let touches = Touches { accesses: Vec::new(), grants };
+            let stamp = Stamp::new(now, &authority.audience_name);
+            self.command(stamp, Command::Touch(touches))?;
+        }
+        Ok(authority)
+    }
+
+    pub fn resolve_for(
+        &self,
+        authority: &Authority,
+        id: MemoryId,
+        version: Option<u32>,
+        now: Millis,
+    ) -> Result<Resolved> {
+        let reading = self.read()?;
+        match reading.view().head(id)? {
+            Some(head) if authority.operation == Operation::Read && authority.sees(&head) => {
+                reading.resolve_version(id, version)
+            }
+            _ => Err(self.outside(authority, Operation::Read, Some(id), now)),
+        }
+    }
+
+    pub fn find_for(&self, authority: &Authority, query: &Query, now: Millis) -> Result<Found> {
+        self.check_lane(authority, Operation::Find, now)?;
+        let mut query = query.clone();
+        query.budget_tokens = authority.cap_budget(query.budget_tokens);
+        self.read()?.find(Some(authority), &query, now)
+    }
+
+    pub fn context_for(&self, authority: &Authority, query: &ContextQuery) -> Result<Bundle> {
+        self.check_lane(authority, Operation::Context, query.now)?;
+        self.read()?.context(Some(authority), query)
+    }
+
+    pub fn walk_for(&self, authority: &Authority, walk: &Walk, now: Millis) -> Result<Walked> {
+        self.check_lane(authority, Operation::Graph, now)?;
+        let reading = self.read()?;
+        match reading.view().head(walk.from)? {
+            Some(head) if authority.sees(&head) => reading.walk(Some(authority), walk),
+            _ => Err(self.outside(authority, Operation::Graph, Some(walk.from), now)),
+        }
+    }
+
+    /// The delegate's slice as a file it can check with the root alone.
+    pub fn prove_slice_for(
+        &self,
+        authority: &Authority,
+        types: &[MemoryType],
+        now: Millis,
+    ) -> Result<ProofFile> {
+        self.check_lane(authority, Operation::Prove, now)?;
+        prove_slice(&self.read()?.view(), self.actor(), types, Some(authority))
+    }
+
+    fn check_lane(&self, authority: &Authority, operation: Operation, now: Millis) -> Result<()> {
+        if authority.operation == operation {
+            Ok(())
+        } else {
+            Err(self.outside(authority, operation, None, now))
+        }
+    }
+
+    /// Journals a violation and makes the one error that all of them get.
+    fn outside(
+        &self,
+        authority: &Authority,
+        operation: Operation,
+        memory: Option<MemoryId>,
+        now: Millis,
+    ) -> Error {
+        let refused = Error::OutsideGrant(format!("{} is not allowed there", operation.name()));
+        if !self.delegates.may_journal(authority.grant, now) {
+            return Error::RateLimited(format!("grant {}", authority.grant));
+        }
+        let violation = Violation {
+            grant: authority.grant,
+            operation: operation.name().to_owned(),
+            memory,
+            reason: "outside the grant".to_owned(),
+        };
+        let stamp = Stamp::new(now, &authority.audience_name);
+        let command = Command::ScopeViolation(violation);
+        match self.submit(Request { stamp, command, authority: None }) {
+            Ok(_) => refused,
+            // What could not be journaled is the more important news.
+            Err(error) => error,
+        }
+    }
+}
