@@ -105,7 +105,7 @@ impl Cortex {
         self.check_lane(authority, Operation::Graph, now)?;
         let reading = self.read()?;
         match reading.view().head(walk.from)? {
-            Some(head) if authority.sees(&head) => reading.walk(Some(authority), walk),
+            Some(head) if authority.sees(&head) => reading.walk(Some(authority), walk, now),
             _ => Err(self.outside(authority, Operation::Graph, Some(walk.from), now)),
         }
     }

@@ -69,8 +69,8 @@ impl Reading {
         crate::context::context(&self.view(), &self.actor, gate, query, (root, roots.size))
     }
 
-    pub fn walk(&self, gate: Option<&dyn Gate>, walk: &Walk) -> Result<Walked> {
-        crate::graph::walk(&self.view(), gate, walk)
+    pub fn walk(&self, gate: Option<&dyn Gate>, walk: &Walk, now: Millis) -> Result<Walked> {
+        crate::graph::walk(&self.view(), gate, walk, now)
     }
 
     /// The exact version a URI names; old ones stay resolvable after updates and after forgetting.

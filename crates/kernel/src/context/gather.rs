@@ -1,0 +1,206 @@
+//! Where the memories of a bundle come from: a bounded number of rows for each tier, each memory in one tier.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ContextQuery, Tier, rule};
+use crate::error::Result;
+use crate::find::{Ids, Lens, Row, Standing};
+use crate::keys::{self, Index};
+use crate::limits::ROWS_EXAMINED_MAX;
+use crate::memory::{MemoryId, MemoryType};
+use crate::salience::PINNED_FLOOR;
+
+/// Rows that one step of gathering examines. Constraints are exempt: none of them may be missed.
+const STEP_ROWS_MAX: u32 = 1_000;
+/// Heads of each other type that are looked at for a pin, which has no index.
+const PIN_ROWS_MAX: u32 = 500;
+
+pub(super) struct Candidate {
+    pub(super) tier: Tier,
+    pub(super) row: Row,
+    pub(super) score: u32,
+    /// A hard constraint.
+    pub(super) must: bool,
+    /// Ascending: better first inside the tier.
+    pub(super) rank: (u8, Reverse<u32>, i128),
+}
+
+pub(super) struct Gather<'a> {
+    lens: &'a Lens<'a>,
+    query: &'a ContextQuery,
+    near: BTreeMap<MemoryId, u32>,
+    pub(super) rows: u32,
+    pub(super) capped: bool,
+    /// Memories that a tier has claimed.
+    taken: BTreeSet<MemoryId>,
+    /// By tier.
+    pub(super) found: [Vec<Candidate>; 3],
+    pub(super) dropped: usize,
+}
+
+impl<'a> Gather<'a> {
+    pub(super) fn new(lens: &'a Lens<'a>, query: &'a ContextQuery) -> Gather<'a> {
+        Gather {
+            lens,
+            query,
+            near: query.near.iter().map(|near| (near.id, near.similarity)).collect(),
+            rows: 0,
+            capped: false,
+            taken: BTreeSet::new(),
+            found: [Vec::new(), Vec::new(), Vec::new()],
+            dropped: 0,
+        }
+    }
+
+    /// Visits rows that may be shown, newest first, until `visit` has enough or `max` rows were examined.
+    fn each(
+        &mut self,
+        indexes: Vec<Index>,
+        max: u32,
+        mut visit: impl FnMut(&mut Self, Row) -> Result<bool>,
+    ) -> Result<()> {
+        let mut ids = Ids::newest(self.lens.view, indexes);
+        let mut rows = 0;
+        while let Some(id) = ids.next()? {
+            if rows == max {
+                self.capped = true;
+                break;
+            }
+            rows += 1;
+            if let Some(row) = self.shown(id)?
+                && !visit(self, row)?
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn shown(&mut self, id: MemoryId) -> Result<Option<Row>> {
+        let Some(head) = self.lens.view.head(id)? else { return Ok(None) };
+        // Rows a delegate cannot see are not counted, so that their number stays unknown.
+        self.rows += u32::from(self.lens.sees(&head));
+        if !self.query.concerns(&head) || self.taken.contains(&id) {
+            return Ok(None);
+        }
+        Ok(self.lens.row_of(head)?.filter(|row| row.standing.is_shown()))
+    }
+
+    fn take(&mut self, tier: Tier, row: Row, group: u8) {
+        let id = row.head.id;
+        self.taken.insert(id);
+        let superseded = row.standing == Standing::Superseded;
+        let mut score = self.lens.salience(&row, self.near.get(&id).copied());
+        let must = tier == Tier::Pinned && group == 0;
+        let rank = match tier {
+            Tier::Outcomes => (0, Reverse(0), -i128::from(id.get())),
+            // What is superseded comes after all that is not, but a hard constraint stays one until it is taken back.
+            _ => {
+                (group + if superseded && !must { 100 } else { 0 }, Reverse(score), id.get().into())
+            }
+        };
+        if tier == Tier::Pinned {
+            score = score.max(PINNED_FLOOR);
+        }
+        let found = &mut self.found[tier as usize];
+        found.push(Candidate { tier, row, score, must, rank });
+        let max = self.query.candidates_max();
+        if tier == Tier::Relevant && found.len() >= 2 * max {
+            found.sort_by_key(|candidate| candidate.rank);
+            self.dropped += found.len() - max;
+            found.truncate(max);
+        }
+    }
+
+    pub(super) fn pinned(&mut self) -> Result<()> {
+        for memory_type in MemoryType::ALL {
+            let max = match memory_type {
+                MemoryType::Constraint => ROWS_EXAMINED_MAX,
+                MemoryType::Identity | MemoryType::Goal => STEP_ROWS_MAX,
+                _ => {
+                    self.pins(memory_type)?;
+                    continue;
+                }
+            };
+            self.each(vec![keys::by_type(memory_type)], max, |gather, row| {
+                let body = gather.lens.body(&row)?;
+                // Hard constraints first, then who, then what for, then the rest.
+                let group = match rule(body.as_ref()) {
+                    Some(MemoryType::Constraint) => 0,
+                    _ if memory_type == MemoryType::Identity => 1,
+                    Some(_) => 2,
+                    None if row.head.pinned => 3,
+                    None => return Ok(true),
+                };
+                gather.take(Tier::Pinned, row, group);
+                Ok(true)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Pinned memories among the newest of a type. Only heads are read for those that are not.
+    fn pins(&mut self, memory_type: MemoryType) -> Result<()> {
+        let mut ids = Ids::newest(self.lens.view, vec![keys::by_type(memory_type)]);
+        for _ in 0..PIN_ROWS_MAX {
+            let Some(id) = ids.next()? else { return Ok(()) };
+            if self.lens.view.head(id)?.is_some_and(|head| head.pinned)
+                && let Some(row) = self.shown(id)?
+            {
+                self.take(Tier::Pinned, row, 3);
+            }
+        }
+        Ok(())
+    }
+
+    /// The limit counts what passed every filter.
+    pub(super) fn outcomes(&mut self) -> Result<()> {
+        let mut left = self.query.outcomes_limit;
+        if left == 0 {
+            return Ok(());
+        }
+        self.each(vec![keys::by_type(MemoryType::Event)], STEP_ROWS_MAX, |gather, row| {
+            gather.take(Tier::Outcomes, row, 0);
+            left -= 1;
+            Ok(left > 0)
+        })
+    }
+
+    pub(super) fn relevant(&mut self) -> Result<()> {
+        let query = self.query;
+        let pinned_is_first = query.tiers.contains(&Tier::Pinned);
+        let sort = |gather: &mut Self, row: Row, group: u8| {
+            if row.head.pinned && pinned_is_first {
+                gather.take(Tier::Pinned, row, 3);
+            } else if query.types.is_empty() || query.types.contains(&row.head.memory_type) {
+                gather.take(Tier::Relevant, row, group);
+            }
+        };
+        let near: Vec<MemoryId> = self.near.keys().copied().collect();
+        for id in near {
+            if let Some(row) = self.shown(id)? {
+                sort(self, row, 0);
+            }
+        }
+        let mut focus: Vec<Index> = query.tags.iter().map(|tag| keys::by_tag(tag)).collect();
+        focus.extend(query.session.as_ref().map(|session| keys::by_session(session)));
+        let mut around: Vec<Index> = Vec::new();
+        around.extend(query.project.as_ref().map(|project| keys::by_project(project)));
+        if focus.is_empty() && around.is_empty() && query.near.is_empty() {
+            // Nothing to go by: the newest of everything.
+            around.extend(MemoryType::ALL.map(keys::by_type));
+        }
+        let mut manners: Vec<Index> = Vec::new();
+        if query.project.is_some() {
+            manners.extend([MemoryType::Preference, MemoryType::Constraint].map(keys::by_type));
+        }
+        for (group, indexes) in [(0, focus), (1, around), (2, manners)] {
+            self.each(indexes, STEP_ROWS_MAX, |gather, row| {
+                sort(gather, row, group);
+                Ok(true)
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,26 @@
+//! Tests of find, by what they are about.
+
+mod answers;
+mod bounds;
+mod filters;
+mod pages;
+
+use super::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
+use super::*;
+use crate::memory::MemoryType;
+
+fn run(fixture: &Fixture, query: &Query) -> Result<Found> {
+    find(&fixture.view(), None, query, now())
+}
+
+fn ids(found: &Found) -> Vec<u64> {
+    found.items.iter().map(|item| item.head.id.get()).collect()
+}
+
+fn filter(text: &str) -> Predicate {
+    text.parse().unwrap()
+}
+
+fn facts(text: &str) -> Query {
+    Query { filter: Some(filter(text)), ..Query::of_types(&[MemoryType::Fact], 100) }
+}
