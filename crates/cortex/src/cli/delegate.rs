@@ -133,9 +133,8 @@ fn key_of(hex: &str) -> Option<SigningKey> {
 }
 
 pub(crate) fn read_key(path: &Path) -> Outcome<SigningKey> {
-    key_of(&read_text(path)?).ok_or_else(|| {
-        Error::invalid("key", format!("{} holds no key", path.display())).into()
-    })
+    key_of(&read_text(path)?)
+        .ok_or_else(|| Error::invalid("key", format!("{} holds no key", path.display())).into())
 }
 
 /// The key in `path`, made from `fresh` if there is none yet.

@@ -72,7 +72,12 @@ impl HeadArgs {
 
     /// `--tag ""` alone clears all tags.
     fn tags(&self) -> Vec<String> {
-        self.tags.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty()).map(Into::into).collect()
+        self.tags
+            .iter()
+            .map(|tag| tag.trim())
+            .filter(|tag| !tag.is_empty())
+            .map(Into::into)
+            .collect()
     }
 
     fn importance(&self) -> Result<Option<u32>> {
@@ -163,7 +168,6 @@ impl VersionArgs {
 
 /// A memory with its version, which must be there.
 pub(crate) fn pinned(text: &str) -> Result<Pinned> {
-    text.parse::<MemoryRef>()?.pinned(|| {
-        Err(kernel::Error::invalid("derived_from", "name the version too, like 12#3"))
-    })
+    text.parse::<MemoryRef>()?
+        .pinned(|| Err(kernel::Error::invalid("derived_from", "name the version too, like 12#3")))
 }

@@ -156,7 +156,11 @@ pub(crate) fn summary(view: &View<'_>, entry: &Entry, payload: &Payload) -> kern
         },
         Payload::Compact(p) => format!(
             "{} {}: {} kept, {} stubs, {} tokens",
-            p.intent, p.step, p.kept.len(), p.stubs.len(), p.tokens,
+            p.intent,
+            p.step,
+            p.kept.len(),
+            p.stubs.len(),
+            p.tokens,
         ),
         Payload::SessionStart(p) => p.session.clone(),
         Payload::SessionEnd(p) => p.session.clone(),

@@ -182,7 +182,9 @@ fn kernel_hint(error: &Error) -> Option<String> {
         }
         Error::Schema { .. } => "use the version of cortex that wrote it",
         Error::ProofRefused(_) => "do not trust this file; ask for a new proof",
-        Error::RootMismatch { .. } => "the file is sound but speaks of another state than you trust",
+        Error::RootMismatch { .. } => {
+            "the file is sound but speaks of another state than you trust"
+        }
         _ => return None,
     };
     Some(hint.to_owned())

@@ -23,6 +23,8 @@ use super::parse::{self, from_ppm};
 ///
 /// JSON: {items: [{id, uri, version, type, kind, text, tokens, score, standing, superseded_by, contradicted_by,
 /// tags, project, created, updated}], tokens, trimmed, next, explain: {index, rows_examined, capped, matched}, late}
+// Independent switches that people type; no two of them form a state.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex find --type decision

@@ -68,7 +68,8 @@ pub(crate) struct Invocation {
 
 impl Invocation {
     pub(crate) fn new(globals: &Globals) -> Outcome<Invocation> {
-        let folder = match globals.home.clone().or_else(|| variable("CORTEX_HOME").map(Into::into)) {
+        let folder = match globals.home.clone().or_else(|| variable("CORTEX_HOME").map(Into::into))
+        {
             Some(folder) => folder,
             None => std::env::home_dir()
                 .map(|home| home.join(".cortex"))
@@ -167,8 +168,7 @@ impl Invocation {
             bytes.copy_from_slice(&digest.as_bytes()[..N]);
             return Ok(bytes);
         }
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Failure::Io { what: "random bytes".into(), error: error.into() })?;
+        fill_random(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -212,15 +212,22 @@ impl Invocation {
         command: Command,
         operation: Option<Operation>,
     ) -> Outcome<Receipt> {
-        let authority = match operation {
-            Some(operation) => self.authority(cortex, operation, command.request_digest())?,
-            None => {
-                self.owner_only("do this")?;
-                None
-            }
+        let authority = if let Some(operation) = operation {
+            self.authority(cortex, operation, command.request_digest())?
+        } else {
+            self.owner_only("do this")?;
+            None
         };
         Ok(cortex.submit(Request { stamp, command, authority })?)
     }
+}
+
+/// Bytes that nobody can guess.
+pub(crate) fn fill_random(bytes: &mut [u8]) -> Outcome {
+    getrandom::fill(bytes).map_err(|error| {
+        let error = std::io::Error::other(error.to_string());
+        Failure::Io { what: "random bytes".into(), error }
+    })
 }
 
 /// What a read asks, as a delegate signs it: the arguments, each with its length before it.

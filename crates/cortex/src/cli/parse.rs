@@ -19,7 +19,12 @@ pub(crate) fn time(text: &str) -> Result<Millis> {
         .filter(|_| text.len() == "2026-01-31".len())
         .and_then(|date| date.to_zoned(TimeZone::UTC).ok())
         .map(|zoned| Millis(zoned.timestamp().as_millisecond()))
-        .ok_or_else(|| Error::invalid("time", format!("{:?} is neither 2026-01-31 nor 2026-01-31T10:00:00Z", shown(text))))
+        .ok_or_else(|| {
+            Error::invalid(
+                "time",
+                format!("{:?} is neither 2026-01-31 nor 2026-01-31T10:00:00Z", shown(text)),
+            )
+        })
 }
 
 /// A span like `90s`, `15m`, `12h`, `7d`, `2w`, or a moment; both as the moment they end.
@@ -137,7 +142,9 @@ mod tests {
         assert_eq!(time("1970-01-02").unwrap(), Millis(86_400_000));
         assert_eq!(time("1970-01-01T01:00:00+01:00").unwrap(), Millis(0));
         assert_eq!(time("2026-11-14T23:59:59.999Z").unwrap().rfc3339(), "2026-11-14T23:59:59.999Z");
-        for bad in ["", "yesterday", "2026-13-01", "2026-01-32", "2026-01-31T10:00", "1", "20260131"] {
+        for bad in
+            ["", "yesterday", "2026-13-01", "2026-01-32", "2026-01-31T10:00", "1", "20260131"]
+        {
             assert!(time(bad).is_err(), "{bad:?}");
         }
     }

@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Read};
 
 use clap::Args;
+use kernel::Error;
 use kernel::command::{Command, Draft};
 use kernel::limits::CONTENT_BYTES_MAX;
 use kernel::memory::{Body, Fields, MemoryType, Salt};
 use kernel::scope::Operation;
-use kernel::Error;
 
 use super::details::{HeadArgs, VersionArgs};
 use super::failure::{Failure, Outcome};

@@ -287,8 +287,7 @@ impl Stream<'_> {
         draft.topic_key = line.topic_key;
         draft.session = line.session;
         draft.channel = line.channel;
-        draft.importance =
-            line.importance.map(|n| parse::ratio_of("importance", n)).transpose()?;
+        draft.importance = line.importance.map(|n| parse::ratio_of("importance", n)).transpose()?;
         if let Some(confidence) = line.confidence {
             draft.confidence = parse::ratio_of("confidence", confidence)?;
         }

@@ -39,7 +39,12 @@ pub(crate) struct GrantArgs {
     /// The delegate's name, for the journal
     name: String,
     /// The delegate's public key, 64 hexadecimal digits
-    #[arg(long, value_name = "HEX", conflicts_with = "new_key", required_unless_present = "new_key")]
+    #[arg(
+        long,
+        value_name = "HEX",
+        conflicts_with = "new_key",
+        required_unless_present = "new_key"
+    )]
     delegate_key: Option<String>,
     /// Make a key for the delegate and put it into the file
     #[arg(long)]
@@ -204,7 +209,8 @@ pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Out
     let signed = SignedGrant::sign(grant, &issuer)?;
     let file = GrantFile::new(&signed, delegate.as_ref());
     // The file first: a grant in the journal that nobody holds could not be used by anyone, but would look given.
-    let text = serde_json::to_string_pretty(&file).map_err(|error| Failure::input(error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(&file).map_err(|error| Failure::input(error.to_string()))?;
     write_secret(&args.out, &(text + "\n"))?;
     let draft = GrantDraft { grant: signed.to_bytes() };
     inv.change(&cortex, Command::ScopeGrant(draft), None)?;

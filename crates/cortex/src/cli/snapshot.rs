@@ -37,9 +37,8 @@ pub(crate) fn run(args: &SnapshotArgs, inv: &Invocation, out: &mut Output) -> Ou
     let last = view.counters()?.snapshot.map_or(0, |snapshot| snapshot.number);
     let mut snapshots = Vec::new();
     for number in 1..=last {
-        let manifest = view
-            .snapshot(number)?
-            .ok_or_else(|| kernel::Error::not_found("snapshot", number))?;
+        let manifest =
+            view.snapshot(number)?.ok_or_else(|| kernel::Error::not_found("snapshot", number))?;
         snapshots.push(SnapshotView::from(&manifest));
     }
     if out.is_json() {

@@ -10,7 +10,7 @@ use std::process::{Command, Output as Finished, Stdio};
 use clap::Args;
 
 use super::failure::{Failure, Outcome};
-use super::open::Globals;
+use super::open::{Globals, fill_random};
 use super::output::Output;
 
 /// Shows what cortex does, by doing it in a folder of its own.
@@ -56,30 +56,71 @@ pub(crate) fn run(args: &TourArgs, globals: &Globals, out: &mut Output) -> Outco
 fn memories(tour: &mut Tour<'_>) -> Outcome {
     tour.chapter("Save memories. Each is on disk when the command returns.")?;
     tour.cortex(&[
-        "save", "Use redb for the store", "One file per actor, no threads, safe on kill -9.",
-        "--type", "decision", "--project", "demo", "--tag", "storage",
-        "--field", "rationale=measured against three others",
+        "save",
+        "Use redb for the store",
+        "One file per actor, no threads, safe on kill -9.",
+        "--type",
+        "decision",
+        "--project",
+        "demo",
+        "--tag",
+        "storage",
+        "--field",
+        "rationale=measured against three others",
     ])?;
     tour.cortex(&[
-        "save", "Never acknowledge before fsync", "An answer is a promise.",
-        "--kind", "rule", "--project", "demo", "--field", "strength=hard",
+        "save",
+        "Never acknowledge before fsync",
+        "An answer is a promise.",
+        "--kind",
+        "rule",
+        "--project",
+        "demo",
+        "--field",
+        "strength=hard",
     ])?;
     tour.cortex(&[
-        "save", "Short answers, no emoji", "--type", "preference", "--scope", "personal",
-        "--field", "topic=style",
+        "save",
+        "Short answers, no emoji",
+        "--type",
+        "preference",
+        "--scope",
+        "personal",
+        "--field",
+        "topic=style",
     ])?;
     tour.cortex(&[
-        "save", "Login failed on empty password", "The check came after the hash.",
-        "--kind", "bugfix", "--project", "demo", "--tag", "auth",
+        "save",
+        "Login failed on empty password",
+        "The check came after the hash.",
+        "--kind",
+        "bugfix",
+        "--project",
+        "demo",
+        "--tag",
+        "auth",
     ])?;
     tour.cortex(&[
-        "save", "Ship version 1", "--type", "goal", "--project", "demo",
-        "--field", "due=2030-12-31",
+        "save",
+        "Ship version 1",
+        "--type",
+        "goal",
+        "--project",
+        "demo",
+        "--field",
+        "due=2030-12-31",
     ])?;
 
-    tour.chapter("Change one. The old version stays, and a lost race is refused, never a lost write.")?;
+    tour.chapter(
+        "Change one. The old version stays, and a lost race is refused, never a lost write.",
+    )?;
     tour.cortex(&[
-        "update", "1", "--content", "One file per actor, no threads, 2 us reads.", "--expect", "1",
+        "update",
+        "1",
+        "--content",
+        "One file per actor, no threads, 2 us reads.",
+        "--expect",
+        "1",
     ])?;
     tour.fails(&["update", "1", "--content", "too late", "--expect", "1"], 4)?;
     tour.cortex(&["history", "1"])?;
@@ -88,7 +129,9 @@ fn memories(tour: &mut Tour<'_>) -> Outcome {
     tour.cortex(&["relate", "4", "part_of", "5"])?;
     tour.cortex(&["graph", "5"])?;
 
-    tour.chapter("Find by type, tag and condition; ask for what an agent should know before it starts.")?;
+    tour.chapter(
+        "Find by type, tag and condition; ask for what an agent should know before it starts.",
+    )?;
     tour.cortex(&["find", "--type", "decision,constraint"])?;
     tour.cortex(&["find", "tag:auth", "created>2020-01-01"])?;
     tour.cortex(&["context", "--project", "demo", "--budget", "600"])?;
@@ -97,7 +140,9 @@ fn memories(tour: &mut Tour<'_>) -> Outcome {
 
 /// What can be shown to others.
 fn proofs(tour: &mut Tour<'_>) -> Outcome {
-    tour.chapter("Fix the state in a snapshot, and prove a memory to somebody who has only the root.")?;
+    tour.chapter(
+        "Fix the state in a snapshot, and prove a memory to somebody who has only the root.",
+    )?;
     tour.cortex(&["snapshot", "--reason", "end of the tour's first half"])?;
     let root = tour.cortex(&["root"])?;
     let root = String::from_utf8_lossy(&root.stdout).trim().to_owned();
@@ -207,15 +252,13 @@ fn quoted(argument: &str) -> String {
 /// The folder asked for, which must have no memory in it yet, or a new one. The environment is not asked: a tour must
 /// not write into somebody's real home.
 fn folder(globals: &Globals) -> Outcome<PathBuf> {
-    let folder = match &globals.home {
-        Some(folder) => folder.clone(),
-        None => {
-            let mut bytes = [0; 4];
-            getrandom::fill(&mut bytes)
-                .map_err(|error| Failure::Io { what: "random bytes".into(), error: error.into() })?;
-            let name = format!("cortex-tour-{}", kernel::digest::encode_hex(&bytes));
-            std::env::temp_dir().join(name)
-        }
+    let folder = if let Some(folder) = &globals.home {
+        folder.clone()
+    } else {
+        let mut bytes = [0; 4];
+        fill_random(&mut bytes)?;
+        let name = format!("cortex-tour-{}", kernel::digest::encode_hex(&bytes));
+        std::env::temp_dir().join(name)
     };
     if folder.join("actors").exists() {
         let message = format!("{} already holds memories; give an empty folder", folder.display());

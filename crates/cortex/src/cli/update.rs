@@ -79,8 +79,10 @@ pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Outc
     let mut races = 0;
     let receipt = loop {
         let command = if new_version {
-            let current = get::resolve(inv, &MemoryRef { version: None, ..args.memory.clone() }, None)?;
-            let revision = revise(args, inv, &current, content.as_deref(), patch.clone(), expected)?;
+            let current =
+                get::resolve(inv, &MemoryRef { version: None, ..args.memory.clone() }, None)?;
+            let revision =
+                revise(args, inv, &current, content.as_deref(), patch.clone(), expected)?;
             Command::Update(Box::new(revision))
         } else {
             let (patch, reason) = (patch.clone(), args.reason.clone());

@@ -107,7 +107,9 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
     let (sender, received) = channel();
     let shown = std::thread::spawn(move || {
         let mut progress = Progress::new("rebuilt");
-        received.into_iter().for_each(|(done, total)| progress.at(done, total));
+        for (done, total) in received {
+            progress.at(done, total);
+        }
     });
     let entries = cortex.rebuild(Box::new(move |done, total| {
         // Progress is not worth failing for.
@@ -130,6 +132,8 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
     }
     out.either(
         &view,
-        format_args!("rebuilt {entries} entries, {rate} per second; the root is unchanged: {after}"),
+        format_args!(
+            "rebuilt {entries} entries, {rate} per second; the root is unchanged: {after}"
+        ),
     )
 }

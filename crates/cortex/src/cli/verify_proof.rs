@@ -39,11 +39,12 @@ pub(crate) fn run(args: &VerifyProofArgs, out: &mut Output) -> Outcome {
     let trusted = args.root.as_deref().map(|text| text.trim().parse::<Digest>()).transpose()?;
     let bytes = read(args)?;
     // Whatever is wrong with the file, it is the proof that is refused.
-    let checked = ProofFile::from_bytes(&bytes)
-        .and_then(|file| proof::check(&file))
-        .map_err(|error| match error {
-            Error::ProofRefused(_) => error,
-            other => Error::ProofRefused(other.to_string()),
+    let checked =
+        ProofFile::from_bytes(&bytes).and_then(|file| proof::check(&file)).map_err(|error| {
+            match error {
+                Error::ProofRefused(_) => error,
+                other => Error::ProofRefused(other.to_string()),
+            }
         })?;
     if let Some(expected) = trusted
         && expected != checked.root
@@ -93,7 +94,11 @@ fn statement(checked: &Checked) -> String {
                 (_, Some(_)) => "; it is forgotten",
                 _ => "",
             };
-            format!("{uri} is there and says what follows, written by {} at {}{state}", plain(&version.by), version.created.rfc3339())
+            format!(
+                "{uri} is there and says what follows, written by {} at {}{state}",
+                plain(&version.by),
+                version.created.rfc3339()
+            )
         }
         Fact::NoMemory { id } => format!("no memory of any type has the id {id}"),
         Fact::Edge { edge } => {
@@ -142,10 +147,9 @@ fn view(checked: &Checked, statement: &str) -> Value {
         }
         Fact::NoMemory { id } => ("id", json!(id.get())),
         Fact::Edge { edge } => ("edge", json!(EdgeView::from(&**edge))),
-        Fact::NoEdge { src, relation, dst } => (
-            "edge",
-            json!({"src": src.get(), "relation": relation.name(), "dst": dst.get()}),
-        ),
+        Fact::NoEdge { src, relation, dst } => {
+            ("edge", json!({"src": src.get(), "relation": relation.name(), "dst": dst.get()}))
+        }
         Fact::AppendOnly { since } => ("since", json!(SnapshotView::from(&**since))),
         Fact::Slice { types, shown, hidden } => {
             let types: Vec<_> = types.iter().map(|t| t.name()).collect();
