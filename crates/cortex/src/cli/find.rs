@@ -224,14 +224,14 @@ fn tell(args: &FindArgs, found: &Found) {
     if found.trimmed > 0 {
         say(format_args!("{} more did not fit the budget", found.trimmed));
     }
+    if found.explain.capped {
+        say("not every row was looked through; narrow the question or order by -created");
+    }
     if args.explain {
         let explain = &found.explain;
         say(format_args!(
-            "index {}, {} rows examined, {} matched{}",
-            explain.index,
-            explain.rows_examined,
-            explain.matched,
-            if explain.capped { ", stopped at the cap" } else { "" },
+            "index {}, {} rows examined, {} matched",
+            explain.index, explain.rows_examined, explain.matched,
         ));
         for item in &found.items {
             let score = from_ppm(item.score);

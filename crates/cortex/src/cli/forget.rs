@@ -22,7 +22,7 @@ use super::views::ChangeView;
 pub(crate) struct ForgetArgs {
     /// Memory: 12, 12#3 or a URI
     #[arg(value_name = "ID")]
-    memory: MemoryRef,
+    pub(crate) memory: MemoryRef,
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: String,
@@ -37,7 +37,7 @@ pub(crate) struct ForgetArgs {
 pub(crate) struct RestoreArgs {
     /// Memory: 12, 12#3 or a URI
     #[arg(value_name = "ID")]
-    memory: MemoryRef,
+    pub(crate) memory: MemoryRef,
     /// Why
     #[arg(long, value_name = "TEXT", default_value = "restored")]
     reason: String,
@@ -55,7 +55,7 @@ pub(crate) struct RestoreArgs {
 pub(crate) struct EraseArgs {
     /// Memory: 12, 12#3 or a URI
     #[arg(value_name = "ID")]
-    memory: MemoryRef,
+    pub(crate) memory: MemoryRef,
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: String,

@@ -26,7 +26,7 @@ use super::views::MemoryView;
 pub(crate) struct GetArgs {
     /// Memory: 12, 12#3 or a URI
     #[arg(value_name = "ID")]
-    memory: MemoryRef,
+    pub(crate) memory: MemoryRef,
     /// Version to show [default: the current one]
     #[arg(long, value_name = "N")]
     version: Option<u32>,

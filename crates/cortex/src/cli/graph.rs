@@ -26,7 +26,7 @@ use super::views::EdgeView;
 pub(crate) struct GraphArgs {
     /// Memory: 12 or a URI
     #[arg(value_name = "ID")]
-    memory: MemoryRef,
+    pub(crate) memory: MemoryRef,
     /// Steps from the memory, 1 to 6
     #[arg(long, value_name = "N", default_value_t = 2)]
     depth: u32,

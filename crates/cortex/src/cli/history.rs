@@ -19,7 +19,7 @@ use super::parse::{MemoryRef, from_ppm};
 pub(crate) struct HistoryArgs {
     /// Memory: 12 or a URI
     #[arg(value_name = "ID")]
-    memory: MemoryRef,
+    pub(crate) memory: MemoryRef,
 }
 
 #[derive(Debug, Serialize)]

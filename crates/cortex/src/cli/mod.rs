@@ -5,6 +5,7 @@
 //! and talk apart; `views` are the JSON shapes.
 
 mod attest;
+mod compact;
 mod context;
 mod delegate;
 mod details;
@@ -80,6 +81,7 @@ enum Command {
     Journal(journal::JournalArgs),
     Stats(stats::StatsArgs),
     Attest(attest::AttestArgs),
+    Compact(compact::CompactArgs),
     Weights(stats::WeightsArgs),
     Session(session::SessionArgs),
     Prompt(session::PromptArgs),
@@ -129,7 +131,7 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::Help(args) => return help(args, out),
         _ => {}
     }
-    let inv = &Invocation::new(&cli.globals)?;
+    let inv = &Invocation::new(&cli.globals, addressed(&cli.command))?;
     match &cli.command {
         Command::Save(args) => save::run(args, inv, out),
         Command::Get(args) => get::run(args, inv, out),
@@ -151,6 +153,7 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::Journal(args) => journal::run(args, inv, out),
         Command::Stats(args) => stats::stats(args, inv, out),
         Command::Attest(args) => attest::run(args, inv, out),
+        Command::Compact(args) => compact::run(args, inv, out),
         Command::Weights(args) => stats::weights(args, inv, out),
         Command::Session(args) => session::run(args, inv, out),
         Command::Prompt(args) => session::prompt(args, inv, out),
@@ -161,6 +164,22 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::Actors(args) => stats::actors(args, inv, out),
         Command::VerifyProof(_) | Command::Tour(_) | Command::Help(_) => Ok(()),
     }
+}
+
+/// The actor in the URI that a command is about.
+fn addressed(command: &Command) -> Option<&kernel::actor::ActorName> {
+    let memory = match command {
+        Command::Get(args) => &args.memory,
+        Command::Update(args) => &args.memory,
+        Command::History(args) => &args.memory,
+        Command::Forget(args) => &args.memory,
+        Command::Restore(args) => &args.memory,
+        Command::Erase(args) => &args.memory,
+        Command::Graph(args) => &args.memory,
+        Command::Prove(args) => args.memory.as_ref()?,
+        _ => return None,
+    };
+    memory.uri.as_ref().map(|uri| &uri.actor)
 }
 
 fn help(args: &HelpArgs, out: &mut Output) -> Outcome {

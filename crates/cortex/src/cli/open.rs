@@ -20,8 +20,10 @@ use super::delegate::Delegate;
 use super::failure::{Failure, Outcome};
 use super::parse;
 
-/// How long to wait for another process that has the actor open.
-const BUSY_WAIT: Duration = Duration::from_secs(10);
+/// Seconds to wait for another process that has the actor open, unless told otherwise.
+const WAIT_SECONDS_DEFAULT: u64 = 10;
+/// The longest wait that can be asked for.
+const WAIT_SECONDS_MAX: u64 = 3_600;
 /// The actor that is always there.
 const DEFAULT_ACTOR: &str = "default";
 
@@ -46,6 +48,9 @@ pub(crate) struct Globals {
     /// The delegate's secret key, if it is not in the grant file
     #[arg(long, global = true, value_name = "FILE", requires = "grant")]
     pub(crate) grant_key: Option<PathBuf>,
+    /// Seconds to wait for another process that has the actor open [default: 10]
+    #[arg(long, global = true, value_name = "SECONDS")]
+    pub(crate) wait: Option<u64>,
     // For tests and replays: the clock stands still at this moment.
     #[arg(long, global = true, hide = true, value_name = "TIME")]
     pub(crate) now: Option<String>,
@@ -67,7 +72,8 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    pub(crate) fn new(globals: &Globals) -> Outcome<Invocation> {
+    /// `addressed` is the actor of a URI that the command names, used if nobody says otherwise.
+    pub(crate) fn new(globals: &Globals, addressed: Option<&ActorName>) -> Outcome<Invocation> {
         let folder = match globals.home.clone().or_else(|| variable("CORTEX_HOME").map(Into::into))
         {
             Some(folder) => folder,
@@ -82,9 +88,10 @@ impl Invocation {
             .transpose()?;
         let actor = match globals.actor.clone().or_else(|| variable("CORTEX_ACTOR")) {
             Some(name) => ActorName::parse(&name)?,
-            None => match &delegate {
-                Some(delegate) => delegate.actor().clone(),
-                None => ActorName::parse(DEFAULT_ACTOR)?,
+            None => match (&delegate, addressed) {
+                (Some(delegate), _) => delegate.actor().clone(),
+                (None, Some(actor)) => actor.clone(),
+                (None, None) => ActorName::parse(DEFAULT_ACTOR)?,
             },
         };
         // A delegate signs as itself, whatever it would like to be called.
@@ -94,7 +101,8 @@ impl Invocation {
             .or_else(|| globals.by.clone())
             .or_else(|| ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(variable))
             .unwrap_or_else(|| "cli".to_owned());
-        let options = Options { wait: BUSY_WAIT, ..Options::default() };
+        let wait = globals.wait.unwrap_or(WAIT_SECONDS_DEFAULT).min(WAIT_SECONDS_MAX);
+        let options = Options { wait: Duration::from_secs(wait), ..Options::default() };
         Ok(Invocation {
             home: Home::new(&folder, options, HomeLimits::default()),
             folder,

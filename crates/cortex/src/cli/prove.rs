@@ -31,7 +31,7 @@ use super::parse::MemoryRef;
 pub(crate) struct ProveArgs {
     /// Memory: 12 or a URI; it may be one that does not exist
     #[arg(value_name = "ID", required_unless_present_any = ["since", "slice"])]
-    memory: Option<MemoryRef>,
+    pub(crate) memory: Option<MemoryRef>,
     /// For the state of this snapshot instead of now
     #[arg(long, value_name = "N", conflicts_with_all = ["since", "slice"])]
     at_snapshot: Option<u64>,

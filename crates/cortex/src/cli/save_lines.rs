@@ -120,7 +120,7 @@ pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> Ou
         }
     }
     if bulk.is_some() {
-        say(stream.progress(started));
+        say(format_args!("done: {}", stream.progress(started)));
     }
     if stream.failed == 0 {
         return Ok(());

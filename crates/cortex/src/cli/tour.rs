@@ -228,6 +228,7 @@ impl Tour<'_> {
                 self.tell(text.trim_end())?;
             }
         }
+        self.out.flush()?;
         if code != 0 {
             self.tell(&format!("(exit code {code})"))?;
         }

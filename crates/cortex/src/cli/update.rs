@@ -35,7 +35,7 @@ const RACES_MAX: u32 = 8;
 pub(crate) struct UpdateArgs {
     /// Memory: 12, 12#3 or a URI
     #[arg(value_name = "ID")]
-    memory: MemoryRef,
+    pub(crate) memory: MemoryRef,
     /// New title
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::failure::{Failure, Outcome};
 use super::output::{Output, plain, plain_lines};
 use super::prove::claim_name;
-use super::views::{self, EdgeView, SnapshotView};
+use super::views::{self, EdgeView};
 
 /// Checks a proof file. Needs no home and no store.
 ///
@@ -107,9 +107,10 @@ fn statement(checked: &Checked) -> String {
         Fact::NoEdge { src, relation, dst } => {
             format!("there is no edge {src} {} {dst}", relation.name())
         }
+        // Size and root are what the proof binds; the snapshot's number and reason are not.
         Fact::AppendOnly { since } => format!(
-            "the first {} of {} entries are those of snapshot {}: nothing was rewritten since",
-            since.size, checked.size, since.number,
+            "the first {} of {} entries are those with the root {}: nothing was rewritten since",
+            since.size, checked.size, since.root,
         ),
         Fact::Slice { types, shown, hidden } => {
             let names: Vec<_> = types.iter().map(|t| t.name()).collect();
@@ -150,7 +151,9 @@ fn view(checked: &Checked, statement: &str) -> Value {
         Fact::NoEdge { src, relation, dst } => {
             ("edge", json!({"src": src.get(), "relation": relation.name(), "dst": dst.get()}))
         }
-        Fact::AppendOnly { since } => ("since", json!(SnapshotView::from(&**since))),
+        Fact::AppendOnly { since } => {
+            ("since", json!({"size": since.size, "root": since.root.to_string()}))
+        }
         Fact::Slice { types, shown, hidden } => {
             let types: Vec<_> = types.iter().map(|t| t.name()).collect();
             ("slice", json!({"types": types, "shown": shown, "hidden": hidden}))
