@@ -16,7 +16,7 @@ pub struct Namespace {
 }
 
 /// All namespaces, by first byte. A key with another first byte is damage.
-pub const NAMESPACES: [Namespace; 19] = [
+pub const NAMESPACES: [Namespace; 20] = [
     Namespace { prefix: b'A', name: "attest" },
     Namespace { prefix: b'C', name: "checkpoint" },
     Namespace { prefix: b'G', name: "grant" },
@@ -30,6 +30,7 @@ pub const NAMESPACES: [Namespace; 19] = [
     Namespace { prefix: b'W', name: "weights" },
     Namespace { prefix: b'X', name: "counters" },
     Namespace { prefix: b'e', name: "memories by session" },
+    Namespace { prefix: b'f', name: "foremost memories" },
     Namespace { prefix: b'i', name: "memories by type, tag and project" },
     Namespace { prefix: b'k', name: "memories by topic key" },
     Namespace { prefix: b'l', name: "journal tree tile" },
@@ -200,6 +201,11 @@ pub fn by_tag(tag: &str) -> Index {
 
 pub fn by_project(project: &str) -> Index {
     Index::segmented(Key::new(b'p').text(project))
+}
+
+/// Memories that a context looks at before all others: pinned ones, and all of the types that can bind or name somebody.
+pub fn foremost() -> Index {
+    Index::by_name(Key::new(b'f'))
 }
 
 pub fn by_session(session: &str) -> Index {
@@ -425,6 +431,7 @@ mod tests {
             head(id(1)),
             by_type(MemoryType::Fact).row(id(1)),
             by_tag("t").row(id(1)),
+            foremost().row(id(1)),
             by_project("p").row(id(1)),
             by_session("s").row(id(1)),
             by_topic_key(None, Scope::Project, "k").row(id(1)),

@@ -263,12 +263,13 @@ impl View<'_> {
         };
         let mut numbers: Box<dyn Iterator<Item = u64>> =
             if descending { Box::new(segments.rev()) } else { Box::new(segments) };
-        numbers.try_for_each(|number| match segment(number) {
-            Ok(false) => Ok(()),
-            Ok(true) => Err(None),
-            Err(error) => Err(Some(error)),
-        })
-        .or_else(|stop: Option<Error>| stop.map_or(Ok(()), Err))
+        numbers
+            .try_for_each(|number| match segment(number) {
+                Ok(false) => Ok(()),
+                Ok(true) => Err(None),
+                Err(error) => Err(Some(error)),
+            })
+            .or_else(|stop: Option<Error>| stop.map_or(Ok(()), Err))
     }
 
     /// The journal entry `seq`.

@@ -17,7 +17,9 @@ pub struct Disk {
 
 #[derive(Debug, Default)]
 struct State {
-    files: BTreeMap<StoreFile, Image>,
+    /// Names point to images, as directory entries point to inodes: a replaced file lives on for who has it open.
+    names: BTreeMap<StoreFile, usize>,
+    images: Vec<Image>,
     syncs: u64,
     /// From this sync on nothing reaches the disk and every call fails.
     dies_at_sync: Option<u64>,
@@ -75,26 +77,24 @@ impl Disk {
     /// The disk as the machine finds it when power is back.
     pub fn after_power_cut(&self, cut: PowerCut) -> Disk {
         let state = self.lock();
-        let mut files = BTreeMap::new();
-        for (name, image) in &state.files {
-            let bytes = image.after(cut);
-            files.insert(
-                *name,
-                Image { durable: bytes.clone(), current: bytes, pending: Vec::new() },
-            );
-        }
-        Disk { state: Arc::new(Mutex::new(State { files, ..State::default() })) }
+        let images = state.images.iter().map(|image| Image::of(image.after(cut))).collect();
+        let names = state.names.clone();
+        Disk { state: Arc::new(Mutex::new(State { names, images, ..State::default() })) }
     }
 
     /// All bytes of the store file.
     pub fn bytes(&self) -> Vec<u8> {
-        self.lock().files.get(&StoreFile::Store).map(|f| f.current.clone()).unwrap_or_default()
+        let state = self.lock();
+        let image = state.names.get(&StoreFile::Store).map(|n| &state.images[*n]);
+        image.map(|image| image.current.clone()).unwrap_or_default()
     }
 
     /// Overwrites the store file, as damage would.
     pub fn set_bytes(&self, bytes: Vec<u8>) {
-        let image = Image { durable: bytes.clone(), current: bytes, pending: Vec::new() };
-        self.lock().files.insert(StoreFile::Store, image);
+        let mut state = self.lock();
+        state.images.push(Image::of(bytes));
+        let last = state.images.len() - 1;
+        state.names.insert(StoreFile::Store, last);
     }
 
     pub fn medium(&self) -> Box<dyn Medium> {
@@ -118,6 +118,10 @@ impl State {
 }
 
 impl Image {
+    fn of(bytes: Vec<u8>) -> Image {
+        Image { durable: bytes.clone(), current: bytes, pending: Vec::new() }
+    }
+
     fn apply(bytes: &mut Vec<u8>, change: &Change) {
         match change {
             Change::Length(len) => bytes.resize(*len, 0),
@@ -169,34 +173,42 @@ impl Medium for Disk {
     fn exists(&self, file: StoreFile) -> io::Result<bool> {
         let state = self.lock();
         state.alive()?;
-        Ok(state.files.contains_key(&file))
+        Ok(state.names.contains_key(&file))
     }
 
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn redb::StorageBackend>> {
         let mut state = self.lock();
         state.alive()?;
-        state.files.entry(file).or_default();
-        Ok(Box::new(OpenFile { disk: self.clone(), name: Mutex::new(file) }))
+        let image = if let Some(image) = state.names.get(&file) {
+            *image
+        } else {
+            state.images.push(Image::default());
+            let image = state.images.len() - 1;
+            state.names.insert(file, image);
+            image
+        };
+        Ok(Box::new(OpenFile { disk: self.clone(), image }))
     }
 
     fn len(&self, file: StoreFile) -> io::Result<u64> {
-        Ok(self.lock().files.get(&file).map_or(0, |image| image.current.len() as u64))
+        let state = self.lock();
+        Ok(state.names.get(&file).map_or(0, |n| state.images[*n].current.len() as u64))
     }
 
     fn replace(&self) -> io::Result<()> {
         // A rename is atomic: before the folder is synced the old file is there, afterwards the new one.
         let mut state = self.lock();
         state.sync()?;
-        let scratch = state.files.remove(&StoreFile::Scratch);
+        let scratch = state.names.remove(&StoreFile::Scratch);
         let scratch = scratch.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        state.files.insert(StoreFile::Store, scratch);
+        state.names.insert(StoreFile::Store, scratch);
         Ok(())
     }
 
     fn remove_scratch(&self) -> io::Result<()> {
         let mut state = self.lock();
         state.alive()?;
-        state.files.remove(&StoreFile::Scratch);
+        state.names.remove(&StoreFile::Scratch);
         Ok(())
     }
 }
@@ -204,16 +216,14 @@ impl Medium for Disk {
 #[derive(Debug)]
 struct OpenFile {
     disk: Disk,
-    name: Mutex<StoreFile>,
+    image: usize,
 }
 
 impl OpenFile {
     fn with<T>(&self, work: impl FnOnce(&mut Image) -> io::Result<T>) -> io::Result<T> {
-        let name = *self.name.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.disk.lock();
         state.alive()?;
-        let image = state.files.get_mut(&name);
-        work(image.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?)
+        work(&mut state.images[self.image])
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub mod build;
 pub mod disk;
+pub mod history;
 
 pub use disk::{Disk, PowerCut};

@@ -213,6 +213,7 @@ fn index_rows(head: &Head) -> BTreeSet<Vec<u8>> {
     indexes.extend(head.tags.iter().map(|tag| keys::by_tag(tag)));
     indexes.extend(project.map(keys::by_project));
     indexes.extend(head.session.as_deref().map(keys::by_session));
+    indexes.extend(head.is_foremost().then(keys::foremost));
     let topic_key = head.topic_key.as_deref();
     indexes.extend(topic_key.map(|key| keys::by_topic_key(project, head.scope, key)));
     indexes.into_iter().map(|index| index.row(head.id)).collect()

@@ -11,10 +11,8 @@ use crate::limits::ROWS_EXAMINED_MAX;
 use crate::memory::{MemoryId, MemoryType};
 use crate::salience::PINNED_FLOOR;
 
-/// Rows that one step of gathering examines. Constraints are exempt: none of them may be missed.
+/// Rows that one step of gathering examines. What comes foremost is exempt: none of it may be missed.
 const STEP_ROWS_MAX: u32 = 1_000;
-/// Heads of each other type that are looked at for a pin, which has no index.
-const PIN_ROWS_MAX: u32 = 500;
 
 pub(super) struct Candidate {
     pub(super) tier: Tier,
@@ -114,44 +112,19 @@ impl<'a> Gather<'a> {
     }
 
     pub(super) fn pinned(&mut self) -> Result<()> {
-        for memory_type in MemoryType::ALL {
-            let max = match memory_type {
-                MemoryType::Constraint => ROWS_EXAMINED_MAX,
-                MemoryType::Identity | MemoryType::Goal => STEP_ROWS_MAX,
-                _ => {
-                    self.pins(memory_type)?;
-                    continue;
-                }
+        self.each(vec![keys::foremost()], ROWS_EXAMINED_MAX, |gather, row| {
+            let body = gather.lens.body(&row)?;
+            // Hard constraints first, then who, then what for, then the rest.
+            let group = match rule(body.as_ref()) {
+                Some(MemoryType::Constraint) => 0,
+                _ if row.head.memory_type == MemoryType::Identity => 1,
+                Some(_) => 2,
+                None if row.head.pinned => 3,
+                None => return Ok(true),
             };
-            self.each(vec![keys::by_type(memory_type)], max, |gather, row| {
-                let body = gather.lens.body(&row)?;
-                // Hard constraints first, then who, then what for, then the rest.
-                let group = match rule(body.as_ref()) {
-                    Some(MemoryType::Constraint) => 0,
-                    _ if memory_type == MemoryType::Identity => 1,
-                    Some(_) => 2,
-                    None if row.head.pinned => 3,
-                    None => return Ok(true),
-                };
-                gather.take(Tier::Pinned, row, group);
-                Ok(true)
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Pinned memories among the newest of a type. Only heads are read for those that are not.
-    fn pins(&mut self, memory_type: MemoryType) -> Result<()> {
-        let mut ids = Ids::newest(self.lens.view, vec![keys::by_type(memory_type)]);
-        for _ in 0..PIN_ROWS_MAX {
-            let Some(id) = ids.next()? else { return Ok(()) };
-            if self.lens.view.head(id)?.is_some_and(|head| head.pinned)
-                && let Some(row) = self.shown(id)?
-            {
-                self.take(Tier::Pinned, row, 3);
-            }
-        }
-        Ok(())
+            gather.take(Tier::Pinned, row, group);
+            Ok(true)
+        })
     }
 
     /// The limit counts what passed every filter.

@@ -58,8 +58,7 @@ impl Cortex {
     ) -> Result<Authority> {
         let reading = self.read()?;
         let view = reading.view();
-        let authority =
-            authorize(&view, self.actor(), presented, operation, request_digest, now)?;
+        let authority = authorize(&view, self.actor(), presented, operation, request_digest, now)?;
         let mut replays = self.delegates.replays.lock().unwrap_or_else(PoisonError::into_inner);
         replays.check(&presented.request, now)?;
         drop(replays);

@@ -121,6 +121,9 @@ impl Fixture {
         if let Some(session) = &head.session {
             index(keys::by_session(session));
         }
+        if head.is_foremost() {
+            index(keys::foremost());
+        }
         if let Some(key) = &head.topic_key {
             index(keys::by_topic_key(head.project.as_deref(), head.scope, key));
         }

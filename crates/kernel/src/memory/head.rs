@@ -97,6 +97,12 @@ pub struct Head {
 }
 
 impl Head {
+    /// A context looks at it before all others, whatever it is about.
+    pub fn is_foremost(&self) -> bool {
+        let binding = [MemoryType::Identity, MemoryType::Constraint, MemoryType::Goal];
+        self.pinned || binding.contains(&self.memory_type)
+    }
+
     /// What the leaf of the heads tree holds.
     pub fn leaf_hash(&self) -> Digest {
         Digest::of("cortex/head/1", &[&codec::encode(self)])
