@@ -28,7 +28,8 @@ Exit codes:
   1  a check failed: the store is not clean, a proof is refused, a root differs
   2  wrong usage or bad input; nothing was changed
   3  not found
-  4  conflict: another version, another request under the same key, forgotten or erased
+  4  conflict: another version, another request under the same key, forgotten or erased,
+     a file that is already there
   5  refused by a grant
   6  busy: another process has the actor, or too many requests; try again
   7  the store is damaged or the machine failed (disk, permissions, I/O)";
@@ -95,10 +96,11 @@ impl Failure {
             Failure::Kernel(error) => kernel_exit_code(error),
             Failure::Input(_) | Failure::Lines { .. } => exit::BAD_INPUT,
             Failure::Check { .. } => exit::CHECK_FAILED,
-            Failure::Io { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
-                exit::NOT_FOUND
-            }
-            Failure::Io { .. } => exit::STORE,
+            Failure::Io { error, .. } => match error.kind() {
+                std::io::ErrorKind::NotFound => exit::NOT_FOUND,
+                std::io::ErrorKind::AlreadyExists => exit::CONFLICT,
+                _ => exit::STORE,
+            },
             Failure::BrokenPipe => 0,
         }
     }
@@ -174,7 +176,7 @@ fn kernel_hint(error: &Error) -> Option<String> {
         Error::GrantRefused(_) | Error::OutsideGrant(_) => {
             "ask the owner for a grant that covers this; the owner sees `cortex scope-list`"
         }
-        Error::Busy => "another process is writing; try again, or see which process has the lock",
+        Error::Busy => "another process has this actor open; wait longer with --wait SECONDS",
         Error::RateLimited(_) => "wait a second and try again",
         Error::Poisoned => "run the command again; if it repeats, check the disk",
         Error::Corrupt { .. } | Error::NonCanonical { .. } => {

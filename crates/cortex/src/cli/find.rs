@@ -15,7 +15,7 @@ use super::parse::{self, from_ppm};
 /// Finds memories by type, tag and conditions, the most salient first.
 ///
 /// A filter is conditions side by side: field:value, field>=value, field~pattern, tag:name, with AND, OR, NOT and
-/// parentheses. Fields are those of the memory (project, kind, importance, created …), of its version (confidence, by …)
+/// parentheses; what holds spaces or brackets goes in double quotes. Fields are those of the memory (project, kind, importance, created …), of its version (confidence, by …)
 /// and of its type (status, subject, strength …). Without a type or tag, all types are looked through.
 ///
 /// With --late the find is recorded in the journal, with the root it read and what it returned, and each result counts as
@@ -28,7 +28,7 @@ use super::parse::{self, from_ppm};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex find --type decision
-  cortex find tag:auth 'importance>=0.7' NOT 'title~(?i)draft'
+  cortex find tag:auth 'importance>=0.7' NOT 'title~\"(?i)draft\"'
   cortex find --type goal --where 'status=active due<2026-12-31' --order -created
   cortex find --type fact --as-of 2026-01-31 --limit 5 --form medium")]
 pub(crate) struct FindArgs {

@@ -94,12 +94,19 @@ enum Command {
     Help(HelpArgs),
 }
 
-/// Shows help for a command, or `exit-codes`.
+/// Shows help for a command, or about `exit-codes` or `replays`.
 #[derive(clap::Args, Debug)]
 struct HelpArgs {
-    /// A command, or exit-codes
+    /// A command, exit-codes or replays
     topic: Option<String>,
 }
+
+const REPLAYS: &str = "\
+Two options that no help lists make a run repeatable to the last byte of its root:
+  --now TIME       the clock stands still at this moment
+  --salt-seed N    salts, keys and nonces follow from this number
+They are for tests and replays. Never give a seed for memories that matter: whoever knows it can guess at erased
+content and at secret keys.";
 
 pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -187,6 +194,7 @@ fn help(args: &HelpArgs, out: &mut Output) -> Outcome {
     cli.build();
     match args.topic.as_deref() {
         Some("exit-codes") => out.line(EXIT_CODES),
+        Some("replays") => out.line(REPLAYS),
         None => out.line(cli.render_long_help()),
         Some(topic) => match cli.find_subcommand_mut(topic) {
             Some(command) => out.line(command.render_long_help()),
@@ -219,8 +227,10 @@ fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::from(if error.use_stderr() { exit::BAD_INPUT } else { 0 });
     }
     let text = error.render().to_string();
-    let message = text.lines().next().unwrap_or_default();
-    let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
+    // The first paragraph says what is wrong; the rest is about usage.
+    let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+    let message = lines.collect::<Vec<_>>().join(" ");
+    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
     let hint = Some("`cortex help COMMAND` shows how it is used".to_owned());
     report_json(&FailureView { code: "usage", message, hint });
     ExitCode::from(exit::BAD_INPUT)

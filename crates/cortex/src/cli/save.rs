@@ -1,6 +1,9 @@
 //! `cortex save`: one new memory.
 
 use std::io::{IsTerminal, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::Args;
 use kernel::Error;
@@ -13,9 +16,12 @@ use super::details::{HeadArgs, VersionArgs};
 use super::failure::{Failure, Outcome};
 use super::fields;
 use super::open::Invocation;
-use super::output::Output;
+use super::output::{Output, say};
 use super::save_lines;
 use super::views::ChangeView;
+
+/// Silence after which a wait for standard input is explained.
+const NOTICE_AFTER: Duration = Duration::from_secs(3);
 
 /// Saves a new memory.
 ///
@@ -102,8 +108,26 @@ pub(crate) fn content(argument: Option<&str>) -> Outcome<String> {
         Some("-") => read_input(),
         Some(text) => Ok(text.to_owned()),
         None if std::io::stdin().is_terminal() => Ok(String::new()),
-        None => read_input(),
+        None => {
+            let done = notice();
+            let text = read_input();
+            done.store(true, Ordering::Relaxed);
+            text
+        }
     }
+}
+
+/// A script that left a pipe open by mistake should learn why nothing happens.
+fn notice() -> Arc<AtomicBool> {
+    let done = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&done);
+    std::thread::spawn(move || {
+        std::thread::sleep(NOTICE_AFTER);
+        if !seen.load(Ordering::Relaxed) {
+            say("reading the content from standard input; give \"\" as content for none");
+        }
+    });
+    done
 }
 
 fn read_input() -> Outcome<String> {

@@ -90,12 +90,12 @@ fn statement(checked: &Checked) -> String {
         Fact::Memory { head, version, body } => {
             let uri = uri(checked, head.memory_type, head.id, version.n);
             let state = match (body, &head.tombstone) {
-                (None, _) => "; its content was erased",
-                (_, Some(_)) => "; it is forgotten",
-                _ => "",
+                (None, _) => "is there, but its content was erased",
+                (_, Some(_)) => "is there, is forgotten, and says what follows",
+                _ => "is there and says what follows",
             };
             format!(
-                "{uri} is there and says what follows, written by {} at {}{state}",
+                "{uri} {state}, written by {} at {}",
                 plain(&version.by),
                 version.created.rfc3339()
             )

@@ -5,7 +5,7 @@ use crate::support::Home;
 #[test]
 fn a_life() {
     let home = Home::new();
-    insta::assert_snapshot!(home.transcript(&[
+    let seen = home.transcript(&[
         &["save", "Use redb", "One file per actor", "--type", "decision", "--tag", "storage,db"],
         &["save", "Never push on Fridays", "--kind", "rule", "--field", "strength=hard", ""],
         &["save", "Ship it", "", "--type", "goal", "--field", "due=2026-02-01", "--json"],
@@ -34,13 +34,14 @@ fn a_life() {
         &["stats"],
         &["verify"],
         &["root"],
-    ]));
+    ]);
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn finding() {
     let home = Home::new();
-    insta::assert_snapshot!(home.transcript(&[
+    let seen = home.transcript(&[
         &["find"],
         &["save", "Use redb", "One file per actor", "--type", "decision", "--tag", "storage"],
         &[
@@ -52,13 +53,14 @@ fn finding() {
             "--tag",
             "storage",
             "--importance",
-            "0.9"
+            "0.9",
         ],
         &["save", "Login failed", "empty password", "--kind", "bugfix", "--project", "web"],
         &["relate", "1", "supersedes", "2"],
         &["find", "--type", "decision"],
         &["find", "tag:storage", "importance>=0.85"],
-        &["find", "--where", "title~(?i)login", "--form", "full"],
+        &["find", "--where", "title~\"(?i)login\"", "--form", "full"],
+        &["find", "title~(?i)login"],
         &["find", "--limit", "1", "--order", "-created", "--explain"],
         &["find", "--as-of", "2025-01-01"],
         &["find", "colour=red"],
@@ -70,13 +72,14 @@ fn finding() {
         &["context", "--project", "web"],
         &["context", "--budget", "1"],
         &["context", "--budget", "100000", "--explain"],
-    ]));
+    ]);
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn the_frame() {
     let home = Home::new();
-    insta::assert_snapshot!(home.transcript(&[
+    let seen = home.transcript(&[
         &["session", "start", "s1", "--project", "web", "--agent", "bot"],
         &["session", "start", "s1"],
         &["prompt", "Please fix it", "--session", "s1"],
@@ -91,7 +94,7 @@ fn the_frame() {
             "--cite",
             "99",
             "--retrieved",
-            "3"
+            "3",
         ],
         &["weights"],
         &["compact", "fix", "--step", "2", "--in", "3,99", "--load-bearing", "3"],
@@ -105,13 +108,14 @@ fn the_frame() {
         &["journal", "--kind", "nonsense"],
         &["journal", "--entry", "99"],
         &["actors"],
-    ]));
+    ]);
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn proving() {
     let home = Home::new();
-    insta::assert_snapshot!(home.transcript(&[
+    let seen = home.transcript(&[
         &["save", "Use redb", "One file per actor", "--type", "decision"],
         &["save", "Use SQLite", "", "--type", "decision"],
         &["relate", "1", "supersedes", "2"],
@@ -134,7 +138,8 @@ fn proving() {
         &["prove", "--since", "9", "--out", "x.proof"],
         &["prove", "--out", "x.proof"],
         &["verify-proof", "missing.proof"],
-    ]));
+    ]);
+    insta::assert_snapshot!(seen);
 }
 
 /// The whole manual: every option of every command is reviewed when it changes.
