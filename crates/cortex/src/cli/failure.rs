@@ -180,7 +180,7 @@ fn kernel_hint(error: &Error) -> Option<String> {
         Error::RateLimited(_) => "wait a second and try again",
         Error::Poisoned => "run the command again; if it repeats, check the disk",
         Error::Corrupt { .. } | Error::NonCanonical { .. } => {
-            "`cortex verify` lists the damage; `cortex rebuild` makes everything derived anew"
+            "`cortex verify` lists the damage; `cortex rebuild` heals what is derived, a backup the rest"
         }
         Error::Schema { .. } => "use the version of cortex that wrote it",
         Error::ProofRefused(_) => "do not trust this file; ask for a new proof",

@@ -3,6 +3,9 @@
 //! `transcripts` are snapshots of what people see, reproducible to the last byte of a root. The others check what scripts
 //! rely on: exit codes, JSON, streams, and that nothing acknowledged is ever lost.
 
+// Helpers of tests are tests, and a few short strings need no buffer.
+#![allow(clippy::unwrap_used, clippy::format_collect, clippy::format_push_string)]
+
 mod bad_input;
 mod delegates;
 mod memories;
