@@ -148,59 +148,98 @@ pub fn parse_edge(key: &[u8]) -> Option<(Relation, MemoryId)> {
 
 // ---- indexes: the ids of memories that share something ----
 
-/// Ids per segment of a segmented index: enough that a scan visits few segments, few enough that the rows of the newest
-/// segment fill only a handful of pages, which all writes of a commit then share.
+/// Ids per segment of an index. One row holds the ids of one name in one segment, so the rows of the newest segment fill
+/// only a page or two, which all writes of a commit share, and a scan reads few rows.
 pub const SEGMENT_IDS: u64 = 512;
 
-/// An index: a name, and rows that end in an id.
+/// An index: a name, and for each segment a row that lists the ids in it.
 ///
-/// Types, tags and projects of new memories are scattered, so their rows are kept together by when the memory was made:
-/// `i | segment of the id | name | id`. Topic keys and sessions are looked up at every save and lie by name: `name | id`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The names of new memories are scattered (types, tags, projects), so their rows lie together by when the memory was made:
+/// `i | segment | name`. Names that are looked up alone, at every save or for every context, lie by name: `name | segment`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Index {
     name: Vec<u8>,
-    segmented: bool,
+    segment_first: bool,
 }
 
 impl Index {
-    fn segmented(name: Key) -> Index {
-        Index { name: name.done(), segmented: true }
+    fn by_segment(name: Key) -> Index {
+        Index { name: name.done(), segment_first: true }
     }
 
     fn by_name(name: Key) -> Index {
-        Index { name: name.done(), segmented: false }
+        Index { name: name.done(), segment_first: false }
     }
 
-    pub fn is_segmented(&self) -> bool {
-        self.segmented
+    /// What all rows start with, if they lie together.
+    pub fn prefix(&self) -> Option<&[u8]> {
+        (!self.segment_first).then_some(&self.name)
     }
 
-    /// What all rows of a segment start with; of all rows, if the index has no segments.
-    pub fn prefix(&self, segment: u64) -> Vec<u8> {
-        if self.segmented {
+    /// The key of a segment's row.
+    pub fn row(&self, segment: u64) -> Vec<u8> {
+        if self.segment_first {
             Key::new(b'i').u64(segment).bytes(&self.name).done()
         } else {
-            self.name.clone()
+            [self.name.as_slice(), &segment.to_be_bytes()].concat()
+        }
+    }
+}
+
+/// The ids of one index row: ascending places inside the segment, two bytes each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places(Vec<u16>);
+
+impl Places {
+    pub fn decode(bytes: &[u8]) -> Option<Places> {
+        let (pairs, rest) = bytes.as_chunks::<2>();
+        let places: Vec<u16> = pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect();
+        let ascending = places.is_sorted_by(|a, b| a < b);
+        let inside = places.last().is_some_and(|last| u64::from(*last) < SEGMENT_IDS);
+        (rest.is_empty() && ascending && inside).then_some(Places(places))
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|place| place.to_be_bytes()).collect()
+    }
+
+    pub fn insert(&mut self, id: MemoryId) {
+        let place = place(id);
+        if let Err(at) = self.0.binary_search(&place) {
+            self.0.insert(at, place);
         }
     }
 
-    pub fn row(&self, id: MemoryId) -> Vec<u8> {
-        let mut key = self.prefix(id.get() / SEGMENT_IDS);
-        key.extend_from_slice(&id.get().to_be_bytes());
-        key
+    pub fn remove(&mut self, id: MemoryId) {
+        let place = place(id);
+        self.0.retain(|kept| *kept != place);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The ids, ascending.
+    pub fn ids(&self, segment: u64) -> impl DoubleEndedIterator<Item = MemoryId> + '_ {
+        let first = segment.saturating_mul(SEGMENT_IDS);
+        self.0.iter().filter_map(move |place| MemoryId::new(first.checked_add((*place).into())?))
     }
 }
 
+fn place(id: MemoryId) -> u16 {
+    u16::try_from(id.get() % SEGMENT_IDS).expect("a segment has fewer ids than a u16 counts")
+}
+
 pub fn by_type(memory_type: MemoryType) -> Index {
-    Index::segmented(Key::new(b'y').u8(memory_type.code()))
+    Index::by_segment(Key::new(b'y').u8(memory_type.code()))
 }
 
 pub fn by_tag(tag: &str) -> Index {
-    Index::segmented(Key::new(b'g').text(tag))
+    Index::by_segment(Key::new(b'g').text(tag))
 }
 
 pub fn by_project(project: &str) -> Index {
-    Index::segmented(Key::new(b'p').text(project))
+    Index::by_segment(Key::new(b'p').text(project))
 }
 
 /// Memories that a context looks at before all others: pinned ones, and all of the types that can bind or name somebody.
@@ -378,11 +417,17 @@ mod tests {
         fn truth_and_index_keys_read_back(seq in any::<u64>(), tag in "[a-z]{1,64}", n in 1u64..) {
             prop_assert_eq!(parse_truth(&entry(seq)), Some(TruthKey::Entry(seq)));
             prop_assert_eq!(parse_truth(&body(seq)), Some(TruthKey::Body(seq)));
-            for index in [by_tag(&tag), by_session(&tag)] {
-                let row = index.row(id(n));
-                prop_assert!(row.starts_with(&index.prefix(n / SEGMENT_IDS)));
-                prop_assert_eq!(trailing_id(&row), Some(id(n)));
-            }
+            let row = by_session(&tag).row(n);
+            prop_assert!(row.starts_with(by_session(&tag).prefix().unwrap()));
+            prop_assert_eq!(trailing_u64(&row), Some(n));
+            prop_assert!(by_tag(&tag).prefix().is_none());
+            let mut places = Places::default();
+            places.insert(id(n));
+            places.insert(id(n));
+            let read = Places::decode(&places.encode()).unwrap();
+            prop_assert_eq!(read.ids(n / SEGMENT_IDS).collect::<Vec<_>>(), vec![id(n)]);
+            places.remove(id(n));
+            prop_assert!(places.is_empty());
         }
 
         #[test]
@@ -417,8 +462,15 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_starts_another_tag_is_another_bucket() {
-        assert!(!by_tag("ab").row(id(1)).starts_with(&by_tag("a").prefix(0)));
+    fn a_name_that_starts_another_name_is_another_index() {
+        assert!(!by_session("ab").row(0).starts_with(by_session("a").prefix().unwrap()));
+    }
+
+    #[test]
+    fn malformed_index_rows_are_refused() {
+        for bad in [&[][..], &[0], &[0, 1, 0, 1], &[0, 2, 0, 1], &[2, 0]] {
+            assert_eq!(Places::decode(bad), None, "{bad:?}");
+        }
     }
 
     // kernel 5
@@ -429,12 +481,12 @@ mod tests {
         assert_eq!(prefixes.len(), NAMESPACES.len());
         let samples = [
             head(id(1)),
-            by_type(MemoryType::Fact).row(id(1)),
-            by_tag("t").row(id(1)),
-            foremost().row(id(1)),
-            by_project("p").row(id(1)),
-            by_session("s").row(id(1)),
-            by_topic_key(None, Scope::Project, "k").row(id(1)),
+            by_type(MemoryType::Fact).row(1),
+            by_tag("t").row(1),
+            foremost().row(1),
+            by_project("p").row(1),
+            by_session("s").row(1),
+            by_topic_key(None, Scope::Project, "k").row(1),
             session("s"),
             prompt(1),
             idempotency("i"),

@@ -8,7 +8,7 @@ use crate::codec;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::journal::{Entry, Manifest};
-use crate::keys;
+use crate::keys::{self, Index, Places};
 use crate::memory::{
     Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, Sealed, Session, Usage,
     Version,
@@ -95,6 +95,14 @@ where
 {
     codec::decode(what, bytes)
         .map_err(|error| Error::corrupt(crate::digest::encode_hex(key), error.to_string()))
+}
+
+fn decode_places(key: &[u8], bytes: &[u8]) -> Result<Places> {
+    Places::decode(bytes).ok_or_else(|| not_an_index_row(key))
+}
+
+fn not_an_index_row(key: &[u8]) -> Error {
+    Error::corrupt(crate::digest::encode_hex(key), "not an index row")
 }
 
 impl View<'_> {
@@ -223,51 +231,54 @@ impl View<'_> {
         Ok(self.get(&keys::snapshot_by_root(root))?.and_then(|bytes| keys::trailing_u64(&bytes)))
     }
 
+    /// The ids in one row of an index; none if there is no row.
+    pub fn places(&self, key: &[u8]) -> Result<Places> {
+        self.get(key)?.map_or_else(|| Ok(Places::default()), |bytes| decode_places(key, &bytes))
+    }
+
     /// Ids of an index in order, those after `after` only, until the visitor stops.
     pub fn scan_index(
         &self,
-        index: &keys::Index,
+        index: &Index,
         after: Option<u64>,
         descending: bool,
         visit: &mut dyn FnMut(MemoryId) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let last = self.counters()?.size;
+        let size = self.counters()?.size;
         let (first, last) = match (after, descending) {
-            (None, _) => (0, last),
-            (Some(after), false) => (after.saturating_add(1), last),
-            (Some(after), true) => (0, after.saturating_sub(1).min(last)),
+            (None, _) => (0, size),
+            (Some(after), false) => (after.saturating_add(1), size),
+            (Some(after), true) => (0, after.saturating_sub(1).min(size)),
         };
-        let segments = if index.is_segmented() {
-            first / keys::SEGMENT_IDS..=last / keys::SEGMENT_IDS
-        } else {
-            0..=0
+        let mut row = |segment: u64, places: &Places| -> Result<ControlFlow<()>> {
+            let ids = places.ids(segment).filter(|id| (first..=last).contains(&id.get()));
+            let mut ids: Box<dyn Iterator<Item = MemoryId>> =
+                if descending { Box::new(ids.rev()) } else { Box::new(ids) };
+            ids.try_fold(ControlFlow::Continue(()), |_, id| match visit(id) {
+                Ok(ControlFlow::Continue(())) => Ok(ControlFlow::Continue(())),
+                Ok(ControlFlow::Break(())) => Err(None),
+                Err(error) => Err(Some(error)),
+            })
+            .or_else(|stop| stop.map_or(Ok(ControlFlow::Break(())), Err))
         };
-        let mut stopped = false;
-        let mut segment = |number: u64| -> Result<bool> {
-            let prefix = index.prefix(number);
-            let edge = |id: u64| [prefix.as_slice(), &id.to_be_bytes()].concat();
+        let segments = first / keys::SEGMENT_IDS..=last / keys::SEGMENT_IDS;
+        if index.prefix().is_some() {
             let range = KeyRange {
-                from: edge(first),
-                to: last.checked_add(1).map(edge),
+                from: index.row(*segments.start()),
+                to: Some([index.row(*segments.end()).as_slice(), &[0]].concat()),
                 reverse: descending,
             };
-            self.scan(&range, &mut |key, _| {
-                let id = keys::trailing_id(key).ok_or_else(|| {
-                    Error::corrupt(crate::digest::encode_hex(key), "an index row without an id")
-                })?;
-                let flow = visit(id)?;
-                stopped = flow.is_break();
-                Ok(flow)
-            })?;
-            Ok(stopped)
-        };
+            return self.scan(&range, &mut |key, value| {
+                let segment = keys::trailing_u64(key).ok_or_else(|| not_an_index_row(key))?;
+                row(segment, &decode_places(key, value)?)
+            });
+        }
         let mut numbers: Box<dyn Iterator<Item = u64>> =
             if descending { Box::new(segments.rev()) } else { Box::new(segments) };
         numbers
-            .try_for_each(|number| match segment(number) {
-                Ok(false) => Ok(()),
-                Ok(true) => Err(None),
-                Err(error) => Err(Some(error)),
+            .try_for_each(|segment| {
+                let places = self.places(&index.row(segment)).map_err(Some)?;
+                if row(segment, &places).map_err(Some)?.is_break() { Err(None) } else { Ok(()) }
             })
             .or_else(|stop: Option<Error>| stop.map_or(Ok(()), Err))
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use kernel::store::{EngineOptions, RedbStorage};
-use testkit::build::{ada, fact, open, stamp};
 use testkit::Disk;
+use testkit::build::{ada, fact, open, stamp};
 
 const THREADS: u64 = 32;
 const EACH: u64 = 40;
@@ -22,12 +22,14 @@ fn thirty_two_writers_lose_and_reorder_nothing() {
                 let mut last = 0;
                 for n in 0..EACH {
                     let title = format!("writer {writer} memory {n}");
-                    let receipt = cortex.write(stamp(0), fact(writer * EACH + n, &title, "x")).unwrap();
+                    let receipt =
+                        cortex.write(stamp(0), fact(writer * EACH + n, &title, "x")).unwrap();
                     // A caller's own writes keep their order.
                     assert!(receipt.seq > last);
                     last = receipt.seq;
                     // What was acknowledged can be read at once, by anybody.
-                    let found = cortex.read().unwrap().resolve_version(receipt.id.unwrap(), None).unwrap();
+                    let found =
+                        cortex.read().unwrap().resolve_version(receipt.id.unwrap(), None).unwrap();
                     assert_eq!(found.body.unwrap().title, title);
                     acknowledged.lock().unwrap().push((receipt.id.unwrap(), title));
                 }
@@ -46,7 +48,8 @@ fn thirty_two_writers_lose_and_reorder_nothing() {
         assert_eq!(reading.resolve_version(id, None).unwrap().body.unwrap().title, title);
     }
     drop(reading);
-    let scratch = RedbStorage::open(Disk::new().medium(), EngineOptions::default(), || kernel::birth(&ada()));
+    let scratch =
+        RedbStorage::open(Disk::new().medium(), EngineOptions::default(), || kernel::birth(&ada()));
     let report = cortex.verify_with(&scratch.unwrap(), &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
 }

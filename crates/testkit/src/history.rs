@@ -25,9 +25,26 @@ use crate::build::{at, body, salt, stamp};
 /// One change. Numbers pick among what exists.
 #[derive(Clone, Debug)]
 pub enum Step {
-    Write { memory_type: u8, tags: Vec<u8>, project: Option<u8>, text: String, flags: u8 },
-    Update { memory: u8, text: String, tags: Option<Vec<u8>>, expect_wrong: bool },
-    UpdateHead { memory: u8, pinned: bool, archived: bool, tags: Option<Vec<u8>>, clear: bool },
+    Write {
+        memory_type: u8,
+        tags: Vec<u8>,
+        project: Option<u8>,
+        text: String,
+        flags: u8,
+    },
+    Update {
+        memory: u8,
+        text: String,
+        tags: Option<Vec<u8>>,
+        expect_wrong: bool,
+    },
+    UpdateHead {
+        memory: u8,
+        pinned: bool,
+        archived: bool,
+        tags: Option<Vec<u8>>,
+        clear: bool,
+    },
     Tombstone(u8),
     Restore(u8),
     Erase(u8),
@@ -35,7 +52,12 @@ pub enum Step {
     RemoveEdge(u8, u8, u8),
     Touch(Vec<u8>),
     FindLate(Vec<u8>),
-    Attest { intent: u8, outcome: u8, cited: Vec<u8>, shown: Vec<u8> },
+    Attest {
+        intent: u8,
+        outcome: u8,
+        cited: Vec<u8>,
+        shown: Vec<u8>,
+    },
     Compact(Vec<u8>, Vec<u8>),
     SessionStart(u8),
     SessionEnd(u8, bool),
@@ -121,7 +143,8 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
     let removal = |i: u8| Removal { id: pick(i), expected: None, reason: "test".into() };
     let command = match step {
         Step::Write { memory_type, tags: t, project, text, flags } => {
-            let memory_type = MemoryType::from_code(*memory_type).expect("strategies make legal codes");
+            let memory_type =
+                MemoryType::from_code(*memory_type).expect("strategies make legal codes");
             let mut draft = Draft::new(body(memory_type, text, text), salt(seed));
             draft.tags = tags(t);
             draft.project = project.map(|p| format!("project{}", p % 3));
@@ -248,11 +271,9 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
                 reason: None,
             })
         }
-        Step::Migration => Command::Migration(MigrationDraft {
-            component: "text".into(),
-            from: 1,
-            to: 2,
-        }),
+        Step::Migration => {
+            Command::Migration(MigrationDraft { component: "text".into(), from: 1, to: 2 })
+        }
         Step::Retry(key, text) => {
             made.idempotency_key = Some(format!("key{key}"));
             let draft = Draft::new(body(MemoryType::Fact, text, "retried"), salt(seed));

@@ -6,7 +6,7 @@ use super::{About, HeadChange, Step};
 use crate::codec;
 use crate::error::Result;
 use crate::journal::{Erase, HeadPatch, Restore, TombstoneMemory, Update, UpdateHead, Write};
-use crate::keys;
+use crate::keys::{self, Index, Places};
 use crate::memory::{Head, MemoryId, Relation, Tombstone, Version};
 use crate::store::KeyRange;
 
@@ -50,7 +50,7 @@ pub(super) fn write(step: &mut Step<'_>, p: &Write) -> Result<About> {
         seq: entry.seq,
     };
     step.put(keys::version(id, 1), &version);
-    put_head(step, None, &head);
+    put_head(step, None, &head)?;
     Ok(About::memory(id, 1))
 }
 
@@ -77,7 +77,7 @@ pub(super) fn update(step: &mut Step<'_>, p: &Update) -> Result<About> {
     after.version_hash = version.hash();
     after.updated = step.entry.at;
     step.put(keys::version(p.id, p.version), &version);
-    change_head(step, &before, after);
+    change_head(step, &before, after)?;
     Ok(About::memory(p.id, p.version))
 }
 
@@ -85,7 +85,7 @@ pub(super) fn update_head(step: &mut Step<'_>, p: &UpdateHead) -> Result<About> 
     let before = step.view.required_head(p.id)?;
     let mut after = patched(&before, &p.patch);
     after.updated = step.entry.at;
-    change_head(step, &before, after);
+    change_head(step, &before, after)?;
     Ok(About::memory(p.id, before.version))
 }
 
@@ -94,7 +94,7 @@ pub(super) fn tombstone(step: &mut Step<'_>, p: &TombstoneMemory) -> Result<Abou
     let mut after = before.clone();
     after.tombstone = Some(tombstone_of(step, &p.reason));
     step_superseded(step, p.id, -1)?;
-    change_head(step, &before, after);
+    change_head(step, &before, after)?;
     Ok(About::memory(p.id, before.version))
 }
 
@@ -107,7 +107,7 @@ pub(super) fn restore(step: &mut Step<'_>, p: &Restore) -> Result<About> {
     if before.tombstone.is_some() {
         step_superseded(step, p.id, 1)?;
     }
-    change_head(step, &before, after);
+    change_head(step, &before, after)?;
     Ok(About::memory(p.id, before.version))
 }
 
@@ -121,7 +121,7 @@ pub(super) fn erase(step: &mut Step<'_>, p: &Erase) -> Result<About> {
     }
     let bodies: Vec<u64> = step.view.versions(p.id)?.iter().map(|version| version.seq).collect();
     step.changes.erased_bodies.extend(bodies);
-    change_head(step, &before, after);
+    change_head(step, &before, after)?;
     Ok(About::memory(p.id, before.version))
 }
 
@@ -175,25 +175,25 @@ pub(crate) fn preview(head: &Head, patch: &HeadPatch) -> Head {
     patched(head, patch)
 }
 
-fn change_head(step: &mut Step<'_>, before: &Head, mut after: Head) {
+fn change_head(step: &mut Step<'_>, before: &Head, mut after: Head) -> Result<()> {
     after.seq = step.entry.seq;
-    put_head(step, Some(before), &after);
+    put_head(step, Some(before), &after)
 }
 
 /// Writes a head with everything that follows from it: the copy kept for the last snapshot, index rows, counters, leaf.
-fn put_head(step: &mut Step<'_>, before: Option<&Head>, after: &Head) {
+fn put_head(step: &mut Step<'_>, before: Option<&Head>, after: &Head) -> Result<()> {
     if let (Some(before), Some(snapshot)) = (before, step.counters.snapshot)
         && before.seq < snapshot.seq
     {
         step.put(keys::kept_head(before.id, snapshot.number), before);
     }
-    let old_rows = before.map(index_rows).unwrap_or_default();
-    let new_rows = index_rows(after);
-    for row in old_rows.difference(&new_rows) {
-        step.delete(row.clone());
+    let old_indexes = before.map(indexes_of).unwrap_or_default();
+    let new_indexes = indexes_of(after);
+    for index in old_indexes.difference(&new_indexes) {
+        reindex(step, index, after.id, Places::remove)?;
     }
-    for row in new_rows.difference(&old_rows) {
-        step.mark(row.clone());
+    for index in new_indexes.difference(&old_indexes) {
+        reindex(step, index, after.id, Places::insert)?;
     }
     if let Some(before) = before {
         count(step, before, -1);
@@ -205,18 +205,37 @@ fn put_head(step: &mut Step<'_>, before: Option<&Head>, after: &Head) {
         id: after.id,
         leaf: after.leaf_hash(),
     });
+    Ok(())
 }
 
-fn index_rows(head: &Head) -> BTreeSet<Vec<u8>> {
+fn indexes_of(head: &Head) -> BTreeSet<Index> {
     let project = head.project.as_deref();
-    let mut indexes = vec![keys::by_type(head.memory_type)];
+    let mut indexes = BTreeSet::from([keys::by_type(head.memory_type)]);
     indexes.extend(head.tags.iter().map(|tag| keys::by_tag(tag)));
     indexes.extend(project.map(keys::by_project));
     indexes.extend(head.session.as_deref().map(keys::by_session));
     indexes.extend(head.is_foremost().then(keys::foremost));
     let topic_key = head.topic_key.as_deref();
     indexes.extend(topic_key.map(|key| keys::by_topic_key(project, head.scope, key)));
-    indexes.into_iter().map(|index| index.row(head.id)).collect()
+    indexes
+}
+
+/// Changes the one row of an index that can hold `id`.
+fn reindex(
+    step: &mut Step<'_>,
+    index: &Index,
+    id: MemoryId,
+    change: fn(&mut Places, MemoryId),
+) -> Result<()> {
+    let key = index.row(id.get() / keys::SEGMENT_IDS);
+    let mut places = step.view.places(&key)?;
+    change(&mut places, id);
+    if places.is_empty() {
+        step.delete(key);
+    } else {
+        step.changes.rows.insert(key, Some(places.encode()));
+    }
+    Ok(())
 }
 
 fn count(step: &mut Step<'_>, head: &Head, change: i64) {

@@ -112,9 +112,14 @@ impl Fixture {
         let rows = &mut self.derived;
         rows.insert(keys::version(memory, version.n), codec::encode(&version));
         rows.insert(keys::usage(memory), codec::encode(usage));
-        let mut index = |index: keys::Index| rows.insert(index.row(memory), Vec::new());
+        let mut index = |index: keys::Index| {
+            let row = rows.entry(index.row(memory.get() / keys::SEGMENT_IDS)).or_default();
+            let mut places = keys::Places::decode(row).unwrap_or_default();
+            places.insert(memory);
+            *row = places.encode();
+        };
         index(keys::by_type(head.memory_type));
-        head.tags.iter().for_each(|tag| drop(index(keys::by_tag(tag))));
+        head.tags.iter().for_each(|tag| index(keys::by_tag(tag)));
         if let Some(project) = &head.project {
             index(keys::by_project(project));
         }
