@@ -111,12 +111,7 @@ impl Home {
                 .collect();
             writeln!(text, "$ cortex {}", shown.join(" ")).unwrap();
             for line in ran.out.lines() {
-                // What depends on the storage engine, not on what was saved.
-                let line = match line.split_once("file_bytes ") {
-                    Some((before, _)) => format!("{before}file_bytes       [bytes]"),
-                    None => line.to_owned(),
-                };
-                writeln!(text, "{line}").unwrap();
+                writeln!(text, "{}", stable(line)).unwrap();
             }
             for line in ran.err.lines() {
                 writeln!(text, "! {line}").unwrap();
@@ -128,4 +123,15 @@ impl Home {
         }
         text
     }
+}
+
+/// Hides what depends on how rows are laid out and not on what was saved.
+fn stable(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let hidden = |place: usize| {
+        line.starts_with("file_bytes") && place + 1 == words.len()
+            || words.get(place + 1).is_some_and(|next| *next == "rows")
+    };
+    let shown = words.iter().enumerate().map(|(n, word)| if hidden(n) { "[n]" } else { word });
+    shown.collect::<Vec<_>>().join(" ")
 }
