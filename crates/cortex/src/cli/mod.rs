@@ -1,0 +1,257 @@
+//! The command line: it translates between what people type and what the kernel knows, and nothing else.
+//!
+//! One file per command: an args struct whose doc comments are the help text, and a `run` that calls one kernel operation
+//! and prints. `open` brings clock, chance and environment in; `failure` decides exit codes and hints; `output` keeps data
+//! and talk apart; `views` are the JSON shapes.
+
+mod attest;
+mod compact;
+mod context;
+mod delegate;
+mod details;
+mod entry_view;
+mod failure;
+mod fields;
+mod find;
+mod forget;
+mod get;
+mod graph;
+mod history;
+mod journal;
+mod open;
+mod output;
+mod parse;
+mod prove;
+mod relate;
+mod root;
+mod save;
+mod save_lines;
+mod scope;
+mod session;
+mod snapshot;
+mod stats;
+mod tour;
+mod update;
+mod verify;
+mod verify_proof;
+mod views;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use failure::{EXIT_CODES, Failure, FailureView, Outcome, exit};
+use open::{Globals, Invocation};
+use output::{Output, say};
+
+/// Durable, verifiable memory for AI agents.
+///
+/// Every change is one entry in a journal that only grows; everything else follows from it. What you save is on disk when
+/// the command returns, stays readable in every version, and can be proved to others with a file.
+#[derive(Parser, Debug)]
+#[command(name = "cortex", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+#[command(disable_help_subcommand = true)]
+enum Command {
+    Save(Box<save::SaveArgs>),
+    Get(get::GetArgs),
+    Update(Box<update::UpdateArgs>),
+    History(history::HistoryArgs),
+    Find(find::FindArgs),
+    Context(context::ContextArgs),
+    Forget(forget::ForgetArgs),
+    Restore(forget::RestoreArgs),
+    Erase(forget::EraseArgs),
+    Relate(relate::RelateArgs),
+    Unrelate(relate::UnrelateArgs),
+    Graph(graph::GraphArgs),
+    Root(root::RootArgs),
+    Snapshot(snapshot::SnapshotArgs),
+    Prove(prove::ProveArgs),
+    VerifyProof(verify_proof::VerifyProofArgs),
+    Verify(verify::VerifyArgs),
+    Rebuild(verify::RebuildArgs),
+    Journal(journal::JournalArgs),
+    Stats(stats::StatsArgs),
+    Attest(attest::AttestArgs),
+    Compact(compact::CompactArgs),
+    Weights(stats::WeightsArgs),
+    Session(session::SessionArgs),
+    Prompt(session::PromptArgs),
+    ScopeGrant(Box<scope::GrantArgs>),
+    ScopeRevoke(scope::RevokeArgs),
+    ScopeList(scope::ListArgs),
+    ScopeKeygen(scope::KeygenArgs),
+    Actors(stats::ActorsArgs),
+    Tour(tour::TourArgs),
+    Help(HelpArgs),
+}
+
+/// Shows help for a command, or about `exit-codes` or `replays`.
+#[derive(clap::Args, Debug)]
+struct HelpArgs {
+    /// A command, exit-codes or replays
+    topic: Option<String>,
+}
+
+const REPLAYS: &str = "\
+Two options that no help lists make a run repeatable to the last byte of its root:
+  --now TIME       the clock stands still at this moment
+  --salt-seed N    salts, keys and nonces follow from this number
+They are for tests and replays. Never give a seed for memories that matter: whoever knows it can guess at erased
+content and at secret keys.";
+
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let json = cli.globals.json;
+    let mut out = Output::new(json);
+    let outcome = run(&cli, &mut out).and_then(|()| out.flush());
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // What was already found is data, even if the command failed in the end.
+            let flushed = out.flush();
+            if matches!(failure, Failure::BrokenPipe) || flushed.is_err() {
+                return ExitCode::from(failure.exit_code());
+            }
+            report(&failure, json);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(cli: &Cli, out: &mut Output) -> Outcome {
+    // These work without a home.
+    match &cli.command {
+        Command::VerifyProof(args) => return verify_proof::run(args, out),
+        Command::Tour(args) => return tour::run(args, &cli.globals, out),
+        Command::Help(args) => return help(args, out),
+        _ => {}
+    }
+    let inv = &Invocation::new(&cli.globals, addressed(&cli.command))?;
+    match &cli.command {
+        Command::Save(args) => save::run(args, inv, out),
+        Command::Get(args) => get::run(args, inv, out),
+        Command::Update(args) => update::run(args, inv, out),
+        Command::History(args) => history::run(args, inv, out),
+        Command::Find(args) => find::run(args, inv, out),
+        Command::Context(args) => context::run(args, inv, out),
+        Command::Forget(args) => forget::forget(args, inv, out),
+        Command::Restore(args) => forget::restore(args, inv, out),
+        Command::Erase(args) => forget::erase(args, inv, out),
+        Command::Relate(args) => relate::relate(args, inv, out),
+        Command::Unrelate(args) => relate::unrelate(args, inv, out),
+        Command::Graph(args) => graph::run(args, inv, out),
+        Command::Root(args) => root::run(args, inv, out),
+        Command::Snapshot(args) => snapshot::run(args, inv, out),
+        Command::Prove(args) => prove::run(args, inv, out),
+        Command::Verify(args) => verify::verify(args, inv, out),
+        Command::Rebuild(args) => verify::rebuild(args, inv, out),
+        Command::Journal(args) => journal::run(args, inv, out),
+        Command::Stats(args) => stats::stats(args, inv, out),
+        Command::Attest(args) => attest::run(args, inv, out),
+        Command::Compact(args) => compact::run(args, inv, out),
+        Command::Weights(args) => stats::weights(args, inv, out),
+        Command::Session(args) => session::run(args, inv, out),
+        Command::Prompt(args) => session::prompt(args, inv, out),
+        Command::ScopeGrant(args) => scope::grant(args, inv, out),
+        Command::ScopeRevoke(args) => scope::revoke(args, inv, out),
+        Command::ScopeList(args) => scope::list(args, inv, out),
+        Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
+        Command::Actors(args) => stats::actors(args, inv, out),
+        Command::VerifyProof(_) | Command::Tour(_) | Command::Help(_) => Ok(()),
+    }
+}
+
+/// The actor in the URI that a command is about.
+fn addressed(command: &Command) -> Option<&kernel::actor::ActorName> {
+    let memory = match command {
+        Command::Get(args) => &args.memory,
+        Command::Update(args) => &args.memory,
+        Command::History(args) => &args.memory,
+        Command::Forget(args) => &args.memory,
+        Command::Restore(args) => &args.memory,
+        Command::Erase(args) => &args.memory,
+        Command::Graph(args) => &args.memory,
+        Command::Prove(args) => args.memory.as_ref()?,
+        _ => return None,
+    };
+    memory.uri.as_ref().map(|uri| &uri.actor)
+}
+
+fn help(args: &HelpArgs, out: &mut Output) -> Outcome {
+    let mut cli = Cli::command();
+    cli.build();
+    match args.topic.as_deref() {
+        Some("exit-codes") => out.line(EXIT_CODES),
+        Some("replays") => out.line(REPLAYS),
+        None => out.line(cli.render_long_help()),
+        Some(topic) => match cli.find_subcommand_mut(topic) {
+            Some(command) => out.line(command.render_long_help()),
+            None => Err(Failure::input(format!("no command {topic:?}; `cortex help` lists them"))),
+        },
+    }
+}
+
+fn report(failure: &Failure, json: bool) {
+    if json {
+        report_json(&failure.view());
+        return;
+    }
+    say(format_args!("error: {}", output::plain(&failure.to_string())));
+    if let Some(hint) = failure.hint() {
+        say(format_args!("hint: {hint}"));
+    }
+}
+
+fn report_json(view: &FailureView) {
+    say(serde_json::json!({ "error": view }));
+}
+
+/// Help and version are no errors; anything else is wrong usage, in JSON if that was asked for.
+fn usage(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    if !error.use_stderr() || !json {
+        // Nobody is left to be told when the output is closed.
+        let _unheard = error.print();
+        return ExitCode::from(if error.use_stderr() { exit::BAD_INPUT } else { 0 });
+    }
+    let text = error.render().to_string();
+    // The first paragraph says what is wrong; the rest is about usage.
+    let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+    let message = lines.collect::<Vec<_>>().join(" ");
+    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
+    let hint = Some("`cortex help COMMAND` shows how it is used".to_owned());
+    report_json(&FailureView { code: "usage", message, hint });
+    ExitCode::from(exit::BAD_INPUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:") || name == "help", "{name} has no example");
+            assert!(command.get_about().is_some(), "{name} says nothing about itself");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Where output goes: data on standard output, as text or as JSON; talk on standard error. No colour at all, so there is
+//! nothing for NO_COLOR to switch off.
+
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use serde::Serialize;
+
+use super::failure::{Failure, Outcome};
+
+/// Standard output, buffered, with the choice between text and JSON.
+pub(crate) struct Output {
+    json: bool,
+    out: BufWriter<io::Stdout>,
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("json", &self.json).finish_non_exhaustive()
+    }
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Output {
+        Output { json, out: BufWriter::new(io::stdout()) }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// One line of text.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) -> Outcome {
+        writeln!(self.out, "{line}").map_err(Failure::output)
+    }
+
+    /// One JSON value on a line of its own.
+    pub(crate) fn object(&mut self, value: &impl Serialize) -> Outcome {
+        serde_json::to_writer(&mut self.out, value)
+            .map_err(|error| Failure::output(io::Error::from(error)))?;
+        self.out.write_all(b"\n").map_err(Failure::output)
+    }
+
+    /// The JSON value with `--json`, else the line.
+    pub(crate) fn either(&mut self, value: &impl Serialize, line: impl fmt::Display) -> Outcome {
+        if self.json { self.object(value) } else { self.line(line) }
+    }
+
+    /// Sends everything on its way: at the end, and after each acknowledgement of a stream.
+    pub(crate) fn flush(&mut self) -> Outcome {
+        self.out.flush().map_err(Failure::output)
+    }
+}
+
+/// Something for the person at the terminal that is no data.
+pub(crate) fn say(line: impl fmt::Display) {
+    // Nobody is left to be told when standard error is closed.
+    let _unheard = writeln!(io::stderr(), "{line}");
+}
+
+/// Progress of a long job: one line that rewrites itself, and only on a terminal.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    shown: bool,
+    verb: &'static str,
+    percent: Option<u64>,
+}
+
+impl Progress {
+    pub(crate) fn new(verb: &'static str) -> Progress {
+        Progress { shown: io::stderr().is_terminal(), verb, percent: None }
+    }
+
+    pub(crate) fn at(&mut self, done: u64, total: u64) {
+        if !self.shown || total == 0 {
+            return;
+        }
+        let percent = done * 100 / total;
+        if self.percent != Some(percent) {
+            self.percent = Some(percent);
+            let end = if done == total { "\n" } else { "" };
+            let mut err = io::stderr();
+            let _unheard = write!(err, "\r{} {done} of {total} ({percent} %){end}", self.verb);
+        }
+    }
+}
+
+/// Text on one line, so that stored text cannot draw on the terminal: control characters become spaces.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The same for text of many lines: line breaks and tabs stay.
+pub(crate) fn plain_lines(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect()
+}

@@ -1,0 +1,135 @@
+//! `cortex prove`: a file that convinces somebody who has nothing but a root.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kernel::memory::{MemoryType, Relation};
+use kernel::proof::{self, ProofFile, Subject};
+use kernel::scope::Operation;
+use serde::Serialize;
+
+use super::failure::{Failure, Outcome};
+use super::open::{Invocation, request_digest};
+use super::output::Output;
+use super::parse::MemoryRef;
+
+/// Writes a proof that anybody can check with `cortex verify-proof`, without the store.
+///
+/// It proves one thing: that a memory is there and says what it says (or that there is none with this id), that an edge
+/// is there (or not), that nothing was rewritten since a snapshot, or which memories of some types there are.
+///
+/// The file holds what it proves in clear text.
+///
+/// JSON: {file, bytes, root, size, claim}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex prove 12 --out decision.proof
+  cortex prove 12 --at-snapshot 1 --out then.proof
+  cortex prove 14 --edge supersedes 12 --out edge.proof
+  cortex prove --since 1 --out untouched.proof
+  cortex prove --slice Decision --slice Constraint --out rules.proof")]
+pub(crate) struct ProveArgs {
+    /// Memory: 12 or a URI; it may be one that does not exist
+    #[arg(value_name = "ID", required_unless_present_any = ["since", "slice"])]
+    pub(crate) memory: Option<MemoryRef>,
+    /// For the state of this snapshot instead of now
+    #[arg(long, value_name = "N", conflicts_with_all = ["since", "slice"])]
+    at_snapshot: Option<u64>,
+    /// Prove the edge from ID to DST
+    #[arg(long, num_args = 2, value_names = ["RELATION", "DST"], requires = "memory")]
+    edge: Vec<String>,
+    /// Prove that the journal only grew since this snapshot
+    #[arg(long, value_name = "N", conflicts_with_all = ["memory", "slice"])]
+    since: Option<u64>,
+    /// Prove which memories of this type there are; repeat for more
+    #[arg(long, value_name = "TYPE", conflicts_with = "memory", value_delimiter = ',')]
+    slice: Vec<String>,
+    /// File to write
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Serialize)]
+struct ProofView {
+    file: String,
+    bytes: usize,
+    root: String,
+    size: u64,
+    claim: &'static str,
+}
+
+pub(crate) fn run(args: &ProveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    let file = make(args, inv)?;
+    // A proof that cannot be checked must not leave the house.
+    let checked = proof::check(&file)?;
+    let bytes = file.to_bytes();
+    write(&args.out, &bytes)?;
+    let view = ProofView {
+        file: args.out.display().to_string(),
+        bytes: bytes.len(),
+        root: checked.root.to_string(),
+        size: checked.size,
+        claim: claim_name(&checked.fact),
+    };
+    out.either(
+        &view,
+        format_args!("proof of {} bytes in {} for root {}", view.bytes, view.file, view.root),
+    )
+}
+
+fn make(args: &ProveArgs, inv: &Invocation) -> Outcome<ProofFile> {
+    let cortex = inv.existing()?;
+    let actor = cortex.actor();
+    if !args.slice.is_empty() {
+        let types = args.slice.iter().map(|name| MemoryType::parse(name));
+        let types: Vec<MemoryType> = types.collect::<kernel::Result<_>>()?;
+        let names: Vec<&[u8]> = types.iter().map(|t| t.name().as_bytes()).collect();
+        let digest = request_digest(&[&[b"slice".as_slice()], names.as_slice()].concat());
+        return Ok(match inv.authority(&cortex, Operation::Prove, digest)? {
+            Some(authority) => cortex.prove_slice_for(&authority, &types, inv.now()?)?,
+            None => proof::prove_slice(&cortex.read()?.view(), actor, &types, None)?,
+        });
+    }
+    inv.owner_only("prove anything but a slice")?;
+    let reading = cortex.read()?;
+    let view = reading.view();
+    if let Some(number) = args.since {
+        return Ok(proof::prove_since(&view, actor, number)?);
+    }
+    let Some(memory) = &args.memory else {
+        return Err(Failure::input("name a memory, --since or --slice"));
+    };
+    let id = memory.of(actor)?;
+    let subject = match args.edge.as_slice() {
+        [relation, dst] => {
+            let dst: MemoryRef = dst.parse()?;
+            Subject::Edge(id, Relation::parse(relation)?, dst.of(actor)?)
+        }
+        _ => Subject::Memory(id),
+    };
+    Ok(proof::prove(&view, actor, subject, args.at_snapshot)?)
+}
+
+/// Writes beside the target and renames, so that a crash leaves no half proof.
+fn write(path: &Path, bytes: &[u8]) -> Outcome {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    written.map_err(|error| {
+        let _nothing_to_clean = std::fs::remove_file(&part);
+        Failure::file(path, error)
+    })
+}
+
+/// A name for the kind of claim.
+pub(crate) fn claim_name(fact: &proof::Fact) -> &'static str {
+    match fact {
+        proof::Fact::Memory { .. } => "memory",
+        proof::Fact::NoMemory { .. } => "no_memory",
+        proof::Fact::Edge { .. } => "edge",
+        proof::Fact::NoEdge { .. } => "no_edge",
+        proof::Fact::AppendOnly { .. } => "append_only",
+        proof::Fact::Slice { .. } => "slice",
+    }
+}

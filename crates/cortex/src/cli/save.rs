@@ -1,0 +1,155 @@
+//! `cortex save`: one new memory.
+
+use std::io::{IsTerminal, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use kernel::Error;
+use kernel::command::{Command, Draft};
+use kernel::limits::CONTENT_BYTES_MAX;
+use kernel::memory::{Body, Fields, MemoryType, Salt};
+use kernel::scope::Operation;
+
+use super::details::{HeadArgs, VersionArgs};
+use super::failure::{Failure, Outcome};
+use super::fields;
+use super::open::Invocation;
+use super::output::{Output, say};
+use super::save_lines;
+use super::views::ChangeView;
+
+/// Silence after which a wait for standard input is explained.
+const NOTICE_AFTER: Duration = Duration::from_secs(3);
+
+/// Saves a new memory.
+///
+/// The content is the second argument, or standard input when it is `-` or a pipe. The type follows from --type, else
+/// from --kind, else it is a Fact. When this returns, the memory is on disk.
+///
+/// With --lines, each line of standard input is a JSON object {title, content, type, kind, project, scope, visibility,
+/// tags, topic_key, session, channel, importance, pinned, confidence, valid_from, valid_until, expires, source,
+/// derived_from, fields, idempotency_key}, all but title optional. Each is answered in order by one JSON object on
+/// standard output as soon as it is on disk: {line, id, uri, version, type, kind, seq, replayed} or
+/// {line, error: {code, message}}. A refused line does not stop the rest; the exit code is then 2.
+///
+/// JSON: {id, uri, version, type, kind, seq, at, changed, replayed, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex save \"Use redb for the store\" \"One file, no threads\" --type decision --tag storage
+  cortex save \"Never push on Fridays\" --kind rule --field strength=hard
+  git log -5 | cortex save \"Last five commits\" --kind discovery
+  cortex save --lines < memories.ndjson")]
+pub(crate) struct SaveArgs {
+    /// Title, one line
+    #[arg(required_unless_present = "lines")]
+    title: Option<String>,
+    /// Content, Markdown; - reads standard input
+    #[arg(conflicts_with = "lines")]
+    content: Option<String>,
+    /// Identity, Goal, Preference, Constraint, Decision, Fact, Pattern, Event or ArtifactRef
+    #[arg(long = "type", value_name = "TYPE")]
+    memory_type: Option<String>,
+    #[command(flatten)]
+    head: HeadArgs,
+    #[command(flatten)]
+    version: VersionArgs,
+    /// Never left out of a context
+    #[arg(long)]
+    pinned: bool,
+    /// Makes a retry return the first answer instead of saving twice
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Save one memory per line of standard input (NDJSON)
+    #[arg(long, conflicts_with = "title")]
+    lines: bool,
+    /// With --lines: commit this many together, for imports
+    #[arg(long, value_name = "N", requires = "lines")]
+    bulk: Option<usize>,
+}
+
+pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    if args.lines {
+        return save_lines::run(args.bulk, inv, out);
+    }
+    let title = args.title.clone().unwrap_or_default();
+    let memory_type = memory_type(args.memory_type.as_deref(), args.head.kind.as_deref())?;
+    let mut typed = Fields::empty(memory_type);
+    fields::set_all(&mut typed, &args.version.fields)?;
+    let content = content(args.content.as_deref())?;
+    let mut draft = Draft::new(Body { title, content, fields: typed }, inv.salt()?);
+    args.head.fill(&mut draft)?;
+    args.version.fill(&mut draft)?;
+    draft.pinned = args.pinned;
+
+    let cortex = inv.cortex()?;
+    let mut stamp = inv.stamp()?;
+    stamp.idempotency_key.clone_from(&args.idempotency_key);
+    let command = Command::Write(Box::new(draft));
+    let receipt = inv.change_stamped(&cortex, stamp, command, Some(Operation::Write))?;
+    let view = ChangeView::of(&cortex, &receipt)?;
+    let verb = if receipt.replayed { "saved before" } else { "saved" };
+    out.either(&view, format_args!("{verb} {}", view.uri))
+}
+
+/// The type that was named, or the one that the kind stands for.
+pub(crate) fn memory_type(named: Option<&str>, kind: Option<&str>) -> kernel::Result<MemoryType> {
+    match (named, kind) {
+        (Some(name), _) => MemoryType::parse(name),
+        (None, Some(kind)) => Ok(MemoryType::of_kind(kind)),
+        (None, None) => Ok(MemoryType::Fact),
+    }
+}
+
+/// Content from the argument, or from standard input if that is asked for or a pipe.
+pub(crate) fn content(argument: Option<&str>) -> Outcome<String> {
+    match argument {
+        Some("-") => read_input(),
+        Some(text) => Ok(text.to_owned()),
+        None if std::io::stdin().is_terminal() => Ok(String::new()),
+        None => {
+            let done = notice();
+            let text = read_input();
+            done.store(true, Ordering::Relaxed);
+            text
+        }
+    }
+}
+
+/// A script that left a pipe open by mistake should learn why nothing happens.
+fn notice() -> Arc<AtomicBool> {
+    let done = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&done);
+    std::thread::spawn(move || {
+        std::thread::sleep(NOTICE_AFTER);
+        if !seen.load(Ordering::Relaxed) {
+            say("reading the content from standard input; give \"\" as content for none");
+        }
+    });
+    done
+}
+
+fn read_input() -> Outcome<String> {
+    // One byte more than is allowed, so that the kernel can say it is too much.
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .take(CONTENT_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::Io { what: "standard input".into(), error })?;
+    if bytes.len() > CONTENT_BYTES_MAX {
+        return Err(Error::TooLarge {
+            field: "content",
+            size: bytes.len(),
+            max: CONTENT_BYTES_MAX,
+        }
+        .into());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Error::invalid("content", "is not UTF-8"))?;
+    Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
+}
+
+/// For callers that make a body without options.
+pub(crate) fn draft(title: String, content: String, typed: Fields, salt: Salt) -> Draft {
+    Draft::new(Body { title, content, fields: typed }, salt)
+}

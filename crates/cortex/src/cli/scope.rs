@@ -1,0 +1,336 @@
+//! `cortex scope-grant`, `scope-revoke`, `scope-list`, `scope-keygen`: letting others see and change a part.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use clap::Args;
+use ed25519_dalek::SigningKey;
+use kernel::command::{Command, GrantDraft, Revocation};
+use kernel::digest::encode_hex;
+use kernel::journal::SCHEMA;
+use kernel::memory::{MemoryId, MemoryType, Millis};
+use kernel::scope::{Grant, GrantState, Operation, Selector, SignedGrant};
+use kernel::store::KeyRange;
+use kernel::{Digest, Error, codec, keys};
+use serde::Serialize;
+
+use super::delegate::{GrantFile, public_key, read_or_make_key, write_secret};
+use super::failure::{Failure, Outcome};
+use super::open::Invocation;
+use super::output::{Output, plain, say};
+use super::parse::{self, MemoryRef};
+
+/// Lets a delegate read or change a part of this memory.
+///
+/// The grant is written to a file that the delegate uses with --grant FILE. With --new-key the delegate's secret key is
+/// in the file too, so the file alone is what you hand over: treat it like a password. A snapshot is taken first, because
+/// a grant speaks of a state it can prove. Private memories are never shown.
+///
+/// The grant covers memories that fit all criteria given: a type AND a tag AND a project AND an id, each one of those
+/// listed. Of these, everything that fits any --exclude-… is left out.
+///
+/// JSON: {id, delegate, file, operations, expires, use_limit, budget_tokens, public_key, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex scope-grant reviewer --new-key --operation read,find,context --type Decision --project web --expires 7d \\
+      --out reviewer.grant
+  cortex --grant reviewer.grant find --type Decision")]
+pub(crate) struct GrantArgs {
+    /// The delegate's name, for the journal
+    name: String,
+    /// The delegate's public key, 64 hexadecimal digits
+    #[arg(
+        long,
+        value_name = "HEX",
+        conflicts_with = "new_key",
+        required_unless_present = "new_key"
+    )]
+    delegate_key: Option<String>,
+    /// Make a key for the delegate and put it into the file
+    #[arg(long)]
+    new_key: bool,
+    /// read, find, context, graph, prove, write, update, tombstone, edge or attest; repeat or separate with commas
+    #[arg(long = "operation", value_name = "OP", value_delimiter = ',', required = true)]
+    operations: Vec<String>,
+    /// Memories of this type
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    types: Vec<String>,
+    /// Memories with this tag
+    #[arg(long = "tag", value_name = "TAG", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Memories of this project
+    #[arg(long = "project", value_name = "NAME", value_delimiter = ',')]
+    projects: Vec<String>,
+    /// This memory
+    #[arg(long = "id", value_name = "ID", value_delimiter = ',')]
+    ids: Vec<MemoryRef>,
+    /// Not memories of this type
+    #[arg(long, value_name = "TYPE", value_delimiter = ',')]
+    exclude_type: Vec<String>,
+    /// Not memories with this tag
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    exclude_tag: Vec<String>,
+    /// Not memories of this project
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    exclude_project: Vec<String>,
+    /// Not this memory
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    exclude_id: Vec<MemoryRef>,
+    /// 90s, 15m, 12h, 7d, 2w, or a time; at most 366 days
+    #[arg(long, value_name = "WHEN", default_value = "7d")]
+    expires: String,
+    /// How often it may be used
+    #[arg(long, value_name = "N")]
+    uses: Option<u32>,
+    /// Tokens of one find or context
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<u32>,
+    /// File to write; it must not exist
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+/// Takes a grant back, and with it everything made from it.
+///
+/// JSON: {id, changed, seq}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex scope-revoke 5d41… --reason \"the review is done\"")]
+pub(crate) struct RevokeArgs {
+    /// Id of the grant, 64 hexadecimal digits
+    id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Lists the grants: for whom, for what, until when, how often used.
+///
+/// JSON: [{id, delegate, operations, include, exclude, issued, expires, expired, revoked, uses, use_limit,
+/// budget_tokens, seq}]
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex scope-list")]
+pub(crate) struct ListArgs {}
+
+/// Makes a key pair for a delegate: the secret key goes to a file, the public key is printed.
+///
+/// The delegate keeps the file and sends the public key to the owner, who uses it with scope-grant --delegate-key.
+///
+/// JSON: {file, public_key}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex scope-keygen --out my.key")]
+pub(crate) struct KeygenArgs {
+    /// File to write; it must not exist
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Serialize)]
+struct GrantedView {
+    id: String,
+    delegate: String,
+    file: String,
+    operations: Vec<&'static str>,
+    expires: String,
+    use_limit: Option<u32>,
+    budget_tokens: Option<u32>,
+    public_key: String,
+    root: String,
+}
+
+#[derive(Debug, Serialize)]
+struct GrantView {
+    id: String,
+    delegate: String,
+    operations: Vec<&'static str>,
+    include: String,
+    exclude: Option<String>,
+    issued: String,
+    expires: String,
+    expired: bool,
+    revoked: bool,
+    uses: u64,
+    use_limit: Option<u32>,
+    budget_tokens: Option<u32>,
+    seq: u64,
+}
+
+pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    inv.owner_only("make grants")?;
+    let include = selector(inv, &args.types, &args.tags, &args.projects, &args.ids)?;
+    let exclude = selector(
+        inv,
+        &args.exclude_type,
+        &args.exclude_tag,
+        &args.exclude_project,
+        &args.exclude_id,
+    )?;
+    let now = inv.now()?;
+    let expires = parse::until(&args.expires, now)?;
+    let operations = operations(&args.operations)?;
+    if args.out.exists() {
+        let error = std::io::ErrorKind::AlreadyExists.into();
+        return Err(Failure::file(&args.out, error));
+    }
+    let delegate = if args.new_key { Some(SigningKey::from_bytes(&inv.random()?)) } else { None };
+    let audience = match (&delegate, &args.delegate_key) {
+        (Some(key), _) => key.verifying_key().to_bytes(),
+        (None, Some(hex)) => public_key(hex)?,
+        (None, None) => return Err(Failure::input("give --delegate-key HEX or --new-key")),
+    };
+
+    let cortex = inv.existing()?;
+    let key_file = inv.folder().join("keys").join(format!("{}.key", inv.actor()));
+    let issuer = read_or_make_key(&key_file, || inv.random())?;
+    let mut grant = Grant {
+        schema: SCHEMA,
+        actor: inv.actor().to_string(),
+        issuer: issuer.verifying_key().to_bytes(),
+        audience,
+        audience_name: args.name.clone(),
+        operations,
+        include,
+        exclude: Some(exclude).filter(|selector| !selector.is_empty()),
+        issued: now,
+        expires,
+        use_limit: args.uses,
+        budget_tokens: args.budget,
+        parent: None,
+        nonce: inv.random()?,
+        root: Digest::ZERO,
+        size: cortex.read()?.roots()?.size,
+    };
+    // Checked before the snapshot is taken, so that a refused grant leaves nothing behind.
+    grant.check()?;
+    let manifest = cortex.snapshot(inv.stamp()?, &format!("grant for {}", args.name))?;
+    (grant.root, grant.size) = (manifest.root, manifest.size);
+    let signed = SignedGrant::sign(grant, &issuer)?;
+    let file = GrantFile::new(&signed, delegate.as_ref());
+    // The file first: a grant in the journal that nobody holds could not be used by anyone, but would look given.
+    let text =
+        serde_json::to_string_pretty(&file).map_err(|error| Failure::input(error.to_string()))?;
+    write_secret(&args.out, &(text + "\n"))?;
+    let draft = GrantDraft { grant: signed.to_bytes() };
+    inv.change(&cortex, Command::ScopeGrant(draft), None)?;
+
+    let inner = signed.grant();
+    let view = GrantedView {
+        id: signed.id().to_string(),
+        delegate: inner.audience_name.clone(),
+        file: args.out.display().to_string(),
+        operations: inner.operations.iter().map(|o| o.name()).collect(),
+        expires: inner.expires.rfc3339(),
+        use_limit: inner.use_limit,
+        budget_tokens: inner.budget_tokens,
+        public_key: encode_hex(&inner.audience),
+        root: inner.root.to_string(),
+    };
+    out.either(&view, format_args!("granted {}", plain(&inner.describe())))?;
+    if !out.is_json() && args.new_key {
+        say(format_args!("{} holds a secret key; hand it over like a password", view.file));
+    }
+    Ok(())
+}
+
+fn operations(names: &[String]) -> kernel::Result<Vec<Operation>> {
+    let mut operations = Vec::new();
+    for name in names {
+        operations.push(Operation::from_name(name).ok_or_else(|| {
+            let all = Operation::ALL.map(Operation::name).join(", ");
+            Error::invalid("operation", format!("{:?} is not one of {all}", parse::shown(name)))
+        })?);
+    }
+    operations.sort_unstable();
+    operations.dedup();
+    Ok(operations)
+}
+
+fn selector(
+    inv: &Invocation,
+    types: &[String],
+    tags: &[String],
+    projects: &[String],
+    ids: &[MemoryRef],
+) -> kernel::Result<Selector> {
+    let types = types.iter().map(|name| MemoryType::parse(name)).collect::<Result<_, _>>()?;
+    let ids: Vec<MemoryId> = ids.iter().map(|id| id.of(inv.actor())).collect::<Result<_, _>>()?;
+    Ok(Selector { types, tags: tags.to_vec(), projects: projects.to_vec(), ids }.normal())
+}
+
+pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    inv.owner_only("revoke grants")?;
+    let grant: Digest = args.id.parse()?;
+    let cortex = inv.existing()?;
+    let known = cortex.read()?.view().grant(grant)?.is_some();
+    let revocation = Revocation { grant, reason: args.reason.clone() };
+    let receipt = inv.change(&cortex, Command::ScopeRevoke(revocation), None)?;
+    let verb = if receipt.changed { "revoked" } else { "was revoked before:" };
+    let view = serde_json::json!({
+        "id": grant.to_string(), "changed": receipt.changed, "seq": receipt.seq,
+    });
+    out.either(&view, format_args!("{verb} {grant}"))?;
+    if !known {
+        say("this grant is not in the journal; it may be one that a delegate made from its own");
+    }
+    Ok(())
+}
+
+pub(crate) fn list(_: &ListArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    inv.owner_only("list grants")?;
+    let cortex = inv.existing()?;
+    let reading = cortex.read()?;
+    let view = reading.view();
+    let mut states: Vec<GrantState> = Vec::new();
+    view.scan(&KeyRange::prefix(&keys::grants()), &mut |_, value| {
+        states.push(codec::decode("grant", value)?);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    states.sort_by_key(|state| state.seq);
+    let now = inv.now()?;
+    let mut grants = Vec::new();
+    for state in &states {
+        let signed = state.signed()?;
+        let revoked = view.is_revoked(signed.id())?;
+        grants.push((grant_view(state, signed.grant(), revoked, now), state.describe()?));
+    }
+    if out.is_json() {
+        return out.object(&grants.into_iter().map(|(view, _)| view).collect::<Vec<_>>());
+    }
+    for (view, line) in grants {
+        let state = match (view.revoked, view.expired) {
+            (true, _) => "revoked",
+            (_, true) => "expired",
+            _ => "active ",
+        };
+        out.line(format_args!("{state}  {}", plain(&line)))?;
+    }
+    Ok(())
+}
+
+fn grant_view(state: &GrantState, grant: &Grant, revoked: bool, now: Millis) -> GrantView {
+    GrantView {
+        id: grant.id().to_string(),
+        delegate: grant.audience_name.clone(),
+        operations: grant.operations.iter().map(|o| o.name()).collect(),
+        include: grant.include.describe(),
+        exclude: grant.exclude.as_ref().map(Selector::describe),
+        issued: grant.issued.rfc3339(),
+        expires: grant.expires.rfc3339(),
+        expired: grant.expires <= now,
+        revoked,
+        uses: state.uses,
+        use_limit: grant.use_limit,
+        budget_tokens: grant.budget_tokens,
+        seq: state.seq,
+    }
+}
+
+pub(crate) fn keygen(args: &KeygenArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    let key = SigningKey::from_bytes(&inv.random()?);
+    write_secret(&args.out, &format!("{}\n", encode_hex(&key.to_bytes())))?;
+    let public = encode_hex(&key.verifying_key().to_bytes());
+    let view = serde_json::json!({"file": args.out.display().to_string(), "public_key": public});
+    out.either(&view, &public)
+}

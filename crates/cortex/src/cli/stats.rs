@@ -1,0 +1,109 @@
+//! `cortex stats`, `weights` and `actors`: what there is.
+
+use clap::Args;
+use kernel::memory::MemoryType;
+use serde_json::{Map, Value, json};
+
+use super::entry_view;
+use super::failure::Outcome;
+use super::open::Invocation;
+use super::output::Output;
+
+/// Counts memories, edges, sessions and snapshots, and shows size and root.
+///
+/// JSON: {actor, memories, by_type: {Type: n}, archived, forgotten, erased, edges, sessions, prompts, snapshots,
+/// entries, last_entry_at, file_bytes, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex stats
+  cortex stats --json | jq .by_type")]
+pub(crate) struct StatsArgs {}
+
+/// Shows how much each factor counts in salience; attestations change it.
+///
+/// JSON: {recency, access, citation, importance, similarity}, which sum to 1
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex weights")]
+pub(crate) struct WeightsArgs {}
+
+/// Lists whose memory this home holds.
+///
+/// JSON: [{actor, folder}]
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex actors")]
+pub(crate) struct ActorsArgs {}
+
+pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    inv.owner_only("see statistics")?;
+    let cortex = inv.existing()?;
+    let reading = cortex.read()?;
+    let counters = reading.view().counters()?;
+    let by_type: Map<String, Value> = MemoryType::ALL
+        .iter()
+        .map(|t| (t.name().to_owned(), json!(counters.live_of(*t))))
+        .collect();
+    let last = (counters.size > 0).then(|| counters.at.rfc3339());
+    let view = json!({
+        "actor": inv.actor().as_str(),
+        "memories": counters.live(),
+        "by_type": by_type,
+        "archived": counters.archived,
+        "forgotten": counters.tombstoned,
+        "erased": counters.erased,
+        "edges": counters.edges,
+        "sessions": counters.sessions,
+        "prompts": counters.prompts,
+        "snapshots": counters.snapshot.map_or(0, |snapshot| snapshot.number),
+        "entries": counters.size,
+        "last_entry_at": last,
+        "file_bytes": cortex.size_bytes()?,
+        "root": reading.root()?.to_string(),
+    });
+    table(out, &view)
+}
+
+pub(crate) fn weights(_: &WeightsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    inv.owner_only("see the weights")?;
+    let cortex = inv.existing()?;
+    let weights = cortex.read()?.view().weights()?;
+    table(out, &entry_view::weights(&weights))
+}
+
+pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    inv.owner_only("list actors")?;
+    let names = inv.home().actors()?;
+    if out.is_json() {
+        let list: Vec<Value> = names
+            .iter()
+            .map(|name| {
+                let folder = inv.home().actor_folder(name).display().to_string();
+                json!({"actor": name.as_str(), "folder": folder})
+            })
+            .collect();
+        return out.object(&list);
+    }
+    names.iter().try_for_each(|name| out.line(name))
+}
+
+/// The object with `--json`, else one line per value.
+pub(crate) fn table(out: &mut Output, view: &Value) -> Outcome {
+    if out.is_json() {
+        return out.object(view);
+    }
+    let Value::Object(object) = view else { return out.line(view) };
+    for (name, value) in object {
+        match value {
+            Value::Object(inner) => {
+                for (name, value) in inner.iter().filter(|(_, value)| **value != json!(0)) {
+                    out.line(format_args!("  {name:<14} {value}"))?;
+                }
+            }
+            Value::String(text) => out.line(format_args!("{name:<16} {text}"))?,
+            Value::Null => out.line(format_args!("{name:<16} -"))?,
+            other => out.line(format_args!("{name:<16} {other}"))?,
+        }
+    }
+    Ok(())
+}
