@@ -9,7 +9,7 @@ LOCKED = --locked
 BENCH_ARGS =
 
 help:
-	@echo 'make run     build cortex and take the tour: two minutes, nothing outside a temporary folder'
+	@echo 'make run     build cortex and take the tour, in a temporary folder'
 	@echo 'make test    every test, doctests included'
 	@echo 'make check   formatting, lints, and who may depend on whom'
 	@echo 'make bench   what it costs, beside SQLite and the bare disk (BENCH_ARGS="--memories N --dir FOLDER")'
