@@ -1,4 +1,66 @@
-//! The per-actor memory graph.
+//! The memory graph of one actor: a journal, everything that follows from it, and proofs of both.
+//!
+//! The journal and the bodies beside it are the truth. One pure function, `apply`, derives all other state from it, in the
+//! same atomic commit; it can be dropped and made again to the same bytes. Nothing here reads a clock, draws a random number
+//! or looks at the environment: time and salts come in with each command, the time of a read with its query.
+//!
+//! A tour, in the order in which a change travels:
+//!
+//! - [`Cortex`] is the facade. [`command`] is what may be asked of it, [`error`] what can go wrong, [`limits`] every bound.
+//! - `admit` turns a command into complete entries or refuses it. [`journal`] is what an entry looks like.
+//! - `apply` derives rows from an entry. [`memory`] are the records, [`keys`] where they lie, [`state`] how they are read.
+//! - [`hook`] lets a layer derive rows of its own in the same commit; `commitments` is the one that keeps the trees.
+//! - `pen` is the only writer: it joins what waits into one commit and answers when that is on disk.
+//! - [`store`] is an ordered key-value file behind a narrow trait.
+//!
+//! And back:
+//!
+//! - [`Reading`] is a consistent state. [`find`] answers typed questions, [`graph`] walks edges, [`context`] puts together
+//!   what an intent should know, [`compact`] shrinks it again, [`forms`] are the texts, [`salience`] is what ranks them.
+//! - [`merkle`] are the trees and their proofs, [`proof`] the files that leave the store. `replay` rebuilds and verifies.
+//! - [`scope`] lets delegates see and change a slice, by signed grants.
+//! - [`home`] holds many actors. [`actor`] and [`uri`] are their names and those of their memories, [`codec`] and [`digest`]
+//!   the bytes underneath.
+//!
+//! ```
+//! use kernel::actor::ActorName;
+//! use kernel::command::{Draft, Stamp};
+//! use kernel::find::Query;
+//! use kernel::memory::{Body, Fact, Fields, MemoryType, Millis, Salt};
+//! use kernel::proof::{Fact as Proved, Subject, check, prove};
+//! use kernel::{Cortex, Options};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let cortex = Cortex::open(folder.path(), &ActorName::parse("ada")?, Options::default())?;
+//!
+//! // Who, when and sixteen random bytes come from outside; here they are fixed.
+//! let now = Millis(1_767_225_600_000);
+//! let body = Body {
+//!     title: "The build needs clang".into(),
+//!     content: "gcc 9 miscompiles the parser.".into(),
+//!     fields: Fields::Fact(Fact::default()),
+//! };
+//! let receipt = cortex.write(Stamp::new(now, "ada"), Draft::new(body, Salt([7; 16])))?;
+//! let id = receipt.id.expect("a write names its memory");
+//!
+//! let found = cortex.find(&Query::of_types(&[MemoryType::Fact], 10), now)?;
+//! assert_eq!(found.items[0].head.id, id);
+//!
+//! // A proof is checked without the store, against a root one trusts.
+//! let reading = cortex.read()?;
+//! let file = prove(&reading.view(), cortex.actor(), Subject::Memory(id), None)?;
+//! let checked = check(&file)?;
+//! assert_eq!(checked.root, cortex.root()?);
+//! assert!(matches!(checked.fact, Proved::Memory { .. }));
+//!
+//! // Everything derived can be made again: the root is the same.
+//! let root = cortex.root()?;
+//! cortex.rebuild(Box::new(|_, _| {}))?;
+//! assert_eq!(cortex.root()?, root);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod actor;
 mod admit;

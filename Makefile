@@ -1,0 +1,59 @@
+# One entry point for people and for .ci/run. `make` alone lists the targets.
+.POSIX:
+.SUFFIXES:
+
+CARGO = cargo
+# --locked: what is tested is what Cargo.lock names, never a newer version that appeared overnight.
+LOCKED = --locked
+# Passed to the bench, e.g. make bench BENCH_ARGS='--memories 20000 --dir /mnt/disk'
+BENCH_ARGS =
+
+help:
+	@echo 'make run     build cortex and take the tour, in a temporary folder'
+	@echo 'make test    every test, doctests included'
+	@echo 'make check   formatting, lints, and who may depend on whom'
+	@echo 'make bench   what it costs, beside SQLite and the bare disk (BENCH_ARGS="--memories N --dir FOLDER")'
+
+# rust-toolchain.toml names the toolchain; rustup's cargo picks it up by itself. Without any, say what to do.
+toolchain:
+	@$(CARGO) --version >/dev/null 2>&1 || { \
+	  if command -v rustup >/dev/null 2>&1; then \
+	    echo 'Installing the Rust toolchain that rust-toolchain.toml names ...'; \
+	    rustup toolchain install; \
+	  else \
+	    echo 'Rust is not installed. Install rustup (https://rustup.rs), open a new shell, and run make again.' >&2; \
+	    exit 1; \
+	  fi; \
+	}
+
+# CARGO_TARGET_DIR may point elsewhere, so cargo itself runs what it built.
+run: toolchain
+	$(CARGO) build --release $(LOCKED) -p cortex
+	@$(CARGO) run --quiet --release $(LOCKED) -p cortex -- tour
+	@echo
+	@echo "The program is $${CARGO_TARGET_DIR:-target}/release/cortex. Put it on your PATH, then start with:"
+	@echo "  cortex save 'My first memory' 'What I want to keep.'"
+	@echo '  cortex find'
+	@echo '  cortex help'
+
+# nextest runs each test in a process of its own and is faster; it does not run doctests, so those follow.
+test: toolchain
+	@if command -v cargo-nextest >/dev/null 2>&1; then \
+	  echo '$(CARGO) nextest run --workspace $(LOCKED)'; \
+	  $(CARGO) nextest run --workspace $(LOCKED); \
+	else \
+	  echo '$(CARGO) test --workspace --all-targets $(LOCKED)'; \
+	  $(CARGO) test --workspace --all-targets $(LOCKED); \
+	fi
+	$(CARGO) test --workspace --doc $(LOCKED)
+
+check: toolchain
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
+	$(CARGO) test $(LOCKED) -p cortex --test dependency_direction
+
+# A workspace of its own, so that the engines it compares with never enter the product's build.
+bench: toolchain
+	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
+
+.PHONY: help toolchain run test check bench
