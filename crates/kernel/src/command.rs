@@ -76,9 +76,50 @@ pub enum Command {
 }
 
 impl Command {
-    /// What was asked, without the salt: the same request made again has the same digest.
-    pub fn request_digest(&self) -> Digest {
-        Digest::of("cortex/request/1", &[&codec::encode(self)])
+    /// What was asked, hashed with the salt of the body that was stored for it first.
+    ///
+    /// The request made again comes with a salt of its own, so that one is left out; and once the body is erased, with its
+    /// salt, nobody can test a guess of the content against the digest in the journal.
+    pub fn request_digest(&self, stored: Salt) -> Digest {
+        Digest::of("cortex/request/1", &[&stored.0, &codec::encode(self)])
+    }
+
+    /// The kind of the first entry this command becomes.
+    pub fn kind(&self) -> EntryKind {
+        match self {
+            Command::Write(_) => EntryKind::Write,
+            Command::Update(_) => EntryKind::Update,
+            Command::UpdateHead(_) => EntryKind::UpdateHead,
+            Command::Tombstone(_) => EntryKind::Tombstone,
+            Command::Restore(_) => EntryKind::Restore,
+            Command::Erase(_) => EntryKind::Erase,
+            Command::AddEdge(_) => EntryKind::AddEdge,
+            Command::RemoveEdge(_) => EntryKind::RemoveEdge,
+            Command::Touch(_) => EntryKind::Touch,
+            Command::FindLate(_) => EntryKind::FindLate,
+            Command::Attest(_) => EntryKind::Attest,
+            Command::Compact(_) => EntryKind::Compact,
+            Command::SessionStart(_) => EntryKind::SessionStart,
+            Command::SessionEnd(_) => EntryKind::SessionEnd,
+            Command::Prompt(_) => EntryKind::Prompt,
+            Command::Snapshot(_) => EntryKind::Snapshot,
+            Command::ScopeGrant(_) => EntryKind::ScopeGrant,
+            Command::ScopeRevoke(_) => EntryKind::ScopeRevoke,
+            Command::ScopeViolation(_) => EntryKind::ScopeViolation,
+            Command::MindRun(_) => EntryKind::MindRun,
+            Command::Migration(_) => EntryKind::Migration,
+        }
+    }
+
+    /// Bytes of text the command carries, for limits on what one commit may hold.
+    pub fn content_bytes(&self) -> usize {
+        match self {
+            Command::Write(draft) => draft.body.title.len() + draft.body.content.len(),
+            Command::Update(revision) => revision.body.title.len() + revision.body.content.len(),
+            Command::Prompt(draft) => draft.text.len(),
+            Command::SessionEnd(close) => close.summary.as_ref().map_or(0, String::len),
+            _ => 0,
+        }
     }
 }
 
@@ -420,7 +461,7 @@ pub struct MigrationDraft {
 /// The answer to a command that is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// The last entry written for it; the journal's last if it changed nothing.
+    /// The first entry written for it; the journal's last if it changed nothing.
     pub seq: u64,
     pub at: Millis,
     pub kind: EntryKind,
@@ -430,6 +471,6 @@ pub struct Receipt {
     pub changed: bool,
     /// True: an earlier request with the same idempotency key was answered.
     pub replayed: bool,
-    /// What was named but could not be used, with the reason (attest).
+    /// What was named but could not be used, with the reason (attest). Not remembered for a replay.
     pub skipped: Vec<(MemoryId, &'static str)>,
 }

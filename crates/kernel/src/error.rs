@@ -100,6 +100,7 @@ impl Error {
         Error::Corrupt { place: place.into(), reason: reason.into() }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers name ids and texts alike")]
     pub fn not_found(what: &'static str, id: impl ToString) -> Error {
         Error::NotFound { what, id: id.to_string() }
     }

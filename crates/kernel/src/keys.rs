@@ -16,7 +16,7 @@ pub struct Namespace {
 }
 
 /// All namespaces, by first byte. A key with another first byte is damage.
-pub const NAMESPACES: [Namespace; 20] = [
+pub const NAMESPACES: [Namespace; 21] = [
     Namespace { prefix: b'A', name: "attest" },
     Namespace { prefix: b'C', name: "checkpoint" },
     Namespace { prefix: b'G', name: "grant" },
@@ -29,6 +29,7 @@ pub const NAMESPACES: [Namespace; 20] = [
     Namespace { prefix: b'V', name: "revoked grant" },
     Namespace { prefix: b'W', name: "weights" },
     Namespace { prefix: b'X', name: "counters" },
+    Namespace { prefix: b'Z', name: "erased body" },
     Namespace { prefix: b'e', name: "memories by session" },
     Namespace { prefix: b'f', name: "foremost memories" },
     Namespace { prefix: b'i', name: "memories by type, tag and project" },
@@ -297,6 +298,11 @@ pub fn attest(intent: &str, seq: u64) -> Vec<u8> {
     Key::new(b'A').text(intent).u64(seq).done()
 }
 
+/// Says that the body beside an entry that wrote no memory was erased.
+pub fn erased_body(seq: u64) -> Vec<u8> {
+    Key::new(b'Z').u64(seq).done()
+}
+
 /// The latest compaction of a step.
 pub fn checkpoint(intent: &str, step: &str) -> Vec<u8> {
     Key::new(b'C').text(intent).text(step).done()
@@ -497,6 +503,7 @@ mod tests {
             revoked(Digest::ZERO),
             snapshot(1),
             snapshot_by_root(Digest::ZERO),
+            erased_body(1),
             weights(),
             counters(),
         ];

@@ -65,6 +65,10 @@ pub const GROUP_BYTES_MAX: usize = 16 * 1_048_576;
 pub const QUEUE_COMMANDS_MAX: usize = 4_096;
 /// Commands in one bulk request.
 pub const BULK_COMMANDS_MAX: usize = 16_384;
+/// Bytes of text in one bulk request.
+pub const BULK_BYTES_MAX: usize = 64 * 1_048_576;
+/// Memories in one slice file.
+pub const SLICE_RECORDS_MAX: usize = 100_000;
 /// Entries a rebuild applies per commit.
 pub const REBUILD_ENTRIES_PER_COMMIT: usize = 4_096;
 

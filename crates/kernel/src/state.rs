@@ -307,6 +307,15 @@ impl View<'_> {
             .transpose()
     }
 
+    /// True if the body that lay beside entry `seq` was erased; `memory` is the one the entry is about, if any.
+    pub fn is_body_erased(&self, seq: u64, memory: Option<MemoryId>) -> Result<bool> {
+        let with_memory = match memory {
+            Some(id) => self.head(id)?.is_some_and(|head| head.erased),
+            None => false,
+        };
+        Ok(with_memory || self.get(&keys::erased_body(seq))?.is_some())
+    }
+
     /// The body of a version, checked against its hash; `None` after erasure.
     pub fn body(&self, version: &Version) -> Result<Option<Body>> {
         self.sealed(version.seq)?

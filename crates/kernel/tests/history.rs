@@ -3,6 +3,8 @@
 //! Method: a history is plain data (`testkit::history`). It is run on two fresh stores, in groups of other sizes, after
 //! reopening, after a rebuild, and with the power cut at every sync; each time every row is compared, not only the root.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 use kernel::store::{EngineOptions, RedbStorage, Storage};
 use kernel::{Cortex, Options};
 use proptest::prelude::*;

@@ -5,6 +5,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use clap::Args;
 use kernel::command::{Command, Removal};
 use kernel::scope::Operation;
+use serde_json::json;
 
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
@@ -44,6 +45,8 @@ pub(crate) struct RestoreArgs {
 }
 
 /// Deletes the content of a memory for good, in all its versions. This cannot be undone.
+///
+/// A prompt, a session's summary or the query of a late find is erased by the number of its journal entry.
 ///
 /// When this returns, the bytes are gone from the store file. The journal keeps that there was a memory, and still
 /// verifies. Proof files and backups made earlier are not reached.
@@ -92,13 +95,24 @@ pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> Out
     let cortex = inv.existing()?;
     let removal = removal(&args.memory, inv, &args.reason)?;
     // An id that is not there is said before anybody is asked to be sure.
-    cortex.read()?.view().required_head(removal.id)?;
+    let reading = cortex.read()?;
+    let memory = reading.view().head(removal.id)?;
+    if memory.is_none() && reading.view().sealed(removal.id.get())?.is_none() {
+        return Err(kernel::Error::not_found("memory or text", removal.id).into());
+    }
+    drop(reading);
     if !args.yes {
         confirm(&args.memory)?;
     }
     let receipt = cortex.erase(inv.stamp()?, removal)?;
-    let view = ChangeView::of(&cortex, &receipt)?;
     let verb = if receipt.changed { "erased" } else { "unchanged" };
+    if memory.is_none() {
+        let (id, at) = (args.memory.id, receipt.at.rfc3339());
+        let view =
+            json!({"id": id.get(), "seq": receipt.seq, "at": at, "changed": receipt.changed});
+        return out.either(&view, format_args!("{verb} the text of entry {id}"));
+    }
+    let view = ChangeView::of(&cortex, &receipt)?;
     out.either(&view, format_args!("{verb} {}", view.uri))
 }
 

@@ -27,6 +27,7 @@ mod root;
 mod save;
 mod save_lines;
 mod scope;
+mod score;
 mod session;
 mod snapshot;
 mod stats;
@@ -82,6 +83,7 @@ enum Command {
     Stats(stats::StatsArgs),
     Attest(attest::AttestArgs),
     Compact(compact::CompactArgs),
+    Score(score::ScoreArgs),
     Weights(stats::WeightsArgs),
     Session(session::SessionArgs),
     Prompt(session::PromptArgs),
@@ -161,6 +163,7 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::Stats(args) => stats::stats(args, inv, out),
         Command::Attest(args) => attest::run(args, inv, out),
         Command::Compact(args) => compact::run(args, inv, out),
+        Command::Score(args) => score::run(args, inv, out),
         Command::Weights(args) => stats::weights(args, inv, out),
         Command::Session(args) => session::run(args, inv, out),
         Command::Prompt(args) => session::prompt(args, inv, out),
@@ -183,6 +186,7 @@ fn addressed(command: &Command) -> Option<&kernel::actor::ActorName> {
         Command::Restore(args) => &args.memory,
         Command::Erase(args) => &args.memory,
         Command::Graph(args) => &args.memory,
+        Command::Score(args) => &args.memory,
         Command::Prove(args) => args.memory.as_ref()?,
         _ => return None,
     };

@@ -63,6 +63,7 @@ pub(crate) struct Globals {
 pub(crate) struct Invocation {
     folder: PathBuf,
     home: Home,
+    options: Options,
     actor: ActorName,
     by: String,
     delegate: Option<Delegate>,
@@ -104,7 +105,8 @@ impl Invocation {
         let wait = globals.wait.unwrap_or(WAIT_SECONDS_DEFAULT).min(WAIT_SECONDS_MAX);
         let options = Options { wait: Duration::from_secs(wait), ..Options::default() };
         Ok(Invocation {
-            home: Home::new(&folder, options, HomeLimits::default()),
+            home: Home::new(&folder, options.clone(), HomeLimits::default()),
+            options,
             folder,
             actor,
             by,
@@ -121,6 +123,11 @@ impl Invocation {
 
     pub(crate) fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// How actors are opened.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
     }
 
     pub(crate) fn actor(&self) -> &ActorName {
@@ -221,7 +228,7 @@ impl Invocation {
         operation: Option<Operation>,
     ) -> Outcome<Receipt> {
         let authority = if let Some(operation) = operation {
-            self.authority(cortex, operation, command.request_digest())?
+            self.authority(cortex, operation, command.request_digest(Salt::NONE))?
         } else {
             self.owner_only("do this")?;
             None

@@ -33,7 +33,7 @@ pub(crate) struct ProveArgs {
     #[arg(value_name = "ID", required_unless_present_any = ["since", "slice"])]
     pub(crate) memory: Option<MemoryRef>,
     /// For the state of this snapshot instead of now
-    #[arg(long, value_name = "N", conflicts_with_all = ["since", "slice"])]
+    #[arg(long, value_name = "N", conflicts_with = "since")]
     at_snapshot: Option<u64>,
     /// Prove the edge from ID to DST
     #[arg(long, num_args = 2, value_names = ["RELATION", "DST"], requires = "memory")]
@@ -41,9 +41,10 @@ pub(crate) struct ProveArgs {
     /// Prove that the journal only grew since this snapshot
     #[arg(long, value_name = "N", conflicts_with_all = ["memory", "slice"])]
     since: Option<u64>,
-    /// Prove which memories of this type there are; repeat for more
-    #[arg(long, value_name = "TYPE", conflicts_with = "memory", value_delimiter = ',')]
-    slice: Vec<String>,
+    /// Prove which memories of these types there are [default: of all types; for a delegate, those its grant names, as
+    /// of the snapshot the grant is pinned to]
+    #[arg(long, value_name = "TYPE", conflicts_with = "memory", value_delimiter = ',', num_args = 0..)]
+    slice: Option<Vec<String>>,
     /// File to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -80,15 +81,24 @@ pub(crate) fn run(args: &ProveArgs, inv: &Invocation, out: &mut Output) -> Outco
 fn make(args: &ProveArgs, inv: &Invocation) -> Outcome<ProofFile> {
     let cortex = inv.existing()?;
     let actor = cortex.actor();
-    if !args.slice.is_empty() {
-        let types = args.slice.iter().map(|name| MemoryType::parse(name));
-        let types: Vec<MemoryType> = types.collect::<kernel::Result<_>>()?;
-        let names: Vec<&[u8]> = types.iter().map(|t| t.name().as_bytes()).collect();
-        let digest = request_digest(&[&[b"slice".as_slice()], names.as_slice()].concat());
-        return Ok(match inv.authority(&cortex, Operation::Prove, digest)? {
-            Some(authority) => cortex.prove_slice_for(&authority, &types, inv.now()?)?,
-            None => proof::prove_slice(&cortex.read()?.view(), actor, &types, None)?,
-        });
+    if let Some(names) = &args.slice {
+        let types = names.iter().map(|name| MemoryType::parse(name));
+        let mut types: Vec<MemoryType> = types.collect::<kernel::Result<_>>()?;
+        if let Some(authority) =
+            inv.authority(&cortex, Operation::Prove, request_digest(&[b"slice"]))?
+        {
+            if !types.is_empty() || args.at_snapshot.is_some() {
+                return Err(Failure::input(
+                    "a grant says itself which slice it proves; give --slice alone",
+                ));
+            }
+            return Ok(cortex.prove_slice_for(&authority, inv.now()?)?);
+        }
+        if types.is_empty() {
+            types.extend(MemoryType::ALL);
+        }
+        let view = &cortex.read()?;
+        return Ok(proof::prove_slice(&view.view(), actor, &types, None, args.at_snapshot)?);
     }
     inv.owner_only("prove anything but a slice")?;
     let reading = cortex.read()?;

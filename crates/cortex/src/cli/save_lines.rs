@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use kernel::command::{Command, Receipt};
 use kernel::limits::BULK_COMMANDS_MAX;
-use kernel::memory::{Fields, Millis, Scope, Source, Visibility};
+use kernel::memory::{Fields, Millis, Salt, Scope, Source, Visibility};
 use kernel::scope::Operation;
 use kernel::{Cortex, Error, Request};
 use serde::{Deserialize, Serialize};
@@ -308,8 +308,11 @@ impl Stream<'_> {
         let mut stamp = self.inv.stamp()?;
         stamp.idempotency_key = line.idempotency_key;
         let command = Command::Write(Box::new(draft));
-        let authority =
-            self.inv.authority(self.cortex, Operation::Write, command.request_digest())?;
+        let authority = self.inv.authority(
+            self.cortex,
+            Operation::Write,
+            command.request_digest(Salt::NONE),
+        )?;
         Ok(Request { stamp, command, authority })
     }
 

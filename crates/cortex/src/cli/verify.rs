@@ -6,6 +6,8 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 
+use kernel::{Cortex, Error};
+
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
 use super::output::{Output, Progress, plain};
@@ -22,6 +24,8 @@ use super::output::{Output, Progress, plain};
 pub(crate) struct VerifyArgs {}
 
 /// Makes everything derived again from the journal, and checks that the root is the same.
+///
+/// Also the way out when the store cannot be opened because something derived is damaged.
 ///
 /// JSON: {entries, entries_per_second, root, unchanged}
 #[derive(Args, Debug)]
@@ -100,7 +104,10 @@ pub(crate) fn verify(_: &VerifyArgs, inv: &Invocation, out: &mut Output) -> Outc
 
 pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     inv.owner_only("rebuild the store")?;
-    let cortex = inv.existing()?;
+    let cortex = match inv.existing() {
+        Err(Failure::Kernel(damage @ Error::Corrupt { .. })) => return repair(&damage, inv, out),
+        other => other?,
+    };
     let before = cortex.root()?;
     let started = Instant::now();
     // The rebuild runs on the pen's thread; its progress comes back here to be shown.
@@ -134,6 +141,26 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
         &view,
         format_args!(
             "rebuilt {entries} entries, {rate} per second; the root is unchanged: {after}"
+        ),
+    )
+}
+
+/// A store that cannot be opened has no root to compare with; what the journal gives is what there is.
+fn repair(damage: &Error, inv: &Invocation, out: &mut Output) -> Outcome {
+    let started = Instant::now();
+    let folder = inv.home().actor_folder(inv.actor());
+    let mut progress = Progress::new("rebuilt");
+    let shown = &mut |done, total| progress.at(done, total);
+    let entries = Cortex::repair(&folder, inv.actor(), inv.options(), shown)?;
+    let millis = started.elapsed().as_millis().max(1);
+    let rate = u64::try_from(u128::from(entries) * 1_000 / millis).unwrap_or(u64::MAX);
+    let root = inv.existing()?.root()?.to_string();
+    let view = RebuildView { entries, entries_per_second: rate, root, unchanged: false };
+    out.either(
+        &view,
+        format_args!(
+            "the store could not be opened ({damage}); rebuilt {entries} entries, root {}",
+            view.root
         ),
     )
 }

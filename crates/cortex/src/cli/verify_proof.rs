@@ -90,7 +90,8 @@ fn statement(checked: &Checked) -> String {
         Fact::Memory { head, version, body } => {
             let uri = uri(checked, head.memory_type, head.id, version.n);
             let state = match (body, &head.tombstone) {
-                (None, _) => "is there, but its content was erased",
+                (None, _) if head.erased => "is there, but its content was erased",
+                (None, _) => "was there; its text is not shown",
                 (_, Some(_)) => "is there, is forgotten, and says what follows",
                 _ => "is there and says what follows",
             };
@@ -107,11 +108,13 @@ fn statement(checked: &Checked) -> String {
         Fact::NoEdge { src, relation, dst } => {
             format!("there is no edge {src} {} {dst}", relation.name())
         }
-        // Size and root are what the proof binds; the snapshot's number and reason are not.
         Fact::AppendOnly { since } => format!(
-            "the first {} of {} entries are those with the root {}: nothing was rewritten since",
-            since.size, checked.size, since.root,
+            "the first {} of {} entries are those of snapshot {} with the root {}: nothing was rewritten since",
+            since.size, checked.size, since.number, since.root,
         ),
+        Fact::Slice { types, shown, .. } if types.is_empty() => {
+            format!("{shown} memories are there and say what is shown; there may be others")
+        }
         Fact::Slice { types, shown, hidden } => {
             let names: Vec<_> = types.iter().map(|t| t.name()).collect();
             format!(
@@ -152,7 +155,11 @@ fn view(checked: &Checked, statement: &str) -> Value {
             ("edge", json!({"src": src.get(), "relation": relation.name(), "dst": dst.get()}))
         }
         Fact::AppendOnly { since } => {
-            ("since", json!({"size": since.size, "root": since.root.to_string()}))
+            let (size, root) = (since.size, since.root.to_string());
+            (
+                "since",
+                json!({"snapshot": since.number, "size": size, "root": root, "reason": since.reason}),
+            )
         }
         Fact::Slice { types, shown, hidden } => {
             let types: Vec<_> = types.iter().map(|t| t.name()).collect();

@@ -62,7 +62,7 @@ fn a_delegate_reads_its_slice_and_nothing_else() {
     assert_eq!(graph["edges"], serde_json::json!([]));
     let context = delegate(&home, &["context"]).ok().json();
     assert!(!context["text"].as_str().unwrap().contains("other"), "{context}");
-    delegate(&home, &["prove", "--slice", "decision", "--out", "slice"]).ok();
+    delegate(&home, &["prove", "--out", "slice", "--slice"]).ok();
     let slice = home.run(&["verify-proof", "slice", "--json"]).ok().json();
     assert_eq!((&slice["slice"]["shown"], &slice["slice"]["hidden"]), (&1.into(), &2.into()));
     for refused in [

@@ -5,7 +5,7 @@ use crate::apply::preview;
 use crate::command::{Draft, HeadRevision, Removal, Revision};
 use crate::error::{Error, Result};
 use crate::journal::{
-    Erase, HeadPatch, Payload, Restore, TombstoneMemory, Update, UpdateHead, Write,
+    EntryKind, Erase, HeadPatch, Payload, Restore, TombstoneMemory, Update, UpdateHead, Write,
 };
 use crate::limits::{DERIVED_FROM_MAX, FIELD_BYTES_MAX};
 use crate::memory::{
@@ -121,8 +121,23 @@ pub(super) fn restore(situation: &Situation<'_>, removal: &Removal) -> Result<Ad
     Ok(Admitted::one(Admission::plain(payload)).about(head.id, head.version))
 }
 
+/// A memory by its id; a prompt, a session's summary or a late find's query by the number of its entry.
 pub(super) fn erase(situation: &Situation<'_>, removal: &Removal) -> Result<Admitted> {
     check_reason(&removal.reason)?;
+    let seq = removal.id.get();
+    if situation.view.head(removal.id)?.is_none() {
+        let about = |admitted: Admitted| Admitted { id: Some(removal.id), ..admitted };
+        if situation.view.is_body_erased(seq, None)? {
+            return Ok(about(Admitted::unchanged()));
+        }
+        // The text of a later version goes with its memory, never alone.
+        let versioned = situation.view.entry(seq)?.is_some_and(|e| e.kind == EntryKind::Update);
+        if versioned || situation.view.sealed(seq)?.is_none() {
+            return Err(Error::not_found("memory or text", removal.id));
+        }
+        let payload = Payload::Erase(Erase { id: removal.id, reason: removal.reason.clone() });
+        return Ok(about(Admitted::one(Admission::plain(payload))));
+    }
     let head = current(situation, removal.id, removal.expected)?;
     if head.erased {
         return Ok(Admitted::unchanged().about(head.id, head.version));

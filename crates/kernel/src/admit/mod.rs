@@ -12,8 +12,7 @@ use crate::actor::ActorName;
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::journal::{Idempotency, Payload};
-use crate::limits::NAME_BYTES_MAX;
-use crate::memory::{MemoryId, Millis, Sealed, check_name};
+use crate::memory::{MemoryId, Millis, Salt, Sealed, check_name};
 use crate::state::Counters;
 use crate::store::View;
 
@@ -70,25 +69,24 @@ pub(crate) fn recall_answer(
     situation: &Situation<'_>,
     stamp: &Stamp,
     command: &Command,
-) -> Result<(Option<Idempotency>, Option<Receipt>)> {
+) -> Result<Option<Receipt>> {
     check_name("by", &stamp.by)?;
     if let Some(run) = &stamp.run {
         check_name("run", run)?;
     }
-    let Some(key) = &stamp.idempotency_key else { return Ok((None, None)) };
+    let Some(key) = &stamp.idempotency_key else { return Ok(None) };
     check_name("idempotency key", key)?;
-    debug_assert!(key.len() <= NAME_BYTES_MAX);
-    let request = command.request_digest();
-    let Some(record) = situation.view.idempotency(key)? else {
-        return Ok((Some(Idempotency { key: key.clone(), request }), None));
-    };
-    if record.request != request {
-        return Err(Error::IdempotencyConflict(key.clone()));
-    }
+    let Some(record) = situation.view.idempotency(key)? else { return Ok(None) };
     let entry = situation.view.entry(record.seq)?;
     let kind =
         entry.ok_or_else(|| Error::corrupt(format!("entry {}", record.seq), "is missing"))?.kind;
-    let receipt = Receipt {
+    let salt = situation.view.sealed(record.seq)?.map_or(Salt::NONE, |sealed| Salt(sealed.salt));
+    // After erasure the salt is gone and nobody can say what was asked; the key still stands for its answer.
+    let forgotten = situation.view.is_body_erased(record.seq, record.id)?;
+    if kind != command.kind() || !(forgotten || command.request_digest(salt) == record.request) {
+        return Err(Error::IdempotencyConflict(key.clone()));
+    }
+    Ok(Some(Receipt {
         seq: record.seq,
         at: record.at,
         kind,
@@ -97,8 +95,19 @@ pub(crate) fn recall_answer(
         changed: true,
         replayed: true,
         skipped: Vec::new(),
-    };
-    Ok((None, Some(receipt)))
+    }))
+}
+
+/// What the first entry keeps of the caller's key.
+pub(crate) fn idempotency(
+    stamp: &Stamp,
+    command: &Command,
+    admitted: &Admitted,
+) -> Option<Idempotency> {
+    let key = stamp.idempotency_key.clone()?;
+    let first = admitted.entries.first()?;
+    let salt = first.sealed.as_ref().map_or(Salt::NONE, |sealed| Salt(sealed.salt));
+    Some(Idempotency { key, request: command.request_digest(salt) })
 }
 
 pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admitted> {

@@ -38,7 +38,8 @@ pub(super) fn touch(situation: &Situation<'_>, touches: &Touches) -> Result<Admi
         }
         let row = merged.entry(access.id).or_insert(Access { count: 0, ..*access });
         row.count = row.count.saturating_add(access.count);
-        row.at = row.at.max(access.at);
+        // Nothing is accessed later than the entry says it was recorded.
+        row.at = row.at.max(access.at).min(situation.at);
     }
     for grant in &touches.grants {
         let Some(state) = situation.view.grant(grant.grant)? else {
@@ -67,8 +68,7 @@ pub(super) fn find_late(situation: &Situation<'_>, find: &LateFind) -> Result<Ad
         }
         situation.view.required_version(*id, *version)?;
     }
-    let query = Note { text: crate::digest::encode_hex(&find.query) };
-    let sealed = Sealed::new(find.salt, &query);
+    let sealed = Sealed { salt: find.salt.0, bytes: find.query.clone() };
     let payload = Payload::FindLate(FindLate {
         query_hash: sealed.hash(),
         size: find.size,

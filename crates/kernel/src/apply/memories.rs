@@ -112,7 +112,12 @@ pub(super) fn restore(step: &mut Step<'_>, p: &Restore) -> Result<About> {
 }
 
 pub(super) fn erase(step: &mut Step<'_>, p: &Erase) -> Result<About> {
-    let before = step.view.required_head(p.id)?;
+    let Some(before) = step.view.head(p.id)? else {
+        // Not a memory: a prompt, a summary or a query, which has one body and nothing derived from it.
+        step.mark(keys::erased_body(p.id.get()));
+        step.changes.erased_bodies.push(p.id.get());
+        return Ok(About { id: Some(p.id), version: None });
+    };
     let mut after = before.clone();
     after.erased = true;
     if after.tombstone.is_none() {

@@ -16,7 +16,7 @@ use crate::find::{Found, Query};
 use crate::graph::{Walk, Walked};
 use crate::journal::GrantUse;
 use crate::limits::VIOLATION_BURST;
-use crate::memory::{MemoryId, MemoryType, Millis};
+use crate::memory::{MemoryId, Millis};
 use crate::pen::Request;
 use crate::proof::{ProofFile, prove_slice};
 use crate::scope::{Authority, Gate, Operation, Presented, ReplayGuard, authorize};
@@ -97,7 +97,10 @@ impl Cortex {
 
     pub fn context_for(&self, authority: &Authority, query: &ContextQuery) -> Result<Bundle> {
         self.check_lane(authority, Operation::Context, query.now)?;
-        self.read()?.context(Some(authority), query)
+        let mut query = query.clone();
+        let most = authority.cap_budget(Some(query.budget_tokens));
+        query.budget_tokens = most.unwrap_or(query.budget_tokens);
+        self.read()?.context(Some(authority), &query)
     }
 
     pub fn walk_for(&self, authority: &Authority, walk: &Walk, now: Millis) -> Result<Walked> {
@@ -109,15 +112,16 @@ impl Cortex {
         }
     }
 
-    /// The delegate's slice as a file it can check with the root alone.
-    pub fn prove_slice_for(
-        &self,
-        authority: &Authority,
-        types: &[MemoryType],
-        now: Millis,
-    ) -> Result<ProofFile> {
+    /// The delegate's slice as of the snapshot its grant is pinned to: a file it can check with the root in its grant
+    /// alone. For the types that the grant names the list is complete.
+    pub fn prove_slice_for(&self, authority: &Authority, now: Millis) -> Result<ProofFile> {
         self.check_lane(authority, Operation::Prove, now)?;
-        prove_slice(&self.read()?.view(), self.actor(), types, Some(authority))
+        let reading = self.read()?;
+        let view = reading.view();
+        let pinned = view.snapshot_number_of(authority.root)?;
+        let pinned = pinned.ok_or_else(|| Error::not_found("snapshot", authority.root))?;
+        let types = authority.named_types();
+        prove_slice(&view, self.actor(), &types, Some(authority), Some(pinned))
     }
 
     fn check_lane(&self, authority: &Authority, operation: Operation, now: Millis) -> Result<()> {
@@ -129,7 +133,7 @@ impl Cortex {
     }
 
     /// Journals a violation and makes the one error that all of them get.
-    fn outside(
+    pub(super) fn outside(
         &self,
         authority: &Authority,
         operation: Operation,

@@ -24,8 +24,9 @@ use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::hook::JournalHook;
 use crate::journal::{FoundMemory, Manifest, SCHEMA};
+use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::memory::{Millis, Salt};
-use crate::pen::{Hooks, Pen, Progress, Request, Writer};
+use crate::pen::{Hooks, Pen, Progress, Request, Writer, operation_of};
 use crate::replay::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
 use crate::store::{
     DiskMedium, EngineOptions, Medium, Reader, RedbStorage, Side, Space, Storage, View, WriteSet,
@@ -71,7 +72,7 @@ pub struct Cortex {
     options: Options,
     folder: Option<PathBuf>,
     /// Held for as long as the actor is open, so that no other process writes.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl Cortex {
@@ -84,8 +85,40 @@ impl Cortex {
         let medium = Box::new(DiskMedium::new(folder));
         let mut cortex = Cortex::open_on(medium, actor, options)?;
         cortex.folder = Some(folder.to_owned());
-        cortex._lock = Some(lock);
+        cortex.lock = Some(lock);
         Ok(cortex)
+    }
+
+    /// Rebuilds everything derived from the journal of an actor that cannot be opened, because what is derived is damaged.
+    pub fn repair(
+        folder: &Path,
+        actor: &ActorName,
+        options: &Options,
+        progress: &mut Progress<'_>,
+    ) -> Result<u64> {
+        let held = lock(folder, options.wait)?;
+        let medium = Box::new(DiskMedium::new(folder));
+        let entries = Cortex::repair_on(medium, actor, options, progress);
+        drop(held);
+        entries
+    }
+
+    /// The same on any medium.
+    pub fn repair_on(
+        medium: Box<dyn Medium>,
+        actor: &ActorName,
+        options: &Options,
+        progress: &mut Progress<'_>,
+    ) -> Result<u64> {
+        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
+        let reader = storage.reader()?;
+        check_birth(&*reader, actor)?;
+        let side = live_side(&*reader)?;
+        drop(reader);
+        let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
+        let (_, entries) = replay::rebuild(&storage, side, &mut hooks, progress)?;
+        storage.close()?;
+        Ok(entries)
     }
 
     /// Opens the actor on any medium. The caller sees to it that nobody else has it open.
@@ -115,7 +148,7 @@ impl Cortex {
         let actor = actor.clone();
         let delegates = delegate::Delegates::default();
         let (folder, lock) = (None, None);
-        Ok(Cortex { actor, storage, pen: Some(pen), delegates, options, folder, _lock: lock })
+        Ok(Cortex { actor, storage, pen: Some(pen), delegates, options, folder, lock })
     }
 
     pub fn actor(&self) -> &ActorName {
@@ -130,11 +163,26 @@ impl Cortex {
 
     /// Runs one command; returns when it is on disk.
     pub fn submit(&self, request: Request) -> Result<Receipt> {
-        self.pen().submit(request)
+        let Some(authority) = request.authority.clone() else { return self.pen().submit(request) };
+        let (operation, now) = (operation_of(&request.command), request.stamp.at);
+        match (self.pen().submit(request), operation) {
+            (Err(Error::OutsideGrant(_)), Some(operation)) => {
+                Err(self.outside(&authority, operation, None, now))
+            }
+            (outcome, _) => outcome,
+        }
     }
 
     /// Runs many commands in one commit. Each is admitted or refused by itself.
     pub fn submit_bulk(&self, requests: Vec<Request>) -> Result<Vec<Result<Receipt>>> {
+        if requests.len() > BULK_COMMANDS_MAX {
+            let (count, max) = (requests.len(), BULK_COMMANDS_MAX);
+            return Err(Error::TooMany { field: "commands", count, max });
+        }
+        let size = requests.iter().map(|request| request.command.content_bytes()).sum();
+        if size > BULK_BYTES_MAX {
+            return Err(Error::TooLarge { field: "commands", size, max: BULK_BYTES_MAX });
+        }
         self.pen().submit_bulk(requests)
     }
 
@@ -164,9 +212,7 @@ impl Cortex {
 
     /// Deletes the content for good: when this returns, its bytes are gone from the store file.
     pub fn erase(&self, stamp: Stamp, removal: Removal) -> Result<Receipt> {
-        let receipt = self.command(stamp, Command::Erase(removal))?;
-        self.pen().scrub()?;
-        Ok(receipt)
+        self.command(stamp, Command::Erase(removal))
     }
 
     pub fn add_edge(&self, stamp: Stamp, draft: EdgeDraft) -> Result<Receipt> {
@@ -301,6 +347,7 @@ impl Drop for Cortex {
         drop(self.pen.take());
         // Nothing is lost if this fails: every answer was given after its commit. The next open only repairs.
         let _repaired_later = self.storage.close();
+        drop(self.lock.take());
     }
 }
 

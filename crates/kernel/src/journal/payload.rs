@@ -171,10 +171,11 @@ pub struct Restore {
     pub reason: String,
 }
 
-/// The bodies of all versions of a memory are deleted with this entry.
+/// The bodies of all versions of a memory are deleted with this entry; or the one body of another entry.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct Erase {
+    /// The memory, or the `seq` of an entry that wrote a prompt, a summary or a query.
     #[n(0)]
     pub id: MemoryId,
     #[n(1)]

@@ -187,7 +187,7 @@ macro_rules! words {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
         #[cbor(index_only)]
-        pub enum $name { $(#[n($code)] $variant = $code),+ }
+        pub enum $name { $($(#[$default])? #[n($code)] $variant = $code),+ }
 
         impl $name {
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
@@ -210,39 +210,23 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-words!(GoalStatus { Active = 1 "active", Paused = 2 "paused", Done = 3 "done", Dropped = 4 "dropped" });
-words!(Polarity { Prefer = 1 "prefer", Avoid = 2 "avoid", Neutral = 3 "neutral" });
-words!(Strength { Soft = 1 "soft", Firm = 2 "firm", Hard = 3 "hard" });
-words!(DecisionStatus { Proposed = 1 "proposed", Accepted = 2 "accepted", Rejected = 3 "rejected", Superseded = 4 "superseded" });
+words!(#[derive(Default)] GoalStatus { Active = 1 "active" #[default], Paused = 2 "paused", Done = 3 "done", Dropped = 4 "dropped" });
+words!(#[derive(Default)] Polarity { Prefer = 1 "prefer" #[default], Avoid = 2 "avoid", Neutral = 3 "neutral" });
+words!(#[derive(Default)] Strength { Soft = 1 "soft", Firm = 2 "firm" #[default], Hard = 3 "hard" });
+words!(#[derive(Default)] DecisionStatus { Proposed = 1 "proposed", Accepted = 2 "accepted" #[default], Rejected = 3 "rejected", Superseded = 4 "superseded" });
 words!(
     /// How an event or an intent ended.
     Outcome { Success = 1 "success", Failure = 2 "failure", Partial = 3 "partial" }
 );
 
-impl Default for GoalStatus {
-    fn default() -> Self {
-        GoalStatus::Active
-    }
-}
-impl Default for Polarity {
-    fn default() -> Self {
-        Polarity::Prefer
-    }
-}
-impl Default for Strength {
-    fn default() -> Self {
-        Strength::Firm
-    }
-}
-impl Default for DecisionStatus {
-    fn default() -> Self {
-        DecisionStatus::Accepted
-    }
-}
-
 /// Sixteen random bytes that come in from outside with each body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Salt(pub [u8; 16]);
+
+impl Salt {
+    /// Stands for "no body": used where there is nothing to guess.
+    pub const NONE: Salt = Salt([0; 16]);
+}
 
 /// A body's bytes with the salt its hash was made with: what is stored beside the entry, and what erasure deletes.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

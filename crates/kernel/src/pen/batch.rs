@@ -95,8 +95,11 @@ impl<'a> Batch<'a> {
             self.rows.set(space, key.clone(), value.clone());
         }
         for seq in &changes.erased_bodies {
-            self.rows.delete(Space::Truth, keys::body(*seq));
-            self.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
+            // On rebuild the bodies are gone already, and so are their bytes.
+            if self.view().get_truth(&keys::body(*seq))?.is_some() {
+                self.rows.delete(Space::Truth, keys::body(*seq));
+                self.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
+            }
         }
         let recorded = Recorded { entry, entry_bytes, payload, sealed, changes: &changes };
         let (reader, side, rows) = (self.reader, self.side, &mut self.rows);

@@ -11,7 +11,7 @@ use crate::scope::{Authority, Gate, Operation, gate_named, gate_write};
 use crate::store::View;
 
 /// What a grant must allow for a command. `None`: no grant ever does.
-pub(super) fn operation_of(command: &Command) -> Option<Operation> {
+pub(crate) fn operation_of(command: &Command) -> Option<Operation> {
     match command {
         Command::Write(_) => Some(Operation::Write),
         Command::Update(_) | Command::UpdateHead(_) => Some(Operation::Update),

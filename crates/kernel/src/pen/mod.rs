@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 pub(crate) use batch::{Batch, Hooks};
+pub(crate) use gate::operation_of;
 pub(crate) use work::Writer;
 
 use crate::command::{Command, Receipt, Stamp};

@@ -6,17 +6,16 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use super::batch::{Batch, Hooks, SCRUB_KEY};
-use super::gate::{gate, operation_of};
+use super::gate::gate;
 use super::{Job, Request};
 use crate::actor::ActorName;
-use crate::admit::{Admission, Admitted, Situation, admit, recall_answer};
-use crate::command::{Command, Receipt, Stamp, Violation};
+use crate::admit::{Admission, Admitted, Situation, admit, idempotency, recall_answer};
+use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
-use crate::journal::{Entry, EntryKind, Idempotency, Manifest, Payload, SCHEMA};
+use crate::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
 use crate::memory::{Millis, check_reason};
 use crate::replay;
-use crate::scope::{Authority, Operation};
 use crate::store::{Side, Space, Storage, WriteSet};
 
 /// The longest the pen waits for callers it expects.
@@ -76,7 +75,12 @@ impl Writer {
         let staged = self.stage_group(waiting, &mut held);
         let outcome = match staged {
             Ok(rows) if rows.is_empty() => Ok(()),
-            Ok(rows) => self.commit(&rows),
+            Ok(rows) => {
+                let erased = rows.get(Space::Engine, SCRUB_KEY).is_some();
+                // Nobody is told that content is erased before its bytes are gone.
+                self.commit(&rows)
+                    .and_then(|()| if erased { self.scrub().map(drop) } else { Ok(()) })
+            }
             Err(error) => {
                 self.hooks.aborted();
                 Err(error)
@@ -254,19 +258,17 @@ fn stage(actor: &ActorName, batch: &mut Batch<'_>, request: &Request) -> Result<
     let stamp = &request.stamp;
     let counters = batch.view().counters().map_err(Refused::Batch)?;
     let at = stamp.at.max(counters.at);
-    let (idempotency, admitted) = {
+    let admitted = {
         let view = batch.view();
         let situation = Situation { actor, view: &view, counters: &counters, at };
-        let (idempotency, answer) =
-            recall_answer(&situation, stamp, &request.command).map_err(Refused::Command)?;
-        if let Some(receipt) = answer {
+        let answer = recall_answer(&situation, stamp, &request.command);
+        if let Some(receipt) = answer.map_err(Refused::Command)? {
             return Ok(receipt);
         }
-        let admitted = match &request.command {
+        match &request.command {
             Command::Snapshot(_) => Ok(Admitted::default()),
             command => admit(&situation, command),
-        };
-        (idempotency, admitted)
+        }
     };
     let mut admitted = admitted.map_err(Refused::Command)?;
     if let Command::Snapshot(draft) = &request.command {
@@ -276,19 +278,16 @@ fn stage(actor: &ActorName, batch: &mut Batch<'_>, request: &Request) -> Result<
         admitted.entries.push(Admission { payload, sealed: None });
     }
     if let Some(authority) = &request.authority {
-        let refused = gate(&batch.view(), authority, &admitted.entries, at);
-        if let Err(error) = refused {
-            return Err(violation(actor, batch, request, authority, at, error));
-        }
+        gate(&batch.view(), authority, &admitted.entries, at).map_err(Refused::Command)?;
     }
 
-    let kind = admitted.entries.first().map_or(EntryKind::Touch, |first| first.payload.kind());
     let changed = !admitted.entries.is_empty();
-    let seq = record(batch, stamp, at, idempotency, &admitted.entries).map_err(Refused::Batch)?;
+    let idempotency = idempotency(stamp, &request.command, &admitted);
+    let last = record(batch, stamp, at, idempotency, &admitted.entries).map_err(Refused::Batch)?;
     Ok(Receipt {
-        seq,
+        seq: if changed { counters.size + 1 } else { last },
         at,
-        kind,
+        kind: request.command.kind(),
         id: admitted.id,
         version: admitted.version,
         changed,
@@ -341,33 +340,4 @@ fn manifest(actor: &ActorName, batch: &mut Batch<'_>, reason: &str) -> Result<Ma
         tombstoned: counters.tombstoned,
         edges: counters.edges,
     })
-}
-
-/// A delegate reached outside its grant: the attempt is journaled, the change is not made.
-fn violation(
-    actor: &ActorName,
-    batch: &mut Batch<'_>,
-    request: &Request,
-    authority: &Authority,
-    at: Millis,
-    error: Error,
-) -> Refused {
-    let command = Command::ScopeViolation(Violation {
-        grant: authority.grant,
-        operation: operation_of(&request.command).map_or("none", Operation::name).to_owned(),
-        memory: None,
-        reason: "outside the grant".to_owned(),
-    });
-    let journaled = batch.view().counters().and_then(|counters| {
-        let admitted = {
-            let view = batch.view();
-            admit(&Situation { actor, view: &view, counters: &counters, at }, &command)?
-        };
-        let stamp = Stamp { idempotency_key: None, ..request.stamp.clone() };
-        record(batch, &stamp, at, None, &admitted.entries)
-    });
-    match journaled {
-        Ok(_) => Refused::Command(error),
-        Err(damage) => Refused::Batch(damage),
-    }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::file::{Claim, MemoryClaim, ProofFile, SliceClaim};
+use super::file::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim};
 use crate::actor::ActorName;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::journal::{Entry, Manifest, Payload, SCHEMA};
 use crate::memory::{Body, Edge, Head, MemoryId, MemoryType, Relation, Sealed, Version};
-use crate::merkle::{self, ConsistencyProof, Roots};
+use crate::merkle::{self, Roots};
 
 /// What a file proves, once it has been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,12 +22,31 @@ pub struct Checked {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    Memory { head: Box<Head>, version: Box<Version>, body: Option<Box<Body>> },
-    NoMemory { id: MemoryId },
-    Edge { edge: Box<Edge> },
-    NoEdge { src: MemoryId, relation: Relation, dst: MemoryId },
-    AppendOnly { since: Box<Manifest> },
-    Slice { types: Vec<MemoryType>, shown: usize, hidden: usize },
+    Memory {
+        head: Box<Head>,
+        version: Box<Version>,
+        body: Option<Box<Body>>,
+    },
+    NoMemory {
+        id: MemoryId,
+    },
+    Edge {
+        edge: Box<Edge>,
+    },
+    NoEdge {
+        src: MemoryId,
+        relation: Relation,
+        dst: MemoryId,
+    },
+    AppendOnly {
+        since: Box<Manifest>,
+    },
+    /// `types` are listed completely; `hidden` of them exist but are not shown.
+    Slice {
+        types: Vec<MemoryType>,
+        shown: usize,
+        hidden: usize,
+    },
 }
 
 /// Checks every hash of a proof. Any doubt is `ProofRefused`.
@@ -56,7 +75,7 @@ pub fn check(file: &ProofFile) -> Result<Checked> {
             merkle::verify(&roots.edges, &key, None, proof)?;
             Fact::NoEdge { src: *src, relation: *relation, dst: *dst }
         }
-        Claim::AppendOnly(manifest, proof) => append_only(&actor, roots, manifest, proof)?,
+        Claim::AppendOnly(claim) => append_only(&actor, roots, claim)?,
         Claim::Slice(slice) => check_slice(roots, slice)?,
     };
     Ok(Checked { root: roots.overall(actor.as_str()), size: roots.size, actor, fact })
@@ -102,23 +121,29 @@ fn check_record(head: &Head, version: &Version, sealed: Option<&Sealed>) -> Resu
     }
 }
 
-fn append_only(
-    actor: &ActorName,
-    roots: &Roots,
-    manifest: &Manifest,
-    proof: &ConsistencyProof,
-) -> Result<Fact> {
+fn append_only(actor: &ActorName, roots: &Roots, claim: &AppendOnlyClaim) -> Result<Fact> {
+    let entry = Entry::from_bytes(&claim.entry).map_err(|error| refused(error.to_string()))?;
+    let payload = entry.payload().map_err(|error| refused(error.to_string()))?;
+    let Payload::Snapshot(manifest) = payload else {
+        return Err(refused("the entry is not a snapshot"));
+    };
     let then = Roots {
         size: manifest.size,
         journal: manifest.journal_root,
         heads: manifest.heads_root,
         edges: manifest.edges_root,
     };
-    if manifest.actor != actor.as_str() || then.overall(actor.as_str()) != manifest.root {
+    if manifest.actor != actor.as_str()
+        || then.overall(actor.as_str()) != manifest.root
+        || Some(entry.seq) != manifest.size.checked_add(1)
+    {
         return Err(refused("the snapshot does not have the root it names"));
     }
-    merkle::verify_consistency(then.size, &then.journal, roots.size, &roots.journal, proof)?;
-    Ok(Fact::AppendOnly { since: Box::new(manifest.clone()) })
+    let leaf = merkle::log::leaf_hash(&claim.entry);
+    let (size, journal) = (roots.size, &roots.journal);
+    merkle::verify_inclusion(&leaf, manifest.size, size, &claim.entry_proof, journal)?;
+    merkle::verify_consistency(then.size, &then.journal, size, journal, &claim.consistency)?;
+    Ok(Fact::AppendOnly { since: Box::new(manifest) })
 }
 
 fn check_slice(roots: &Roots, slice: &SliceClaim) -> Result<Fact> {
@@ -129,16 +154,29 @@ fn check_slice(roots: &Roots, slice: &SliceClaim) -> Result<Fact> {
         leaves.extend(merkle::verify_slice(&roots.heads, &prefix, proof)?);
         types.push(*memory_type);
     }
-    let listed = leaves.len();
-    for record in &slice.records {
-        let key = merkle::head_key(record.head.memory_type.code(), record.head.id.get());
-        if leaves.remove(&key) != Some(record.head.leaf_hash()) {
-            return Err(refused(format!("memory {} is not in the slice", record.head.id)));
-        }
-        check_record(&record.head, &record.version, record.sealed.as_ref())?;
+    if !types.is_sorted_by(|a, b| a < b) {
+        return Err(refused("a type is listed twice"));
     }
-    let shown = slice.records.len();
-    Ok(Fact::Slice { types, shown, hidden: listed - shown })
+    if !slice.records.is_sorted_by(|a, b| a.head.id < b.head.id) {
+        return Err(refused("the records are not in order"));
+    }
+    let mut others = Vec::new();
+    for record in &slice.records {
+        let head = &record.head;
+        let key = merkle::head_key(head.memory_type.code(), head.id.get());
+        if !types.contains(&head.memory_type) {
+            others.push((key, Some(head.leaf_hash())));
+        } else if leaves.remove(&key) != Some(head.leaf_hash()) {
+            return Err(refused(format!("memory {} is not in the slice", head.id)));
+        }
+        check_record(head, &record.version, record.sealed.as_ref())?;
+    }
+    match &slice.others {
+        Some(proof) => merkle::verify_multi(&roots.heads, &others, proof)?,
+        None if others.is_empty() => {}
+        None => return Err(refused("the proof of some records is missing")),
+    }
+    Ok(Fact::Slice { types, shown: slice.records.len(), hidden: leaves.len() })
 }
 
 fn refused(reason: impl Into<String>) -> Error {

@@ -4,7 +4,6 @@ use minicbor::{Decode, Encode};
 
 use crate::codec;
 use crate::error::{Error, Result};
-use crate::journal::Manifest;
 use crate::limits::PROOF_BYTES_MAX;
 use crate::memory::{Edge, Head, MemoryId, MemoryType, Relation, Sealed, Version};
 use crate::merkle::{ConsistencyProof, InclusionProof, MultiProof, Roots, SliceProof, TreeProof};
@@ -37,8 +36,8 @@ pub enum Claim {
     NoEdge(#[n(0)] MemoryId, #[n(1)] Relation, #[n(2)] MemoryId, #[n(3)] TreeProof),
     /// The journal of an earlier snapshot is a prefix of this one: nothing was rewritten since.
     #[n(5)]
-    AppendOnly(#[n(0)] Box<Manifest>, #[n(1)] ConsistencyProof),
-    /// These are all memories of some types, and the records of those that may be shown.
+    AppendOnly(#[n(0)] Box<AppendOnlyClaim>),
+    /// These memories are there; of some types, these are all there are.
     #[n(6)]
     Slice(#[n(0)] SliceClaim),
 }
@@ -63,14 +62,31 @@ pub struct MemoryClaim {
     pub entry_proof: InclusionProof,
 }
 
+/// The snapshot is shown by the journal entry that made it, which lies in the journal it vouches for.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct AppendOnlyClaim {
+    #[n(0)]
+    #[cbor(with = "minicbor::bytes")]
+    pub entry: Vec<u8>,
+    #[n(1)]
+    pub entry_proof: InclusionProof,
+    #[n(2)]
+    pub consistency: ConsistencyProof,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct SliceClaim {
     /// One complete list of leaves per type.
     #[n(0)]
     pub types: Vec<(MemoryType, SliceProof)>,
+    /// Ascending by id.
     #[n(1)]
     pub records: Vec<SliceRecord>,
+    /// That the records of other types are there.
+    #[n(2)]
+    pub others: Option<MultiProof>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

@@ -1,11 +1,14 @@
 //! Making proof files from a view of the store, for the state now or as of a kept snapshot.
 
-use super::file::{Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord};
+use std::collections::BTreeSet;
+
+use super::file::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord};
 use crate::actor::ActorName;
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::journal::{Manifest, SCHEMA};
 use crate::keys;
+use crate::limits::SLICE_RECORDS_MAX;
 use crate::memory::{Head, MemoryId, MemoryType, Relation};
 use crate::merkle::{self, EDGES, HEADS, Roots};
 use crate::scope::Gate;
@@ -63,15 +66,14 @@ pub fn prove(
 ) -> Result<ProofFile> {
     let state = state(view, at_snapshot)?;
     let claim = match subject {
-        Subject::Memory(id) => match state.head(id)? {
-            Some(head) => memory_claim(&state, head)?,
-            None => {
-                let keys: Vec<_> = MemoryType::ALL
-                    .map(|memory_type| merkle::head_key(memory_type.code(), id.get()))
-                    .to_vec();
+        Subject::Memory(id) => {
+            if let Some(head) = state.head(id)? {
+                memory_claim(&state, head)?
+            } else {
+                let keys = MemoryType::ALL.map(|t| merkle::head_key(t.code(), id.get()));
                 Claim::NoMemory(id, merkle::multi_prove(view, HEADS, &keys, state.number())?)
             }
-        },
+        }
         Subject::Edge(src, relation, dst) => edge_claim(&state, src, relation, dst)?,
     };
     Ok(file(actor, state.roots, claim))
@@ -118,40 +120,79 @@ pub fn prove_since(view: &View<'_>, actor: &ActorName, snapshot: u64) -> Result<
     let manifest =
         view.snapshot(snapshot)?.ok_or_else(|| Error::not_found("snapshot", snapshot))?;
     let now = state(view, None)?;
-    let proof = merkle::log_proof::consistency(view, manifest.size, now.roots.size)?;
-    Ok(file(actor, now.roots, Claim::AppendOnly(Box::new(manifest), proof)))
+    // The snapshot entry comes right after what it covers.
+    let seq = manifest.size + 1;
+    let entry = view
+        .entry_bytes(seq)?
+        .ok_or_else(|| Error::corrupt(format!("entry {seq}"), "is missing"))?;
+    let claim = AppendOnlyClaim {
+        entry,
+        entry_proof: merkle::log_proof::inclusion(view, manifest.size, now.roots.size)?,
+        consistency: merkle::log_proof::consistency(view, manifest.size, now.roots.size)?,
+    };
+    Ok(file(actor, now.roots, Claim::AppendOnly(Box::new(claim))))
 }
 
-/// Proves which memories of some types exist and shows those that the gate lets through.
+/// Shows the memories that the gate lets through, and proves for each of `types` that the list of its memories is complete.
+/// Without types there is no such list: the memories are only proved to be there.
 pub fn prove_slice(
     view: &View<'_>,
     actor: &ActorName,
     types: &[MemoryType],
     gate: Option<&dyn Gate>,
+    at_snapshot: Option<u64>,
 ) -> Result<ProofFile> {
-    let state = state(view, None)?;
-    let mut slice = SliceClaim { types: Vec::new(), records: Vec::new() };
-    let mut types = types.to_vec();
-    types.sort_unstable();
-    types.dedup();
-    for memory_type in types {
+    let state = state(view, at_snapshot)?;
+    let complete: BTreeSet<MemoryType> = types.iter().copied().collect();
+    let shown = if complete.is_empty() { MemoryType::ALL.to_vec() } else { types.to_vec() };
+    let records = records(&state, &shown.into_iter().collect(), gate)?;
+    let mut slice = SliceClaim { types: Vec::new(), records, others: None };
+    for memory_type in &complete {
         let prefix = merkle::heads_of_type(memory_type.code());
-        slice.types.push((memory_type, merkle::slice_prove(view, HEADS, &prefix, None)?));
-        let mut ids = Vec::new();
-        view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {
+        let proof = merkle::slice_prove(view, HEADS, &prefix, state.number())?;
+        slice.types.push((*memory_type, proof));
+    }
+    let others: Vec<_> = slice
+        .records
+        .iter()
+        .filter(|record| !complete.contains(&record.head.memory_type))
+        .map(|record| merkle::head_key(record.head.memory_type.code(), record.head.id.get()))
+        .collect();
+    if !others.is_empty() {
+        slice.others = Some(merkle::multi_prove(view, HEADS, &others, state.number())?);
+    }
+    Ok(file(actor, state.roots, Claim::Slice(slice)))
+}
+
+/// Records of some types that the gate sees, as they were then and as they are now: what was hidden since stays hidden.
+fn records(
+    state: &State<'_>,
+    types: &BTreeSet<MemoryType>,
+    gate: Option<&dyn Gate>,
+) -> Result<Vec<SliceRecord>> {
+    let view = state.view;
+    let mut ids = Vec::new();
+    for memory_type in types {
+        view.scan_index(&keys::by_type(*memory_type), None, false, &mut |id| {
             ids.push(id);
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
-        for id in ids {
-            let head = view.required_head(id)?;
-            if gate.is_none_or(|gate| gate.sees(&head)) {
-                let version = view.required_version(id, head.version)?;
-                let sealed = view.sealed(version.seq)?;
-                slice.records.push(SliceRecord { head, version, sealed });
+    }
+    ids.sort_unstable();
+    let mut records = Vec::new();
+    for id in ids {
+        let (Some(head), Some(now)) = (state.head(id)?, view.head(id)?) else { continue };
+        if gate.is_none_or(|gate| gate.sees(&head) && gate.sees(&now)) {
+            if records.len() == SLICE_RECORDS_MAX {
+                let (count, max) = (SLICE_RECORDS_MAX + 1, SLICE_RECORDS_MAX);
+                return Err(Error::TooMany { field: "slice", count, max });
             }
+            let version = view.required_version(id, head.version)?;
+            let sealed = view.sealed(version.seq)?;
+            records.push(SliceRecord { head, version, sealed });
         }
     }
-    Ok(file(actor, state.roots, Claim::Slice(slice)))
+    Ok(records)
 }
 
 fn file(actor: &ActorName, roots: Roots, claim: Claim) -> ProofFile {

@@ -70,9 +70,8 @@ pub(crate) fn verify(
 ) -> Result<VerifyReport> {
     let mut report = VerifyReport { entries: 0, rows: 0, root: None, problems: Vec::new() };
     match storage.check() {
-        Ok(()) => {}
-        // Readers are open: the engine cannot check itself now. The logical check below reads every row anyway.
-        Err(Error::Busy) => {}
+        // With readers open the engine cannot check itself now. The logical check below reads every row anyway.
+        Ok(()) | Err(Error::Busy) => {}
         Err(error) => report.take(error)?,
     }
     let reader = match storage.reader().and_then(|reader| Ok((live_side(&*reader)?, reader))) {
@@ -185,10 +184,7 @@ fn check_bodies(
             Payload::SessionEnd(p) => (p.summary_hash, None),
             _ => (None, None),
         };
-        let erased = match memory {
-            Some(id) => replayed.head(id)?.is_some_and(|head| head.erased),
-            None => false,
-        };
+        let erased = replayed.is_body_erased(seq, memory)?;
         let place = format!("body {seq}");
         match (expected, &found.sealed) {
             (None, Some(_)) => report.add(place, "lies beside an entry that has none"),

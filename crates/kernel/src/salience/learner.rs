@@ -97,16 +97,7 @@ pub fn learn(
     let Some(target) = apportion(&shares, weights.iter().sum()) else {
         return skip(Skip::DegenerateProfile);
     };
-    Learned {
-        previous: *current,
-        next: step(current, Some((&target, toward)), trained),
-        skipped: None,
-    }
-}
-
-/// One step of the pull back to the cold weights alone, for times without feedback.
-pub fn relax(current: &Weights) -> Weights {
-    step(current, None, 5)
+    Learned { previous: *current, next: step(current, &target, toward, trained), skipped: None }
 }
 
 /// The mean of each factor; a missing similarity counts as zero, which callers exclude before they use it.
@@ -138,7 +129,7 @@ fn apportion(shares: &[u128], mass: u32) -> Option<Vec<u32>> {
 }
 
 /// Moves the first `trained` weights by the evidence and the pull; the others keep their exact value.
-fn step(current: &Weights, evidence: Option<(&[u32], bool)>, trained: usize) -> Weights {
+fn step(current: &Weights, target: &[u32], toward: bool, trained: usize) -> Weights {
     let mut parts = current.parts();
     let mass = parts[..trained].iter().sum::<u32>();
     let cold: Vec<u128> =
@@ -149,11 +140,9 @@ fn step(current: &Weights, evidence: Option<(&[u32], bool)>, trained: usize) -> 
     let moved: Vec<i64> = (0..trained)
         .map(|i| {
             let weight = i64::from(parts[i]);
-            let mut way = i64::from(PULL) * (i64::from(home[i]) - weight);
-            if let Some((target, toward)) = evidence {
-                let distance = i64::from(RATE) * (i64::from(target[i]) - weight);
-                way += if toward { distance } else { -distance };
-            }
+            let pull = i64::from(PULL) * (i64::from(home[i]) - weight);
+            let distance = i64::from(RATE) * (i64::from(target[i]) - weight);
+            let way = pull + if toward { distance } else { -distance };
             // Division rounds toward zero, so a remainder of rounding can never move a weight at rest.
             weight + way / i64::from(WHOLE)
         })

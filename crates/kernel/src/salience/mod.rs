@@ -22,7 +22,7 @@ pub use factors::{
 };
 pub use fixed::{Ppm, WHOLE};
 pub use importance::importance_score;
-pub use learner::{Learned, Outcome, Skip, learn, relax};
+pub use learner::{Learned, Outcome, Skip, learn};
 
 /// One day in milliseconds, the unit of every clock value in the kernel.
 pub const DAY_MS: i64 = 86_400_000;

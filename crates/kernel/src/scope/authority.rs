@@ -8,7 +8,7 @@ use super::grant::Grant;
 use super::selector::{Operation, Selector};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::memory::{Head, Scope, Visibility};
+use crate::memory::{Head, MemoryType, Scope, Visibility};
 
 /// The outcome of `authorize`: good for the one operation that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,16 @@ impl Authority {
             (Some(asked), Some(cap)) => Some(asked.min(cap)),
             (asked, cap) => asked.or(cap),
         }
+    }
+
+    /// The types the grant is about, if it names any: those that every link that names types names.
+    pub fn named_types(&self) -> Vec<MemoryType> {
+        let naming: Vec<&Selector> = self.includes.iter().filter(|i| !i.types.is_empty()).collect();
+        if naming.is_empty() {
+            return Vec::new();
+        }
+        let named = |t: &MemoryType| naming.iter().all(|include| include.types.contains(t));
+        MemoryType::ALL.into_iter().filter(named).collect()
     }
 
     /// Inside the slice proper. Public memories outside it can be read, but not changed.

@@ -310,6 +310,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn io(error: std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::WouldBlock => Error::Busy,
