@@ -1,0 +1,125 @@
+//! What of a memory can be found: its words by field, and the text its vector is made of.
+//!
+//! A pure function of head and body. The same memory always gives the same document, live and on rebuild.
+
+use kernel::memory::{Body, Fields, Head, Millis};
+
+use crate::analyze::Analyzer;
+use crate::entities;
+use crate::text::Field;
+
+/// A memory as the indexes see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Document {
+    /// All occurrences, by field.
+    pub terms: Vec<(Field, String)>,
+    /// What the vector is made of: what was said, without who said it and when.
+    pub dense: String,
+}
+
+/// Words in the typed fields of a memory that say something.
+fn typed_text(fields: &Fields) -> Vec<&str> {
+    let mut words: Vec<Option<&String>> = Vec::new();
+    match fields {
+        Fields::Identity(f) => {
+            words.extend([f.name.as_ref(), f.role.as_ref()]);
+            words.extend(f.aliases.iter().map(Some));
+        }
+        Fields::Goal(f) => words.extend(f.criteria.iter().map(Some)),
+        Fields::Preference(f) => words.push(f.topic.as_ref()),
+        Fields::Constraint(f) => words.push(f.trigger.as_ref()),
+        Fields::Decision(f) => {
+            words.push(f.rationale.as_ref());
+            words.extend(f.alternatives.iter().map(Some));
+        }
+        Fields::Fact(f) => {
+            words.extend([f.subject.as_ref(), f.predicate.as_ref(), f.object.as_ref()]);
+        }
+        Fields::Pattern(_) | Fields::Event(_) => {}
+        Fields::ArtifactRef(f) => words.extend([f.uri.as_ref(), f.media_type.as_ref()]),
+    }
+    words.into_iter().flatten().map(String::as_str).collect()
+}
+
+/// Who speaks in a memory.
+pub fn speakers(body: &Body) -> &[String] {
+    match &body.fields {
+        Fields::Event(event) => &event.participants,
+        _ => &[],
+    }
+}
+
+/// When what a memory says happened, if it says so.
+pub fn happened(body: &Body) -> Option<Millis> {
+    match &body.fields {
+        Fields::Event(event) => event.happened_at,
+        Fields::Fact(fact) => fact.as_of,
+        _ => None,
+    }
+}
+
+const MONTHS: [&str; 12] = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+];
+
+/// A date in the words of a question: `8 may 2023`.
+fn date_words(at: Millis) -> String {
+    let date = at.date();
+    let mut parts = date.rsplitn(3, '-');
+    let (day, month, year) = (parts.next(), parts.next(), parts.next());
+    let month = month.and_then(|m| m.parse::<usize>().ok()).and_then(|m| MONTHS.get(m.wrapping_sub(1)));
+    let day = day.map_or("", |day| day.trim_start_matches('0'));
+    format!("{day} {} {}", month.copied().unwrap_or(""), year.unwrap_or(""))
+}
+
+/// Title and content as one text; a title that only repeats how the content begins says nothing new.
+pub fn spoken(body: &Body) -> String {
+    let title = body.title.trim().trim_end_matches(['…', '.']);
+    let content = body.content.trim();
+    let named = speakers(body).iter().any(|speaker| speaker == title);
+    if content.is_empty() {
+        title.to_owned()
+    } else if named || content.starts_with(title) {
+        content.to_owned()
+    } else {
+        format!("{title}. {content}")
+    }
+}
+
+pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
+    let mut terms = Vec::new();
+    let mut add = |field: Field, text: &str| {
+        analyzer.terms(text, &mut |term, _| terms.push((field, term.to_owned())));
+    };
+    let repeats = body.content.trim().starts_with(body.title.trim().trim_end_matches(['…', '.']));
+    if !repeats {
+        add(Field::TITLE, &body.title);
+    }
+    add(Field::CONTENT, &body.content);
+    for text in typed_text(&body.fields) {
+        add(Field::CONTENT, text);
+    }
+    for tag in &head.tags {
+        add(Field::TAGS, tag);
+    }
+    add(Field::TAGS, &head.kind);
+    if let Some(topic_key) = &head.topic_key {
+        add(Field::TAGS, topic_key);
+    }
+    for speaker in speakers(body) {
+        add(Field::SPEAKER, speaker);
+    }
+    if let Some(at) = happened(body) {
+        add(Field::DATE, &date_words(at));
+    }
+    for entity in entities::extract(&body.title, &body.content) {
+        add(Field::ENTITIES, &entity.value);
+    }
+    let mut dense = spoken(body);
+    for text in typed_text(&body.fields) {
+        dense.push(' ');
+        dense.push_str(text);
+    }
+    Document { terms, dense }
+}
