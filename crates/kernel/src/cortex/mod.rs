@@ -77,21 +77,52 @@ pub struct Cortex {
 impl Cortex {
     /// Opens the actor in a folder of its own, making both if they are not there.
     pub fn open(folder: &Path, actor: &ActorName, options: Options) -> Result<Cortex> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::Storage(format!("cannot create {}: {error}", folder.display()))
-        })?;
-        let lock = lock(folder, options.wait)?;
+        let lock = claim(folder, options.wait)?;
         let medium = Box::new(DiskMedium::new(folder));
-        let mut cortex = Cortex::open_on(medium, actor, options)?;
-        cortex.folder = Some(folder.to_owned());
-        cortex._lock = Some(lock);
-        Ok(cortex)
+        Ok(Cortex::open_on(medium, actor, options)?.living_in(folder, lock))
+    }
+
+    /// Makes everything derived again before the actor in a folder is opened; see `rebuild_on`.
+    pub fn rebuild_in(
+        folder: &Path,
+        actor: &ActorName,
+        options: Options,
+        progress: &mut Progress<'_>,
+    ) -> Result<(Cortex, u64)> {
+        let lock = claim(folder, options.wait)?;
+        let medium = Box::new(DiskMedium::new(folder));
+        let (cortex, entries) = Cortex::rebuild_on(medium, actor, options, progress)?;
+        Ok((cortex.living_in(folder, lock), entries))
+    }
+
+    fn living_in(mut self, folder: &Path, lock: File) -> Cortex {
+        self.folder = Some(folder.to_owned());
+        self._lock = Some(lock);
+        self
     }
 
     /// Opens the actor on any medium. The caller sees to it that nobody else has it open.
     pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
         let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
         Cortex::with_storage(Arc::new(storage), actor, options)
+    }
+
+    /// Makes everything derived again before the actor is opened: the way out when what is derived is so damaged that it
+    /// cannot be opened. Journal and bodies are only read. Also returns the number of entries.
+    pub fn rebuild_on(
+        medium: Box<dyn Medium>,
+        actor: &ActorName,
+        options: Options,
+        progress: &mut Progress<'_>,
+    ) -> Result<(Cortex, u64)> {
+        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
+        let reader = storage.reader()?;
+        check_birth(&*reader, actor)?;
+        let side = live_side(&*reader)?;
+        drop(reader);
+        let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
+        let (_, entries) = replay::rebuild(&storage, side, &mut hooks, progress)?;
+        Ok((Cortex::with_storage(Arc::new(storage), actor, options)?, entries))
     }
 
     /// Opens the actor on a storage that holds at least what `birth` writes.
@@ -214,7 +245,9 @@ impl Cortex {
     /// counts as used, all in one commit.
     pub fn find_late(&self, stamp: Stamp, query: &Query, salt: Salt) -> Result<(Found, Receipt)> {
         let reading = self.read()?;
-        let found = reading.find(None, query, stamp.at)?;
+        // The entry will carry this time, never the caller's if that lags: the find can then be made again.
+        let now = stamp.at.max(reading.view().counters()?.at);
+        let found = reading.find(None, query, now)?;
         let roots = reading.roots()?;
         let results = found
             .items
@@ -341,9 +374,11 @@ fn check_agreement(view: &View<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Takes the actor's lock, waiting for another process up to `wait`.
-fn lock(folder: &Path, wait: Duration) -> Result<File> {
+/// Makes the actor's folder and takes its lock, waiting for another process up to `wait`.
+fn claim(folder: &Path, wait: Duration) -> Result<File> {
     const STEP: Duration = Duration::from_millis(5);
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Error::Storage(format!("cannot create {}: {error}", folder.display())))?;
     let path = folder.join("lock");
     let failed = |error: std::io::Error| Error::Storage(format!("{}: {error}", path.display()));
     let file = OpenOptions::new()

@@ -19,7 +19,7 @@ pub(crate) use work::Writer;
 
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
-use crate::limits::QUEUE_COMMANDS_MAX;
+use crate::limits::{BULK_COMMANDS_MAX, QUEUE_COMMANDS_MAX};
 use crate::scope::Authority;
 
 /// A command with who asks.
@@ -66,6 +66,10 @@ impl Pen {
     }
 
     pub(crate) fn submit_bulk(&self, requests: Vec<Request>) -> Result<Vec<Result<Receipt>>> {
+        let (field, count, max) = ("commands", requests.len(), BULK_COMMANDS_MAX);
+        if count > max {
+            return Err(Error::TooMany { field, count, max });
+        }
         self.ask(|answer| Job::Bulk(requests, answer))
     }
 
