@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::file::{Claim, MemoryClaim, ProofFile, SliceClaim};
+use super::file::{Claim, MemoryClaim, ProofFile, SliceClaim, SnapshotClaim};
 use crate::actor::ActorName;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::journal::{Entry, Manifest, Payload, SCHEMA};
 use crate::memory::{Body, Edge, Head, MemoryId, MemoryType, Relation, Sealed, Version};
-use crate::merkle::{self, ConsistencyProof, Roots};
+use crate::merkle::{self, Roots};
 
 /// What a file proves, once it has been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn check(file: &ProofFile) -> Result<Checked> {
             merkle::verify(&roots.edges, &key, None, proof)?;
             Fact::NoEdge { src: *src, relation: *relation, dst: *dst }
         }
-        Claim::AppendOnly(manifest, proof) => append_only(&actor, roots, manifest, proof)?,
+        Claim::AppendOnly(claim) => append_only(&actor, roots, claim)?,
         Claim::Slice(slice) => check_slice(roots, slice)?,
     };
     Ok(Checked { root: roots.overall(actor.as_str()), size: roots.size, actor, fact })
@@ -102,12 +102,18 @@ fn check_record(head: &Head, version: &Version, sealed: Option<&Sealed>) -> Resu
     }
 }
 
-fn append_only(
-    actor: &ActorName,
-    roots: &Roots,
-    manifest: &Manifest,
-    proof: &ConsistencyProof,
-) -> Result<Fact> {
+fn append_only(actor: &ActorName, roots: &Roots, claim: &SnapshotClaim) -> Result<Fact> {
+    let entry = Entry::from_bytes(&claim.entry).map_err(|error| refused(error.to_string()))?;
+    let payload = entry.payload().map_err(|error| refused(error.to_string()))?;
+    let Payload::Snapshot(manifest) = payload else {
+        return Err(refused("the entry is not a snapshot"));
+    };
+    if manifest.size.checked_add(1) != Some(entry.seq) {
+        return Err(refused("the snapshot does not cover what comes before it"));
+    }
+    let leaf = merkle::log::leaf_hash(&claim.entry);
+    let (index, proof) = (manifest.size, &claim.entry_proof);
+    merkle::verify_inclusion(&leaf, index, roots.size, proof, &roots.journal)?;
     let then = Roots {
         size: manifest.size,
         journal: manifest.journal_root,
@@ -117,8 +123,9 @@ fn append_only(
     if manifest.actor != actor.as_str() || then.overall(actor.as_str()) != manifest.root {
         return Err(refused("the snapshot does not have the root it names"));
     }
-    merkle::verify_consistency(then.size, &then.journal, roots.size, &roots.journal, proof)?;
-    Ok(Fact::AppendOnly { since: Box::new(manifest.clone()) })
+    let (size, journal) = (roots.size, &roots.journal);
+    merkle::verify_consistency(then.size, &then.journal, size, journal, &claim.consistency)?;
+    Ok(Fact::AppendOnly { since: Box::new(manifest) })
 }
 
 fn check_slice(roots: &Roots, slice: &SliceClaim) -> Result<Fact> {

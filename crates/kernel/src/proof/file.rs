@@ -4,7 +4,6 @@ use minicbor::{Decode, Encode};
 
 use crate::codec;
 use crate::error::{Error, Result};
-use crate::journal::Manifest;
 use crate::limits::PROOF_BYTES_MAX;
 use crate::memory::{Edge, Head, MemoryId, MemoryType, Relation, Sealed, Version};
 use crate::merkle::{ConsistencyProof, InclusionProof, MultiProof, Roots, SliceProof, TreeProof};
@@ -37,7 +36,7 @@ pub enum Claim {
     NoEdge(#[n(0)] MemoryId, #[n(1)] Relation, #[n(2)] MemoryId, #[n(3)] TreeProof),
     /// The journal of an earlier snapshot is a prefix of this one: nothing was rewritten since.
     #[n(5)]
-    AppendOnly(#[n(0)] Box<Manifest>, #[n(1)] ConsistencyProof),
+    AppendOnly(#[n(0)] Box<SnapshotClaim>),
     /// These are all memories of some types, and the records of those that may be shown.
     #[n(6)]
     Slice(#[n(0)] SliceClaim),
@@ -61,6 +60,20 @@ pub struct MemoryClaim {
     pub entry: Vec<u8>,
     #[n(5)]
     pub entry_proof: InclusionProof,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct SnapshotClaim {
+    /// The journal entry of the snapshot, right after what it covers. It vouches for every word of the manifest.
+    #[n(0)]
+    #[cbor(with = "minicbor::bytes")]
+    pub entry: Vec<u8>,
+    #[n(1)]
+    pub entry_proof: InclusionProof,
+    /// From the journal that the snapshot covers to the present one.
+    #[n(2)]
+    pub consistency: ConsistencyProof,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

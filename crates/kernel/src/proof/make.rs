@@ -1,6 +1,6 @@
 //! Making proof files from a view of the store, for the state now or as of a kept snapshot.
 
-use super::file::{Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord};
+use super::file::{Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord, SnapshotClaim};
 use crate::actor::ActorName;
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
@@ -118,8 +118,17 @@ pub fn prove_since(view: &View<'_>, actor: &ActorName, snapshot: u64) -> Result<
     let manifest =
         view.snapshot(snapshot)?.ok_or_else(|| Error::not_found("snapshot", snapshot))?;
     let now = state(view, None)?;
-    let proof = merkle::log_proof::consistency(view, manifest.size, now.roots.size)?;
-    Ok(file(actor, now.roots, Claim::AppendOnly(Box::new(manifest), proof)))
+    let seq = manifest.size + 1;
+    let entry = view
+        .entry_bytes(seq)?
+        .ok_or_else(|| Error::corrupt(format!("entry {seq}"), "is missing"))?;
+    let size = now.roots.size;
+    let claim = SnapshotClaim {
+        entry,
+        entry_proof: merkle::log_proof::inclusion(view, manifest.size, size)?,
+        consistency: merkle::log_proof::consistency(view, manifest.size, size)?,
+    };
+    Ok(file(actor, now.roots, Claim::AppendOnly(Box::new(claim))))
 }
 
 /// Proves which memories of some types exist and shows those that the gate lets through.

@@ -8,5 +8,5 @@ mod file;
 mod make;
 
 pub use check::{Checked, Fact, check};
-pub use file::{Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord};
+pub use file::{Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord, SnapshotClaim};
 pub use make::{Subject, prove, prove_since, prove_slice};
