@@ -161,7 +161,13 @@ impl Cortex {
 
     /// Runs one command; returns when it is on disk.
     pub fn submit(&self, request: Request) -> Result<Receipt> {
-        self.pen().submit(request)
+        let asked = request.authority.as_ref().map(|a| (a.grant, request.stamp.at));
+        asked.map_or(Ok(()), |(grant, at)| self.delegates.check_patience(grant, at))?;
+        let outcome = self.pen().submit(request);
+        if let (Some((grant, at)), Err(Error::OutsideGrant(_))) = (asked, &outcome) {
+            self.delegates.may_journal(grant, at);
+        }
+        outcome
     }
 
     /// Runs many commands in one commit. Each is admitted or refused by itself.
