@@ -162,7 +162,10 @@ fn erased_content_is_gone_and_the_chain_still_holds() {
     assert_clean(&cortex);
     let resolved = cortex.resolve(&uri("cortex://ada/Fact/1#3")).unwrap();
     assert!(resolved.head.erased && resolved.body.is_none());
-    assert_eq!(cortex.resolve(&uri("cortex://ada/Fact/4#1")).unwrap().body.unwrap().title, "another");
+    assert_eq!(
+        cortex.resolve(&uri("cortex://ada/Fact/4#1")).unwrap().body.unwrap().title,
+        "another"
+    );
 
     let before = dump(&cortex);
     assert!(!cortex.erase(stamp(6), removal(1)).unwrap().changed);

@@ -7,9 +7,7 @@ use kernel::actor::ActorName;
 use kernel::command::{Command, Draft, HeadRevision, Receipt, Removal, Revision, Stamp};
 use kernel::journal::{HeadPatch, Payload};
 use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
-use kernel::store::{
-    EngineOptions, KeyRange, Reader, RedbStorage, Side, Space, Storage, WriteSet,
-};
+use kernel::store::{EngineOptions, KeyRange, Reader, RedbStorage, Side, Space, Storage, WriteSet};
 use kernel::{Cortex, Options, Request, Result, VerifyReport};
 
 use crate::disk::Disk;

@@ -12,22 +12,20 @@ use kernel::journal::{Access, HeadPatch, Manifest, MindRunPhase, SCHEMA, Stub};
 use kernel::memory::{MemoryType, Millis, Outcome, Pinned, Relation};
 use kernel::scope::{Grant, Operation, PublicKey, Selector, SignedGrant};
 use kernel::{Cortex, Digest};
-use testkit::build::{
-    at, body, fact, head_revision, id, removal, revision, run, salt, stamp,
-};
+use testkit::build::{at, body, fact, head_revision, id, removal, revision, run, salt, stamp};
 
-pub const HOUR: i64 = 3_600;
+pub(crate) const HOUR: i64 = 3_600;
 
-pub fn key(n: u8) -> SigningKey {
+pub(crate) fn key(n: u8) -> SigningKey {
     SigningKey::from_bytes(&[n; 32])
 }
 
-pub fn public(n: u8) -> PublicKey {
+pub(crate) fn public(n: u8) -> PublicKey {
     key(n).verifying_key().to_bytes()
 }
 
 /// A grant by key 1 to key 2 on facts, for reading, an hour long, pinned to a snapshot.
-pub fn grant_at(manifest: &Manifest, issued: i64) -> Grant {
+pub(crate) fn grant_at(manifest: &Manifest, issued: i64) -> Grant {
     Grant {
         schema: SCHEMA,
         actor: "ada".into(),
@@ -48,15 +46,20 @@ pub fn grant_at(manifest: &Manifest, issued: i64) -> Grant {
     }
 }
 
-pub fn edge(src: u64, relation: Relation, dst: u64) -> EdgeDraft {
+pub(crate) fn edge(src: u64, relation: Relation, dst: u64) -> EdgeDraft {
     EdgeDraft { src: id(src), relation, dst: id(dst), weight: 500_000 }
 }
 
-pub fn pinned(n: u64, version: u32) -> Pinned {
+pub(crate) fn pinned(n: u64, version: u32) -> Pinned {
     Pinned { id: id(n), version }
 }
 
-pub fn attestation(intent: &str, outcome: Outcome, cited: &[u64], shown: &[u64]) -> Attestation {
+pub(crate) fn attestation(
+    intent: &str,
+    outcome: Outcome,
+    cited: &[u64],
+    shown: &[u64],
+) -> Attestation {
     Attestation {
         intent: intent.into(),
         outcome,
@@ -68,10 +71,10 @@ pub fn attestation(intent: &str, outcome: Outcome, cited: &[u64], shown: &[u64])
 }
 
 /// Text that only the erased memory of `fill` ever held.
-pub const SECRET: &str = "the passphrase was correct-horse-battery";
+pub(crate) const SECRET: &str = "the passphrase was correct-horse-battery";
 
 /// Writes one entry of every kind at least. Memories: 2 a fact, 3 a goal, 4 a decision, 5 an erased event.
-pub fn fill(cortex: &Cortex) {
+pub(crate) fn fill(cortex: &Cortex) {
     let session = SessionDraft {
         session: "s1".into(),
         project: Some("web".into()),
