@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 
 use kernel::codec;
 use kernel::command::{Command, Draft};
-use kernel::digest::{decode_hex, encode_hex};
+use kernel::digest::encode_hex;
 use kernel::find::{Predicate, Query, Value};
 use kernel::journal::{Entry, EntryKind, Manifest, Payload, SCHEMA};
 use kernel::keys;
@@ -319,11 +319,11 @@ fn variants(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let inside = &bytes[start..];
     let header = |count: u64| -> Vec<u8> {
         let count = u8::try_from(count).unwrap();
-        if count < 24 { vec![major | count] } else { vec![major | 24, count] }
+        if count < 24 { vec![major | count] } else { vec![major | 0x18, count] }
     };
     // A length written in more bytes than it needs.
-    let wide = [major | 25, 0, u8::try_from(pairs).unwrap()];
-    let open_ended = [&[major | 31], inside, &[0xff]].concat();
+    let wide = [major | 0x19, 0, u8::try_from(pairs).unwrap()];
+    let open_ended = [&[major | 0x1f], inside, &[0xff]].concat();
     let mut variants = vec![
         ("trailing byte", [bytes, &[0]].concat()),
         ("longer length", [&wide, inside].concat()),

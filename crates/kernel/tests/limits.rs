@@ -127,7 +127,7 @@ fn a_draft_at_every_bound_is_taken() {
         salt(2),
     );
     draft.kind = Some(text(KIND_BYTES_MAX));
-    draft.tags = (0..TAGS_MAX).map(|n| format!("{n:x>width$}", width = TAG_BYTES_MAX)).collect();
+    draft.tags = (0..TAGS_MAX).map(|n| format!("{n:x>TAG_BYTES_MAX$}")).collect();
     draft.topic_key = Some(text(TOPIC_KEY_BYTES_MAX));
     draft.project = Some(text(NAME_BYTES_MAX));
     draft.session = Some(text(NAME_BYTES_MAX));
@@ -349,7 +349,7 @@ fn a_bulk_request_judges_each_command_by_itself() {
         authority: None,
     };
     let outcomes = cortex.submit_bulk(vec![request("a"), request(""), request("b")]).unwrap();
-    assert_eq!(outcomes.iter().map(|o| o.is_ok()).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!(outcomes.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
     assert_eq!(testkit::build::size(&cortex), 3);
     assert_eq!(code(outcomes.into_iter().nth(1).unwrap()), "invalid");
 }
