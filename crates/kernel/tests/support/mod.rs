@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod delegate;
+
 use ed25519_dalek::SigningKey;
 use kernel::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, GrantDraft, MigrationDraft,
