@@ -173,9 +173,7 @@ fn rows_of_hooks_are_the_same_after_a_rebuild_and_verify_covers_them() {
     let expected: Vec<_> = live
         .iter()
         .map(|call| match call {
-            Call::Entry(seq @ 5, kind, true) | Call::Entry(seq @ 29, kind, true) => {
-                Call::Entry(*seq, *kind, false)
-            }
+            Call::Entry(seq @ (5 | 29), kind, true) => Call::Entry(*seq, *kind, false),
             other => other.clone(),
         })
         .collect();
