@@ -21,7 +21,7 @@ toolchain:
 	    echo 'Installing the Rust toolchain that rust-toolchain.toml names ...'; \
 	    rustup toolchain install; \
 	  else \
-	    echo 'Rust is not installed. Install rustup (https://rustup.rs), open a new shell, and run make again.' >&2; \
+	    echo 'Rust is not installed. Install rustup, open a new shell, and run make again.' >&2; \
 	    exit 1; \
 	  fi; \
 	}

@@ -68,7 +68,7 @@ fn full_key(space: Space, key: &[u8]) -> Vec<u8> {
 }
 
 impl Storage for SqliteStorage {
-    fn reader(&self) -> Result<Box<dyn Reader>> {
+    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
         let idle = self.idle.lock().expect("no panic while pooling").pop();
         let connection = idle.map_or_else(|| connect(&self.path), Ok)?;
         connection.execute_batch("BEGIN").map_err(failed)?;

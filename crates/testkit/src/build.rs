@@ -1,9 +1,14 @@
-//! Short ways to make what tests need: deterministic stamps, salts, bodies and drafts.
+//! Short ways to make what tests need: deterministic stamps, salts, bodies and drafts; dumps and checks of a whole store.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use kernel::actor::ActorName;
-use kernel::command::{Draft, Stamp};
+use kernel::command::{Command, Draft, HeadRevision, Receipt, Removal, Revision, Stamp};
+use kernel::journal::{HeadPatch, Payload};
 use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
-use kernel::{Cortex, Options};
+use kernel::store::{EngineOptions, KeyRange, Reader, RedbStorage, Side, Space, Storage, WriteSet};
+use kernel::{Cortex, Options, Request, Result, VerifyReport};
 
 use crate::disk::Disk;
 
@@ -43,4 +48,106 @@ pub fn ada() -> ActorName {
 /// Opens the test actor on a simulated disk.
 pub fn open(disk: &Disk) -> Cortex {
     Cortex::open_on(disk.medium(), &ada(), Options::default()).expect("the store opens")
+}
+
+/// Runs one command as the tester at second `n`.
+pub fn run(cortex: &Cortex, n: i64, command: Command) -> Result<Receipt> {
+    cortex.submit(Request { stamp: stamp(n), command, authority: None })
+}
+
+/// Forgetting, restoring or erasing memory `n` at whatever version it has.
+pub fn removal(n: u64) -> Removal {
+    Removal { id: id(n), expected: None, reason: "a test".into() }
+}
+
+/// A new version of fact `n`.
+pub fn revision(n: u64, expected: Option<u32>, title: &str) -> Revision {
+    Revision::new(id(n), expected, body(MemoryType::Fact, title, "new content"), salt(n << 32))
+}
+
+pub fn head_revision(n: u64, patch: HeadPatch) -> HeadRevision {
+    HeadRevision { id: id(n), expected: None, patch, reason: None }
+}
+
+/// Journal entries so far.
+pub fn size(cortex: &Cortex) -> u64 {
+    cortex.read().and_then(|reading| reading.view().last_seq()).expect("the journal reads")
+}
+
+/// The payload of entry `seq`.
+pub fn payload(cortex: &Cortex, seq: u64) -> Payload {
+    let reading = cortex.read().expect("the store reads");
+    let entry = reading.view().entry(seq).expect("the entry reads").expect("the entry is there");
+    entry.payload().expect("the payload reads")
+}
+
+/// Every row of the live state: journal and bodies (false), everything derived (true).
+pub type Dump = BTreeMap<(bool, Vec<u8>), Vec<u8>>;
+
+pub fn try_dump(cortex: &Cortex) -> Result<Dump> {
+    let reading = cortex.read()?;
+    let view = reading.view();
+    let mut dump = Dump::new();
+    view.scan_truth(&KeyRange::all(), &mut |key, value| {
+        dump.insert((false, key.to_vec()), value.to_vec());
+        Ok(ControlFlow::Continue(()))
+    })?;
+    view.scan(&KeyRange::all(), &mut |key, value| {
+        dump.insert((true, key.to_vec()), value.to_vec());
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(dump)
+}
+
+pub fn dump(cortex: &Cortex) -> Dump {
+    try_dump(cortex).expect("every row reads")
+}
+
+/// Verifies with a scratch store in memory.
+pub fn try_verify(cortex: &Cortex) -> Result<VerifyReport> {
+    let birth = || kernel::birth(cortex.actor());
+    let scratch = RedbStorage::open(Disk::new().medium(), EngineOptions::default(), birth)?;
+    cortex.verify_with(&scratch, &mut |_, _| {})
+}
+
+pub fn verify(cortex: &Cortex) -> VerifyReport {
+    try_verify(cortex).expect("the check itself does not fail")
+}
+
+pub fn assert_clean(cortex: &Cortex) {
+    let report = verify(cortex);
+    assert!(report.is_clean(), "{:#?}", report.problems);
+    assert_eq!(report.root, Some(cortex.root().expect("the root reads")));
+    assert_eq!(report.entries, size(cortex));
+}
+
+/// Asserts that `call` is refused with `code` and leaves every row as it was.
+pub fn assert_refused<T: std::fmt::Debug>(
+    cortex: &Cortex,
+    code: &str,
+    call: impl FnOnce(&Cortex) -> Result<T>,
+) {
+    let before = dump(cortex);
+    let error = call(cortex).expect_err(code);
+    assert_eq!(error.code(), code, "{error}");
+    assert_eq!(dump(cortex), before, "a refusal changes nothing");
+}
+
+/// Changes rows of a closed store behind the kernel's back. `edit` is told which side is live.
+pub fn tamper(disk: &Disk, edit: impl FnOnce(&dyn Reader, Side, &mut WriteSet)) {
+    let storage = RedbStorage::open(disk.medium(), EngineOptions::default(), WriteSet::new)
+        .expect("the store opens");
+    let reader = storage.reader().expect("the store reads");
+    let live = reader.get(Space::Engine, b"live").expect("the row reads");
+    let side = if live.as_deref() == Some(b"b") { Side::B } else { Side::A };
+    let mut rows = WriteSet::new();
+    edit(&*reader, side, &mut rows);
+    drop(reader);
+    storage.commit(&rows).expect("the rows are written");
+    storage.close().expect("the store closes");
+}
+
+/// True if the bytes of `text` are anywhere in `bytes`.
+pub fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }

@@ -151,10 +151,11 @@ fn repair(damage: &Error, inv: &Invocation, out: &mut Output) -> Outcome {
     let folder = inv.home().actor_folder(inv.actor());
     let mut progress = Progress::new("rebuilt");
     let shown = &mut |done, total| progress.at(done, total);
-    let entries = Cortex::repair(&folder, inv.actor(), inv.options(), shown)?;
+    let options = inv.options().clone();
+    let (cortex, entries) = Cortex::rebuild_in(&folder, inv.actor(), options, shown)?;
     let millis = started.elapsed().as_millis().max(1);
     let rate = u64::try_from(u128::from(entries) * 1_000 / millis).unwrap_or(u64::MAX);
-    let root = inv.existing()?.root()?.to_string();
+    let root = cortex.root()?.to_string();
     let view = RebuildView { entries, entries_per_second: rate, root, unchanged: false };
     out.either(
         &view,

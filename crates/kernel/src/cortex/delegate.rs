@@ -31,10 +31,21 @@ const VIOLATION_GRANTS_MAX: usize = 1_024;
 pub(super) struct Delegates {
     replays: Mutex<ReplayGuard>,
     violations: Mutex<BTreeMap<Digest, (Millis, u32)>>,
+    /// Held while a counted use is judged and journaled: two requests at once cannot share the last use.
+    counting: Mutex<()>,
 }
 
 impl Delegates {
-    /// True if this violation may still be journaled.
+    /// Refuses a grant whose violations have filled its share of the journal for now.
+    pub(super) fn check_patience(&self, grant: Digest, now: Millis) -> Result<()> {
+        let counted = self.violations.lock().unwrap_or_else(PoisonError::into_inner);
+        let spent = counted.get(&grant).is_some_and(|(since, count)| {
+            *count >= VIOLATION_BURST && now.get().saturating_sub(since.get()) < VIOLATION_WINDOW_MS
+        });
+        if spent { Err(Error::RateLimited(format!("grant {grant}"))) } else { Ok(()) }
+    }
+
+    /// Counts a violation. True if it may still be journaled.
     fn may_journal(&self, grant: Digest, now: Millis) -> bool {
         let mut counted = self.violations.lock().unwrap_or_else(PoisonError::into_inner);
         counted.retain(|_, (since, _)| now.get().saturating_sub(since.get()) < VIOLATION_WINDOW_MS);
@@ -56,6 +67,9 @@ impl Cortex {
         request_digest: Digest,
         now: Millis,
     ) -> Result<Authority> {
+        let counts = presented.chain.iter().any(|link| link.grant().use_limit.is_some());
+        let counting = || self.delegates.counting.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = counts.then(counting);
         let reading = self.read()?;
         let view = reading.view();
         let authority = authorize(&view, self.actor(), presented, operation, request_digest, now)?;
@@ -63,7 +77,7 @@ impl Cortex {
         replays.check(&presented.request, now)?;
         drop(replays);
         if authority.counts_uses {
-            // The pen checks the limit again: two requests at once cannot share the last use.
+            // The pen checks the owner's limit again.
             let grants = vec![GrantUse { grant: authority.root_grant, uses: 1 }];
             let touches = Touches { accesses: Vec::new(), grants };
             let stamp = Stamp::new(now, &authority.audience_name);
@@ -84,7 +98,7 @@ impl Cortex {
             Some(head) if authority.operation == Operation::Read && authority.sees(&head) => {
                 reading.resolve_version(id, version)
             }
-            _ => Err(self.outside(authority, Operation::Read, Some(id), now)),
+            _ => Err(self.outside(authority, Operation::Read.name(), Some(id), now)),
         }
     }
 
@@ -108,7 +122,7 @@ impl Cortex {
         let reading = self.read()?;
         match reading.view().head(walk.from)? {
             Some(head) if authority.sees(&head) => reading.walk(Some(authority), walk, now),
-            _ => Err(self.outside(authority, Operation::Graph, Some(walk.from), now)),
+            _ => Err(self.outside(authority, Operation::Graph.name(), Some(walk.from), now)),
         }
     }
 
@@ -128,7 +142,7 @@ impl Cortex {
         if authority.operation == operation {
             Ok(())
         } else {
-            Err(self.outside(authority, operation, None, now))
+            Err(self.outside(authority, operation.name(), None, now))
         }
     }
 
@@ -136,17 +150,17 @@ impl Cortex {
     pub(super) fn outside(
         &self,
         authority: &Authority,
-        operation: Operation,
+        operation: &str,
         memory: Option<MemoryId>,
         now: Millis,
     ) -> Error {
-        let refused = Error::OutsideGrant(format!("{} is not allowed there", operation.name()));
+        let refused = Error::OutsideGrant(format!("{operation} is not allowed there"));
         if !self.delegates.may_journal(authority.grant, now) {
             return Error::RateLimited(format!("grant {}", authority.grant));
         }
         let violation = Violation {
             grant: authority.grant,
-            operation: operation.name().to_owned(),
+            operation: operation.to_owned(),
             memory,
             reason: "outside the grant".to_owned(),
         };

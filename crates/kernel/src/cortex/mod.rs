@@ -28,6 +28,7 @@ use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::memory::{Millis, Salt};
 use crate::pen::{Hooks, Pen, Progress, Request, Writer, operation_of};
 use crate::replay::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
+use crate::scope::Operation;
 use crate::store::{
     DiskMedium, EngineOptions, Medium, Reader, RedbStorage, Side, Space, Storage, View, WriteSet,
 };
@@ -78,38 +79,44 @@ pub struct Cortex {
 impl Cortex {
     /// Opens the actor in a folder of its own, making both if they are not there.
     pub fn open(folder: &Path, actor: &ActorName, options: Options) -> Result<Cortex> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::Storage(format!("cannot create {}: {error}", folder.display()))
-        })?;
-        let lock = lock(folder, options.wait)?;
+        let lock = claim(folder, options.wait)?;
         let medium = Box::new(DiskMedium::new(folder));
-        let mut cortex = Cortex::open_on(medium, actor, options)?;
-        cortex.folder = Some(folder.to_owned());
-        cortex.lock = Some(lock);
-        Ok(cortex)
+        Ok(Cortex::open_on(medium, actor, options)?.living_in(folder, lock))
     }
 
-    /// Rebuilds everything derived from the journal of an actor that cannot be opened, because what is derived is damaged.
-    pub fn repair(
+    /// Makes everything derived again before the actor in a folder is opened; see `rebuild_on`.
+    pub fn rebuild_in(
         folder: &Path,
         actor: &ActorName,
-        options: &Options,
+        options: Options,
         progress: &mut Progress<'_>,
-    ) -> Result<u64> {
-        let held = lock(folder, options.wait)?;
+    ) -> Result<(Cortex, u64)> {
+        let lock = claim(folder, options.wait)?;
         let medium = Box::new(DiskMedium::new(folder));
-        let entries = Cortex::repair_on(medium, actor, options, progress);
-        drop(held);
-        entries
+        let (cortex, entries) = Cortex::rebuild_on(medium, actor, options, progress)?;
+        Ok((cortex.living_in(folder, lock), entries))
     }
 
-    /// The same on any medium.
-    pub fn repair_on(
+    fn living_in(mut self, folder: &Path, lock: File) -> Cortex {
+        self.folder = Some(folder.to_owned());
+        self.lock = Some(lock);
+        self
+    }
+
+    /// Opens the actor on any medium. The caller sees to it that nobody else has it open.
+    pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
+        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
+        Cortex::with_storage(Arc::new(storage), actor, options)
+    }
+
+    /// Makes everything derived again before the actor is opened: the way out when what is derived is so damaged that it
+    /// cannot be opened. Journal and bodies are only read. Also returns the number of entries.
+    pub fn rebuild_on(
         medium: Box<dyn Medium>,
         actor: &ActorName,
-        options: &Options,
+        options: Options,
         progress: &mut Progress<'_>,
-    ) -> Result<u64> {
+    ) -> Result<(Cortex, u64)> {
         let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
         let reader = storage.reader()?;
         check_birth(&*reader, actor)?;
@@ -117,14 +124,7 @@ impl Cortex {
         drop(reader);
         let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
         let (_, entries) = replay::rebuild(&storage, side, &mut hooks, progress)?;
-        storage.close()?;
-        Ok(entries)
-    }
-
-    /// Opens the actor on any medium. The caller sees to it that nobody else has it open.
-    pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
-        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
-        Cortex::with_storage(Arc::new(storage), actor, options)
+        Ok((Cortex::with_storage(Arc::new(storage), actor, options)?, entries))
     }
 
     /// Opens the actor on a storage that holds at least what `birth` writes.
@@ -164,12 +164,14 @@ impl Cortex {
     /// Runs one command; returns when it is on disk.
     pub fn submit(&self, request: Request) -> Result<Receipt> {
         let Some(authority) = request.authority.clone() else { return self.pen().submit(request) };
-        let (operation, now) = (operation_of(&request.command), request.stamp.at);
-        match (self.pen().submit(request), operation) {
-            (Err(Error::OutsideGrant(_)), Some(operation)) => {
-                Err(self.outside(&authority, operation, None, now))
-            }
-            (outcome, _) => outcome,
+        // What no grant allows has no operation of its own.
+        let asked = operation_of(&request.command)
+            .map_or_else(|| request.command.kind().name(), Operation::name);
+        let now = request.stamp.at;
+        self.delegates.check_patience(authority.grant, now)?;
+        match self.pen().submit(request) {
+            Err(Error::OutsideGrant(_)) => Err(self.outside(&authority, asked, None, now)),
+            outcome => outcome,
         }
     }
 
@@ -260,7 +262,9 @@ impl Cortex {
     /// counts as used, all in one commit.
     pub fn find_late(&self, stamp: Stamp, query: &Query, salt: Salt) -> Result<(Found, Receipt)> {
         let reading = self.read()?;
-        let found = reading.find(None, query, stamp.at)?;
+        // The entry will carry this time, never the caller's if that lags: the find can then be made again.
+        let now = stamp.at.max(reading.view().counters()?.at);
+        let found = reading.find(None, query, now)?;
         let roots = reading.roots()?;
         let results = found
             .items
@@ -388,9 +392,11 @@ fn check_agreement(view: &View<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Takes the actor's lock, waiting for another process up to `wait`.
-fn lock(folder: &Path, wait: Duration) -> Result<File> {
+/// Makes the actor's folder and takes its lock, waiting for another process up to `wait`.
+fn claim(folder: &Path, wait: Duration) -> Result<File> {
     const STEP: Duration = Duration::from_millis(5);
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Error::Storage(format!("cannot create {}: {error}", folder.display())))?;
     let path = folder.join("lock");
     let failed = |error: std::io::Error| Error::Storage(format!("{}: {error}", path.display()));
     let file = OpenOptions::new()

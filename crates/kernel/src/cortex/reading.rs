@@ -15,7 +15,7 @@ use crate::uri::Uri;
 
 /// A consistent state of an actor's memory.
 pub struct Reading {
-    reader: Box<dyn Reader>,
+    reader: Box<dyn Reader + Send>,
     side: Side,
     actor: ActorName,
 }
@@ -37,7 +37,7 @@ pub struct Resolved {
 }
 
 impl Reading {
-    pub(super) fn new(reader: Box<dyn Reader>, side: Side, actor: ActorName) -> Reading {
+    pub(super) fn new(reader: Box<dyn Reader + Send>, side: Side, actor: ActorName) -> Reading {
         Reading { reader, side, actor }
     }
 

@@ -6,7 +6,7 @@ use crate::command::Command;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::journal::{Payload, Restore, TombstoneMemory, Write};
-use crate::memory::{Head, MemoryId, Millis};
+use crate::memory::{Head, MemoryId, Millis, Pinned};
 use crate::scope::{Authority, Gate, Operation, gate_named, gate_write};
 use crate::store::View;
 
@@ -20,6 +20,41 @@ pub(crate) fn operation_of(command: &Command) -> Option<Operation> {
         Command::Attest(_) => Some(Operation::Attest),
         Command::FindLate(_) => Some(Operation::Find),
         _ => None,
+    }
+}
+
+/// Was this operation asked for, and does the delegate see every memory that the command names?
+///
+/// Asked before anything else: an answer about a memory the delegate does not see, even a refusal of another kind, would
+/// tell it that the memory is there.
+pub(super) fn may_name(view: &View<'_>, authority: &Authority, command: &Command) -> Result<bool> {
+    if operation_of(command) != Some(authority.operation) {
+        return Ok(false);
+    }
+    for id in named(command) {
+        if !view.head(id)?.is_some_and(|head| authority.sees(&head)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn named(command: &Command) -> Vec<MemoryId> {
+    let ids = |pinned: &[Pinned]| pinned.iter().map(|p| p.id).collect::<Vec<_>>();
+    match command {
+        Command::Write(draft) => ids(&draft.provenance.derived_from),
+        Command::Update(revision) => {
+            [vec![revision.id], ids(&revision.provenance.derived_from)].concat()
+        }
+        Command::UpdateHead(revision) => vec![revision.id],
+        Command::Tombstone(removal) | Command::Restore(removal) => vec![removal.id],
+        Command::AddEdge(edge) => vec![edge.src, edge.dst],
+        Command::RemoveEdge(edge) => vec![edge.src, edge.dst],
+        Command::Attest(attestation) => {
+            [ids(&attestation.cited), attestation.retrieved.clone()].concat()
+        }
+        Command::FindLate(find) => find.results.iter().map(|result| result.id).collect(),
+        _ => Vec::new(),
     }
 }
 

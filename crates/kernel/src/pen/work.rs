@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use super::batch::{Batch, Hooks, SCRUB_KEY};
-use super::gate::gate;
+use super::gate::{gate, may_name};
 use super::{Job, Request};
 use crate::actor::ActorName;
 use crate::admit::{Admission, Admitted, Situation, admit, idempotency, recall_answer};
@@ -258,6 +258,12 @@ fn stage(actor: &ActorName, batch: &mut Batch<'_>, request: &Request) -> Result<
     let stamp = &request.stamp;
     let counters = batch.view().counters().map_err(Refused::Batch)?;
     let at = stamp.at.max(counters.at);
+    if let Some(authority) = &request.authority
+        && !may_name(&batch.view(), authority, &request.command).map_err(Refused::Batch)?
+    {
+        let reason = "what the request names lies outside the slice";
+        return Err(Refused::Command(Error::OutsideGrant(reason.into())));
+    }
     let admitted = {
         let view = batch.view();
         let situation = Situation { actor, view: &view, counters: &counters, at };

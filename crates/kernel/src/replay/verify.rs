@@ -12,7 +12,7 @@ use crate::keys::{self, TruthKey};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
 use crate::memory::MemoryId;
 use crate::pen::{Batch, Hooks, Progress};
-use crate::store::{KeyRange, Reader, Side, Space, Storage, View};
+use crate::store::{KeyRange, Reader, Side, Space, Storage, View, Visit};
 
 /// Problems after which a check stops looking for more.
 pub const PROBLEMS_MAX: usize = 100;
@@ -140,14 +140,16 @@ fn replay(
     report: &mut VerifyReport,
 ) -> Result<()> {
     let empty = scratch.reader()?;
-    let view = View::new(&*empty, Side::A);
+    let beside = Beside { truth: reader, derived: &*empty };
+    let view = View::new(&beside, Side::A);
     hooks.each(|hook| hook.open(&view))?;
     drop(empty);
     let mut done = 0;
     while done < total {
         progress(done, total);
         let replayed = scratch.reader()?;
-        let mut batch = Batch::new(&*replayed, Side::A, hooks);
+        let beside = Beside { truth: reader, derived: &*replayed };
+        let mut batch = Batch::new(&beside, Side::A, hooks);
         while done < total
             && batch.entries() < REBUILD_ENTRIES_PER_COMMIT
             && batch.bytes() < GROUP_BYTES_MAX
@@ -165,6 +167,28 @@ fn replay(
     }
     progress(total, total);
     Ok(())
+}
+
+/// Derived rows of the scratch store beside the truth of the store being checked: what a hook would read on a rebuild.
+struct Beside<'a> {
+    truth: &'a dyn Reader,
+    derived: &'a dyn Reader,
+}
+
+impl Beside<'_> {
+    fn of(&self, space: Space) -> &dyn Reader {
+        if space == Space::Truth { self.truth } else { self.derived }
+    }
+}
+
+impl Reader for Beside<'_> {
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.of(space).get(space, key)
+    }
+
+    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
+        self.of(space).scan(space, range, visit)
+    }
 }
 
 /// Each body hashes to what its entry says, and is there unless its memory was erased.

@@ -79,7 +79,7 @@ impl RedbStorage {
 }
 
 impl Storage for RedbStorage {
-    fn reader(&self) -> Result<Box<dyn Reader>> {
+    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
         let transaction = self.with(|database| database.begin_read().map_err(engine))?;
         Ok(Box::new(RedbReader { transaction, tables: Default::default() }))
     }
