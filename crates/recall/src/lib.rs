@@ -1,7 +1,24 @@
 //! Recall: finds the right memory, at once, offline.
+//!
+//! - [`analyze`]: text into terms, questions into clauses.
+//! - [`entities`]: files, packages, symbols and the like that a text names.
+//! - [`embed`]: text into vectors, with a model that is part of the program.
+//! - [`vectors`]: codes of vectors and the scan over them.
+//! - [`text`]: the inverted index inside the actor's store.
+//! - [`document`]: what of a memory can be found.
+//! - [`hook`]: keeps all of it current in the commit that changes a memory.
+//! - [`search`]: questions answered.
+//!
+//! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
 
 pub mod analyze;
+pub mod document;
 pub mod embed;
 pub mod entities;
+pub mod error;
+pub mod hook;
+pub mod search;
 pub mod text;
 pub mod vectors;
+
+pub use hook::RecallHook;

@@ -1,0 +1,113 @@
+//! Which memories a question is about: filters and gates apply before anything is ranked.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
+
+use kernel::find::{Standing, standing};
+use kernel::keys::{self, Index};
+use kernel::memory::{Body, Head, MemoryId, Millis, Usage, Version};
+use kernel::scope::Gate;
+use kernel::store::View;
+
+use super::Query;
+use crate::error::Result;
+
+/// A memory with all that ranking looks at.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) head: Head,
+    pub(super) version: Version,
+    pub(super) usage: Usage,
+    pub(super) body: Option<Body>,
+    pub(super) standing: Standing,
+}
+
+pub(super) struct Lens<'a> {
+    view: &'a View<'a>,
+    gate: Option<&'a dyn Gate>,
+    query: &'a Query,
+    now: Millis,
+    /// Ids that pass every filter that has an index; `None`: no such filter.
+    allowed: Option<BTreeSet<u64>>,
+    /// Heads are looked at once per question.
+    judged: RefCell<HashMap<u64, bool>>,
+}
+
+impl<'a> Lens<'a> {
+    pub(super) fn new(
+        view: &'a View<'a>,
+        gate: Option<&'a dyn Gate>,
+        query: &'a Query,
+        now: Millis,
+    ) -> Result<Lens<'a>> {
+        let mut sets: Vec<Vec<Index>> = Vec::new();
+        sets.extend(query.project.as_deref().map(|p| vec![keys::by_project(p)]));
+        sets.extend(query.session.as_deref().map(|s| vec![keys::by_session(s)]));
+        sets.extend(query.tags.iter().map(|tag| vec![keys::by_tag(tag)]));
+        if !query.types.is_empty() {
+            sets.push(query.types.iter().map(|t| keys::by_type(*t)).collect());
+        }
+        let mut allowed: Option<BTreeSet<u64>> = None;
+        for indexes in sets {
+            let mut ids = BTreeSet::new();
+            for index in &indexes {
+                view.scan_index(index, None, false, &mut |id| {
+                    ids.insert(id.get());
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            }
+            allowed = Some(match allowed {
+                Some(before) => before.intersection(&ids).copied().collect(),
+                None => ids,
+            });
+        }
+        Ok(Lens { view, gate, query, now, allowed, judged: RefCell::default() })
+    }
+
+    /// May this memory be in the answer? A store that cannot be read lets nothing through; the row itself then says why.
+    pub(super) fn admits(&self, id: u64) -> bool {
+        if self.allowed.as_ref().is_some_and(|allowed| !allowed.contains(&id)) {
+            return false;
+        }
+        if let Some(judged) = self.judged.borrow().get(&id) {
+            return *judged;
+        }
+        let head = MemoryId::new(id).and_then(|id| self.view.head(id).ok().flatten());
+        let judged = head.is_some_and(|head| self.admits_head(&head));
+        self.judged.borrow_mut().insert(id, judged);
+        judged
+    }
+
+    fn admits_head(&self, head: &Head) -> bool {
+        let query = self.query;
+        let seen = self.gate.is_none_or(|gate| gate.sees(head));
+        let forgotten = match (&head.tombstone, query.as_of) {
+            (Some(tombstone), Some(moment)) => tombstone.at <= moment,
+            (tombstone, _) => tombstone.is_some(),
+        };
+        seen && !head.erased
+            && (query.include_forgotten || !forgotten)
+            && (query.include_archived || !head.archived)
+            && query.scope.is_none_or(|scope| head.scope == scope)
+            && (query.kinds.is_empty() || query.kinds.contains(&head.kind))
+            && query.created_from.is_none_or(|from| head.created >= from)
+            && query.created_until.is_none_or(|until| head.created < until)
+            && query.as_of.is_none_or(|moment| head.created <= moment)
+    }
+
+    /// The memory in full, if it is shown now.
+    pub(super) fn row(&self, id: u64) -> Result<Option<Row>> {
+        let Some(id) = MemoryId::new(id) else { return Ok(None) };
+        let Some(head) = self.view.head(id)? else { return Ok(None) };
+        let version = self.view.required_version(id, head.version)?;
+        let usage = self.view.usage(id)?;
+        let moment = self.query.as_of.unwrap_or(self.now);
+        let standing = standing(&head, &version, &usage, moment);
+        if !standing.is_shown_to(self.query.include_forgotten, self.query.include_archived) {
+            return Ok(None);
+        }
+        let body = self.view.body(&version)?;
+        Ok(Some(Row { head, version, usage, body, standing }))
+    }
+}

@@ -1,0 +1,141 @@
+//! Fusion: each arm's scores on one scale for this question, added by weight.
+//!
+//! Min-max per question and not ranks: how far ahead a memory is says more than that it is ahead. An arm whose candidates
+//! all score the same says nothing and adds nothing.
+
+use kernel::find::Standing;
+
+use super::arms::Candidate;
+
+/// One on every scale.
+const ONE: u64 = 1_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Arm {
+    Words,
+    Meaning,
+    Interaction,
+    Session,
+    Speaker,
+    Date,
+    Prior,
+}
+
+impl Arm {
+    pub const ALL: [Arm; 7] = [
+        Arm::Words,
+        Arm::Meaning,
+        Arm::Interaction,
+        Arm::Session,
+        Arm::Speaker,
+        Arm::Date,
+        Arm::Prior,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Arm::Words => "words",
+            Arm::Meaning => "meaning",
+            Arm::Interaction => "interaction",
+            Arm::Session => "session",
+            Arm::Speaker => "speaker",
+            Arm::Date => "date",
+            Arm::Prior => "prior",
+        }
+    }
+}
+
+/// How much each arm counts, in hundredths, in the order of `Arm::ALL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights(pub [u32; 7]);
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights([40, 30, 30, 15, 10, 20, 2])
+    }
+}
+
+/// What one arm said of one hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArmScore {
+    pub arm: Arm,
+    /// Parts per million of the best candidate.
+    pub score: u64,
+    /// 1 is best.
+    pub rank: usize,
+    pub weight: u32,
+}
+
+fn raw(candidate: &Candidate, arm: Arm) -> u64 {
+    match arm {
+        Arm::Words => candidate.words,
+        Arm::Meaning => candidate.meaning,
+        Arm::Interaction => candidate.interaction,
+        Arm::Session => candidate.session,
+        Arm::Speaker => candidate.speaker,
+        Arm::Date => candidate.date,
+        Arm::Prior => candidate.prior,
+    }
+}
+
+/// Candidates, best first, with their score and what each arm said.
+pub(super) fn rank<'c>(
+    candidates: &'c [Candidate],
+    weights: &Weights,
+) -> Vec<(&'c Candidate, u64, Vec<ArmScore>)> {
+    let scales = Arm::ALL.map(|arm| Scale::of(candidates, arm));
+    let most: u64 = weights.0.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
+    let mut ranked: Vec<_> = candidates
+        .iter()
+        .map(|candidate| {
+            let arms: Vec<ArmScore> = Arm::ALL
+                .iter()
+                .zip(&scales)
+                .zip(weights.0)
+                .map(|((arm, scale), weight)| {
+                    let value = raw(candidate, *arm);
+                    let (score, rank) = (scale.place(value), scale.rank(value));
+                    ArmScore { arm: *arm, score, rank, weight }
+                })
+                .collect();
+            let sum: u64 = arms.iter().map(|arm| arm.score * u64::from(arm.weight)).sum();
+            let mut score = sum / most;
+            // What was replaced answers only if nothing better does.
+            if candidate.row.standing == Standing::Superseded {
+                score /= 2;
+            }
+            (candidate, score, arms)
+        })
+        .collect();
+    ranked.sort_by_key(|(candidate, score, _)| {
+        (std::cmp::Reverse(*score), candidate.row.head.id)
+    });
+    ranked
+}
+
+/// The values of one arm over the candidates.
+struct Scale {
+    low: u64,
+    high: u64,
+    /// Descending.
+    values: Vec<u64>,
+}
+
+impl Scale {
+    fn of(candidates: &[Candidate], arm: Arm) -> Scale {
+        let mut values: Vec<u64> = candidates.iter().map(|c| raw(c, arm)).collect();
+        values.sort_unstable_by(|a, b| b.cmp(a));
+        let (high, low) = (values.first().copied(), values.last().copied());
+        Scale { low: low.unwrap_or(0), high: high.unwrap_or(0), values }
+    }
+
+    fn place(&self, value: u64) -> u64 {
+        let (span, above) = (u128::from(self.high - self.low), u128::from(value - self.low));
+        let place = (above * u128::from(ONE)).checked_div(span).unwrap_or(0);
+        u64::try_from(place).unwrap_or(ONE)
+    }
+
+    fn rank(&self, value: u64) -> usize {
+        self.values.partition_point(|other| *other > value) + 1
+    }
+}

@@ -1,0 +1,133 @@
+//! Search: a question in ordinary words, and the memories that answer it, best first.
+//!
+//! Three arms look at the same candidates: words (BM25F), meaning (one vector per memory) and late interaction (each word of
+//! the question looks for its best match). Scores are put on one scale per question and added by weight; who is named,
+//! which date is named and what the neighbours in a session say add a little. Everything is a whole number, ties go to the
+//! smaller id, the clock is a parameter: the same question at the same root gives the same answer.
+
+mod arms;
+mod dates;
+mod filter;
+mod fuse;
+mod preview;
+
+use kernel::Reading;
+use kernel::find::Standing;
+use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
+use kernel::scope::Gate;
+
+use crate::analyze::Analyzer;
+use crate::error::Result;
+
+pub use fuse::{Arm, ArmScore, Weights};
+pub use preview::preview;
+
+/// Hits a search may return.
+pub const LIMIT_MAX: usize = 200;
+/// A question, in bytes. Longer ones are refused: nobody asks them.
+pub const QUESTION_BYTES_MAX: usize = 262_144;
+
+/// What is asked, and where to look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    pub text: String,
+    pub project: Option<String>,
+    pub scope: Option<Scope>,
+    pub types: Vec<MemoryType>,
+    pub kinds: Vec<String>,
+    /// All of them.
+    pub tags: Vec<String>,
+    pub session: Option<String>,
+    pub created_from: Option<Millis>,
+    pub created_until: Option<Millis>,
+    pub as_of: Option<Millis>,
+    pub include_forgotten: bool,
+    pub include_archived: bool,
+    pub limit: usize,
+    pub weights: Weights,
+}
+
+impl Query {
+    pub fn new(text: impl Into<String>, limit: usize) -> Query {
+        Query {
+            text: text.into(),
+            project: None,
+            scope: None,
+            types: Vec::new(),
+            kinds: Vec::new(),
+            tags: Vec::new(),
+            session: None,
+            created_from: None,
+            created_until: None,
+            as_of: None,
+            include_forgotten: false,
+            include_archived: false,
+            limit,
+            weights: Weights::default(),
+        }
+    }
+}
+
+/// A memory that answers, and why it stands where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    pub id: MemoryId,
+    pub head: Head,
+    pub version: Version,
+    pub usage: Usage,
+    pub body: Option<Body>,
+    pub standing: Standing,
+    /// Parts per million of the best possible.
+    pub score: u64,
+    pub arms: Vec<ArmScore>,
+    /// Around the best passage.
+    pub preview: String,
+    /// What the full text would cost.
+    pub tokens: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub hits: Vec<Hit>,
+    /// Memories that at least one arm looked at.
+    pub candidates: usize,
+}
+
+/// Answers a question against one state.
+pub fn search(
+    reading: &Reading,
+    gate: Option<&dyn Gate>,
+    analyzer: &Analyzer,
+    query: &Query,
+    now: Millis,
+) -> Result<Answer> {
+    let view = reading.view();
+    let lens = filter::Lens::new(&view, gate, query, now)?;
+    let candidates = arms::gather(&view, analyzer, &lens, query)?;
+    let ranked = fuse::rank(&candidates, &query.weights);
+    let question = analyzer.question(&query.text);
+    let mut hits = Vec::new();
+    for (candidate, score, arms) in ranked.into_iter().take(query.limit.min(LIMIT_MAX)) {
+        let row = &candidate.row;
+        let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
+        let full = kernel::forms::render(
+            &row.head,
+            &row.version,
+            row.body.as_ref(),
+            kernel::forms::Form::Full,
+        );
+        hits.push(Hit {
+            id: row.head.id,
+            preview: preview(analyzer, &question, &text),
+            tokens: kernel::forms::tokens(&full),
+            head: row.head.clone(),
+            version: row.version.clone(),
+            usage: row.usage.clone(),
+            body: row.body.clone(),
+            standing: row.standing,
+            score,
+            arms,
+        });
+    }
+    Ok(Answer { hits, candidates: candidates.len() })
+}

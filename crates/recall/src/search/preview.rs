@@ -1,0 +1,41 @@
+//! The passage of a text that answers best, cut to a few lines.
+
+use crate::analyze::{Analyzer, Question};
+
+/// Characters of a preview.
+pub const PREVIEW_CHARS: usize = 300;
+
+/// Around the densest run of the question's words; the beginning if there is none.
+pub fn preview(analyzer: &Analyzer, question: &Question, text: &str) -> String {
+    let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let chars: Vec<char> = flat.chars().collect();
+    if chars.len() <= PREVIEW_CHARS {
+        return flat;
+    }
+    let mut places = Vec::new();
+    let mut start = 0;
+    for word in flat.split(' ') {
+        let mut hit = false;
+        analyzer.terms(word, &mut |term, _| hit |= question.terms.iter().any(|t| t == term));
+        if hit {
+            places.push(start);
+        }
+        start += word.chars().count() + 1;
+    }
+    // The window with the most hits; the first of equals.
+    let best = places
+        .iter()
+        .map(|from| places.iter().filter(|p| (*from..from + PREVIEW_CHARS).contains(*p)).count())
+        .enumerate()
+        .max_by_key(|(at, count)| (*count, std::cmp::Reverse(*at)))
+        .map_or(0, |(at, _)| places[at]);
+    let from = best.saturating_sub(40).min(chars.len() - PREVIEW_CHARS);
+    let mut passage: String = chars[from..from + PREVIEW_CHARS].iter().collect();
+    if from > 0 {
+        passage.insert(0, '…');
+    }
+    if from + PREVIEW_CHARS < chars.len() {
+        passage.push('…');
+    }
+    passage
+}
