@@ -1,0 +1,120 @@
+//! Late interaction over static tokens: each token of the question looks for its best match in the document.
+//!
+//! It sees what pooling blurs: one rare word that agrees. What must stay true: the result is an integer in `0..=SIM_ONE`,
+//! whatever the weights and lengths, and the memo changes the time and never the score.
+
+use super::{TokenTable, UNKNOWN};
+
+/// Similarity 1: every token of the question found itself.
+pub const SIM_ONE: i64 = 1 << 16;
+
+/// Marks a pair not computed yet; no similarity is that large.
+const UNSEEN: i32 = i32::MAX;
+
+/// A question ready to be compared with many documents.
+///
+/// Documents share most of their words, so each (question token, vocabulary token) pair is computed once.
+#[derive(Debug)]
+pub struct MaxSim<'a> {
+    table: &'a TokenTable,
+    tokens: Vec<(u32, u32)>,
+    total: i128,
+    memo: Vec<Vec<i32>>,
+}
+
+impl<'a> MaxSim<'a> {
+    /// The question's tokens with their weights (idf). Unknown tokens and zero weights say nothing and are left out;
+    /// equal tokens add their weights.
+    pub fn new(table: &'a TokenTable, question: &[(u32, u32)]) -> MaxSim<'a> {
+        let mut tokens: Vec<(u32, u32)> = question
+            .iter()
+            .copied()
+            .filter(|&(id, weight)| weight > 0 && id != UNKNOWN && table.knows(id))
+            .collect();
+        tokens.sort_unstable();
+        tokens.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 = kept.1.saturating_add(next.1);
+            }
+            same
+        });
+        let total = tokens.iter().map(|&(_, weight)| i128::from(weight)).sum();
+        let memo = vec![Vec::new(); tokens.len()];
+        MaxSim { table, tokens, total, memo }
+    }
+
+    /// The weighted mean over the question's tokens of the best similarity in the document; 0 where none is positive.
+    pub fn score(&mut self, document: &[u32]) -> i64 {
+        if self.total == 0 {
+            return 0;
+        }
+        let mut sum = 0i128;
+        for (&(token, weight), memo) in self.tokens.iter().zip(&mut self.memo) {
+            if memo.is_empty() {
+                memo.resize(self.table.len(), UNSEEN);
+            }
+            let mut best = 0;
+            for &id in document {
+                let Some(seen) = usize::try_from(id).ok().and_then(|at| memo.get_mut(at)) else {
+                    continue;
+                };
+                if *seen == UNSEEN {
+                    *seen = if id == UNKNOWN { 0 } else { self.table.similarity(token, id) };
+                }
+                best = best.max(*seen);
+            }
+            sum += i128::from(best) * i128::from(weight);
+        }
+        i64::try_from(sum / self.total).unwrap_or(SIM_ONE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::StaticEmbedder;
+    use proptest::prelude::*;
+
+    fn weighted(table: &TokenTable, text: &str) -> Vec<(u32, u32)> {
+        table.token_ids(text).into_iter().map(|id| (id, 1000)).collect()
+    }
+
+    #[test]
+    fn finds_itself_and_its_kin() {
+        let model = StaticEmbedder::shared();
+        let table = model.table();
+        let question = weighted(table, "dog barks");
+        let same = table.max_sim(&question, &table.token_ids("the dog barks"));
+        let kin = table.max_sim(&question, &table.token_ids("a puppy was barking"));
+        let none = table.max_sim(&question, &table.token_ids("quarterly tax report"));
+        assert_eq!(same, SIM_ONE);
+        assert!(same > kin && kin > none, "{same} {kin} {none}");
+    }
+
+    #[test]
+    fn says_nothing_about_nothing() {
+        let table = StaticEmbedder::shared().table();
+        assert_eq!(table.max_sim(&[], &[2000]), 0);
+        assert_eq!(table.max_sim(&[(2000, 5)], &[]), 0);
+        assert_eq!(table.max_sim(&[(UNKNOWN, 5)], &[UNKNOWN]), 0);
+        assert_eq!(table.max_sim(&[(u32::MAX, 5), (2000, 0)], &[u32::MAX]), 0);
+        assert_eq!(table.max_sim(&[(2000, u32::MAX), (2000, u32::MAX)], &[2000]), SIM_ONE);
+    }
+
+    proptest! {
+        #[test]
+        fn bounded_and_the_memo_does_not_show(
+            question in prop::collection::vec((0u32..40_000, any::<u32>()), 0..12),
+            documents in prop::collection::vec(prop::collection::vec(0u32..40_000, 0..40), 1..6),
+        ) {
+            let table = StaticEmbedder::shared().table();
+            let mut many = MaxSim::new(table, &question);
+            for document in &documents {
+                let score = many.score(document);
+                prop_assert!((0..=SIM_ONE).contains(&score));
+                prop_assert_eq!(score, table.max_sim(&question, document));
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Against brute force over the full values, on real embeddings of made-up sentences.
+
+use super::*;
+use crate::embed::{Embedder, HashEmbedder, ONE, StaticEmbedder};
+use proptest::prelude::*;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        usize::try_from(self.0 >> 33).unwrap() % n
+    }
+}
+
+/// Sentences that hang together: most words from one of 300 topics, the rest from everywhere.
+fn sentences(count: usize, seed: u64) -> Vec<Embedding> {
+    let model = StaticEmbedder::shared();
+    let words: Vec<&str> = (1996..20_000)
+        .filter_map(|id| model.table().piece(id))
+        .filter(|piece| piece.len() > 2 && piece.bytes().all(|b| b.is_ascii_lowercase()))
+        .collect();
+    let mut topics = Random(17);
+    let topics: Vec<Vec<&str>> =
+        (0..300).map(|_| (0..40).map(|_| words[topics.below(words.len())]).collect()).collect();
+    let mut random = Random(seed);
+    (0..count)
+        .map(|_| {
+            let topic = &topics[random.below(topics.len())];
+            let length = 4 + random.below(12);
+            let mut text = String::new();
+            for _ in 0..length {
+                let from = if random.below(3) == 0 { &words } else { topic };
+                text.push_str(from[random.below(from.len())]);
+                text.push(' ');
+            }
+            model.embed(&text)
+        })
+        .collect()
+}
+
+fn filled(vectors: &[Embedding]) -> Codes {
+    let mut codes = Codes::new(256);
+    for (slot, vector) in (0u32..).zip(vectors) {
+        assert!(codes.insert(slot, vector));
+    }
+    codes
+}
+
+fn brute(
+    vectors: &[Embedding],
+    query: &Embedding,
+    k: usize,
+    filter: &dyn Fn(u32) -> bool,
+) -> Vec<Hit> {
+    let all = (0u32..).zip(vectors).filter(|(slot, _)| filter(*slot));
+    best(all.map(|(slot, v)| Hit { slot, score: query.dot(v) }).collect(), k)
+}
+
+/// Found of each hundred thousand that brute force finds.
+fn recall(
+    vectors: &[Embedding],
+    queries: &[Embedding],
+    filter: &dyn Fn(u32) -> bool,
+    find: &dyn Fn(&Embedding) -> Vec<Hit>,
+) -> usize {
+    let (mut found, mut wanted) = (0, 0);
+    for query in queries {
+        let got = find(query);
+        assert!(got.iter().all(|hit| filter(hit.slot)));
+        for want in brute(vectors, query, 10, filter) {
+            wanted += 1;
+            found += usize::from(got.iter().any(|hit| hit.slot == want.slot));
+        }
+    }
+    found * 100_000 / wanted
+}
+
+#[test]
+fn recall_with_and_without_sketches() {
+    let vectors = sentences(30_000, 1);
+    let queries = sentences(100, 2);
+    let codes = filled(&vectors);
+    assert!(codes.len() > EXACT_UP_TO && codes.bytes() < codes.len() * 300);
+    let every = |_| true;
+    let some = |slot: u32| slot.is_multiple_of(7);
+    let few = |slot: u32| slot.is_multiple_of(500);
+    let full = |slot: u32| vectors.get(usize::try_from(slot).unwrap()).cloned();
+    for (name, filter) in
+        [("every", &every as &dyn Fn(u32) -> bool), ("some", &some), ("few", &few)]
+    {
+        let coded = recall(&vectors, &queries, filter, &|q| codes.top_k(q, 10, filter));
+        let exact = recall(&vectors, &queries, filter, &|q| {
+            codes.top_k_exact(q, 10, filter, &mut { full })
+        });
+        println!("{name}: codes {coded}, exact {exact}");
+        assert!(coded >= 98_000 && exact >= 98_000, "{name}: {coded} {exact}");
+    }
+    let small = &vectors[..EXACT_UP_TO / 4];
+    let codes = filled(small);
+    for query in &queries {
+        let got = codes.top_k_exact(query, 10, &every, &mut { full });
+        assert_eq!(got, brute(small, query, 10, &every));
+    }
+}
+
+#[test]
+fn the_way_there_does_not_show() {
+    let vectors = sentences(21_000, 3);
+    let query = &sentences(1, 4)[0];
+    let straight = filled(&vectors);
+    let mut winding = Codes::new(256);
+    for (slot, vector) in (0u32..21_000).zip(&vectors).rev() {
+        winding.insert(slot, &vectors[0]);
+        winding.insert(slot + 100_000, vector);
+        winding.insert(slot, vector);
+    }
+    for slot in 0..21_000 {
+        assert!(winding.remove(slot + 100_000));
+    }
+    assert!(!winding.remove(100_000));
+    assert_eq!(winding.len(), straight.len());
+    for filter in [&(|_| true) as &dyn Fn(u32) -> bool, &|slot| slot % 3 == 1] {
+        let want = straight.top_k(query, 25, filter);
+        assert_eq!(want.len(), 25);
+        assert_eq!(winding.top_k(query, 25, filter), want);
+    }
+}
+
+#[test]
+fn edges() {
+    let model = HashEmbedder::new(256);
+    let mut codes = Codes::new(256);
+    let word = model.embed("word");
+    assert!(codes.top_k(&word, 5, &|_| true).is_empty());
+    assert!(!codes.insert(1, &HashEmbedder::new(64).embed("word")));
+    for slot in [9, 3, u32::MAX, 0] {
+        assert!(codes.insert(slot, &word));
+    }
+    let got = codes.top_k(&word, usize::MAX, &|_| true);
+    assert_eq!(got.iter().map(|hit| hit.slot).collect::<Vec<_>>(), [0, 3, 9, u32::MAX]);
+    assert!(got.iter().all(|hit| (hit.score - ONE).abs() < ONE / 100));
+    assert!(codes.top_k(&word, 0, &|_| true).is_empty());
+    assert!(codes.top_k_exact(&word, 0, &|_| true, &mut |_| None).is_empty());
+    assert!(codes.top_k(&Embedding::zero(256), 5, &|_| true).is_empty());
+    assert!(codes.top_k(&word, 5, &|_| false).is_empty());
+    assert!(codes.insert(3, &Embedding::zero(256)) && !codes.contains(3));
+    assert_eq!(codes.len(), 3);
+}
+
+#[test]
+fn equal_vectors_by_the_thousand_are_told_apart_by_slot() {
+    let word = StaticEmbedder::shared().embed("the same again");
+    let mut codes = Codes::new(256);
+    for slot in (0..21_000).rev() {
+        codes.insert(slot, &word);
+    }
+    let slots = |hits: Vec<Hit>| hits.iter().map(|hit| hit.slot).collect::<Vec<_>>();
+    assert_eq!(slots(codes.top_k(&word, 3, &|_| true)), [0, 1, 2]);
+    assert_eq!(slots(codes.top_k(&word, 3, &|slot| slot > 20_997)), [20_998, 20_999]);
+}
+
+proptest! {
+    #[test]
+    fn codes_are_close_and_bounded(a in "[a-z ]{1,60}", b in "[a-z ]{1,60}") {
+        for dims in [64, 256, 384] {
+            let model = HashEmbedder::new(dims);
+            let (a, b) = (model.embed(&a), model.embed(&b));
+            let mut codes = Codes::new(dims);
+            codes.insert(0, &b);
+            for hit in codes.top_k(&a, 1, &|_| true) {
+                prop_assert!((hit.score - a.dot(&b)).abs() < ONE / 50);
+            }
+        }
+    }
+}
+
+/// `cargo test --release -p cortex-recall --lib vectors::codes::tests::speed -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let model = StaticEmbedder::shared();
+    let text =
+        "We talked about the trip to the mountains and she said the photos were already online.";
+    let timed = |name: &str, times: u32, f: &mut dyn FnMut()| {
+        let start = std::time::Instant::now();
+        (0..times).for_each(|_| f());
+        println!("{name}: {:?}", start.elapsed() / times);
+    };
+    timed("tokens", 20_000, &mut || drop(std::hint::black_box(model.table().token_ids(text))));
+    timed("embed", 20_000, &mut || drop(std::hint::black_box(model.embed(text))));
+    let document = model.table().token_ids(text);
+    let question: Vec<(u32, u32)> = document.iter().take(8).map(|&id| (id, 100)).collect();
+    timed("max_sim once", 2000, &mut || {
+        std::hint::black_box(model.table().max_sim(&question, &document));
+    });
+    let mut many = crate::embed::MaxSim::new(model.table(), &question);
+    timed("max_sim again", 20_000, &mut || {
+        std::hint::black_box(many.score(&document));
+    });
+    let vectors = sentences(100_000, 5);
+    let queries = sentences(50, 6);
+    for n in [10_000, 20_000, 100_000] {
+        let codes = filled(&vectors[..n]);
+        let mut at = 0;
+        timed(&format!("top 10 of {n}"), 200, &mut || {
+            at = (at + 1) % queries.len();
+            std::hint::black_box(codes.top_k(&queries[at], 10, &|_| true));
+        });
+    }
+    let mut codes = filled(&vectors[..1000]);
+    let mut slot = 0;
+    timed("insert", 20_000, &mut || {
+        slot += 1;
+        codes.insert(slot, &vectors[7]);
+    });
+}
