@@ -25,6 +25,8 @@ mod rows;
 mod score;
 mod search;
 mod tail;
+#[cfg(test)]
+mod tests;
 
 pub use index::{FLUSH_DOCS, Settings, TextIndex};
 pub use score::{FIELDS, Field, FieldWeight, Weights, idf, impact};
