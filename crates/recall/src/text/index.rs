@@ -100,7 +100,31 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Takes a document out of all answers. Without such a document nothing happens.
+    /// Replaces some fields of a document, live or deleted; the others stay as they are. `terms` are all occurrences in
+    /// those fields. Says whether there is such a document.
+    ///
+    /// A hook needs this for what lies outside the body, like tags: a verification cannot read bodies of older entries.
+    pub fn put_fields(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        fields: &[Field],
+        terms: &[(Field, String)],
+        staged: &mut Staged<'_>,
+    ) -> Result<bool> {
+        let there = self.put_fields_pending(view, doc, fields, terms)?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(there)
+    }
+
+    /// Brings a deleted document back as it was; says whether there was one.
+    pub fn restore(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<bool> {
+        let there = self.restore_pending(view, doc)?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(there)
+    }
+
+    /// Takes a document out of all answers. Its record stays for `restore`. Without such a document nothing happens.
     pub fn delete(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
         self.delete_pending(view, doc)?;
         self.hand_over(|key, value| staged.set(key, value));
@@ -148,13 +172,48 @@ impl TextIndex {
             return Err(Error::invalid("doc", "0 names no document"));
         }
         let (lengths, terms) = count(terms);
-        self.take_out(view, doc)?;
-        self.insert(view, doc, lengths, &terms)?;
+        if self.take_out(view, doc)?.is_none() {
+            self.take_withdrawn(view, doc)?;
+        }
+        let forward = self.record(view, lengths, &terms)?;
+        self.insert(doc, forward);
         self.changed(view)
     }
 
+    pub(super) fn put_fields_pending(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        fields: &[Field],
+        terms: &[(Field, String)],
+    ) -> Result<bool> {
+        let live = self.take_out(view, doc)?;
+        let is_live = live.is_some();
+        let found = if is_live { live } else { self.take_withdrawn(view, doc)? };
+        let Some(mut forward) = found else { return Ok(false) };
+        let (lengths, terms) = count(terms);
+        let fresh = self.record(view, lengths, &terms)?;
+        forward.replace(fields, &fresh);
+        if is_live {
+            self.insert(doc, forward);
+        } else {
+            self.withdraw(doc, forward);
+        }
+        self.changed(view)?;
+        Ok(true)
+    }
+
     pub(super) fn delete_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
-        if self.take_out(view, doc)? { self.changed(view) } else { Ok(()) }
+        let Some(forward) = self.take_out(view, doc)? else { return Ok(()) };
+        self.withdraw(doc, forward);
+        self.changed(view)
+    }
+
+    pub(super) fn restore_pending(&mut self, view: &View<'_>, doc: u64) -> Result<bool> {
+        let Some(forward) = self.take_withdrawn(view, doc)? else { return Ok(false) };
+        self.insert(doc, forward);
+        self.changed(view)?;
+        Ok(true)
     }
 
     pub(super) fn erase_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
@@ -162,7 +221,9 @@ impl TextIndex {
         for (key, value) in self.pending.rows(view, &KeyRange::prefix(&rows::dictionary()))? {
             words.insert(rows::parse_term_id(&value)?, rows::parse_term(&key)?);
         }
-        let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
+        let mut records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
+        let live = records.len();
+        records.extend(self.pending.rows(view, &KeyRange::prefix(&rows::all_withdrawn()))?);
         let all = KeyRange {
             from: vec![rows::FIRST_PREFIX],
             to: Some(vec![rows::END_PREFIX]),
@@ -174,7 +235,7 @@ impl TextIndex {
         self.meta = Meta::new(self.settings);
         self.tail = Arc::default();
         self.ids.clear();
-        for (key, value) in records {
+        for (n, (key, value)) in records.into_iter().enumerate() {
             let kept = rows::trailing_doc(&key)?;
             if kept == doc {
                 continue;
@@ -188,35 +249,57 @@ impl TextIndex {
             }
             // The ids tell in which order words came, erased ones included; the words themselves do not.
             terms.sort_unstable();
-            self.insert(view, kept, forward.lengths, &terms)?;
+            let forward = self.record(view, forward.lengths, &terms)?;
+            if n < live {
+                self.insert(kept, forward);
+            } else {
+                self.withdraw(kept, forward);
+            }
             self.changed(view)?;
         }
         self.stamp(view)
     }
 
-    /// Adds a document that is not there.
-    fn insert(
+    /// The forward record of a document; new terms get their ids.
+    fn record(
         &mut self,
         view: &View<'_>,
-        doc: u64,
         lengths: [u32; FIELDS],
         terms: &Terms,
-    ) -> Result<()> {
-        let mut forward = Forward { epoch: self.meta.epoch, lengths, terms: Vec::new() };
+    ) -> Result<Forward> {
+        let mut forward = Forward { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
         for (term, tfs) in terms {
             forward.terms.push((self.term_id(view, term)?, *tfs));
         }
         forward.terms.sort_unstable();
+        Ok(forward)
+    }
+
+    /// Adds a document that is not there.
+    fn insert(&mut self, doc: u64, mut forward: Forward) {
+        forward.epoch = self.meta.epoch;
         self.pending.set(rows::forward(doc), Some(forward.encode()));
         self.pending.set(rows::in_tail(doc), Some(Vec::new()));
         Arc::make_mut(&mut self.tail).put(doc, &forward, &self.settings.weights);
         self.meta.documents += 1;
-        Ok(())
     }
 
-    /// Removes the current version of a document; says whether there was one.
-    fn take_out(&mut self, view: &View<'_>, doc: u64) -> Result<bool> {
-        let Some(bytes) = self.pending.get(view, &rows::forward(doc))? else { return Ok(false) };
+    /// Keeps the record of a document that was taken out.
+    fn withdraw(&mut self, doc: u64, mut forward: Forward) {
+        forward.epoch = 0;
+        self.pending.set(rows::withdrawn(doc), Some(forward.encode()));
+    }
+
+    fn take_withdrawn(&mut self, view: &View<'_>, doc: u64) -> Result<Option<Forward>> {
+        let key = rows::withdrawn(doc);
+        let Some(bytes) = self.pending.get(view, &key)? else { return Ok(None) };
+        self.pending.set(key, None);
+        Forward::decode(&bytes).map(Some)
+    }
+
+    /// Removes the current version of a document, if there is one.
+    fn take_out(&mut self, view: &View<'_>, doc: u64) -> Result<Option<Forward>> {
+        let Some(bytes) = self.pending.get(view, &rows::forward(doc))? else { return Ok(None) };
         let forward = Forward::decode(&bytes)?;
         self.pending.set(rows::forward(doc), None);
         self.meta.documents = self.meta.documents.saturating_sub(1);
@@ -224,7 +307,7 @@ impl TextIndex {
         if forward.epoch == self.meta.epoch {
             self.pending.set(rows::in_tail(doc), None);
             tail.remove(doc);
-            return Ok(true);
+            return Ok(Some(forward));
         }
         // Its postings stay where they are until a merge; the page of the dead hides them, the burial corrects the df.
         let run = self.meta.run_of(forward.epoch)?;
@@ -236,7 +319,7 @@ impl TextIndex {
         let row = rows::encode_terms(terms.iter().copied());
         self.pending.set(rows::buried(doc), Some(row));
         tail.bury(doc, terms);
-        Ok(true)
+        Ok(Some(forward))
     }
 
     fn term_id(&mut self, view: &View<'_>, term: &str) -> Result<u32> {

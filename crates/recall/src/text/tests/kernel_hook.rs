@@ -40,20 +40,19 @@ impl JournalHook for TextHook {
 
     fn entry(&mut self, view: &View<'_>, r: Recorded<'_>, staged: &mut Staged<'_>) -> Result<()> {
         let index = self.index.as_mut().unwrap();
-        let current = |id: MemoryId| -> Result<Option<Body>> {
-            let head = view.required_head(id)?;
-            view.body(&view.required_version(id, head.version)?)
-        };
         let id = match r.payload {
-            Payload::Write(_) => MemoryId::new(r.entry.seq).unwrap(),
-            Payload::Update(update) => update.id,
-            Payload::Restore(restore) => restore.id,
+            Payload::Write(_) => r.entry.seq,
+            Payload::Update(update) => update.id.get(),
+            Payload::Restore(restore) => {
+                return index.restore(view, restore.id.get(), staged).map(drop);
+            }
             Payload::Tombstone(gone) => return index.delete(view, gone.id.get(), staged),
             Payload::Erase(erase) => return index.erase(view, erase.id.get(), staged),
             _ => return Ok(()),
         };
-        let terms = current(id)?.map(|body| terms(&body)).unwrap_or_default();
-        index.put(view, id.get(), &terms, staged)
+        // Only the body of the entry itself can be read, live, on rebuild and in a verification.
+        let Some(sealed) = r.sealed else { return Ok(()) };
+        index.put(view, id, &terms(&sealed.open()?), staged)
     }
 
     fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
