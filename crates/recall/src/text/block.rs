@@ -1,0 +1,91 @@
+//! Posting blocks: up to 128 documents of one term with their impacts, and the largest impact in the head.
+//!
+//! `max impact u8 | count - 1 u8 | varint(last - first) | impact | (varint gap, impact)*`. The first document is in the key.
+
+use kernel::error::Result;
+
+use super::bytes::{Cursor, push_varint};
+use super::rows::damaged;
+
+pub(super) const BLOCK_POSTINGS: usize = 128;
+
+/// A document and what the term is worth in it.
+pub(super) type Posting = (u64, u8);
+
+/// What can be known of a block without decoding it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) max: u8,
+    pub(super) count: u8,
+    pub(super) last: u64,
+}
+
+/// Encodes postings in ascending order as blocks, each with its first document.
+pub(super) fn encode(postings: &[Posting]) -> impl Iterator<Item = (u64, Vec<u8>)> + '_ {
+    postings.chunks(BLOCK_POSTINGS).map(|chunk| {
+        let (first, last) = (chunk[0].0, chunk[chunk.len() - 1].0);
+        let mut out = Vec::with_capacity(8 + 3 * chunk.len());
+        out.push(chunk.iter().map(|(_, impact)| *impact).max().unwrap_or(0));
+        out.push(u8::try_from(chunk.len() - 1).expect("a block has at most 128 postings"));
+        push_varint(&mut out, last - first);
+        out.push(chunk[0].1);
+        for pair in chunk.windows(2) {
+            push_varint(&mut out, pair[1].0 - pair[0].0);
+            out.push(pair[1].1);
+        }
+        (first, out)
+    })
+}
+
+pub(super) fn head(first: u64, value: &[u8]) -> Result<Head> {
+    let mut cursor = Cursor::new(value);
+    parse_head(first, &mut cursor).ok_or_else(|| damaged("posting block", "its head is cut"))
+}
+
+fn parse_head(first: u64, cursor: &mut Cursor<'_>) -> Option<Head> {
+    let (max, count) = (cursor.u8()?, cursor.u8()?.checked_add(1)?);
+    Some(Head { max, count, last: first.checked_add(cursor.varint()?)? })
+}
+
+/// Appends the postings of a block.
+pub(super) fn decode(first: u64, value: &[u8], out: &mut Vec<Posting>) -> Result<()> {
+    parse(first, value, out).ok_or_else(|| damaged("posting block", "does not decode"))
+}
+
+fn parse(first: u64, value: &[u8], out: &mut Vec<Posting>) -> Option<()> {
+    let mut cursor = Cursor::new(value);
+    let head = parse_head(first, &mut cursor)?;
+    let mut doc = first;
+    out.push((doc, cursor.u8()?));
+    for _ in 1..head.count {
+        doc = doc.checked_add(cursor.varint()?)?;
+        out.push((doc, cursor.u8()?));
+    }
+    (cursor.is_empty() && doc == head.last).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn blocks_read_back(
+            postings in prop::collection::btree_map(any::<u64>(), any::<u8>(), 1..300),
+        ) {
+            let postings: Vec<Posting> = postings.into_iter().collect();
+            let mut read = Vec::new();
+            for (first, value) in encode(&postings) {
+                let start = read.len();
+                decode(first, &value, &mut read).unwrap();
+                let (block, head) = (&read[start..], head(first, &value).unwrap());
+                prop_assert_eq!(usize::from(head.count), block.len());
+                prop_assert_eq!(head.last, block.last().unwrap().0);
+                prop_assert_eq!(Some(head.max), block.iter().map(|(_, impact)| *impact).max());
+                prop_assert!(decode(first, &value[..value.len() - 1], &mut Vec::new()).is_err());
+            }
+            prop_assert_eq!(read, postings);
+        }
+    }
+}

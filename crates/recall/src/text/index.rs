@@ -1,0 +1,432 @@
+//! Changes to the index: a document comes, is replaced, goes, or is erased.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use kernel::error::{Error, Result};
+use kernel::hook::Staged;
+use kernel::store::{KeyRange, View};
+
+use super::block::{self, Posting};
+use super::merge::{self, Tally};
+use super::meta::{Meta, Run};
+use super::pending::Pending;
+use super::rows::{self, Forward, PAGE_DOCS, damaged};
+use super::score::{FIELDS, Field, Weights};
+use super::tail::{Tail, TailHandle};
+
+/// Changes between two flushes.
+pub const FLUSH_DOCS: u32 = 1024;
+
+/// Terms whose ids are kept in memory. When it is full it starts over: the ids are one lookup away.
+const CACHED_TERMS: usize = 100_000;
+
+/// What the rows depend on besides the documents. An index made with other settings must be rebuilt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub flush_docs: u32,
+    pub weights: Weights,
+    /// Version of whatever makes the terms.
+    pub analyzer: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { flush_docs: FLUSH_DOCS, weights: Weights::default(), analyzer: 1 }
+    }
+}
+
+/// The writer's side of the index. Follows the life of a hook: changes, then `committed` or `aborted`.
+#[derive(Debug)]
+pub struct TextIndex {
+    settings: Settings,
+    meta: Meta,
+    tail: Arc<Tail>,
+    pending: Pending,
+    /// Ids of frequent terms, committed or not.
+    ids: HashMap<String, u32>,
+    published: TailHandle,
+    /// State as of the last commit, to return to when a batch is aborted.
+    committed: (Meta, Arc<Tail>),
+}
+
+/// A document by its terms, in the order in which they get their ids.
+type Terms = Vec<(String, [u32; FIELDS])>;
+
+impl TextIndex {
+    pub fn open(view: &View<'_>) -> Result<TextIndex> {
+        TextIndex::open_with(view, Settings::default(), TailHandle::default())
+    }
+
+    /// Starts from the state that `view` shows and publishes its tail through `published`.
+    pub fn open_with(
+        view: &View<'_>,
+        settings: Settings,
+        published: TailHandle,
+    ) -> Result<TextIndex> {
+        let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(settings));
+        if meta.settings != settings {
+            let reason = "was made by another analyzer or with other weights; rebuild it";
+            return Err(Error::corrupt("text index", reason));
+        }
+        let tail = Arc::new(Tail::read(view, &meta)?);
+        published.publish(Arc::clone(&tail));
+        Ok(TextIndex {
+            settings,
+            committed: (meta.clone(), Arc::clone(&tail)),
+            meta,
+            tail,
+            pending: Pending::default(),
+            ids: HashMap::new(),
+            published,
+        })
+    }
+
+    /// Where searches get the tail from.
+    pub fn handle(&self) -> TailHandle {
+        self.published.clone()
+    }
+
+    /// Indexes a document, in place of the version that is there. `terms` are all occurrences.
+    pub fn put(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        terms: &[(Field, String)],
+        staged: &mut Staged<'_>,
+    ) -> Result<()> {
+        self.put_pending(view, doc, terms)?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(())
+    }
+
+    /// Replaces some fields of a document, live or deleted; the others stay as they are. `terms` are all occurrences in
+    /// those fields. Says whether there is such a document.
+    ///
+    /// A hook needs this for what lies outside the body, like tags: a verification cannot read bodies of older entries.
+    pub fn put_fields(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        fields: &[Field],
+        terms: &[(Field, String)],
+        staged: &mut Staged<'_>,
+    ) -> Result<bool> {
+        let there = self.put_fields_pending(view, doc, fields, terms)?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(there)
+    }
+
+    /// Brings a deleted document back as it was; says whether there was one.
+    pub fn restore(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<bool> {
+        let there = self.restore_pending(view, doc)?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(there)
+    }
+
+    /// Takes a document out of all answers. Its record stays for `restore`. Without such a document nothing happens.
+    pub fn delete(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
+        self.delete_pending(view, doc)?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(())
+    }
+
+    /// Takes a document out of the rows, all its versions, and every word that only it had. To be called whenever content
+    /// is erased, whether the document is still indexed or not: words of dead versions lie in the dictionary and in runs.
+    ///
+    /// All other documents are indexed anew, ascending. That is what makes a rebuild, which cannot read the erased body,
+    /// arrive at the same rows: nothing from before the last erasure is left of either.
+    pub fn erase(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
+        self.erase_pending(view, doc)?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(())
+    }
+
+    /// The batch is durable: searches see its changes from now on.
+    pub fn committed(&mut self) {
+        self.pending.clear();
+        if !Arc::ptr_eq(&self.committed.1, &self.tail) {
+            self.committed = (self.meta.clone(), Arc::clone(&self.tail));
+            self.published.publish(Arc::clone(&self.tail));
+        }
+    }
+
+    /// The batch is gone.
+    pub fn aborted(&mut self) {
+        self.pending.clear();
+        self.ids.clear();
+        (self.meta, self.tail) = self.committed.clone();
+    }
+
+    pub(super) fn hand_over(&mut self, set: impl FnMut(Vec<u8>, Option<Vec<u8>>)) {
+        self.pending.hand_over(set);
+    }
+
+    pub(super) fn put_pending(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        terms: &[(Field, String)],
+    ) -> Result<()> {
+        if doc == 0 {
+            return Err(Error::invalid("doc", "0 names no document"));
+        }
+        let (lengths, terms) = count(terms);
+        if self.take_out(view, doc)?.is_none() {
+            self.take_withdrawn(view, doc)?;
+        }
+        let forward = self.record(view, lengths, &terms)?;
+        self.insert(doc, forward);
+        self.changed(view)
+    }
+
+    pub(super) fn put_fields_pending(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        fields: &[Field],
+        terms: &[(Field, String)],
+    ) -> Result<bool> {
+        let live = self.take_out(view, doc)?;
+        let is_live = live.is_some();
+        let found = if is_live { live } else { self.take_withdrawn(view, doc)? };
+        let Some(mut forward) = found else { return Ok(false) };
+        let (lengths, terms) = count(terms);
+        let fresh = self.record(view, lengths, &terms)?;
+        forward.replace(fields, &fresh);
+        if is_live {
+            self.insert(doc, forward);
+        } else {
+            self.withdraw(doc, forward);
+        }
+        self.changed(view)?;
+        Ok(true)
+    }
+
+    pub(super) fn delete_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
+        let Some(forward) = self.take_out(view, doc)? else { return Ok(()) };
+        self.withdraw(doc, forward);
+        self.changed(view)
+    }
+
+    pub(super) fn restore_pending(&mut self, view: &View<'_>, doc: u64) -> Result<bool> {
+        let Some(forward) = self.take_withdrawn(view, doc)? else { return Ok(false) };
+        self.insert(doc, forward);
+        self.changed(view)?;
+        Ok(true)
+    }
+
+    pub(super) fn erase_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
+        let mut words = BTreeMap::new();
+        for (key, value) in self.pending.rows(view, &KeyRange::prefix(&rows::dictionary()))? {
+            words.insert(rows::parse_term_id(&value)?, rows::parse_term(&key)?);
+        }
+        let mut records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
+        let live = records.len();
+        records.extend(self.pending.rows(view, &KeyRange::prefix(&rows::all_withdrawn()))?);
+        let all = KeyRange {
+            from: vec![rows::FIRST_PREFIX],
+            to: Some(vec![rows::END_PREFIX]),
+            reverse: false,
+        };
+        for (key, _) in self.pending.rows(view, &all)? {
+            self.pending.set(key, None);
+        }
+        self.meta = Meta::new(self.settings);
+        self.tail = Arc::default();
+        self.ids.clear();
+        for (n, (key, value)) in records.into_iter().enumerate() {
+            let kept = rows::trailing_doc(&key)?;
+            if kept == doc {
+                continue;
+            }
+            let forward = Forward::decode(&value)?;
+            let mut terms = Terms::with_capacity(forward.terms.len());
+            for (term, tfs) in forward.terms {
+                let word =
+                    words.get(&term).ok_or_else(|| damaged("dictionary", "misses a term"))?;
+                terms.push((word.clone(), tfs));
+            }
+            // The ids tell in which order words came, erased ones included; the words themselves do not.
+            terms.sort_unstable();
+            let forward = self.record(view, forward.lengths, &terms)?;
+            if n < live {
+                self.insert(kept, forward);
+            } else {
+                self.withdraw(kept, forward);
+            }
+            self.changed(view)?;
+        }
+        self.stamp(view)
+    }
+
+    /// The forward record of a document; new terms get their ids.
+    fn record(
+        &mut self,
+        view: &View<'_>,
+        lengths: [u32; FIELDS],
+        terms: &Terms,
+    ) -> Result<Forward> {
+        let mut forward = Forward { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
+        for (term, tfs) in terms {
+            forward.terms.push((self.term_id(view, term)?, *tfs));
+        }
+        forward.terms.sort_unstable();
+        Ok(forward)
+    }
+
+    /// Adds a document that is not there.
+    fn insert(&mut self, doc: u64, mut forward: Forward) {
+        forward.epoch = self.meta.epoch;
+        self.pending.set(rows::forward(doc), Some(forward.encode()));
+        self.pending.set(rows::in_tail(doc), Some(Vec::new()));
+        Arc::make_mut(&mut self.tail).put(doc, &forward, &self.settings.weights);
+        self.meta.documents += 1;
+    }
+
+    /// Keeps the record of a document that was taken out.
+    fn withdraw(&mut self, doc: u64, mut forward: Forward) {
+        forward.epoch = 0;
+        self.pending.set(rows::withdrawn(doc), Some(forward.encode()));
+    }
+
+    fn take_withdrawn(&mut self, view: &View<'_>, doc: u64) -> Result<Option<Forward>> {
+        let key = rows::withdrawn(doc);
+        let Some(bytes) = self.pending.get(view, &key)? else { return Ok(None) };
+        self.pending.set(key, None);
+        Forward::decode(&bytes).map(Some)
+    }
+
+    /// Removes the current version of a document, if there is one.
+    fn take_out(&mut self, view: &View<'_>, doc: u64) -> Result<Option<Forward>> {
+        let Some(bytes) = self.pending.get(view, &rows::forward(doc))? else { return Ok(None) };
+        let forward = Forward::decode(&bytes)?;
+        self.pending.set(rows::forward(doc), None);
+        self.meta.documents = self.meta.documents.saturating_sub(1);
+        let tail = Arc::make_mut(&mut self.tail);
+        if forward.epoch == self.meta.epoch {
+            self.pending.set(rows::in_tail(doc), None);
+            tail.remove(doc);
+            return Ok(Some(forward));
+        }
+        // Its postings stay where they are until a merge; the page of the dead hides them, the burial corrects the df.
+        let run = self.meta.run_of(forward.epoch)?;
+        run.dead += 1;
+        let key = rows::dead(run.id, doc / PAGE_DOCS);
+        let page = rows::mark_dead(self.pending.get(view, &key)?, doc)?;
+        self.pending.set(key, Some(page));
+        let terms: Arc<[u32]> = forward.terms.iter().map(|(term, _)| *term).collect();
+        let row = rows::encode_terms(terms.iter().copied());
+        self.pending.set(rows::buried(doc), Some(row));
+        tail.bury(doc, terms);
+        Ok(Some(forward))
+    }
+
+    fn term_id(&mut self, view: &View<'_>, term: &str) -> Result<u32> {
+        if let Some(id) = self.ids.get(term) {
+            return Ok(*id);
+        }
+        let key = rows::term_key(term);
+        let id = if let Some(value) = self.pending.get(view, &key)? {
+            rows::parse_term_id(&value)?
+        } else {
+            let id = self.meta.next_term;
+            let next = id.checked_add(1).ok_or_else(|| damaged("dictionary", "is full"))?;
+            self.meta.next_term = next;
+            self.pending.set(key, Some(id.to_be_bytes().to_vec()));
+            id
+        };
+        if self.ids.len() >= CACHED_TERMS {
+            self.ids.clear();
+        }
+        self.ids.insert(term.to_owned(), id);
+        Ok(id)
+    }
+
+    /// Counts a change and does the work that falls due with it. The count is all that decides, so that it falls due at
+    /// the same document in every rebuild.
+    fn changed(&mut self, view: &View<'_>) -> Result<()> {
+        self.meta.changes += 1;
+        if self.meta.changes >= self.settings.flush_docs.max(1) {
+            self.flush();
+            while let Some(range) = merge::due(&self.meta) {
+                merge::merge(view, &mut self.pending, &mut self.meta, range)?;
+            }
+        }
+        self.stamp(view)
+    }
+
+    /// Writes the meta row, under the number of the entry that is being applied.
+    fn stamp(&mut self, view: &View<'_>) -> Result<()> {
+        self.meta.seq = view.counters()?.size;
+        Arc::make_mut(&mut self.tail).seq = self.meta.seq;
+        self.pending.set(rows::meta(), Some(self.meta.encode()));
+        Ok(())
+    }
+
+    /// Turns the tail into a run.
+    fn flush(&mut self) {
+        self.meta.changes = 0;
+        let tail = std::mem::take(&mut self.tail);
+        if tail.docs.is_empty() && tail.buried.is_empty() {
+            return;
+        }
+        let mut lists: BTreeMap<u32, (Vec<Posting>, i64)> = BTreeMap::new();
+        for (doc, terms) in &tail.docs {
+            for (term, impact) in terms.iter() {
+                lists.entry(*term).or_default().0.push((*doc, *impact));
+            }
+            self.pending.set(rows::in_tail(*doc), None);
+        }
+        for (doc, terms) in &tail.buried {
+            for term in terms.iter() {
+                lists.entry(*term).or_default().1 -= 1;
+            }
+            self.pending.set(rows::buried(*doc), None);
+        }
+        let id = self.meta.next_run;
+        self.meta.next_run += 1;
+        for (term, (postings, difference)) in &lists {
+            write_list(&mut self.pending, id, *term, postings, *difference);
+        }
+        let epoch = self.meta.epoch;
+        self.meta.epoch += 1;
+        let docs = tail.docs.len().tally();
+        self.meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
+    }
+}
+
+/// Writes all rows of one term in one run.
+pub(super) fn write_list(
+    pending: &mut Pending,
+    run: u32,
+    term: u32,
+    postings: &[Posting],
+    difference: i64,
+) {
+    if difference != 0 {
+        let mut value = Vec::new();
+        super::bytes::push_signed(&mut value, difference);
+        pending.set(rows::block(run, term, 0), Some(value));
+    }
+    for (first, value) in block::encode(postings) {
+        pending.set(rows::block(run, term, first), Some(value));
+    }
+}
+
+/// Field lengths, and how often each term occurs in each field, in order of first occurrence.
+fn count(terms: &[(Field, String)]) -> ([u32; FIELDS], Terms) {
+    let mut lengths = [0u32; FIELDS];
+    let mut counted = Terms::new();
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(terms.len());
+    for (field, term) in terms {
+        let field = field.index();
+        lengths[field] = lengths[field].saturating_add(1);
+        let place = *places.entry(term).or_insert_with(|| {
+            counted.push((term.clone(), [0; FIELDS]));
+            counted.len() - 1
+        });
+        counted[place].1[field] = counted[place].1[field].saturating_add(1);
+    }
+    (lengths, counted)
+}

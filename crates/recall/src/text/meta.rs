@@ -1,0 +1,157 @@
+//! The meta row: settings the rows were made with, counters, and the list of runs.
+//!
+//! It is rewritten with every change, so that it names the journal entry whose state the index shows.
+
+use kernel::error::{Error, Result};
+use kernel::store::View;
+
+use super::bytes::{Cursor, push_varint};
+use super::index::Settings;
+use super::rows::{self, damaged};
+use super::score::{FieldWeight, Weights};
+
+const FORMAT: u64 = 1;
+
+/// An immutable set of postings: what the tail held at one flush, or several such merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) id: u32,
+    pub(super) level: u32,
+    /// The flushes it covers, both ends included.
+    pub(super) epochs: (u32, u32),
+    /// Documents it was made with.
+    pub(super) docs: u64,
+    /// How many of them are dead by now.
+    pub(super) dead: u64,
+}
+
+impl Run {
+    pub(super) fn live(&self) -> u64 {
+        self.docs.saturating_sub(self.dead)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Meta {
+    pub(super) settings: Settings,
+    /// The journal entry of the last change.
+    pub(super) seq: u64,
+    /// Live documents.
+    pub(super) documents: u64,
+    /// Flushes so far.
+    pub(super) epoch: u32,
+    /// Changes since the last flush.
+    pub(super) changes: u32,
+    pub(super) next_run: u32,
+    pub(super) next_term: u32,
+    /// By epoch, oldest first.
+    pub(super) runs: Vec<Run>,
+}
+
+impl Meta {
+    pub(super) fn new(settings: Settings) -> Meta {
+        Meta {
+            settings,
+            seq: 0,
+            documents: 0,
+            epoch: 0,
+            changes: 0,
+            next_run: 0,
+            next_term: 0,
+            runs: Vec::new(),
+        }
+    }
+
+    pub(super) fn read(view: &View<'_>) -> Result<Option<Meta>> {
+        view.get(&rows::meta())?.map(|bytes| Meta::decode(&bytes)).transpose()
+    }
+
+    /// The run that holds what was put in an epoch.
+    pub(super) fn run_of(&mut self, epoch: u32) -> Result<&mut Run> {
+        let at = self.runs.partition_point(|run| run.epochs.1 < epoch);
+        self.runs
+            .get_mut(at)
+            .filter(|run| run.epochs.0 <= epoch)
+            .ok_or_else(|| damaged("meta", "no run covers the epoch of a document"))
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64 + 12 * self.runs.len());
+        let mut push = |n: u64| push_varint(&mut out, n);
+        push(FORMAT);
+        push(self.settings.analyzer.into());
+        push(self.settings.flush_docs.into());
+        for field in self.settings.weights.fields {
+            push(field.sixteenths.into());
+            push(field.reference.into());
+        }
+        push(self.seq);
+        push(self.documents);
+        for n in [self.epoch, self.changes, self.next_run, self.next_term] {
+            push(n.into());
+        }
+        for run in &self.runs {
+            for n in [run.id, run.level, run.epochs.0, run.epochs.1] {
+                push(n.into());
+            }
+            push(run.docs);
+            push(run.dead);
+        }
+        out
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Meta> {
+        if Cursor::new(bytes).varint().is_some_and(|format| format != FORMAT) {
+            return Err(Error::corrupt("text index", "another format; rebuild it"));
+        }
+        Meta::parse(bytes).ok_or_else(|| damaged("meta", "does not decode"))
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Meta> {
+        let mut cursor = Cursor::new(bytes);
+        cursor.varint()?;
+        let (analyzer, flush_docs) = (cursor.u32()?, cursor.u32()?);
+        let mut weights = Weights::default();
+        for field in &mut weights.fields {
+            *field = FieldWeight {
+                sixteenths: u16::try_from(cursor.varint()?).ok()?,
+                reference: u16::try_from(cursor.varint()?).ok()?,
+            };
+        }
+        let mut meta = Meta::new(Settings { flush_docs, weights, analyzer });
+        meta.seq = cursor.varint()?;
+        meta.documents = cursor.varint()?;
+        for n in [&mut meta.epoch, &mut meta.changes, &mut meta.next_run, &mut meta.next_term] {
+            *n = cursor.u32()?;
+        }
+        while !cursor.is_empty() {
+            meta.runs.push(Run {
+                id: cursor.u32()?,
+                level: cursor.u32()?,
+                epochs: (cursor.u32()?, cursor.u32()?),
+                docs: cursor.varint()?,
+                dead: cursor.varint()?,
+            });
+        }
+        Some(meta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_reads_back_and_cuts_are_noticed() {
+        let mut meta = Meta::new(Settings { analyzer: 7, ..Settings::default() });
+        (meta.seq, meta.documents, meta.next_term) = (1 << 40, 9, 300);
+        meta.runs.push(Run { id: 3, level: 1, epochs: (0, 7), docs: 70, dead: 2 });
+        meta.runs.push(Run { id: 4, level: 0, epochs: (8, 8), docs: 10, dead: 0 });
+        let bytes = meta.encode();
+        assert_eq!(Meta::decode(&bytes).unwrap(), meta);
+        assert!(Meta::decode(&bytes[..bytes.len() - 1]).is_err());
+        assert_eq!(meta.run_of(5).unwrap().id, 3);
+        assert_eq!(meta.run_of(8).unwrap().id, 4);
+        assert!(meta.run_of(9).is_err());
+    }
+}

@@ -1,0 +1,69 @@
+//! Rows that are written and not committed yet, laid over the store.
+//!
+//! A hook's view does not show what the hook staged during the same entry, but a flush must see the put that caused it and
+//! a merge the flush. So everything written since the last commit is read from here first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, ControlFlow};
+
+use kernel::error::Result;
+use kernel::store::{KeyRange, View};
+
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// Keys written since they were last handed over.
+    fresh: BTreeSet<Vec<u8>>,
+}
+
+impl Pending {
+    pub(super) fn set(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
+        self.fresh.insert(key.clone());
+        self.rows.insert(key, value);
+    }
+
+    pub(super) fn get(&self, view: &View<'_>, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        match self.rows.get(key) {
+            Some(value) => Ok(value.clone()),
+            None => view.get(key),
+        }
+    }
+
+    /// The rows of a range in key order, whatever its direction says.
+    pub(super) fn rows(
+        &self,
+        view: &View<'_>,
+        range: &KeyRange,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut found = Vec::new();
+        view.scan(range, &mut |key, value| {
+            if !self.rows.contains_key(key) {
+                found.push((key.to_vec(), value.to_vec()));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let to = range.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let stored = found.len();
+        if !range.is_empty() {
+            let own = self.rows.range::<[u8], _>((Bound::Included(range.from.as_slice()), to));
+            found.extend(own.filter_map(|(key, value)| Some((key.clone(), value.clone()?))));
+        }
+        if found.len() > stored {
+            found.sort_unstable();
+        }
+        Ok(found)
+    }
+
+    /// Passes on what was written since the last call, in key order.
+    pub(super) fn hand_over(&mut self, mut set: impl FnMut(Vec<u8>, Option<Vec<u8>>)) {
+        for key in std::mem::take(&mut self.fresh) {
+            let value = self.rows.get(&key).cloned().flatten();
+            set(key, value);
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.fresh.clear();
+    }
+}

@@ -1,0 +1,301 @@
+//! Searching one consistent state: windowed MaxScore for the best few, and an exhaustive scorer for all.
+//!
+//! The windows go upwards, so a later document must beat the threshold to get in: at equal scores the smaller id stays. In
+//! each window the terms that together cannot beat it are only asked about documents that the others brought up.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use kernel::error::Result;
+use kernel::store::{KeyRange, View};
+
+use super::index::Settings;
+use super::lists::{Dead, TermLists, Window};
+use super::meta::Meta;
+use super::rows::{self, PAGE_DOCS};
+use super::score::idf;
+use super::tail::{Tail, TailHandle};
+
+const WINDOW: usize = 4096;
+
+/// Says whether a document may be in the answer.
+pub type Filter<'f> = dyn Fn(u64) -> bool + 'f;
+
+/// Documents with their scores, best first; equal scores by document.
+pub type Scores = Vec<(u64, u64)>;
+
+pub struct Search<'a> {
+    view: &'a View<'a>,
+    meta: Meta,
+    tail: Arc<Tail>,
+}
+
+impl std::fmt::Debug for Search<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Search").field("meta", &self.meta).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Search<'a> {
+    /// A search of the state that `view` shows.
+    pub fn new(view: &'a View<'a>, tail: &TailHandle) -> Result<Search<'a>> {
+        let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(Settings::default()));
+        let current = tail.current();
+        // A commit may have come between the view and this line, or come here before the view sees it.
+        let fits = current.seq == meta.seq;
+        let tail = if fits { current } else { Arc::new(Tail::read(view, &meta)?) };
+        Ok(Search { view, meta, tail })
+    }
+
+    /// Live documents.
+    pub fn documents(&self) -> u64 {
+        self.meta.documents
+    }
+
+    /// Live documents that have the term.
+    pub fn df(&self, term: &str) -> Result<u64> {
+        Ok(self.lists(term)?.map_or(0, |lists| lists.df))
+    }
+
+    /// Terms of live documents that start with `prefix`, in byte order, at most `max`.
+    pub fn prefix_terms(&self, prefix: &str, max: usize) -> Result<Vec<String>> {
+        let mut terms = Vec::new();
+        self.view.scan(&KeyRange::prefix(&rows::term_key(prefix)), &mut |key, value| {
+            if terms.len() >= max {
+                return Ok(ControlFlow::Break(()));
+            }
+            let term = rows::parse_term_id(value)?;
+            // Words of deleted documents stay in the dictionary.
+            if TermLists::read(self.view, &self.meta, &self.tail, term)?.df > 0 {
+                terms.push(rows::parse_term(key)?);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(terms)
+    }
+
+    /// The best `k` documents that `filter` lets through and that have none of the `excluded` terms.
+    pub fn top_k(
+        &self,
+        query: &[(String, u32)],
+        k: usize,
+        filter: &Filter<'_>,
+        excluded: &[String],
+    ) -> Result<Scores> {
+        let mut terms = self.weighted(query)?;
+        let mut barring = self.all_lists(excluded)?;
+        let mut dead = Dead::new(self.view, &self.meta.runs);
+        let mut best = Best::new(k);
+        let mut scratch = Scratch::new();
+        let mut from = 0;
+        while k > 0
+            && let Some(next) = nearest(&mut terms, from)?
+        {
+            let start = next - next % PAGE_DOCS;
+            let window = (start, start | (PAGE_DOCS - 1));
+            dead.enter(window);
+            scratch.window(window, &mut terms, &mut barring, &mut dead, filter, &mut best)?;
+            let Some(after) = window.1.checked_add(1) else { break };
+            from = after;
+        }
+        Ok(best.into_sorted())
+    }
+
+    /// Scores of all documents that have a term of the query and pass the filter.
+    pub fn score_all(&self, query: &[(String, u32)], filter: &Filter<'_>) -> Result<Scores> {
+        let mut scores: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut dead = Dead::new(self.view, &self.meta.runs);
+        for mut term in self.weighted(query)? {
+            let mut from = 0;
+            while let Some(next) = term.next(from)? {
+                let start = next - next % PAGE_DOCS;
+                let window = (start, start | (PAGE_DOCS - 1));
+                dead.enter(window);
+                term.each(window, &mut dead, |doc, score| {
+                    let sum = scores.entry(doc).or_default();
+                    *sum = sum.saturating_add(score);
+                })?;
+                let Some(after) = window.1.checked_add(1) else { break };
+                from = after;
+            }
+        }
+        let mut scores: Scores = scores.into_iter().filter(|(doc, _)| filter(*doc)).collect();
+        scores.sort_unstable_by_key(|(doc, score)| (Reverse(*score), *doc));
+        Ok(scores)
+    }
+
+    fn lists(&self, term: &str) -> Result<Option<TermLists>> {
+        let Some(value) = self.view.get(&rows::term_key(term))? else { return Ok(None) };
+        let id = rows::parse_term_id(&value)?;
+        TermLists::read(self.view, &self.meta, &self.tail, id).map(Some)
+    }
+
+    fn all_lists(&self, terms: &[String]) -> Result<Vec<TermLists>> {
+        terms.iter().filter_map(|term| self.lists(term).transpose()).collect()
+    }
+
+    /// The lists of a query; a term given twice counts with both weights.
+    fn weighted(&self, query: &[(String, u32)]) -> Result<Vec<TermLists>> {
+        let mut weights: BTreeMap<&str, u64> = BTreeMap::new();
+        for (term, weight) in query {
+            *weights.entry(term).or_default() += u64::from(*weight);
+        }
+        let mut terms = Vec::with_capacity(weights.len());
+        for (term, weight) in weights {
+            if weight > 0
+                && let Some(mut lists) = self.lists(term)?
+            {
+                lists.factor = weight.saturating_mul(idf(self.meta.documents, lists.df));
+                terms.push(lists);
+            }
+        }
+        Ok(terms)
+    }
+}
+
+fn nearest(terms: &mut [TermLists], from: u64) -> Result<Option<u64>> {
+    let mut nearest: Option<u64> = None;
+    for term in terms {
+        if let Some(doc) = term.next(from)? {
+            nearest = Some(nearest.map_or(doc, |other| other.min(doc)));
+        }
+    }
+    Ok(nearest)
+}
+
+/// Sums of one window. Reused, because clearing costs less than allocating.
+struct Scratch {
+    sums: Vec<u64>,
+    touched: Places,
+    barred: Places,
+}
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch { sums: vec![0; WINDOW], touched: Places::new(), barred: Places::new() }
+    }
+
+    fn window(
+        &mut self,
+        window: Window,
+        terms: &mut [TermLists],
+        barring: &mut [TermLists],
+        dead: &mut Dead<'_>,
+        filter: &Filter<'_>,
+        best: &mut Best,
+    ) -> Result<()> {
+        let mut bounds: Vec<(u64, usize)> =
+            terms.iter_mut().enumerate().map(|(at, term)| (term.bound(window), at)).collect();
+        bounds.retain(|(bound, _)| *bound > 0);
+        bounds.sort_unstable();
+        // `reach[n]`: what the n weakest terms can add together.
+        let mut reach = vec![0u64];
+        for (bound, _) in &bounds {
+            reach.push(reach[reach.len() - 1].saturating_add(*bound));
+        }
+        let threshold = best.threshold();
+        let weak = reach.partition_point(|reach| *reach <= threshold) - 1;
+        if weak == bounds.len() {
+            return Ok(());
+        }
+        for (_, at) in &bounds[weak..] {
+            terms[*at].each(window, dead, |doc, score| {
+                let place = place(doc);
+                self.touched.insert(place);
+                self.sums[place] = self.sums[place].saturating_add(score);
+            })?;
+        }
+        for term in barring.iter_mut() {
+            term.each(window, dead, |doc, _| self.barred.insert(place(doc)))?;
+        }
+        for (place, doc) in self.touched.take().zip_docs(window.0) {
+            let mut sum = std::mem::take(&mut self.sums[place]);
+            let hopeless = |sum: u64, weak: usize, best: &Best| {
+                sum.saturating_add(reach[weak]) <= best.threshold()
+            };
+            if hopeless(sum, weak, best) || self.barred.contains(place) || !filter(doc) {
+                continue;
+            }
+            for (left, (_, at)) in bounds[..weak].iter().enumerate().rev() {
+                if hopeless(sum, left + 1, best) {
+                    break;
+                }
+                sum = sum.saturating_add(terms[*at].find(doc, dead)?);
+            }
+            best.offer(doc, sum);
+        }
+        self.barred.take();
+        Ok(())
+    }
+}
+
+fn place(doc: u64) -> usize {
+    usize::try_from(doc % PAGE_DOCS).expect("a window has 4096 places")
+}
+
+/// A set of places of a window.
+struct Places([u64; WINDOW / 64]);
+
+impl Places {
+    fn new() -> Places {
+        Places([0; WINDOW / 64])
+    }
+
+    fn insert(&mut self, place: usize) {
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    fn contains(&self, place: usize) -> bool {
+        self.0[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    fn take(&mut self) -> Places {
+        std::mem::replace(self, Places::new())
+    }
+
+    /// The places in order, with their documents.
+    fn zip_docs(self, start: u64) -> impl Iterator<Item = (usize, u64)> {
+        self.0.into_iter().zip((0..).step_by(64)).flat_map(move |(mut word, base)| {
+            std::iter::from_fn(move || {
+                let bit = word.trailing_zeros();
+                word &= word.checked_sub(1)?;
+                let place = base + u64::from(bit);
+                Some((usize::try_from(place).ok()?, start + place))
+            })
+        })
+    }
+}
+
+/// The best documents so far.
+struct Best {
+    k: usize,
+    /// The worst on top: the lowest score, then the largest document.
+    heap: BinaryHeap<(Reverse<u64>, u64)>,
+}
+
+impl Best {
+    fn new(k: usize) -> Best {
+        Best { k, heap: BinaryHeap::new() }
+    }
+
+    /// What a document must score more than; every match scores more than nothing.
+    fn threshold(&self) -> u64 {
+        let worst = self.heap.peek().filter(|_| self.heap.len() == self.k);
+        worst.map_or(0, |(Reverse(score), _)| *score)
+    }
+
+    fn offer(&mut self, doc: u64, score: u64) {
+        if score > self.threshold() {
+            if self.heap.len() == self.k {
+                self.heap.pop();
+            }
+            self.heap.push((Reverse(score), doc));
+        }
+    }
+
+    fn into_sorted(self) -> Scores {
+        self.heap.into_sorted_vec().into_iter().map(|(Reverse(score), doc)| (doc, score)).collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! The tail: documents put since the last flush, and versions that died since. At most as many as there are changes between
+//! two flushes, so that a search may look at each.
+//!
+//! A tail is immutable once published. Writers copy the list of documents (pointers) once per commit; the documents
+//! themselves are shared.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use kernel::error::Result;
+use kernel::store::{KeyRange, View};
+
+use super::block::Posting;
+use super::meta::Meta;
+use super::rows::{self, Forward, damaged};
+use super::score::{Weights, impact};
+
+/// A document's terms, ascending, with their impacts.
+type Impacts = Arc<[(u32, u8)]>;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// The journal entry of the last change: says which commits this tail fits.
+    pub(super) seq: u64,
+    /// By document.
+    pub(super) docs: Vec<(u64, Impacts)>,
+    /// By document: the terms of a version that has postings in a run but died since the last flush.
+    pub(super) buried: Vec<(u64, Arc<[u32]>)>,
+}
+
+impl Tail {
+    /// Reads the tail from its rows.
+    pub(super) fn read(view: &View<'_>, meta: &Meta) -> Result<Tail> {
+        let mut tail = Tail { seq: meta.seq, ..Tail::default() };
+        let mut ids = Vec::new();
+        view.scan(&KeyRange::prefix(&rows::all_in_tail()), &mut |key, _| {
+            ids.push(rows::trailing_doc(key)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for doc in ids {
+            let bytes = view.get(&rows::forward(doc))?;
+            let bytes = bytes.ok_or_else(|| damaged("tail", "a document has no record"))?;
+            let forward = Forward::decode(&bytes)?;
+            tail.docs.push((doc, impacts(&forward, &meta.settings.weights)));
+        }
+        view.scan(&KeyRange::prefix(&rows::all_buried()), &mut |key, value| {
+            tail.buried.push((rows::trailing_doc(key)?, rows::decode_terms(value)?.into()));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(tail)
+    }
+
+    pub(super) fn put(&mut self, doc: u64, forward: &Forward, weights: &Weights) {
+        let entry = (doc, impacts(forward, weights));
+        match self.docs.binary_search_by_key(&doc, |(doc, _)| *doc) {
+            Ok(at) => self.docs[at] = entry,
+            Err(at) => self.docs.insert(at, entry),
+        }
+    }
+
+    pub(super) fn remove(&mut self, doc: u64) {
+        if let Ok(at) = self.docs.binary_search_by_key(&doc, |(doc, _)| *doc) {
+            self.docs.remove(at);
+        }
+    }
+
+    pub(super) fn bury(&mut self, doc: u64, terms: Arc<[u32]>) {
+        let at = self.buried.partition_point(|(other, _)| *other < doc);
+        self.buried.insert(at, (doc, terms));
+    }
+
+    /// The term's documents, ascending.
+    pub(super) fn postings(&self, term: u32) -> Vec<Posting> {
+        let find = |(doc, terms): &(u64, Impacts)| {
+            let at = terms.binary_search_by_key(&term, |(term, _)| *term).ok()?;
+            Some((*doc, terms[at].1))
+        };
+        self.docs.iter().filter_map(find).collect()
+    }
+
+    /// How many buried versions had the term.
+    pub(super) fn buried_with(&self, term: u32) -> u64 {
+        let with = |(_, terms): &&(u64, Arc<[u32]>)| terms.binary_search(&term).is_ok();
+        self.buried.iter().filter(with).map(|_| 1).sum()
+    }
+}
+
+fn impacts(forward: &Forward, weights: &Weights) -> Impacts {
+    let each = |(term, tfs): &(u32, _)| (*term, impact(weights, &forward.lengths, tfs));
+    forward.terms.iter().map(each).collect()
+}
+
+/// Where searches find the tail of the last commit. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct TailHandle(Arc<RwLock<Arc<Tail>>>);
+
+impl TailHandle {
+    /// Held only for the copy of a pointer, by readers and by the writer alike.
+    pub fn current(&self) -> Arc<Tail> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn publish(&self, tail: Arc<Tail>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = tail;
+    }
+}

@@ -1,0 +1,235 @@
+//! A store in memory with the index over it, and a scorer that knows nothing of blocks, runs or tails.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use kernel::codec;
+use kernel::error::Result;
+use kernel::keys;
+use kernel::state::Counters;
+use kernel::store::{KeyRange, Reader, Side, Space, View, Visit, WriteSet};
+use proptest::prelude::*;
+
+use crate::text::{FIELDS, Field, Scores, Search, Settings, TailHandle, TextIndex, idf, impact};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rows(pub(super) BTreeMap<Vec<u8>, Vec<u8>>);
+
+impl Reader for Rows {
+    fn get(&self, _: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.0.get(key).cloned())
+    }
+
+    fn scan(&self, _: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
+        assert!(!range.reverse, "the index only scans upwards");
+        for (key, value) in self.0.range(range.from.clone()..) {
+            if range.to.as_ref().is_some_and(|to| key >= to) || visit(key, value)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Put(u64, Vec<(Field, String)>),
+    Delete(u64),
+    Restore(u64),
+    Tag(u64, Vec<(Field, String)>),
+    Erase(u64),
+}
+
+/// The index on its store, used as a hook would: changes in batches.
+pub(super) struct Bench {
+    pub(super) rows: Rows,
+    pub(super) index: TextIndex,
+    settings: Settings,
+    batch: WriteSet,
+    seq: u64,
+}
+
+impl Bench {
+    pub(super) fn new(flush_docs: u32) -> Bench {
+        let settings = Settings { flush_docs, ..Settings::default() };
+        let rows = Rows::default();
+        let view = View::new(&rows, Side::A);
+        let index = TextIndex::open_with(&view, settings, TailHandle::default()).unwrap();
+        Bench { rows, index, settings, batch: WriteSet::new(), seq: 0 }
+    }
+
+    /// All steps, with a commit after every `group` of them.
+    pub(super) fn after(flush_docs: u32, group: usize, steps: &[Step]) -> Bench {
+        let mut bench = Bench::new(flush_docs);
+        for chunk in steps.chunks(group) {
+            chunk.iter().for_each(|step| bench.step(step));
+            bench.commit();
+        }
+        bench
+    }
+
+    pub(super) fn step(&mut self, step: &Step) {
+        self.seq += 1;
+        let space = Space::Derived(Side::A);
+        let counters = Counters { size: self.seq, ..Counters::default() };
+        self.batch.put(space, keys::counters(), codec::encode(&counters));
+        let view = View::staged(&self.rows, Side::A, &self.batch);
+        match step {
+            Step::Put(doc, terms) => self.index.put_pending(&view, *doc, terms),
+            Step::Delete(doc) => self.index.delete_pending(&view, *doc),
+            Step::Restore(doc) => self.index.restore_pending(&view, *doc).map(drop),
+            Step::Tag(doc, terms) => {
+                self.index.put_fields_pending(&view, *doc, &[Field::TAGS], terms).map(drop)
+            }
+            Step::Erase(doc) => self.index.erase_pending(&view, *doc),
+        }
+        .unwrap();
+        let mut own = WriteSet::new();
+        self.index.hand_over(|key, value| own.set(space, key, value));
+        self.batch.merge(own);
+    }
+
+    pub(super) fn commit(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        for (_, rows) in batch.iter() {
+            for (key, value) in rows {
+                match value {
+                    Some(value) => self.rows.0.insert(key.clone(), value.clone()),
+                    None => self.rows.0.remove(key),
+                };
+            }
+        }
+        self.index.committed();
+    }
+
+    pub(super) fn abort(&mut self, steps: u64) {
+        self.batch = WriteSet::new();
+        self.seq -= steps;
+        self.index.aborted();
+    }
+
+    pub(super) fn reopen(&mut self) {
+        let view = View::new(&self.rows, Side::A);
+        self.index = TextIndex::open_with(&view, self.settings, TailHandle::default()).unwrap();
+    }
+
+    pub(super) fn search<T>(&self, ask: impl FnOnce(&Search<'_>) -> T) -> T {
+        let view = View::new(&self.rows, Side::A);
+        ask(&Search::new(&view, &self.index.handle()).unwrap())
+    }
+
+    /// The same with a tail read from the store.
+    pub(super) fn search_cold<T>(&self, ask: impl FnOnce(&Search<'_>) -> T) -> T {
+        let view = View::new(&self.rows, Side::A);
+        ask(&Search::new(&view, &TailHandle::default()).unwrap())
+    }
+
+    /// The rows without the counters, which are the kernel's.
+    pub(super) fn text_rows(&self) -> Rows {
+        let ours = |key: &Vec<u8>| key.first().is_some_and(|first| *first >= 0x80);
+        Rows(self.rows.0.clone().into_iter().filter(|(key, _)| ours(key)).collect())
+    }
+}
+
+/// The documents as they are after some steps.
+#[derive(Default)]
+pub(super) struct Naive(BTreeMap<u64, Vec<(Field, String)>>);
+
+impl Naive {
+    pub(super) fn after(steps: &[Step]) -> Naive {
+        let mut docs: BTreeMap<u64, Vec<(Field, String)>> = BTreeMap::new();
+        let mut gone: BTreeMap<u64, Vec<(Field, String)>> = BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Put(doc, terms) => {
+                    gone.remove(doc);
+                    docs.insert(*doc, terms.clone());
+                }
+                Step::Tag(doc, tags) => {
+                    if let Some(terms) = docs.get_mut(doc).or(gone.get_mut(doc)) {
+                        terms.retain(|(field, _)| *field != Field::TAGS);
+                        terms.extend(tags.iter().cloned());
+                    }
+                }
+                Step::Delete(doc) => gone.extend(docs.remove_entry(doc)),
+                Step::Restore(doc) => docs.extend(gone.remove_entry(doc)),
+                Step::Erase(doc) => {
+                    docs.remove(doc);
+                    gone.remove(doc);
+                }
+            }
+        }
+        Naive(docs)
+    }
+
+    pub(super) fn documents(&self) -> u64 {
+        u64::try_from(self.0.len()).unwrap()
+    }
+
+    pub(super) fn has(&self, doc: u64, term: &str) -> bool {
+        self.0.get(&doc).is_some_and(|terms| terms.iter().any(|(_, other)| other == term))
+    }
+
+    pub(super) fn df(&self, term: &str) -> u64 {
+        u64::try_from(self.0.keys().filter(|doc| self.has(**doc, term)).count()).unwrap()
+    }
+
+    pub(super) fn scores(&self, query: &[(String, u32)]) -> Scores {
+        let weights = crate::text::Weights::default();
+        let mut scores = Scores::new();
+        for (doc, terms) in &self.0 {
+            let mut lengths = [0; FIELDS];
+            terms.iter().for_each(|(field, _)| lengths[field.index()] += 1);
+            let mut score = 0;
+            for (word, weight) in query {
+                if self.has(*doc, word) {
+                    let mut tfs = [0; FIELDS];
+                    let own = terms.iter().filter(|(_, term)| term == word);
+                    own.for_each(|(field, _)| tfs[field.index()] += 1);
+                    let worth = u64::from(impact(&weights, &lengths, &tfs));
+                    score += u64::from(*weight) * idf(self.documents(), self.df(word)) * worth;
+                }
+            }
+            if score > 0 {
+                scores.push((*doc, score));
+            }
+        }
+        scores.sort_by_key(|(doc, score)| (Reverse(*score), *doc));
+        scores
+    }
+}
+
+pub(super) const WORDS: [&str; 12] =
+    ["ada", "bee", "cat", "cow", "dog", "eel", "elk", "fox", "gnu", "hen", "ibis", "jay"];
+
+/// Frequent words are much more frequent than rare ones.
+pub(super) fn word() -> impl Strategy<Value = String> {
+    (0..WORDS.len(), 0..WORDS.len()).prop_map(|(a, b)| WORDS[a.min(b)].to_owned())
+}
+
+/// Few documents, so that most are changed often; some far apart, so that windows and blocks are crossed.
+fn doc() -> impl Strategy<Value = u64> {
+    prop_oneof![6 => 1..30u64, 3 => (1..20u64).prop_map(|n| n * 3000), 1 => (1..4u64).prop_map(|n| n << 61)]
+}
+
+fn step(erase: bool) -> impl Strategy<Value = Step> {
+    let field = (0..FIELDS).prop_map(|n| Field::ALL[n]);
+    let terms = prop::collection::vec((field, word()), 0..8);
+    let tags = prop::collection::vec(word().prop_map(|word| (Field::TAGS, word)), 0..3);
+    prop_oneof![
+        12 => (doc(), terms).prop_map(|(doc, terms)| Step::Put(doc, terms)),
+        3 => doc().prop_map(Step::Delete),
+        2 => doc().prop_map(Step::Restore),
+        2 => (doc(), tags).prop_map(|(doc, tags)| Step::Tag(doc, tags)),
+        u32::from(erase) => doc().prop_map(Step::Erase),
+    ]
+}
+
+pub(super) fn steps(erase: bool, max: usize) -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(erase), 1..max)
+}
+
+pub(super) fn query() -> impl Strategy<Value = Vec<(String, u32)>> {
+    prop::collection::btree_map(word(), 1..40u32, 0..6)
+        .prop_map(|query| query.into_iter().collect())
+}

@@ -1,0 +1,153 @@
+//! The index as a hook of the real kernel, on a simulated disk.
+
+use std::sync::Arc;
+
+use kernel::command::{Removal, Revision};
+use kernel::error::Result;
+use kernel::hook::{JournalHook, Recorded, Staged};
+use kernel::journal::Payload;
+use kernel::memory::{Body, MemoryId, MemoryType};
+use kernel::store::{EngineOptions, RedbStorage, View};
+use kernel::{Cortex, Options, birth};
+use testkit::Disk;
+use testkit::build::{ada, body, fact, salt, stamp};
+
+use crate::text::{Field, Search, Settings, TailHandle, TextIndex};
+
+#[derive(Debug)]
+struct TextHook {
+    handle: TailHandle,
+    index: Option<TextIndex>,
+}
+
+fn terms(body: &Body) -> Vec<(Field, String)> {
+    let split = |field, text: &str| {
+        text.split(' ').map(move |word| (field, word.to_owned())).collect::<Vec<_>>()
+    };
+    [split(Field::TITLE, &body.title), split(Field::CONTENT, &body.content)].concat()
+}
+
+impl JournalHook for TextHook {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn open(&mut self, view: &View<'_>) -> Result<()> {
+        let settings = Settings { flush_docs: 5, ..Settings::default() };
+        self.index = Some(TextIndex::open_with(view, settings, self.handle.clone())?);
+        Ok(())
+    }
+
+    fn entry(&mut self, view: &View<'_>, r: Recorded<'_>, staged: &mut Staged<'_>) -> Result<()> {
+        let index = self.index.as_mut().unwrap();
+        let id = match r.payload {
+            Payload::Write(_) => r.entry.seq,
+            Payload::Update(update) => update.id.get(),
+            Payload::Restore(restore) => {
+                return index.restore(view, restore.id.get(), staged).map(drop);
+            }
+            Payload::Tombstone(gone) => return index.delete(view, gone.id.get(), staged),
+            Payload::Erase(erase) => return index.erase(view, erase.id.get(), staged),
+            _ => return Ok(()),
+        };
+        // Only the body of the entry itself can be read, live, on rebuild and in a verification.
+        let Some(sealed) = r.sealed else { return Ok(()) };
+        index.put(view, id, &terms(&sealed.open()?), staged)
+    }
+
+    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn committed(&mut self) {
+        self.index.as_mut().unwrap().committed();
+    }
+
+    fn aborted(&mut self) {
+        self.index.as_mut().unwrap().aborted();
+    }
+}
+
+fn open(disk: &Disk) -> (Cortex, TailHandle) {
+    let handle = TailHandle::default();
+    let shared = handle.clone();
+    let hooks = move || {
+        let hook = TextHook { handle: shared.clone(), index: None };
+        vec![Box::new(hook) as Box<dyn JournalHook>]
+    };
+    let options = Options { hooks: Arc::new(hooks), ..Options::default() };
+    (Cortex::open_on(disk.medium(), &ada(), options).unwrap(), handle)
+}
+
+fn ask(cortex: &Cortex, handle: &TailHandle, word: &str) -> Vec<(u64, u64)> {
+    let reading = cortex.read().unwrap();
+    let view = reading.view();
+    let search = Search::new(&view, handle).unwrap();
+    search.top_k(&[(word.to_owned(), 1)], 10, &|_| true, &[]).unwrap()
+}
+
+fn ids(found: &[(u64, u64)]) -> Vec<u64> {
+    found.iter().map(|(doc, _)| *doc).collect()
+}
+
+fn assert_clean(cortex: &Cortex) {
+    let engine = EngineOptions::default();
+    let scratch = RedbStorage::open(Disk::new().medium(), engine, || birth(&ada())).unwrap();
+    let report = cortex.verify_with(&scratch, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{:#?}", report.problems);
+}
+
+fn removal(id: MemoryId) -> Removal {
+    Removal { id, expected: None, reason: "test".into() }
+}
+
+#[test]
+fn the_index_lives_in_the_kernel() {
+    let disk = Disk::new();
+    let (cortex, handle) = open(&disk);
+    let mut written = Vec::new();
+    for n in 0..23u64 {
+        let word = if n % 2 == 0 { "even" } else { "odd" };
+        let draft = fact(n, &format!("number {n}"), &format!("this is {word} and secret{n}"));
+        written.push(cortex.write(stamp(n.cast_signed()), draft).unwrap().id.unwrap());
+    }
+    assert_eq!(ask(&cortex, &handle, "even").len(), 10);
+    assert_eq!(ids(&ask(&cortex, &handle, "secret7")), [written[7].get()]);
+
+    let text = body(MemoryType::Fact, "number seven", "replaced");
+    let revision = Revision::new(written[7], None, text, salt(100));
+    cortex.update(stamp(100), revision).unwrap();
+    cortex.tombstone(stamp(101), removal(written[8])).unwrap();
+    cortex.tombstone(stamp(102), removal(written[22])).unwrap();
+    cortex.restore(stamp(103), removal(written[8])).unwrap();
+    assert!(ask(&cortex, &handle, "secret7").is_empty());
+    assert!(ask(&cortex, &handle, "secret22").is_empty());
+    assert_eq!(ids(&ask(&cortex, &handle, "replaced")), [written[7].get()]);
+    assert_eq!(ids(&ask(&cortex, &handle, "secret8")), [written[8].get()]);
+    assert_clean(&cortex);
+
+    // Reopen: the tail comes from the store.
+    let before = ask(&cortex, &handle, "odd");
+    drop(cortex);
+    let (cortex, handle) = open(&disk);
+    assert_eq!(ask(&cortex, &handle, "odd"), before);
+    cortex.rebuild(Box::new(|_, _| {})).unwrap();
+    assert_eq!(ask(&cortex, &handle, "odd"), before);
+    assert_clean(&cortex);
+
+    // An erased memory is gone from the index, its words from the file, and a rebuild agrees.
+    cortex.erase(stamp(104), removal(written[3])).unwrap();
+    assert!(ask(&cortex, &handle, "secret3").is_empty());
+    let file = disk.bytes();
+    let holds = |word: &[u8]| file.windows(word.len()).any(|window| window == word);
+    assert!(holds(b"secret5"));
+    assert!(!holds(b"secret3"));
+    assert_clean(&cortex);
+    let draft = fact(200, "after", "the erasure secret200");
+    let last = cortex.write(stamp(105), draft).unwrap().id.unwrap();
+    assert_eq!(ids(&ask(&cortex, &handle, "secret200")), [last.get()]);
+    let before = ask(&cortex, &handle, "odd");
+    cortex.rebuild(Box::new(|_, _| {})).unwrap();
+    assert_eq!(ask(&cortex, &handle, "odd"), before);
+    assert_clean(&cortex);
+}

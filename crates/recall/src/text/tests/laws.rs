@@ -1,0 +1,154 @@
+use kernel::store::{Side, View};
+use proptest::prelude::*;
+
+use super::harness::{Bench, Naive, Step, WORDS, query, steps, word};
+use crate::text::{Field, Scores, Search, Settings, TailHandle, TextIndex};
+
+fn everything(_: u64) -> bool {
+    true
+}
+
+/// All that a search says must be what the naive scorer says.
+fn assert_equal(search: &Search<'_>, naive: &Naive, query: &[(String, u32)], excluded: &[String]) {
+    let wanted = naive.scores(query);
+    assert_eq!(search.documents(), naive.documents());
+    for term in WORDS {
+        assert_eq!(search.df(term).unwrap(), naive.df(term), "df of {term}");
+    }
+    let alive: Vec<&str> = WORDS.into_iter().filter(|word| naive.df(word) > 0).collect();
+    assert_eq!(search.prefix_terms("", 99).unwrap(), alive);
+    assert_eq!(search.score_all(query, &everything).unwrap(), wanted);
+    let odd = |doc: u64| doc % 2 == 1;
+    let filtered: Scores = wanted.iter().copied().filter(|(doc, _)| odd(*doc)).collect();
+    assert_eq!(search.score_all(query, &odd).unwrap(), filtered);
+    let barred = |doc: u64| excluded.iter().any(|term| naive.has(doc, term));
+    for k in [0, 1, 2, 5, 1000] {
+        let first = |all: &Scores| all.iter().take(k).copied().collect::<Scores>();
+        assert_eq!(search.top_k(query, k, &everything, &[]).unwrap(), first(&wanted));
+        let kept: Scores = filtered.iter().copied().filter(|(doc, _)| !barred(*doc)).collect();
+        assert_eq!(search.top_k(query, k, &odd, excluded).unwrap(), first(&kept));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    // For every history and flush size the answers are those of the naive scorer, with the tail in memory, with the tail
+    // read from the store, and after a reopen.
+    #[test]
+    fn searches_equal_the_naive_scorer(
+        steps in steps(true, 160), query in query(), excluded in prop::collection::vec(word(), 0..2),
+        group in 1usize..9,
+    ) {
+        let naive = Naive::after(&steps);
+        for flush_docs in [1, 3, 20, 1024] {
+            let mut bench = Bench::after(flush_docs, group, &steps);
+            bench.search(|search| assert_equal(search, &naive, &query, &excluded));
+            bench.search_cold(|search| assert_equal(search, &naive, &query, &excluded));
+            bench.reopen();
+            bench.search(|search| assert_equal(search, &naive, &query, &excluded));
+        }
+    }
+
+    // The rows do not depend on how changes were grouped into commits, on reopening, or on batches that were aborted.
+    #[test]
+    fn rows_follow_from_the_history(
+        steps in steps(true, 80), group in 1usize..20, cut in 0usize..80, lost in steps(true, 5),
+        flush_docs in prop_oneof![Just(1u32), Just(4), Just(16)],
+    ) {
+        let wanted = Bench::after(flush_docs, 1, &steps).text_rows();
+        prop_assert_eq!(&Bench::after(flush_docs, group, &steps).text_rows(), &wanted);
+        let cut = cut.min(steps.len());
+        let mut bench = Bench::after(flush_docs, group, &steps[..cut]);
+        lost.iter().for_each(|step| bench.step(step));
+        bench.abort(lost.len() as u64);
+        steps[cut..].iter().for_each(|step| bench.step(step));
+        bench.commit();
+        prop_assert_eq!(&bench.text_rows(), &wanted);
+        let mut reopened = Bench::after(flush_docs, group, &steps[..cut]);
+        reopened.reopen();
+        steps[cut..].iter().for_each(|step| reopened.step(step));
+        reopened.commit();
+        prop_assert_eq!(&reopened.text_rows(), &wanted);
+    }
+
+    // Once a document is erased, the rows are those of a history that never knew what it said.
+    #[test]
+    fn an_erased_document_leaves_no_trace(steps in steps(false, 60), doc in 1u64..30, more in steps(false, 10)) {
+        let unread = |step: &Step| match step {
+            Step::Put(other, _) if *other == doc => Step::Put(doc, vec![]),
+            other => other.clone(),
+        };
+        let play = |first: &mut dyn Iterator<Item = Step>| {
+            let mut all: Vec<Step> = first.collect();
+            all.push(Step::Erase(doc));
+            // Ids are never used again.
+            all.extend(more.iter().filter(|step| !matches!(step, Step::Put(other, _) if *other == doc)).cloned());
+            Bench::after(7, 3, &all).text_rows()
+        };
+        prop_assert_eq!(play(&mut steps.iter().cloned()), play(&mut steps.iter().map(unread)));
+    }
+}
+
+fn plain(doc: u64, text: &str) -> Step {
+    let word = |word: &str| (Field::CONTENT, word.to_owned());
+    Step::Put(doc, text.split(' ').map(word).collect())
+}
+
+fn ask(words: &str) -> Vec<(String, u32)> {
+    words.split(' ').map(|word| (word.to_owned(), 1)).collect()
+}
+
+#[test]
+fn rare_words_win_and_ties_go_to_the_smaller_id() {
+    let steps =
+        [plain(9, "cat dog"), plain(4, "cat dog"), plain(7, "cat elk"), plain(5, "cat cow")];
+    let bench = Bench::after(2, 1, &steps);
+    let found = bench.search(|search| search.top_k(&ask("cat elk"), 3, &everything, &[]).unwrap());
+    assert_eq!(found.iter().map(|(doc, _)| *doc).collect::<Vec<_>>(), [7, 4, 5]);
+}
+
+#[test]
+fn nothing_is_visible_before_the_commit() {
+    let mut bench = Bench::after(100, 1, &[plain(1, "cat")]);
+    bench.step(&plain(2, "cat"));
+    assert_eq!(bench.search(|search| search.df("cat").unwrap()), 1);
+    bench.commit();
+    assert_eq!(bench.search(|search| search.df("cat").unwrap()), 2);
+}
+
+// A view from before a commit keeps its answers although the tail in memory has moved on, across a flush too.
+#[test]
+fn a_search_sees_the_commit_of_its_view() {
+    let mut bench = Bench::after(3, 1, &[plain(1, "cat"), plain(2, "cat dog")]);
+    let before = bench.rows.clone();
+    bench.step(&plain(3, "cat"));
+    bench.commit();
+    bench.step(&Step::Delete(1));
+    bench.commit();
+    let view = View::new(&before, Side::A);
+    let search = Search::new(&view, &bench.index.handle()).unwrap();
+    assert_equal(&search, &Naive::after(&[plain(1, "cat"), plain(2, "cat dog")]), &ask("cat"), &[]);
+}
+
+// Runs that are mostly dead are joined: updating the same documents over and over does not grow the index without end.
+#[test]
+fn updates_do_not_pile_up() {
+    let round = |n: u64| (1..=64u64).map(move |doc| plain(doc, WORDS[((doc + n) % 12) as usize]));
+    let steps: Vec<Step> = (0..80).flat_map(round).collect();
+    let mut bench = Bench::after(4, 16, &steps[..64 * 20]);
+    let early = bench.text_rows().0.len();
+    steps[64 * 20..].iter().for_each(|step| bench.step(step));
+    bench.commit();
+    assert!(bench.text_rows().0.len() < 2 * early, "{early} -> {}", bench.text_rows().0.len());
+    bench.search(|search| assert_equal(search, &Naive::after(&steps), &ask("cat dog"), &[]));
+}
+
+#[test]
+fn other_settings_are_refused() {
+    let bench = Bench::after(4, 1, &[plain(1, "cat")]);
+    let view = View::new(&bench.rows, Side::A);
+    let other = Settings { flush_docs: 4, analyzer: 2, ..Settings::default() };
+    let refused = TextIndex::open_with(&view, other, TailHandle::default()).unwrap_err();
+    assert_eq!(refused.code(), "corrupt");
+}
