@@ -28,7 +28,7 @@ use scan::{Scanner, Token, is_joiner, parts, segments};
 pub const ANALYZER_VERSION: u32 = 1;
 
 /// Turns text into terms for one configured language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Analyzer {
     language: Language,
 }
@@ -99,7 +99,6 @@ impl Analyzer {
                 });
             }
             parts(segment, |part| {
-                // The only part of `c++` is `c`; it is not the same thing.
                 self.stems(part, part, position, Role::Part, emit);
                 position += 1;
             });
@@ -211,8 +210,8 @@ fn is_attached(c: char) -> bool {
 
 fn emit_bounded(gram: &str, position: u32, emit: &mut dyn FnMut(&str, u32)) {
     if gram.len() <= MAX_TERM {
-        emit(gram, position)
+        emit(gram, position);
     } else {
-        emit(&cut(gram.to_owned()), position)
+        emit(&cut(gram.to_owned()), position);
     }
 }

@@ -129,7 +129,7 @@ impl Parser {
             let start = end - token_len(token);
             match token {
                 Token::Word(word) if is_negated(text, from, start, word) => {
-                    self.exclude(analyzer, word)
+                    self.exclude(analyzer, word);
                 }
                 Token::Word(word) if is_prefix(text, end, word) => {
                     self.prefix(analyzer, word);

@@ -105,7 +105,7 @@ fn prose_yields_nothing() {
 
 #[test]
 fn bounded_sorted_and_keyed() {
-    let many: String = (0..1000).map(|n| format!("dir/f{n}.rs ")).collect();
+    let many = (0..1000).map(|n| format!("dir/f{n}.rs")).collect::<Vec<_>>().join(" ");
     let found = extract("src/a.rs", &many);
     assert_eq!(found.len(), MAX_ENTITIES);
     assert!(found.is_sorted());
