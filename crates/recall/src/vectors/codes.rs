@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use super::sketch::Rotation;
 use crate::embed::Embedding;
 
-/// So many vectors are ranked one by one: half a millisecond.
+/// So many vectors are ranked one by one: about a millisecond.
 pub const EXACT_UP_TO: usize = 20_000;
 
 /// Candidates the sketches must leave: at least, for each result asked for, and one of so many vectors. 400 were enough on
-/// synthetic clusters; on this model's vectors they found 0.906 of the true ten among 30,000, 1,600 found 0.984.
-const KEEP: usize = 2000;
+/// synthetic clusters; on this model's vectors of 100,000 made-up sentences 2,000 find 0.975 of the true ten, 4,000 0.989.
+const KEEP: usize = 4000;
 const KEEP_EACH: usize = 40;
 const KEEP_ONE_OF: usize = 50;
 
@@ -40,7 +40,7 @@ pub struct Codes {
     slots: Vec<u32>,
     rows: HashMap<u32, usize>,
     sketches: Vec<u64>,
-    codes: Vec<i8>,
+    levels: Vec<i8>,
     scales: Vec<i16>,
 }
 
@@ -52,7 +52,7 @@ impl Codes {
             slots: Vec::new(),
             rows: HashMap::new(),
             sketches: Vec::new(),
-            codes: Vec::new(),
+            levels: Vec::new(),
             scales: Vec::new(),
         }
     }
@@ -71,7 +71,7 @@ impl Codes {
 
     /// Bytes held by the columns.
     pub fn bytes(&self) -> usize {
-        self.sketches.len() * 8 + self.codes.len() + self.scales.len() * 2 + self.slots.len() * 4
+        self.sketches.len() * 8 + self.levels.len() + self.scales.len() * 2 + self.slots.len() * 4
     }
 
     /// Sets the vector of a slot. A zero vector is near nothing, so it takes the slot's vector away. False when the
@@ -89,7 +89,7 @@ impl Codes {
         self.slots.push(slot);
         self.rotation.sketch(embedding.values(), &mut self.sketches);
         self.scales.push(scale);
-        self.codes.extend(embedding.values().iter().map(|&value| {
+        self.levels.extend(embedding.values().iter().map(|&value| {
             i8::try_from(rounded(i64::from(value) * LEVELS, i64::from(scale))).unwrap_or(0)
         }));
         true
@@ -101,7 +101,7 @@ impl Codes {
             return false;
         };
         take_row(&mut self.sketches, row, self.rotation.words());
-        take_row(&mut self.codes, row, self.dims);
+        take_row(&mut self.levels, row, self.dims);
         self.scales.swap_remove(row);
         self.slots.swap_remove(row);
         if let Some(&moved) = self.slots.get(row) {
@@ -194,7 +194,7 @@ impl Codes {
     }
 
     fn hit(&self, query: &Embedding, row: usize) -> Hit {
-        let codes = &self.codes[row * self.dims..(row + 1) * self.dims];
+        let codes = &self.levels[row * self.dims..(row + 1) * self.dims];
         // At most |query| * |codes| = 2^15 * 127 * sqrt(512): within i32.
         let dot: i32 =
             query.values().iter().zip(codes).map(|(&q, &c)| i32::from(q) * i32::from(c)).sum();
