@@ -59,8 +59,18 @@ pub fn happened(body: &Body) -> Option<Millis> {
 }
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
 
 /// A date in the words of a question: `8 may 2023`.
@@ -68,7 +78,8 @@ fn date_words(at: Millis) -> String {
     let date = at.date();
     let mut parts = date.rsplitn(3, '-');
     let (day, month, year) = (parts.next(), parts.next(), parts.next());
-    let month = month.and_then(|m| m.parse::<usize>().ok()).and_then(|m| MONTHS.get(m.wrapping_sub(1)));
+    let month =
+        month.and_then(|m| m.parse::<usize>().ok()).and_then(|m| MONTHS.get(m.wrapping_sub(1)));
     let day = day.map_or("", |day| day.trim_start_matches('0'));
     format!("{day} {} {}", month.copied().unwrap_or(""), year.unwrap_or(""))
 }

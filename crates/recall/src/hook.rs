@@ -4,11 +4,11 @@
 //! from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
 //! restored and because some questions include them; erased ones are gone from every row.
 
+use kernel::Result;
 use kernel::hook::{JournalHook, Recorded, Staged};
 use kernel::journal::Payload;
 use kernel::memory::{Body, Head, MemoryId};
 use kernel::store::View;
-use kernel::Result;
 
 use crate::analyze::{ANALYZER_VERSION, Analyzer};
 use crate::document::document;

@@ -10,6 +10,7 @@ mod context;
 mod delegate;
 mod details;
 mod entry_view;
+mod eval;
 mod failure;
 mod fields;
 mod find;
@@ -28,6 +29,7 @@ mod save;
 mod save_lines;
 mod scope;
 mod score;
+mod search;
 mod session;
 mod snapshot;
 mod stats;
@@ -65,6 +67,7 @@ enum Command {
     Get(get::GetArgs),
     Update(Box<update::UpdateArgs>),
     History(history::HistoryArgs),
+    Search(Box<search::SearchArgs>),
     Find(find::FindArgs),
     Context(context::ContextArgs),
     Forget(forget::ForgetArgs),
@@ -91,6 +94,7 @@ enum Command {
     ScopeRevoke(scope::RevokeArgs),
     ScopeList(scope::ListArgs),
     ScopeKeygen(scope::KeygenArgs),
+    Eval(eval::EvalArgs),
     Actors(stats::ActorsArgs),
     Tour(tour::TourArgs),
     Help(HelpArgs),
@@ -146,6 +150,7 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::Get(args) => get::run(args, inv, out),
         Command::Update(args) => update::run(args, inv, out),
         Command::History(args) => history::run(args, inv, out),
+        Command::Search(args) => search::run(args, inv, out),
         Command::Find(args) => find::run(args, inv, out),
         Command::Context(args) => context::run(args, inv, out),
         Command::Forget(args) => forget::forget(args, inv, out),
@@ -171,6 +176,7 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::ScopeRevoke(args) => scope::revoke(args, inv, out),
         Command::ScopeList(args) => scope::list(args, inv, out),
         Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
+        Command::Eval(args) => eval::run(args, inv, out),
         Command::Actors(args) => stats::actors(args, inv, out),
         Command::VerifyProof(_) | Command::Tour(_) | Command::Help(_) => Ok(()),
     }

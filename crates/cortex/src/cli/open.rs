@@ -15,6 +15,8 @@ use kernel::home::{Home, HomeLimits};
 use kernel::memory::{Millis, Salt};
 use kernel::scope::{Authority, Operation};
 use kernel::{Cortex, Digest, Error, Options, Request};
+use recall::RecallHook;
+use recall::analyze::{Analyzer, Language};
 
 use super::delegate::Delegate;
 use super::failure::{Failure, Outcome};
@@ -103,7 +105,11 @@ impl Invocation {
             .or_else(|| ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(variable))
             .unwrap_or_else(|| "cli".to_owned());
         let wait = globals.wait.unwrap_or(WAIT_SECONDS_DEFAULT).min(WAIT_SECONDS_MAX);
-        let options = Options { wait: Duration::from_secs(wait), ..Options::default() };
+        let options = Options {
+            wait: Duration::from_secs(wait),
+            hooks: Arc::new(|| vec![Box::new(RecallHook::new(analyzer()))]),
+            ..Options::default()
+        };
         Ok(Invocation {
             home: Home::new(&folder, options.clone(), HomeLimits::default()),
             options,
@@ -235,6 +241,11 @@ impl Invocation {
         };
         Ok(cortex.submit(Request { stamp, command, authority })?)
     }
+}
+
+/// How words become terms. Saves and searches must agree.
+pub(crate) fn analyzer() -> Analyzer {
+    Analyzer::new(Language::English)
 }
 
 /// Bytes that nobody can guess.

@@ -58,8 +58,18 @@ impl DateWords {
 
 fn is_month(word: &str) -> bool {
     const NAMES: [&str; 12] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september",
-        "october", "november", "december",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
     ];
     NAMES.iter().any(|name| *name == word || (word.len() == 3 && name.starts_with(word)))
         || word == "sept"

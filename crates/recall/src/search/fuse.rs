@@ -107,9 +107,7 @@ pub(super) fn rank<'c>(
             (candidate, score, arms)
         })
         .collect();
-    ranked.sort_by_key(|(candidate, score, _)| {
-        (std::cmp::Reverse(*score), candidate.row.head.id)
-    });
+    ranked.sort_by_key(|(candidate, score, _)| (std::cmp::Reverse(*score), candidate.row.head.id));
     ranked
 }
 

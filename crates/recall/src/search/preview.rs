@@ -3,7 +3,7 @@
 use crate::analyze::{Analyzer, Question};
 
 /// Characters of a preview.
-pub const PREVIEW_CHARS: usize = 300;
+const PREVIEW_CHARS: usize = 300;
 
 /// Around the densest run of the question's words; the beginning if there is none.
 pub fn preview(analyzer: &Analyzer, question: &Question, text: &str) -> String {
