@@ -177,17 +177,21 @@ impl Naive {
     pub(super) fn scores(&self, query: &[(String, u32)]) -> Scores {
         let weights = crate::text::Weights::default();
         let mut scores = Scores::new();
+        let worth_of = |(word, weight): &(String, u32)| {
+            (word.clone(), u64::from(*weight) * idf(self.documents(), self.df(word)))
+        };
+        let query: Vec<(String, u64)> = query.iter().map(worth_of).collect();
         for (doc, terms) in &self.0 {
             let mut lengths = [0; FIELDS];
             terms.iter().for_each(|(field, _)| lengths[field.index()] += 1);
             let mut score = 0;
-            for (word, weight) in query {
+            for (word, factor) in &query {
                 if self.has(*doc, word) {
                     let mut tfs = [0; FIELDS];
                     let own = terms.iter().filter(|(_, term)| term == word);
                     own.for_each(|(field, _)| tfs[field.index()] += 1);
                     let worth = u64::from(impact(&weights, &lengths, &tfs));
-                    score += u64::from(*weight) * idf(self.documents(), self.df(word)) * worth;
+                    score += factor * worth;
                 }
             }
             if score > 0 {

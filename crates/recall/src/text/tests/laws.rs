@@ -144,6 +144,46 @@ fn updates_do_not_pile_up() {
     bench.search(|search| assert_equal(search, &Naive::after(&steps), &ask("cat dog"), &[]));
 }
 
+// Large enough for lists of many blocks over several windows, and for terms that are skipped.
+#[test]
+fn long_lists_are_skipped_through_correctly() {
+    let mut seed = 7u64;
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut steps = Vec::new();
+    for n in 1..=9000u64 {
+        let doc = if next(5) == 0 { 1 + next(n) } else { n };
+        if next(12) == 0 {
+            steps.push(Step::Delete(doc));
+        } else {
+            // The first words are in most documents, the last in few.
+            let mut text: Vec<&str> = Vec::new();
+            for (rank, word) in WORDS.into_iter().enumerate() {
+                if next(1 << rank) == 0 {
+                    text.extend(std::iter::repeat_n(word, 1 + next(4) as usize));
+                }
+            }
+            steps.push(plain(doc, &text.join(" ")));
+        }
+    }
+    let naive = Naive::after(&steps);
+    for flush_docs in [100, 700, 1024] {
+        let bench = Bench::after(flush_docs, 50, &steps);
+        bench.search(|search| {
+            for words in [
+                "ada",
+                "ada jay",
+                "bee cat hen",
+                "ada bee cat cow dog eel elk fox gnu hen ibis jay",
+            ] {
+                assert_equal(search, &naive, &ask(words), &["ibis".to_owned()]);
+            }
+        });
+    }
+}
+
 #[test]
 fn other_settings_are_refused() {
     let bench = Bench::after(4, 1, &[plain(1, "cat")]);
