@@ -7,12 +7,13 @@ use kernel::error::{Error, Result};
 use kernel::hook::Staged;
 use kernel::store::{KeyRange, View};
 
-use super::block::{self, Posting};
+use super::block::Posting;
 use super::merge::{self, Tally};
 use super::meta::{Meta, Run};
 use super::pending::Pending;
 use super::rows::{self, Forward, PAGE_DOCS, damaged};
 use super::score::{FIELDS, Field, Weights};
+use super::slab::Writer;
 use super::tail::{Tail, TailHandle};
 
 /// Changes between two flushes.
@@ -386,31 +387,15 @@ impl TextIndex {
         }
         let id = self.meta.next_run;
         self.meta.next_run += 1;
+        let mut writer = Writer::new(id);
         for (term, (postings, difference)) in &lists {
-            write_list(&mut self.pending, id, *term, postings, *difference);
+            writer.list(&mut self.pending, *term, postings, *difference);
         }
+        writer.close(&mut self.pending);
         let epoch = self.meta.epoch;
         self.meta.epoch += 1;
         let docs = tail.docs.len().tally();
         self.meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
-    }
-}
-
-/// Writes all rows of one term in one run.
-pub(super) fn write_list(
-    pending: &mut Pending,
-    run: u32,
-    term: u32,
-    postings: &[Posting],
-    difference: i64,
-) {
-    if difference != 0 {
-        let mut value = Vec::new();
-        super::bytes::push_signed(&mut value, difference);
-        pending.set(rows::block(run, term, 0), Some(value));
-    }
-    for (first, value) in block::encode(postings) {
-        pending.set(rows::block(run, term, first), Some(value));
     }
 }
 

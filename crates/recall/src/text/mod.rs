@@ -24,6 +24,7 @@ mod pending;
 mod rows;
 mod score;
 mod search;
+mod slab;
 mod tail;
 #[cfg(test)]
 mod tests;

@@ -54,6 +54,30 @@ impl Pending {
         Ok(found)
     }
 
+    /// The last row of a range.
+    pub(super) fn last(
+        &self,
+        view: &View<'_>,
+        range: KeyRange,
+    ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        if range.is_empty() {
+            return Ok(None);
+        }
+        let to = range.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let own = self.rows.range::<[u8], _>((Bound::Included(range.from.as_slice()), to));
+        let mut last = own.rev().find_map(|(key, value)| Some((key.clone(), value.clone()?)));
+        view.scan(&range.reversed(), &mut |key, value| {
+            if self.rows.contains_key(key) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if last.as_ref().is_none_or(|(other, _)| other.as_slice() < key) {
+                last = Some((key.to_vec(), value.to_vec()));
+            }
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(last)
+    }
+
     /// Passes on what was written since the last call, in key order.
     pub(super) fn hand_over(&mut self, mut set: impl FnMut(Vec<u8>, Option<Vec<u8>>)) {
         for key in std::mem::take(&mut self.fresh) {

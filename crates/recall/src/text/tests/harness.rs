@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use kernel::codec;
 use kernel::error::Result;
@@ -21,9 +22,11 @@ impl Reader for Rows {
     }
 
     fn scan(&self, _: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
-        assert!(!range.reverse, "the index only scans upwards");
-        for (key, value) in self.0.range(range.from.clone()..) {
-            if range.to.as_ref().is_some_and(|to| key >= to) || visit(key, value)?.is_break() {
+        let to = range.to.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rows = self.0.range::<Vec<u8>, _>((Bound::Included(&range.from), to));
+        let mut next = || if range.reverse { rows.next_back() } else { rows.next() };
+        while let Some((key, value)) = next() {
+            if visit(key, value)?.is_break() {
                 break;
             }
         }
