@@ -8,34 +8,16 @@ use kernel::hook::Staged;
 use kernel::store::{KeyRange, View};
 
 use super::block::Posting;
-use super::merge::{self, Tally};
-use super::meta::{Meta, Run};
+use super::merge;
+use super::meta::{Meta, Run, Settings};
 use super::pending::Pending;
 use super::rows::{self, Forward, PAGE_DOCS, damaged};
-use super::score::{FIELDS, Field, Weights};
+use super::score::{FIELDS, Field};
 use super::slab::Writer;
 use super::tail::{Tail, TailHandle};
 
-/// Changes between two flushes.
-pub const FLUSH_DOCS: u32 = 1024;
-
 /// Terms whose ids are kept in memory. When it is full it starts over: the ids are one lookup away.
 const CACHED_TERMS: usize = 100_000;
-
-/// What the rows depend on besides the documents. An index made with other settings must be rebuilt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    pub flush_docs: u32,
-    pub weights: Weights,
-    /// Version of whatever makes the terms.
-    pub analyzer: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { flush_docs: FLUSH_DOCS, weights: Weights::default(), analyzer: 1 }
-    }
-}
 
 /// The writer's side of the index. Follows the life of a hook: changes, then `committed` or `aborted`.
 #[derive(Debug)]
@@ -44,6 +26,8 @@ pub struct TextIndex {
     meta: Meta,
     tail: Arc<Tail>,
     pending: Pending,
+    /// The entry being applied.
+    entry: u64,
     /// Ids of frequent terms, committed or not.
     ids: HashMap<String, u32>,
     published: TailHandle,
@@ -78,6 +62,7 @@ impl TextIndex {
             meta,
             tail,
             pending: Pending::default(),
+            entry: 0,
             ids: HashMap::new(),
             published,
         })
@@ -163,6 +148,16 @@ impl TextIndex {
         self.pending.hand_over(set);
     }
 
+    /// Starts a change. Rows of earlier entries are in the view by now and need not be kept.
+    fn begin(&mut self, view: &View<'_>) -> Result<()> {
+        let entry = view.counters()?.size;
+        if entry != self.entry {
+            self.pending.clear();
+            self.entry = entry;
+        }
+        Ok(())
+    }
+
     pub(super) fn put_pending(
         &mut self,
         view: &View<'_>,
@@ -172,6 +167,7 @@ impl TextIndex {
         if doc == 0 {
             return Err(Error::invalid("doc", "0 names no document"));
         }
+        self.begin(view)?;
         let (lengths, terms) = count(terms);
         if self.take_out(view, doc)?.is_none() {
             self.take_withdrawn(view, doc)?;
@@ -188,6 +184,7 @@ impl TextIndex {
         fields: &[Field],
         terms: &[(Field, String)],
     ) -> Result<bool> {
+        self.begin(view)?;
         let live = self.take_out(view, doc)?;
         let is_live = live.is_some();
         let found = if is_live { live } else { self.take_withdrawn(view, doc)? };
@@ -205,12 +202,14 @@ impl TextIndex {
     }
 
     pub(super) fn delete_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
+        self.begin(view)?;
         let Some(forward) = self.take_out(view, doc)? else { return Ok(()) };
         self.withdraw(doc, forward);
         self.changed(view)
     }
 
     pub(super) fn restore_pending(&mut self, view: &View<'_>, doc: u64) -> Result<bool> {
+        self.begin(view)?;
         let Some(forward) = self.take_withdrawn(view, doc)? else { return Ok(false) };
         self.insert(doc, forward);
         self.changed(view)?;
@@ -218,6 +217,7 @@ impl TextIndex {
     }
 
     pub(super) fn erase_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
+        self.begin(view)?;
         let mut words = BTreeMap::new();
         for (key, value) in self.pending.rows(view, &KeyRange::prefix(&rows::dictionary()))? {
             words.insert(rows::parse_term_id(&value)?, rows::parse_term(&key)?);
@@ -258,7 +258,8 @@ impl TextIndex {
             }
             self.changed(view)?;
         }
-        self.stamp(view)
+        self.stamp();
+        Ok(())
     }
 
     /// The forward record of a document; new terms get their ids.
@@ -354,15 +355,15 @@ impl TextIndex {
                 merge::merge(view, &mut self.pending, &mut self.meta, range)?;
             }
         }
-        self.stamp(view)
+        self.stamp();
+        Ok(())
     }
 
     /// Writes the meta row, under the number of the entry that is being applied.
-    fn stamp(&mut self, view: &View<'_>) -> Result<()> {
-        self.meta.seq = view.counters()?.size;
-        Arc::make_mut(&mut self.tail).seq = self.meta.seq;
+    fn stamp(&mut self) {
+        self.meta.seq = self.entry;
+        Arc::make_mut(&mut self.tail).seq = self.entry;
         self.pending.set(rows::meta(), Some(self.meta.encode()));
-        Ok(())
     }
 
     /// Turns the tail into a run.
@@ -394,7 +395,7 @@ impl TextIndex {
         writer.close(&mut self.pending);
         let epoch = self.meta.epoch;
         self.meta.epoch += 1;
-        let docs = tail.docs.len().tally();
+        let docs = u64::try_from(tail.docs.len()).unwrap_or(u64::MAX);
         self.meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
     }
 }

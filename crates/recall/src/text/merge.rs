@@ -24,17 +24,6 @@ const TOP_LEVEL: u32 = 2;
 /// Terms whose postings are in memory at a time.
 const TERMS_AT_ONCE: u32 = 4096;
 
-/// Lengths as counts of documents.
-pub(super) trait Tally {
-    fn tally(self) -> u64;
-}
-
-impl Tally for usize {
-    fn tally(self) -> u64 {
-        u64::try_from(self).unwrap_or(u64::MAX)
-    }
-}
-
 /// The runs to merge next, as a range of the list. Runs in it are neighbours, so that epochs stay ranges.
 pub(super) fn due(meta: &Meta) -> Option<Range<usize>> {
     let runs = &meta.runs;

@@ -163,7 +163,9 @@ impl Forward {
         let mut terms: BTreeMap<u32, [u32; FIELDS]> = self.terms.drain(..).collect();
         for field in fields.iter().map(|field| field.index()) {
             self.lengths[field] = fresh.lengths[field];
-            terms.values_mut().for_each(|tfs| tfs[field] = 0);
+            for tfs in terms.values_mut() {
+                tfs[field] = 0;
+            }
             for (term, tfs) in &fresh.terms {
                 terms.entry(*term).or_default()[field] = tfs[field];
             }

@@ -65,10 +65,16 @@ impl Bench {
     pub(super) fn after(flush_docs: u32, group: usize, steps: &[Step]) -> Bench {
         let mut bench = Bench::new(flush_docs);
         for chunk in steps.chunks(group) {
-            chunk.iter().for_each(|step| bench.step(step));
+            bench.steps(chunk);
             bench.commit();
         }
         bench
+    }
+
+    pub(super) fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            self.step(step);
+        }
     }
 
     pub(super) fn step(&mut self, step: &Step) {
@@ -186,7 +192,9 @@ impl Naive {
         let query: Vec<(String, u64)> = query.iter().map(worth_of).collect();
         for (doc, terms) in &self.0 {
             let mut lengths = [0; FIELDS];
-            terms.iter().for_each(|(field, _)| lengths[field.index()] += 1);
+            for (field, _) in terms {
+                lengths[field.index()] += 1;
+            }
             let mut score = 0;
             for (word, factor) in &query {
                 if self.has(*doc, word) {

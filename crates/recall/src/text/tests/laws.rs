@@ -60,14 +60,14 @@ proptest! {
         prop_assert_eq!(&Bench::after(flush_docs, group, &steps).text_rows(), &wanted);
         let cut = cut.min(steps.len());
         let mut bench = Bench::after(flush_docs, group, &steps[..cut]);
-        lost.iter().for_each(|step| bench.step(step));
+        bench.steps(&lost);
         bench.abort(lost.len() as u64);
-        steps[cut..].iter().for_each(|step| bench.step(step));
+        bench.steps(&steps[cut..]);
         bench.commit();
         prop_assert_eq!(&bench.text_rows(), &wanted);
         let mut reopened = Bench::after(flush_docs, group, &steps[..cut]);
         reopened.reopen();
-        steps[cut..].iter().for_each(|step| reopened.step(step));
+        reopened.steps(&steps[cut..]);
         reopened.commit();
         prop_assert_eq!(&reopened.text_rows(), &wanted);
     }
@@ -134,11 +134,13 @@ fn a_search_sees_the_commit_of_its_view() {
 // Runs that are mostly dead are joined: updating the same documents over and over does not grow the index without end.
 #[test]
 fn updates_do_not_pile_up() {
-    let round = |n: u64| (1..=64u64).map(move |doc| plain(doc, WORDS[((doc + n) % 12) as usize]));
+    let round = |n: u64| {
+        (1..=64u64).map(move |doc| plain(doc, WORDS[usize::try_from((doc + n) % 12).unwrap()]))
+    };
     let steps: Vec<Step> = (0..80).flat_map(round).collect();
     let mut bench = Bench::after(4, 16, &steps[..64 * 20]);
     let early = bench.text_rows().0.len();
-    steps[64 * 20..].iter().for_each(|step| bench.step(step));
+    bench.steps(&steps[64 * 20..]);
     bench.commit();
     assert!(bench.text_rows().0.len() < 2 * early, "{early} -> {}", bench.text_rows().0.len());
     bench.search(|search| assert_equal(search, &Naive::after(&steps), &ask("cat dog"), &[]));
@@ -162,7 +164,7 @@ fn long_lists_are_skipped_through_correctly() {
             let mut text: Vec<&str> = Vec::new();
             for (rank, word) in WORDS.into_iter().enumerate() {
                 if next(1 << rank) == 0 {
-                    text.extend(std::iter::repeat_n(word, 1 + next(4) as usize));
+                    text.extend(std::iter::repeat_n(word, 1 + usize::try_from(next(4)).unwrap()));
                 }
             }
             steps.push(plain(doc, &text.join(" ")));
