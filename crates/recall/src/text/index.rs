@@ -7,13 +7,11 @@ use kernel::error::{Error, Result};
 use kernel::hook::Staged;
 use kernel::store::{KeyRange, View};
 
-use super::block::Posting;
 use super::merge;
-use super::meta::{Meta, Run, Settings};
+use super::meta::{Meta, Settings};
 use super::pending::Pending;
 use super::rows::{self, Forward, PAGE_DOCS, damaged};
 use super::score::{FIELDS, Field};
-use super::slab::Writer;
 use super::tail::{Tail, TailHandle};
 
 /// Terms whose ids are kept in memory. When it is full it starts over: the ids are one lookup away.
@@ -350,7 +348,8 @@ impl TextIndex {
     fn changed(&mut self, view: &View<'_>) -> Result<()> {
         self.meta.changes += 1;
         if self.meta.changes >= self.settings.flush_docs.max(1) {
-            self.flush();
+            let tail = std::mem::take(&mut self.tail);
+            merge::flush(&mut self.pending, &mut self.meta, &tail);
             while let Some(range) = merge::due(&self.meta) {
                 merge::merge(view, &mut self.pending, &mut self.meta, range)?;
             }
@@ -364,39 +363,6 @@ impl TextIndex {
         self.meta.seq = self.entry;
         Arc::make_mut(&mut self.tail).seq = self.entry;
         self.pending.set(rows::meta(), Some(self.meta.encode()));
-    }
-
-    /// Turns the tail into a run.
-    fn flush(&mut self) {
-        self.meta.changes = 0;
-        let tail = std::mem::take(&mut self.tail);
-        if tail.docs.is_empty() && tail.buried.is_empty() {
-            return;
-        }
-        let mut lists: BTreeMap<u32, (Vec<Posting>, i64)> = BTreeMap::new();
-        for (doc, terms) in &tail.docs {
-            for (term, impact) in terms.iter() {
-                lists.entry(*term).or_default().0.push((*doc, *impact));
-            }
-            self.pending.set(rows::in_tail(*doc), None);
-        }
-        for (doc, terms) in &tail.buried {
-            for term in terms.iter() {
-                lists.entry(*term).or_default().1 -= 1;
-            }
-            self.pending.set(rows::buried(*doc), None);
-        }
-        let id = self.meta.next_run;
-        self.meta.next_run += 1;
-        let mut writer = Writer::new(id);
-        for (term, (postings, difference)) in &lists {
-            writer.list(&mut self.pending, *term, postings, *difference);
-        }
-        writer.close(&mut self.pending);
-        let epoch = self.meta.epoch;
-        self.meta.epoch += 1;
-        let docs = u64::try_from(tail.docs.len()).unwrap_or(u64::MAX);
-        self.meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
     }
 }
 

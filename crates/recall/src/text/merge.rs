@@ -1,4 +1,4 @@
-//! Merging runs: eight of a level become one of the next; large runs that are mostly dead are joined.
+//! Making runs: a flush turns the tail into one. Merging them: eight of a level become one of the next; large runs that are mostly dead are joined.
 //!
 //! A merge drops dead postings. Each one it drops is added to the term's difference, so that postings plus differences, over
 //! all runs, stay the exact live document frequency.
@@ -15,6 +15,7 @@ use super::meta::{Meta, Run};
 use super::pending::Pending;
 use super::rows::{self, PAGE_DOCS, damaged};
 use super::slab::{self, Writer};
+use super::tail::Tail;
 
 const FAN_IN: usize = 8;
 
@@ -23,6 +24,40 @@ const TOP_LEVEL: u32 = 2;
 
 /// Terms whose postings are in memory at a time.
 const TERMS_AT_ONCE: u32 = 4096;
+
+/// Postings and difference, by term.
+type Lists = BTreeMap<u32, (Vec<Posting>, i64)>;
+
+/// Turns the tail into a run.
+pub(super) fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
+    meta.changes = 0;
+    if tail.docs.is_empty() && tail.buried.is_empty() {
+        return;
+    }
+    let mut lists = Lists::new();
+    for (doc, terms) in &tail.docs {
+        for (term, impact) in terms.iter() {
+            lists.entry(*term).or_default().0.push((*doc, *impact));
+        }
+        pending.set(rows::in_tail(*doc), None);
+    }
+    for (doc, terms) in &tail.buried {
+        for term in terms.iter() {
+            lists.entry(*term).or_default().1 -= 1;
+        }
+        pending.set(rows::buried(*doc), None);
+    }
+    let (id, epoch) = (meta.next_run, meta.epoch);
+    let mut writer = Writer::new(id);
+    for (term, (postings, difference)) in &lists {
+        writer.list(pending, *term, postings, *difference);
+    }
+    writer.close(pending);
+    meta.next_run += 1;
+    meta.epoch += 1;
+    let docs = u64::try_from(tail.docs.len()).unwrap_or(u64::MAX);
+    meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
+}
 
 /// The runs to merge next, as a range of the list. Runs in it are neighbours, so that epochs stay ranges.
 pub(super) fn due(meta: &Meta) -> Option<Range<usize>> {
@@ -67,7 +102,7 @@ pub(super) fn merge(
     let mut term = 0;
     while term < meta.next_term {
         let end = term.saturating_add(TERMS_AT_ONCE);
-        let mut lists: BTreeMap<u32, (Vec<Posting>, i64)> = BTreeMap::new();
+        let mut lists = Lists::new();
         for (old, dead) in merged.iter().zip(&graves) {
             gather(view, pending, old.id, &(term..end), dead, &mut lists)?;
         }
@@ -108,7 +143,7 @@ fn gather(
     run: u32,
     terms: &Range<u32>,
     dead: &Graves,
-    lists: &mut BTreeMap<u32, (Vec<Posting>, i64)>,
+    lists: &mut Lists,
 ) -> Result<()> {
     let mut read = Vec::new();
     let alive = |(doc, _): &Posting| {

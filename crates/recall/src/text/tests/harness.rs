@@ -78,23 +78,31 @@ impl Bench {
     }
 
     pub(super) fn step(&mut self, step: &Step) {
+        self.entry(std::slice::from_ref(step));
+    }
+
+    /// Several changes that one journal entry causes: the view shows none of them until all are made.
+    pub(super) fn entry(&mut self, steps: &[Step]) {
         self.seq += 1;
         let space = Space::Derived(Side::A);
         let counters = Counters { size: self.seq, ..Counters::default() };
         self.batch.put(space, keys::counters(), codec::encode(&counters));
         let view = View::staged(&self.rows, Side::A, &self.batch);
-        match step {
-            Step::Put(doc, terms) => self.index.put_pending(&view, *doc, terms),
-            Step::Delete(doc) => self.index.delete_pending(&view, *doc),
-            Step::Restore(doc) => self.index.restore_pending(&view, *doc).map(drop),
-            Step::Tag(doc, terms) => {
-                self.index.put_fields_pending(&view, *doc, &[Field::TAGS], terms).map(drop)
-            }
-            Step::Erase(doc) => self.index.erase_pending(&view, *doc),
-        }
-        .unwrap();
+        let index = &mut self.index;
         let mut own = WriteSet::new();
-        self.index.hand_over(|key, value| own.set(space, key, value));
+        for step in steps {
+            match step {
+                Step::Put(doc, terms) => index.put_pending(&view, *doc, terms),
+                Step::Delete(doc) => index.delete_pending(&view, *doc),
+                Step::Restore(doc) => index.restore_pending(&view, *doc).map(drop),
+                Step::Tag(doc, terms) => {
+                    index.put_fields_pending(&view, *doc, &[Field::TAGS], terms).map(drop)
+                }
+                Step::Erase(doc) => index.erase_pending(&view, *doc),
+            }
+            .unwrap();
+            index.hand_over(|key, value| own.set(space, key, value));
+        }
         self.batch.merge(own);
     }
 

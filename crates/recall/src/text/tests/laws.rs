@@ -47,6 +47,15 @@ proptest! {
             bench.search_cold(|search| assert_equal(search, &naive, &query, &excluded));
             bench.reopen();
             bench.search(|search| assert_equal(search, &naive, &query, &excluded));
+            let mut large_entries = Bench::new(flush_docs);
+            for (n, chunk) in steps.chunks(group).enumerate() {
+                large_entries.entry(chunk);
+                if n % 2 == 0 {
+                    large_entries.commit();
+                }
+            }
+            large_entries.commit();
+            large_entries.search(|search| assert_equal(search, &naive, &query, &excluded));
         }
     }
 
