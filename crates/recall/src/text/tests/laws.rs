@@ -195,6 +195,31 @@ fn long_lists_are_skipped_through_correctly() {
     }
 }
 
+// One block among many holds the best document; all others cannot beat what the first window gave.
+#[test]
+fn the_best_document_is_found_in_any_block() {
+    let dull = |doc| plain(doc, "ada bee cat cow dog eel elk fox");
+    let mut bench = Bench::after(1024, 100, &(1..=10_000).map(dull).collect::<Vec<_>>());
+    let best = |bench: &Bench, words: &str| {
+        bench.search(|search| search.top_k(&ask(words), 1, &everything, &[]).unwrap())[0].0
+    };
+    assert_eq!(best(&bench, "ada bee"), 1);
+    let mut text = "ada".to_owned();
+    for doc in [4096, 6000, 8191, 9999, 5000] {
+        text.push_str(" ada");
+        bench.step(&plain(doc, &text));
+        // Out of the tail and into a block among others.
+        for other in 0..1024 {
+            bench.step(&dull(4500 + other / 4));
+        }
+        bench.commit();
+        assert_eq!(best(&bench, "ada"), doc);
+        bench.step(&dull(doc));
+        bench.commit();
+        assert_eq!(best(&bench, "ada bee"), 1);
+    }
+}
+
 #[test]
 fn other_settings_are_refused() {
     let bench = Bench::after(4, 1, &[plain(1, "cat")]);
