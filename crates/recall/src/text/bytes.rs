@@ -39,6 +39,12 @@ impl<'b> Cursor<'b> {
         Some(*first)
     }
 
+    pub(super) fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
     pub(super) fn varint(&mut self) -> Option<u64> {
         let mut n = 0u64;
         for shift in (0..64).step_by(7) {

@@ -7,34 +7,15 @@ use kernel::error::{Error, Result};
 use kernel::hook::Staged;
 use kernel::store::{KeyRange, View};
 
-use super::block::{self, Posting};
-use super::merge::{self, Tally};
-use super::meta::{Meta, Run};
+use super::merge;
+use super::meta::{Meta, Settings};
 use super::pending::Pending;
 use super::rows::{self, Forward, PAGE_DOCS, damaged};
-use super::score::{FIELDS, Field, Weights};
+use super::score::{FIELDS, Field};
 use super::tail::{Tail, TailHandle};
-
-/// Changes between two flushes.
-pub const FLUSH_DOCS: u32 = 1024;
 
 /// Terms whose ids are kept in memory. When it is full it starts over: the ids are one lookup away.
 const CACHED_TERMS: usize = 100_000;
-
-/// What the rows depend on besides the documents. An index made with other settings must be rebuilt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    pub flush_docs: u32,
-    pub weights: Weights,
-    /// Version of whatever makes the terms.
-    pub analyzer: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { flush_docs: FLUSH_DOCS, weights: Weights::default(), analyzer: 1 }
-    }
-}
 
 /// The writer's side of the index. Follows the life of a hook: changes, then `committed` or `aborted`.
 #[derive(Debug)]
@@ -43,6 +24,8 @@ pub struct TextIndex {
     meta: Meta,
     tail: Arc<Tail>,
     pending: Pending,
+    /// The entry being applied.
+    entry: u64,
     /// Ids of frequent terms, committed or not.
     ids: HashMap<String, u32>,
     published: TailHandle,
@@ -77,6 +60,7 @@ impl TextIndex {
             meta,
             tail,
             pending: Pending::default(),
+            entry: 0,
             ids: HashMap::new(),
             published,
         })
@@ -162,6 +146,16 @@ impl TextIndex {
         self.pending.hand_over(set);
     }
 
+    /// Starts a change. Rows of earlier entries are in the view by now and need not be kept.
+    fn begin(&mut self, view: &View<'_>) -> Result<()> {
+        let entry = view.counters()?.size;
+        if entry != self.entry {
+            self.pending.clear();
+            self.entry = entry;
+        }
+        Ok(())
+    }
+
     pub(super) fn put_pending(
         &mut self,
         view: &View<'_>,
@@ -171,6 +165,7 @@ impl TextIndex {
         if doc == 0 {
             return Err(Error::invalid("doc", "0 names no document"));
         }
+        self.begin(view)?;
         let (lengths, terms) = count(terms);
         if self.take_out(view, doc)?.is_none() {
             self.take_withdrawn(view, doc)?;
@@ -187,6 +182,7 @@ impl TextIndex {
         fields: &[Field],
         terms: &[(Field, String)],
     ) -> Result<bool> {
+        self.begin(view)?;
         let live = self.take_out(view, doc)?;
         let is_live = live.is_some();
         let found = if is_live { live } else { self.take_withdrawn(view, doc)? };
@@ -204,12 +200,14 @@ impl TextIndex {
     }
 
     pub(super) fn delete_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
+        self.begin(view)?;
         let Some(forward) = self.take_out(view, doc)? else { return Ok(()) };
         self.withdraw(doc, forward);
         self.changed(view)
     }
 
     pub(super) fn restore_pending(&mut self, view: &View<'_>, doc: u64) -> Result<bool> {
+        self.begin(view)?;
         let Some(forward) = self.take_withdrawn(view, doc)? else { return Ok(false) };
         self.insert(doc, forward);
         self.changed(view)?;
@@ -217,6 +215,7 @@ impl TextIndex {
     }
 
     pub(super) fn erase_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
+        self.begin(view)?;
         let mut words = BTreeMap::new();
         for (key, value) in self.pending.rows(view, &KeyRange::prefix(&rows::dictionary()))? {
             words.insert(rows::parse_term_id(&value)?, rows::parse_term(&key)?);
@@ -257,7 +256,8 @@ impl TextIndex {
             }
             self.changed(view)?;
         }
-        self.stamp(view)
+        self.stamp();
+        Ok(())
     }
 
     /// The forward record of a document; new terms get their ids.
@@ -348,69 +348,21 @@ impl TextIndex {
     fn changed(&mut self, view: &View<'_>) -> Result<()> {
         self.meta.changes += 1;
         if self.meta.changes >= self.settings.flush_docs.max(1) {
-            self.flush();
+            let tail = std::mem::take(&mut self.tail);
+            merge::flush(&mut self.pending, &mut self.meta, &tail);
             while let Some(range) = merge::due(&self.meta) {
                 merge::merge(view, &mut self.pending, &mut self.meta, range)?;
             }
         }
-        self.stamp(view)
-    }
-
-    /// Writes the meta row, under the number of the entry that is being applied.
-    fn stamp(&mut self, view: &View<'_>) -> Result<()> {
-        self.meta.seq = view.counters()?.size;
-        Arc::make_mut(&mut self.tail).seq = self.meta.seq;
-        self.pending.set(rows::meta(), Some(self.meta.encode()));
+        self.stamp();
         Ok(())
     }
 
-    /// Turns the tail into a run.
-    fn flush(&mut self) {
-        self.meta.changes = 0;
-        let tail = std::mem::take(&mut self.tail);
-        if tail.docs.is_empty() && tail.buried.is_empty() {
-            return;
-        }
-        let mut lists: BTreeMap<u32, (Vec<Posting>, i64)> = BTreeMap::new();
-        for (doc, terms) in &tail.docs {
-            for (term, impact) in terms.iter() {
-                lists.entry(*term).or_default().0.push((*doc, *impact));
-            }
-            self.pending.set(rows::in_tail(*doc), None);
-        }
-        for (doc, terms) in &tail.buried {
-            for term in terms.iter() {
-                lists.entry(*term).or_default().1 -= 1;
-            }
-            self.pending.set(rows::buried(*doc), None);
-        }
-        let id = self.meta.next_run;
-        self.meta.next_run += 1;
-        for (term, (postings, difference)) in &lists {
-            write_list(&mut self.pending, id, *term, postings, *difference);
-        }
-        let epoch = self.meta.epoch;
-        self.meta.epoch += 1;
-        let docs = tail.docs.len().tally();
-        self.meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
-    }
-}
-
-/// Writes all rows of one term in one run.
-pub(super) fn write_list(
-    pending: &mut Pending,
-    run: u32,
-    term: u32,
-    postings: &[Posting],
-    difference: i64,
-) {
-    if difference != 0 {
-        let mut value = Vec::new();
-        super::bytes::push_signed(&mut value, difference);
-        pending.set(rows::block(run, term, 0), Some(value));
-    }
-    for (first, value) in block::encode(postings) {
-        pending.set(rows::block(run, term, first), Some(value));
+    /// Writes the meta row, under the number of the entry that is being applied.
+    fn stamp(&mut self) {
+        self.meta.seq = self.entry;
+        Arc::make_mut(&mut self.tail).seq = self.entry;
+        self.pending.set(rows::meta(), Some(self.meta.encode()));
     }
 }
 

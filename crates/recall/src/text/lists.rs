@@ -3,15 +3,14 @@
 //! A term has one list per run and one for the tail. A document is alive in one list at most, so the largest impact over the
 //! lists bounds what the term can add to it.
 
-use std::ops::ControlFlow;
-
 use kernel::error::Result;
-use kernel::store::{KeyRange, View};
+use kernel::store::View;
 
 use super::block::{self, Posting};
 use super::bytes::Cursor;
 use super::meta::{Meta, Run};
 use super::rows::{self, PAGE_DOCS, damaged};
+use super::slab;
 use super::tail::Tail;
 
 /// A block that spans more windows is decoded to find the next document, so that sparse ids do not cost empty windows.
@@ -141,11 +140,11 @@ pub(super) struct TermLists {
 impl TermLists {
     pub(super) fn read(view: &View<'_>, meta: &Meta, tail: &Tail, term: u32) -> Result<TermLists> {
         let mut lists = Vec::with_capacity(meta.runs.len() + 1);
+        let terms = term..term.saturating_add(1);
         let (mut postings, mut differences) = (0u64, 0i64);
         for (at, run) in meta.runs.iter().enumerate() {
             let mut list = List { run: Some(at), ..List::default() };
-            view.scan(&KeyRange::prefix(&rows::term_in_run(run.id, term)), &mut |key, value| {
-                let (_, first) = rows::parse_block(key)?;
+            slab::read(view, run.id, &terms, &mut |_, first, value| {
                 if first == 0 {
                     let difference = Cursor::new(value).signed();
                     differences +=
@@ -153,7 +152,7 @@ impl TermLists {
                 } else {
                     postings += list.push(first, value)?;
                 }
-                Ok(ControlFlow::Continue(()))
+                Ok(())
             })?;
             if !list.blocks.is_empty() {
                 lists.push(list);

@@ -1,4 +1,4 @@
-//! Merging runs: eight of a level become one of the next; large runs that are mostly dead are joined.
+//! Making runs: a flush turns the tail into one. Merging them: eight of a level become one of the next; large runs that are mostly dead are joined.
 //!
 //! A merge drops dead postings. Each one it drops is added to the term's difference, so that postings plus differences, over
 //! all runs, stay the exact live document frequency.
@@ -11,10 +11,11 @@ use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};
 use super::bytes::Cursor;
-use super::index::write_list;
 use super::meta::{Meta, Run};
 use super::pending::Pending;
 use super::rows::{self, PAGE_DOCS, damaged};
+use super::slab::{self, Writer};
+use super::tail::Tail;
 
 const FAN_IN: usize = 8;
 
@@ -22,17 +23,40 @@ const FAN_IN: usize = 8;
 const TOP_LEVEL: u32 = 2;
 
 /// Terms whose postings are in memory at a time.
-const TERMS_AT_ONCE: u32 = 1024;
+const TERMS_AT_ONCE: u32 = 4096;
 
-/// Lengths as counts of documents.
-pub(super) trait Tally {
-    fn tally(self) -> u64;
-}
+/// Postings and difference, by term.
+type Lists = BTreeMap<u32, (Vec<Posting>, i64)>;
 
-impl Tally for usize {
-    fn tally(self) -> u64 {
-        u64::try_from(self).unwrap_or(u64::MAX)
+/// Turns the tail into a run.
+pub(super) fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
+    meta.changes = 0;
+    if tail.docs.is_empty() && tail.buried.is_empty() {
+        return;
     }
+    let mut lists = Lists::new();
+    for (doc, terms) in &tail.docs {
+        for (term, impact) in terms.iter() {
+            lists.entry(*term).or_default().0.push((*doc, *impact));
+        }
+        pending.set(rows::in_tail(*doc), None);
+    }
+    for (doc, terms) in &tail.buried {
+        for term in terms.iter() {
+            lists.entry(*term).or_default().1 -= 1;
+        }
+        pending.set(rows::buried(*doc), None);
+    }
+    let (id, epoch) = (meta.next_run, meta.epoch);
+    let mut writer = Writer::new(id);
+    for (term, (postings, difference)) in &lists {
+        writer.list(pending, *term, postings, *difference);
+    }
+    writer.close(pending);
+    meta.next_run += 1;
+    meta.epoch += 1;
+    let docs = u64::try_from(tail.docs.len()).unwrap_or(u64::MAX);
+    meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
 }
 
 /// The runs to merge next, as a range of the list. Runs in it are neighbours, so that epochs stay ranges.
@@ -74,19 +98,26 @@ pub(super) fn merge(
     for old in &merged {
         graves.push(bury_run(view, pending, old)?);
     }
+    let mut writer = Writer::new(run.id);
     let mut term = 0;
     while term < meta.next_term {
         let end = term.saturating_add(TERMS_AT_ONCE);
-        let mut lists: BTreeMap<u32, (Vec<Posting>, i64)> = BTreeMap::new();
+        let mut lists = Lists::new();
         for (old, dead) in merged.iter().zip(&graves) {
-            gather(view, pending, old.id, term..end, dead, &mut lists)?;
+            gather(view, pending, old.id, &(term..end), dead, &mut lists)?;
         }
         for (term, (postings, difference)) in &mut lists {
             // Runs overlap where documents were updated. A document is alive in one of them at most.
             postings.sort_unstable();
-            write_list(pending, run.id, *term, postings, *difference);
+            writer.list(pending, *term, postings, *difference);
         }
         term = end;
+    }
+    writer.close(pending);
+    for old in &merged {
+        for (key, _) in pending.rows(view, &KeyRange::prefix(&rows::run(old.id)))? {
+            pending.set(key, None);
+        }
     }
     meta.next_run += 1;
     meta.runs.splice(range, [run]);
@@ -105,37 +136,33 @@ fn bury_run(view: &View<'_>, pending: &mut Pending, run: &Run) -> Result<Graves>
     Ok(pages)
 }
 
-/// Moves what a run says of some terms into `lists`.
+/// Adds what a run says of some terms to `lists`.
 fn gather(
     view: &View<'_>,
-    pending: &mut Pending,
+    pending: &Pending,
     run: u32,
-    terms: Range<u32>,
+    terms: &Range<u32>,
     dead: &Graves,
-    lists: &mut BTreeMap<u32, (Vec<Posting>, i64)>,
+    lists: &mut Lists,
 ) -> Result<()> {
-    let from = rows::term_in_run(run, terms.start);
-    let range = KeyRange { from, to: Some(rows::term_in_run(run, terms.end)), reverse: false };
     let mut read = Vec::new();
-    for (key, value) in pending.rows(view, &range)? {
-        let (term, first) = rows::parse_block(&key)?;
+    let alive = |(doc, _): &Posting| {
+        !dead.get(&(doc / PAGE_DOCS)).is_some_and(|page| rows::is_dead(page, *doc))
+    };
+    slab::read_pending(view, pending, run, terms, &mut |term, first, value| {
         let (postings, difference) = lists.entry(term).or_default();
         if first == 0 {
-            *difference += Cursor::new(&value)
+            *difference += Cursor::new(value)
                 .signed()
                 .ok_or_else(|| damaged("difference", "does not decode"))?;
-        } else {
-            read.clear();
-            block::decode(first, &value, &mut read)?;
-            let alive = |(doc, _): &Posting| {
-                !dead.get(&(doc / PAGE_DOCS)).is_some_and(|page| rows::is_dead(page, *doc))
-            };
-            let before = postings.len();
-            postings.extend(read.iter().copied().filter(alive));
-            let dropped = read.len() - (postings.len() - before);
-            *difference += i64::try_from(dropped).unwrap_or(i64::MAX);
+            return Ok(());
         }
-        pending.set(key, None);
-    }
-    Ok(())
+        read.clear();
+        block::decode(first, value, &mut read)?;
+        let before = postings.len();
+        postings.extend(read.iter().copied().filter(alive));
+        let dropped = read.len() - (postings.len() - before);
+        *difference += i64::try_from(dropped).unwrap_or(i64::MAX);
+        Ok(())
+    })
 }

@@ -6,11 +6,28 @@ use kernel::error::{Error, Result};
 use kernel::store::View;
 
 use super::bytes::{Cursor, push_varint};
-use super::index::Settings;
 use super::rows::{self, damaged};
 use super::score::{FieldWeight, Weights};
 
 const FORMAT: u64 = 1;
+
+/// Changes between two flushes.
+pub const FLUSH_DOCS: u32 = 1024;
+
+/// What the rows depend on besides the documents. An index made with other settings must be rebuilt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub flush_docs: u32,
+    pub weights: Weights,
+    /// Version of whatever makes the terms.
+    pub analyzer: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { flush_docs: FLUSH_DOCS, weights: Weights::default(), analyzer: 1 }
+    }
+}
 
 /// An immutable set of postings: what the tail held at one flush, or several such merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

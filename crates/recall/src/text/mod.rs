@@ -24,11 +24,13 @@ mod pending;
 mod rows;
 mod score;
 mod search;
+mod slab;
 mod tail;
 #[cfg(test)]
 mod tests;
 
-pub use index::{FLUSH_DOCS, Settings, TextIndex};
+pub use index::TextIndex;
+pub use meta::{FLUSH_DOCS, Settings};
 pub use score::{FIELDS, Field, FieldWeight, Weights, idf, impact};
 pub use search::{Filter, Scores, Search};
 pub use tail::{Tail, TailHandle};

@@ -1,7 +1,7 @@
-//! Rows that are written and not committed yet, laid over the store.
+//! Rows that are written and not in the view yet, laid over it.
 //!
 //! A hook's view does not show what the hook staged during the same entry, but a flush must see the put that caused it and
-//! a merge the flush. So everything written since the last commit is read from here first.
+//! a merge the flush. So everything written since the entry began is read from here first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
@@ -52,6 +52,30 @@ impl Pending {
             found.sort_unstable();
         }
         Ok(found)
+    }
+
+    /// The last row of a range.
+    pub(super) fn last(
+        &self,
+        view: &View<'_>,
+        range: KeyRange,
+    ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        if range.is_empty() {
+            return Ok(None);
+        }
+        let to = range.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let own = self.rows.range::<[u8], _>((Bound::Included(range.from.as_slice()), to));
+        let mut last = own.rev().find_map(|(key, value)| Some((key.clone(), value.clone()?)));
+        view.scan(&range.reversed(), &mut |key, value| {
+            if self.rows.contains_key(key) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if last.as_ref().is_none_or(|(other, _)| other.as_slice() < key) {
+                last = Some((key.to_vec(), value.to_vec()));
+            }
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(last)
     }
 
     /// Passes on what was written since the last call, in key order.

@@ -3,8 +3,7 @@
 //! ```text
 //! 80 | term bytes                 -> term id u32 BE; ids in order of first appearance
 //! 81 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
-//! 82 | run u32 | term u32 | 0     -> what the term's live documents differ by from its postings, signed varint
-//! 82 | run u32 | term u32 | doc   -> block of up to 128 postings from `doc` on
+//! 82 | run u32 | term u32 | doc   -> slab: blocks of up to 128 postings from this term and document on
 //! 83                              -> meta
 //! 84 | 0 | doc u64                -> the document is in the tail
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
@@ -164,7 +163,9 @@ impl Forward {
         let mut terms: BTreeMap<u32, [u32; FIELDS]> = self.terms.drain(..).collect();
         for field in fields.iter().map(|field| field.index()) {
             self.lengths[field] = fresh.lengths[field];
-            terms.values_mut().for_each(|tfs| tfs[field] = 0);
+            for tfs in terms.values_mut() {
+                tfs[field] = 0;
+            }
             for (term, tfs) in &fresh.terms {
                 terms.entry(*term).or_default()[field] = tfs[field];
             }

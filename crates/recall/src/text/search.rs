@@ -11,9 +11,8 @@ use std::sync::Arc;
 use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
-use super::index::Settings;
 use super::lists::{Dead, TermLists, Window};
-use super::meta::Meta;
+use super::meta::{Meta, Settings};
 use super::rows::{self, PAGE_DOCS};
 use super::score::idf;
 use super::tail::{Tail, TailHandle};

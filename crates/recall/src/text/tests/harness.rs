@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use kernel::codec;
 use kernel::error::Result;
@@ -21,9 +22,11 @@ impl Reader for Rows {
     }
 
     fn scan(&self, _: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
-        assert!(!range.reverse, "the index only scans upwards");
-        for (key, value) in self.0.range(range.from.clone()..) {
-            if range.to.as_ref().is_some_and(|to| key >= to) || visit(key, value)?.is_break() {
+        let to = range.to.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rows = self.0.range::<Vec<u8>, _>((Bound::Included(&range.from), to));
+        let mut next = || if range.reverse { rows.next_back() } else { rows.next() };
+        while let Some((key, value)) = next() {
+            if visit(key, value)?.is_break() {
                 break;
             }
         }
@@ -62,30 +65,44 @@ impl Bench {
     pub(super) fn after(flush_docs: u32, group: usize, steps: &[Step]) -> Bench {
         let mut bench = Bench::new(flush_docs);
         for chunk in steps.chunks(group) {
-            chunk.iter().for_each(|step| bench.step(step));
+            bench.steps(chunk);
             bench.commit();
         }
         bench
     }
 
+    pub(super) fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            self.step(step);
+        }
+    }
+
     pub(super) fn step(&mut self, step: &Step) {
+        self.entry(std::slice::from_ref(step));
+    }
+
+    /// Several changes that one journal entry causes: the view shows none of them until all are made.
+    pub(super) fn entry(&mut self, steps: &[Step]) {
         self.seq += 1;
         let space = Space::Derived(Side::A);
         let counters = Counters { size: self.seq, ..Counters::default() };
         self.batch.put(space, keys::counters(), codec::encode(&counters));
         let view = View::staged(&self.rows, Side::A, &self.batch);
-        match step {
-            Step::Put(doc, terms) => self.index.put_pending(&view, *doc, terms),
-            Step::Delete(doc) => self.index.delete_pending(&view, *doc),
-            Step::Restore(doc) => self.index.restore_pending(&view, *doc).map(drop),
-            Step::Tag(doc, terms) => {
-                self.index.put_fields_pending(&view, *doc, &[Field::TAGS], terms).map(drop)
-            }
-            Step::Erase(doc) => self.index.erase_pending(&view, *doc),
-        }
-        .unwrap();
+        let index = &mut self.index;
         let mut own = WriteSet::new();
-        self.index.hand_over(|key, value| own.set(space, key, value));
+        for step in steps {
+            match step {
+                Step::Put(doc, terms) => index.put_pending(&view, *doc, terms),
+                Step::Delete(doc) => index.delete_pending(&view, *doc),
+                Step::Restore(doc) => index.restore_pending(&view, *doc).map(drop),
+                Step::Tag(doc, terms) => {
+                    index.put_fields_pending(&view, *doc, &[Field::TAGS], terms).map(drop)
+                }
+                Step::Erase(doc) => index.erase_pending(&view, *doc),
+            }
+            .unwrap();
+            index.hand_over(|key, value| own.set(space, key, value));
+        }
         self.batch.merge(own);
     }
 
@@ -177,17 +194,23 @@ impl Naive {
     pub(super) fn scores(&self, query: &[(String, u32)]) -> Scores {
         let weights = crate::text::Weights::default();
         let mut scores = Scores::new();
+        let worth_of = |(word, weight): &(String, u32)| {
+            (word.clone(), u64::from(*weight) * idf(self.documents(), self.df(word)))
+        };
+        let query: Vec<(String, u64)> = query.iter().map(worth_of).collect();
         for (doc, terms) in &self.0 {
             let mut lengths = [0; FIELDS];
-            terms.iter().for_each(|(field, _)| lengths[field.index()] += 1);
+            for (field, _) in terms {
+                lengths[field.index()] += 1;
+            }
             let mut score = 0;
-            for (word, weight) in query {
+            for (word, factor) in &query {
                 if self.has(*doc, word) {
                     let mut tfs = [0; FIELDS];
                     let own = terms.iter().filter(|(_, term)| term == word);
                     own.for_each(|(field, _)| tfs[field.index()] += 1);
                     let worth = u64::from(impact(&weights, &lengths, &tfs));
-                    score += u64::from(*weight) * idf(self.documents(), self.df(word)) * worth;
+                    score += factor * worth;
                 }
             }
             if score > 0 {

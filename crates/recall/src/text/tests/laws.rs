@@ -47,6 +47,15 @@ proptest! {
             bench.search_cold(|search| assert_equal(search, &naive, &query, &excluded));
             bench.reopen();
             bench.search(|search| assert_equal(search, &naive, &query, &excluded));
+            let mut large_entries = Bench::new(flush_docs);
+            for (n, chunk) in steps.chunks(group).enumerate() {
+                large_entries.entry(chunk);
+                if n % 2 == 0 {
+                    large_entries.commit();
+                }
+            }
+            large_entries.commit();
+            large_entries.search(|search| assert_equal(search, &naive, &query, &excluded));
         }
     }
 
@@ -60,14 +69,14 @@ proptest! {
         prop_assert_eq!(&Bench::after(flush_docs, group, &steps).text_rows(), &wanted);
         let cut = cut.min(steps.len());
         let mut bench = Bench::after(flush_docs, group, &steps[..cut]);
-        lost.iter().for_each(|step| bench.step(step));
+        bench.steps(&lost);
         bench.abort(lost.len() as u64);
-        steps[cut..].iter().for_each(|step| bench.step(step));
+        bench.steps(&steps[cut..]);
         bench.commit();
         prop_assert_eq!(&bench.text_rows(), &wanted);
         let mut reopened = Bench::after(flush_docs, group, &steps[..cut]);
         reopened.reopen();
-        steps[cut..].iter().for_each(|step| reopened.step(step));
+        reopened.steps(&steps[cut..]);
         reopened.commit();
         prop_assert_eq!(&reopened.text_rows(), &wanted);
     }
@@ -134,14 +143,71 @@ fn a_search_sees_the_commit_of_its_view() {
 // Runs that are mostly dead are joined: updating the same documents over and over does not grow the index without end.
 #[test]
 fn updates_do_not_pile_up() {
-    let round = |n: u64| (1..=64u64).map(move |doc| plain(doc, WORDS[((doc + n) % 12) as usize]));
+    let round = |n: u64| {
+        (1..=64u64).map(move |doc| plain(doc, WORDS[usize::try_from((doc + n) % 12).unwrap()]))
+    };
     let steps: Vec<Step> = (0..80).flat_map(round).collect();
     let mut bench = Bench::after(4, 16, &steps[..64 * 20]);
     let early = bench.text_rows().0.len();
-    steps[64 * 20..].iter().for_each(|step| bench.step(step));
+    bench.steps(&steps[64 * 20..]);
     bench.commit();
     assert!(bench.text_rows().0.len() < 2 * early, "{early} -> {}", bench.text_rows().0.len());
     bench.search(|search| assert_equal(search, &Naive::after(&steps), &ask("cat dog"), &[]));
+}
+
+// Large enough for lists of many blocks over several windows, and for terms that are skipped.
+#[test]
+fn long_lists_are_skipped_through_correctly() {
+    let mut seed = 7u64;
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut steps = Vec::new();
+    for n in 1..=9000u64 {
+        let doc = if next(5) == 0 { 1 + next(n) } else { n };
+        if next(12) == 0 {
+            steps.push(Step::Delete(doc));
+        } else {
+            // The first words are in most documents, the last in few.
+            let mut text: Vec<&str> = Vec::new();
+            for (rank, word) in WORDS.into_iter().enumerate() {
+                if next(1 << rank) == 0 {
+                    text.extend(std::iter::repeat_n(word, 1 + usize::try_from(next(4)).unwrap()));
+                }
+            }
+            steps.push(plain(doc, &text.join(" ")));
+        }
+    }
+    let naive = Naive::after(&steps);
+    for flush_docs in [100, 700, 1024] {
+        let bench = Bench::after(flush_docs, 50, &steps);
+        bench.search(|search| {
+            for words in [
+                "ada",
+                "ada jay",
+                "bee cat hen",
+                "ada bee cat cow dog eel elk fox gnu hen ibis jay",
+            ] {
+                assert_equal(search, &naive, &ask(words), &["ibis".to_owned()]);
+            }
+        });
+    }
+}
+
+// One block among many holds the best document; all others cannot beat what the first window gave.
+#[test]
+fn the_best_document_is_found_in_any_block() {
+    for best in [4096, 6000, 8191, 9999] {
+        let text = |doc| if doc == best { "ada ada" } else { "ada bee cat cow dog eel elk fox" };
+        let steps: Vec<Step> = (1..=10_000).map(|doc| plain(doc, text(doc))).collect();
+        // All in one run, so that windows have many blocks of one list; and in many.
+        for flush_docs in [10_000, 1024] {
+            let bench = Bench::after(flush_docs, 100, &steps);
+            let found = bench.search(|search| search.top_k(&ask("ada"), 2, &everything, &[]));
+            assert_eq!(found.unwrap().iter().map(|(doc, _)| *doc).collect::<Vec<_>>(), [best, 1]);
+        }
+    }
 }
 
 #[test]

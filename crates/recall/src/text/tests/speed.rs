@@ -42,7 +42,7 @@ fn speed() {
     let bytes: usize = bench.text_rows().0.iter().map(|(key, value)| key.len() + value.len()).sum();
     println!(
         "{docs} documents: {:?} each, longest {longest:?}, {bytes} bytes",
-        writing / docs as u32
+        writing / u32::try_from(docs).unwrap()
     );
     for words in [3, 8] {
         let mut times = Vec::new();
