@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use kernel::keys;
 use kernel::store::View;
@@ -18,7 +19,7 @@ use crate::text::{Search, TailHandle, TextIndex};
 use crate::vectors;
 
 /// Candidates each arm puts forward.
-const CANDIDATES: usize = 400;
+const CANDIDATES: usize = 200;
 /// The best of them bring their neighbours in the session along.
 const WITH_NEIGHBOURS: usize = 60;
 /// Terms that one prefix may stand for.
@@ -29,7 +30,7 @@ const VECTORS_MAX: usize = 200_000;
 /// A memory that may answer, with what each arm says of it. All scores are as the arm measures them.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) row: Row,
+    pub(super) row: Rc<Row>,
     pub(super) words: u64,
     pub(super) meaning: u64,
     pub(super) interaction: u64,
@@ -52,8 +53,10 @@ pub(super) fn gather(
         return Err(Error::TooLarge { field: "question", size, max });
     }
     let question = analyzer.question(&query.text);
-    let words = word_scores(view, lens, &question)?;
-    let dense = DenseQuestion::new(view, lens, &question, &words)?;
+    let index = TextIndex::open_with(view, settings(), TailHandle::default())?;
+    let search = Search::new(view, &index.handle())?;
+    let words = word_scores(&search, lens, &question)?;
+    let dense = DenseQuestion::new(analyzer, &search, lens, &question, &words)?;
     let meaning = dense.scores(view, lens)?;
 
     let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
@@ -98,9 +101,7 @@ struct Scores {
     order: Vec<u64>,
 }
 
-fn word_scores(view: &View<'_>, lens: &Lens<'_>, question: &Question) -> Result<Scores> {
-    let index = TextIndex::open_with(view, settings(), TailHandle::default())?;
-    let search = Search::new(view, &index.handle())?;
+fn word_scores(search: &Search<'_>, lens: &Lens<'_>, question: &Question) -> Result<Scores> {
     let mut terms: Vec<(String, u32)> = question.terms.iter().map(|t| (t.clone(), 16)).collect();
     for prefix in &question.prefixes {
         terms.extend(search.prefix_terms(prefix, PREFIX_TERMS)?.into_iter().map(|t| (t, 16)));
@@ -158,7 +159,8 @@ struct DenseQuestion {
 
 impl DenseQuestion {
     fn new(
-        view: &View<'_>,
+        analyzer: &Analyzer,
+        search: &Search<'_>,
         lens: &Lens<'_>,
         question: &Question,
         words: &Scores,
@@ -179,10 +181,7 @@ impl DenseQuestion {
             .collect();
         let text = kept.join(" ");
         let embedder = StaticEmbedder::shared();
-        let index = TextIndex::open_with(view, settings(), TailHandle::default())?;
-        let search = Search::new(view, &index.handle())?;
         let documents = search.documents().max(1);
-        let analyzer = Analyzer::new(crate::analyze::Language::English);
         let mut tokens = Vec::new();
         for word in kept {
             let mut rarest = documents;

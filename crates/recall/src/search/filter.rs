@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use kernel::find::{Standing, standing};
 use kernel::keys::{self, Index};
@@ -30,8 +31,9 @@ pub(super) struct Lens<'a> {
     now: Millis,
     /// Ids that pass every filter that has an index; `None`: no such filter.
     allowed: Option<BTreeSet<u64>>,
-    /// Heads are looked at once per question.
+    /// Heads and rows are looked at once per question.
     judged: RefCell<HashMap<u64, bool>>,
+    rows: RefCell<HashMap<u64, Option<Rc<Row>>>>,
 }
 
 impl<'a> Lens<'a> {
@@ -62,7 +64,8 @@ impl<'a> Lens<'a> {
                 None => ids,
             });
         }
-        Ok(Lens { view, gate, query, now, allowed, judged: RefCell::default() })
+        let (judged, rows) = (RefCell::default(), RefCell::default());
+        Ok(Lens { view, gate, query, now, allowed, judged, rows })
     }
 
     /// May this memory be in the answer? A store that cannot be read lets nothing through; the row itself then says why.
@@ -97,7 +100,16 @@ impl<'a> Lens<'a> {
     }
 
     /// The memory in full, if it is shown now.
-    pub(super) fn row(&self, id: u64) -> Result<Option<Row>> {
+    pub(super) fn row(&self, id: u64) -> Result<Option<Rc<Row>>> {
+        if let Some(row) = self.rows.borrow().get(&id) {
+            return Ok(row.clone());
+        }
+        let row = self.read_row(id)?.map(Rc::new);
+        self.rows.borrow_mut().insert(id, row.clone());
+        Ok(row)
+    }
+
+    fn read_row(&self, id: u64) -> Result<Option<Row>> {
         let Some(id) = MemoryId::new(id) else { return Ok(None) };
         let Some(head) = self.view.head(id)? else { return Ok(None) };
         let version = self.view.required_version(id, head.version)?;

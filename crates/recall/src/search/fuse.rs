@@ -51,7 +51,7 @@ pub struct Weights(pub [u32; 7]);
 
 impl Default for Weights {
     fn default() -> Weights {
-        Weights([40, 30, 30, 15, 10, 20, 2])
+        Weights([30, 30, 40, 25, 15, 20, 2])
     }
 }
 
