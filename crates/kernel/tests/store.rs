@@ -37,7 +37,9 @@ fn open(disk: &Disk) -> RedbStorage {
     RedbStorage::open(disk.medium(), EngineOptions::default(), WriteSet::new).unwrap()
 }
 
-fn rows(reader: &dyn Reader, reverse: bool) -> Vec<((usize, Vec<u8>), Vec<u8>)> {
+type Row = ((usize, Vec<u8>), Vec<u8>);
+
+fn rows(reader: &dyn Reader, reverse: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for (slot, space) in SPACES.into_iter().enumerate() {
         let range = if reverse { KeyRange::all().reversed() } else { KeyRange::all() };
@@ -92,7 +94,9 @@ proptest! {
         for commit in &commits {
             let before = (store.reader().unwrap(), model.clone());
             let mut set = WriteSet::new();
-            commit.iter().for_each(|change| apply(&mut model, &mut set, change));
+            for change in commit {
+                apply(&mut model, &mut set, change);
+            }
             store.commit(&set).unwrap();
             assert_holds(&*store.reader().unwrap(), &model);
             assert_holds(&*before.0, &before.1);

@@ -42,7 +42,8 @@ pub(crate) struct EvalArgs {
 
 #[derive(Debug, Deserialize)]
 struct CorpusLine {
-    _id: String,
+    #[serde(rename = "_id")]
+    id: String,
     #[serde(default)]
     group: Option<String>,
     #[serde(default)]
@@ -60,7 +61,8 @@ struct CorpusLine {
 
 #[derive(Debug, Deserialize)]
 struct QueryLine {
-    _id: String,
+    #[serde(rename = "_id")]
+    id: String,
     #[serde(default)]
     group: Option<String>,
     #[serde(default)]
@@ -92,7 +94,7 @@ fn evaluate(
     let ids = save(&cortex, corpus)?;
     let sessions: HashMap<&str, &str> = corpus
         .iter()
-        .filter_map(|line| Some((line._id.as_str(), line.session.as_deref()?)))
+        .filter_map(|line| Some((line.id.as_str(), line.session.as_deref()?)))
         .collect();
     let reading = cortex.read()?;
     let (mut turns, mut by_session) = (Table::default(), Table::default());
@@ -102,7 +104,7 @@ fn evaluate(
     for (n, question) in questions.iter().enumerate() {
         progress.at(n as u64, questions.len() as u64);
         let category = question.category.as_deref().unwrap_or("uncategorised");
-        let Some(relevant) = answers.get(&question._id) else { continue };
+        let Some(relevant) = answers.get(&question.id) else { continue };
         if !args.categories.is_empty() && !args.categories.iter().any(|c| c == category) {
             continue;
         }
@@ -201,7 +203,7 @@ fn save(cortex: &Cortex, corpus: &[CorpusLine]) -> Outcome<HashMap<u64, String>>
         let receipts = cortex.submit_bulk(requests.collect())?;
         for (line, receipt) in chunk.iter().zip(receipts) {
             if let Some(id) = receipt?.id {
-                ids.insert(id.get(), line._id.clone());
+                ids.insert(id.get(), line.id.clone());
             }
         }
     }

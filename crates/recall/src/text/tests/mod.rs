@@ -3,4 +3,3 @@
 mod harness;
 mod kernel_hook;
 mod laws;
-mod speed;

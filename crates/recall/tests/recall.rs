@@ -1,0 +1,233 @@
+//! Recall end to end: what is saved is found, what is forgotten or erased is not, and a rebuild answers the same.
+//!
+//! Method: a real actor on a simulated disk with the recall hook, questions as people ask them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+use std::sync::Arc;
+
+use kernel::command::{Draft, EdgeDraft, HeadRevision, Revision};
+use kernel::journal::HeadPatch;
+use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Relation};
+use kernel::store::{EngineOptions, RedbStorage};
+use kernel::{Cortex, Options};
+use recall::RecallHook;
+use recall::analyze::{Analyzer, Language};
+use recall::search::{Query, search};
+use testkit::Disk;
+use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
+
+fn analyzer() -> Analyzer {
+    Analyzer::new(Language::English)
+}
+
+fn open(disk: &Disk) -> Cortex {
+    let hooks = Arc::new(|| -> Vec<Box<dyn kernel::hook::JournalHook>> {
+        vec![Box::new(RecallHook::new(analyzer()))]
+    });
+    Cortex::open_on(disk.medium(), &ada(), Options { hooks, ..Options::default() }).unwrap()
+}
+
+fn ask(cortex: &Cortex, text: &str) -> Vec<u64> {
+    asked(cortex, &Query::new(text, 10))
+}
+
+fn asked(cortex: &Cortex, query: &Query) -> Vec<u64> {
+    let reading = cortex.read().unwrap();
+    let answer = search(&reading, None, &analyzer(), query, at(1_000)).unwrap();
+    answer.hits.iter().map(|hit| hit.id.get()).collect()
+}
+
+fn assert_clean(cortex: &Cortex) {
+    let medium = Disk::new().medium();
+    let scratch =
+        RedbStorage::open(medium, EngineOptions::default(), || kernel::birth(&ada())).unwrap();
+    let report = cortex.verify_with(&scratch, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{:#?}", report.problems);
+}
+
+/// A small project's memory.
+fn filled(disk: &Disk) -> Cortex {
+    let cortex = open(disk);
+    let notes = [
+        ("Use redb for the store", "One file per actor, safe on kill -9."),
+        ("Login failed on empty password", "The check came after the hash; see src/auth.rs."),
+        ("Deploys go out on Fridays", "Nobody works on the weekend, so we stopped that."),
+        ("The signing key rotates every 90 days", "Run scripts/rotate-key.sh and restart."),
+        ("Cats sleep sixteen hours a day", "Found while reading about pets."),
+        ("Die Anmeldung schlägt fehl", "Umlaute im Passwort wurden nicht normalisiert."),
+        ("数据库迁移需要停机", "周五晚上执行。"),
+    ];
+    for (n, (title, content)) in (1..).zip(notes) {
+        let mut draft = fact(n, title, content);
+        draft.project = Some(if n % 2 == 0 { "web" } else { "infra" }.into());
+        draft.tags = vec![format!("tag{}", n % 3)];
+        cortex.write(stamp(n.try_into().unwrap()), draft).unwrap();
+    }
+    cortex
+}
+
+#[test]
+fn questions_in_ordinary_words_find_the_right_memory_first() {
+    let cortex = filled(&Disk::new());
+    for (question, first) in [
+        ("which database do we use for storage", 1),
+        ("why did logins fail with empty passwords?", 2),
+        ("what do we know about src/auth.rs", 2),
+        ("auth.rs", 2),
+        ("\"signing key\"", 4),
+        ("rotat*", 4),
+        ("how long do kittens nap", 5),
+        ("Anmeldung", 6),
+        ("迁移", 7),
+    ] {
+        assert_eq!(ask(&cortex, question).first(), Some(&first), "{question}");
+    }
+    assert!(!ask(&cortex, "key -rotates").contains(&4));
+    assert!(ask(&cortex, "\"key signing\"").is_empty(), "a phrase stands as it is asked");
+}
+
+#[test]
+fn a_save_is_found_by_the_very_next_search() {
+    let cortex = open(&Disk::new());
+    for n in 1..=1_100u64 {
+        // Past the point where the tail becomes a run.
+        let word = format!("word{n}x");
+        cortex.write(stamp(1), fact(n, &format!("about {word}"), "common text")).unwrap();
+        if n % 50 == 0 || (1_015..1_035).contains(&n) {
+            assert_eq!(ask(&cortex, &word).first(), Some(&n));
+        }
+    }
+    assert_eq!(ask(&cortex, "word3x").first(), Some(&3));
+}
+
+#[test]
+fn answers_follow_every_change_and_survive_a_rebuild() {
+    let disk = Disk::new();
+    let cortex = filled(&disk);
+    let update = body(MemoryType::Fact, "Deploys go out on Tuesdays", "After the review.");
+    cortex.update(stamp(20), Revision::new(id(3), None, update, salt(30))).unwrap();
+    assert_eq!(ask(&cortex, "tuesdays").first(), Some(&3));
+    let patch = HeadPatch { tags: Some(vec!["zebra".into()]), ..HeadPatch::default() };
+    let revision = HeadRevision { id: id(5), expected: None, patch, reason: None };
+    cortex.update_head(stamp(21), revision).unwrap();
+    assert_eq!(ask(&cortex, "zebra").first(), Some(&5), "tags are words");
+    cortex.tombstone(stamp(22), removal(2)).unwrap();
+    assert!(!ask(&cortex, "empty password login").contains(&2));
+    let mut forgotten = Query::new("empty password login", 10);
+    forgotten.include_forgotten = true;
+    assert_eq!(asked(&cortex, &forgotten).first(), Some(&2));
+    cortex.restore(stamp(23), removal(2)).unwrap();
+    assert_eq!(ask(&cortex, "empty password login").first(), Some(&2));
+    let edge = EdgeDraft { src: id(4), relation: Relation::Supersedes, dst: id(1), weight: 1 };
+    cortex.add_edge(stamp(24), edge).unwrap();
+    cortex.erase(stamp(25), removal(5)).unwrap();
+    assert!(!ask(&cortex, "cats sleep zebra").contains(&5));
+    assert!(!disk.bytes().windows(7).any(|w| w == b"sixteen"), "no word of it is left on disk");
+    assert_clean(&cortex);
+
+    let questions = ["which database", "login", "key", "deploy", "restart the file", "周五"];
+    let answers = |cortex: &Cortex| questions.map(|q| ask(cortex, q));
+    let before = answers(&cortex);
+    cortex.rebuild(Box::new(|_, _| {})).unwrap();
+    assert_eq!(answers(&cortex), before, "after a rebuild");
+    drop(cortex);
+    let cortex = open(&disk);
+    assert_eq!(answers(&cortex), before, "after reopening");
+    assert_clean(&cortex);
+}
+
+#[test]
+fn filters_apply_before_the_best_are_taken() {
+    let cortex = filled(&Disk::new());
+    let mut query = Query::new("key store login deploy", 10);
+    query.project = Some("web".into());
+    let found = asked(&cortex, &query);
+    assert!(!found.is_empty() && found.iter().all(|id| id % 2 == 0), "{found:?}");
+    query.project = Some("nowhere".into());
+    assert!(asked(&cortex, &query).is_empty());
+    query.project = None;
+    query.tags = vec!["tag1".into()];
+    let found = asked(&cortex, &query);
+    assert!(!found.is_empty() && found.iter().all(|id| id % 3 == 1), "{found:?}");
+    query.tags.clear();
+    query.created_from = Some(at(4));
+    assert!(asked(&cortex, &query).iter().all(|id| *id >= 4));
+    query.types = vec![MemoryType::Goal];
+    assert!(asked(&cortex, &query).is_empty());
+}
+
+#[test]
+fn who_spoke_and_when_helps() {
+    let cortex = open(&Disk::new());
+    let said = |n: u64, who: &str, day: i64, text: &str| {
+        let fields = Fields::Event(Event {
+            happened_at: Some(Millis(1_683_504_000_000 + day * 86_400_000)),
+            outcome: None,
+            participants: vec![who.into()],
+        });
+        let body = Body { title: who.into(), content: text.into(), fields };
+        let mut draft = Draft::new(body, salt(n));
+        draft.session = Some(format!("day {day}"));
+        cortex.write(stamp(n.try_into().unwrap()), draft).unwrap();
+    };
+    said(1, "Ann", 0, "I went hiking in the mountains.");
+    said(2, "Bob", 0, "I went hiking by the sea.");
+    said(3, "Ann", 60, "I went hiking again, this time in the snow.");
+    assert_eq!(ask(&cortex, "Where did Bob go hiking?").first(), Some(&2));
+    assert_eq!(ask(&cortex, "Where did Ann go hiking in May 2023?").first(), Some(&1));
+    assert_eq!(ask(&cortex, "Where did Ann go hiking in July 2023?").first(), Some(&3));
+}
+
+#[test]
+fn no_question_is_a_syntax_error() {
+    let cortex = filled(&Disk::new());
+    let mut odd: Vec<String> = [
+        "",
+        " ",
+        "\"",
+        "\"\"",
+        "-",
+        "--",
+        "*",
+        "a*b",
+        "-\"",
+        "(",
+        ")",
+        "AND",
+        "OR NOT",
+        "\0",
+        "🦀",
+        "שלום",
+        "\u{202e}abc",
+        "%_'; DROP TABLE",
+        "\\",
+        "?",
+        "a\nb",
+        "-login",
+        "\"login",
+        "login\"",
+        "e\u{301}",
+    ]
+    .map(String::from)
+    .to_vec();
+    odd.extend(["x".repeat(100_000), "word ".repeat(5_000)]);
+    for n in 0u32..500 {
+        let mut state = n.wrapping_mul(2_654_435_761) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            char::from_u32(state % 0x3_0000).unwrap_or('"')
+        };
+        odd.push((0..n % 40).map(|_| next()).collect());
+    }
+    for text in &odd {
+        let found = ask(&cortex, text);
+        assert!(found.len() <= 7, "{text:?}");
+    }
+    let huge = Query::new("y".repeat(300_000), 10);
+    let reading = cortex.read().unwrap();
+    let refused = search(&reading, None, &analyzer(), &huge, at(0)).unwrap_err();
+    assert_eq!(refused.code(), "too_large");
+}
