@@ -13,6 +13,9 @@ use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::proof::{Claim, Subject, check, prove};
 use kernel::store::KeyRange;
 use kernel::{Cortex, Options, Request};
+use recall::RecallHook;
+use recall::analyze::{Analyzer, Language};
+use recall::search::{Query, search};
 
 use crate::measure::{Samples, note, per_second, ratio, row, timed};
 use crate::sqlite::SqliteStorage;
@@ -77,6 +80,7 @@ pub fn run(scratch: &Path, memories: usize) -> Outcome<()> {
         rate >= 5_000.0,
     );
     singles(scratch, &ours, &theirs)?;
+    everything_on(scratch, &actor, memories)?;
     concurrent(&ours, &theirs);
     reads(&ours)?;
     drop(theirs);
@@ -121,6 +125,44 @@ fn singles(scratch: &Path, ours: &Cortex, theirs: &Cortex) -> Outcome<()> {
     Ok(())
 }
 
+/// The same write with words, vectors and entities staged in its commit.
+fn everything_on(scratch: &Path, actor: &ActorName, memories: usize) -> Outcome<()> {
+    let hooks: kernel::HookFactory =
+        Arc::new(|| vec![Box::new(RecallHook::new(Analyzer::new(Language::English)))]);
+    let options = Options { hooks, ..Options::default() };
+    let cortex = Cortex::open(&scratch.join("recall"), actor, options)?;
+    let rate = per_second(memories, fill(&cortex, memories));
+    let mut file = OpenOptions::new().create(true).append(true).open(scratch.join("raw"))?;
+    let mut append = || file.write_all(&[7u8; 1_024]).and_then(|()| file.sync_data());
+    let mut times = [const { Vec::new() }; 2];
+    for i in 0..WRITES as u64 {
+        times[0].push(timed(|| append().expect("a writable disk")).1);
+        times[1].push(timed(|| cortex.submit(request(i)).expect("a valid memory")).1);
+    }
+    let [raw, own] = times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    });
+    row(
+        "the same with recall on, p50",
+        format!("{own:.0?} = {:.1}x", ratio(own, raw)),
+        format!("raw append {raw:.0?}; bulk import {rate:.0}/s"),
+        "<= 6x raw",
+        ratio(own, raw) <= 6.0,
+    );
+    let reading = cortex.read()?;
+    let analyzer = Analyzer::new(Language::English);
+    let asked = Samples::of(50, |i| {
+        let query = Query::new(words(i as u64 * 31, 40), 10);
+        search(&reading, None, &analyzer, &query, Millis(0)).expect("a readable store");
+    });
+    note(
+        &format!("a question over {memories}, p50 / p95"),
+        format!("{:.1?} / {:.1?}", asked.p50(), asked.p95()),
+    );
+    Ok(())
+}
+
 fn concurrent(ours: &Cortex, theirs: &Cortex) {
     let each = WRITES / 4;
     let alone = timed(|| {
@@ -145,8 +187,7 @@ fn concurrent(ours: &Cortex, theirs: &Cortex) {
     };
     // Twice each in turn; the better run counts, for both.
     let (first, their_first) = (together(ours), together(theirs));
-    let (all, their_all) =
-        (first.max(together(ours)), their_first.max(together(theirs)));
+    let (all, their_all) = (first.max(together(ours)), their_first.max(together(theirs)));
     let one = per_second(WRITES, alone.1);
     row(
         &format!("{THREADS} writers, each waiting for the disk"),

@@ -23,6 +23,10 @@ impl Samples {
         self.0[self.0.len() / 2]
     }
 
+    pub fn p95(&self) -> Duration {
+        self.0[self.0.len() * 95 / 100]
+    }
+
     pub fn p99(&self) -> Duration {
         self.0[self.0.len() * 99 / 100]
     }

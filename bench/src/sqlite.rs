@@ -32,8 +32,7 @@ impl SqliteStorage {
     pub fn open(path: &Path, birth: &WriteSet) -> Result<SqliteStorage> {
         let writer = connect(path)?;
         let idle = Pool::default();
-        let storage =
-            SqliteStorage { path: path.to_owned(), writer: Mutex::new(writer), idle };
+        let storage = SqliteStorage { path: path.to_owned(), writer: Mutex::new(writer), idle };
         storage.commit(birth)?;
         Ok(storage)
     }
@@ -152,7 +151,8 @@ impl Reader for SqliteReader {
 
     fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
         let from = full_key(space, &range.from);
-        let to = range.to.as_ref().map_or_else(|| vec![prefix(space) + 1], |to| full_key(space, to));
+        let to =
+            range.to.as_ref().map_or_else(|| vec![prefix(space) + 1], |to| full_key(space, to));
         let order = if range.reverse { "DESC" } else { "ASC" };
         let query = format!("SELECT k, v FROM kv WHERE k >= ?1 AND k < ?2 ORDER BY k {order}");
         let mut scan = self.connection().prepare_cached(&query).map_err(failed)?;

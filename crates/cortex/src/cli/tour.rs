@@ -130,8 +130,9 @@ fn memories(tour: &mut Tour<'_>) -> Outcome {
     tour.cortex(&["graph", "5"])?;
 
     tour.chapter(
-        "Find by type, tag and condition; ask for what an agent should know before it starts.",
+        "Ask in your own words; find by type, tag and condition; see what an agent should know before it starts.",
     )?;
+    tour.cortex(&["search", "why", "could", "people", "not", "log", "in"])?;
     tour.cortex(&["find", "--type", "decision,constraint"])?;
     tour.cortex(&["find", "tag:auth", "created>2020-01-01"])?;
     tour.cortex(&["context", "--project", "demo", "--budget", "600"])?;

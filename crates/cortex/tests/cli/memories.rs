@@ -137,3 +137,50 @@ fn pages_of_a_find_join_without_gap_or_overlap() {
     seen.sort_unstable();
     assert_eq!(seen, (1..=25).collect::<Vec<u64>>());
 }
+
+#[test]
+fn a_question_in_ordinary_words_finds_the_memory() {
+    let home = Home::new();
+    home.save(&[
+        "Login failed on empty password",
+        "The check came after the hash.",
+        "--kind",
+        "bugfix",
+    ]);
+    home.save(&["Use redb for the store", "One file per actor.", "--type", "decision"]);
+    let view =
+        home.run(&["search", "which", "storage", "did", "we", "choose", "--json"]).ok().json();
+    assert_eq!(view["hits"][0]["id"], 2);
+    assert_eq!(view["hits"][0]["title"], "Use redb for the store");
+    let explained = home.run(&["search", "empty passwords", "--explain"]).ok().out;
+    assert!(explained.contains("Login failed") && explained.contains("words"), "{explained}");
+    let none = home.run(&["search", "storage", "--type", "goal", "--json"]).ok().json();
+    assert_eq!(none["hits"], serde_json::json!([]));
+    home.run(&["search", "x", "--limit", "0"]).ends(2);
+    home.run(&["forget", "2", "--reason", "x"]).ok();
+    let hidden = home.run(&["search", "redb", "--json"]).ok().json();
+    assert!(hidden["hits"].as_array().unwrap().iter().all(|hit| hit["id"] != 2));
+    home.run(&["rebuild"]).ok();
+    home.run(&["verify"]).ok();
+}
+
+#[test]
+fn a_labelled_set_is_measured() {
+    let home = Home::new();
+    let set = home.path().join("set");
+    std::fs::create_dir(&set).unwrap();
+    let corpus = [
+        r#"{"_id":"a","group":"g","session":"s1","time":"1:56 pm on 8 May, 2023","speaker":"Ann","text":"I adopted a puppy."}"#,
+        r#"{"_id":"b","group":"g","session":"s2","time":"2023-06-01","speaker":"Bob","text":"The roof leaks again."}"#,
+    ];
+    std::fs::write(set.join("corpus.jsonl"), corpus.join("\n")).unwrap();
+    let question = r#"{"_id":"q","group":"g","category":"pets","text":"Which dog does Ann have?"}"#;
+    std::fs::write(set.join("queries.jsonl"), question).unwrap();
+    std::fs::write(set.join("qrels.tsv"), "query\tdocument\tscore\nq\ta\t1\n").unwrap();
+    let view = home.run(&["eval", "set", "--json"]).ok().json();
+    assert_eq!((&view["turn"]["recall@5"], &view["session"]["mrr"]), (&1.0.into(), &1.0.into()));
+    assert_eq!(view["turn"]["categories"]["pets"]["questions"], 1);
+    std::fs::write(set.join("queries.jsonl"), "not json").unwrap();
+    home.run(&["eval", "set"]).ends(2);
+    home.run(&["eval", "nowhere"]).ends(3);
+}
