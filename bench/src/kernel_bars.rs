@@ -44,7 +44,7 @@ fn request(n: u64) -> Request {
     Request { stamp, command: Command::Write(Box::new(draft)), authority: None }
 }
 
-/// Text that does not repeat from memory to memory.
+/// Text in which few words are frequent and many are rare, as in real text: about 65,000 words by rank.
 fn words(seed: u64, bytes: usize) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut text = String::with_capacity(bytes + 8);
@@ -52,10 +52,13 @@ fn words(seed: u64, bytes: usize) -> String {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        for i in 0..(3 + state % 6) {
-            text.push(char::from(b'a' + ((state >> (8 + 5 * i)) % 26) as u8));
+        let magnitude = state % 16;
+        let mut rank = (1 << magnitude) + (state >> 8) % (1 << magnitude);
+        while rank > 0 {
+            text.push(char::from(b'a' + (rank % 21) as u8));
+            rank /= 21;
         }
-        text.push(' ');
+        text.push_str("ing ");
     }
     text.truncate(bytes);
     text.trim_end().to_owned()

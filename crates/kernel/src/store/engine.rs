@@ -34,7 +34,7 @@ pub struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        EngineOptions { cache_bytes: 64 << 20, quick_repair_from_bytes: 256 << 20 }
+        EngineOptions { cache_bytes: 64 << 20, quick_repair_from_bytes: 512 << 20 }
     }
 }
 
