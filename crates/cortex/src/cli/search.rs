@@ -157,10 +157,13 @@ pub(crate) fn run(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> Outc
         return out.object(&AnswerView { hits: views, candidates: answer.candidates });
     }
     for hit in &views {
-        let mark = if hit.standing == "current" { "" } else { hit.standing };
+        let mark = match hit.standing {
+            "current" => String::new(),
+            other => format!(" ({other})"),
+        };
         let title = plain(hit.title.as_deref().unwrap_or("[erased]"));
         out.line(format_args!(
-            "{:>6}  {:<11} {:.3}  {title} {mark}",
+            "{:>6}  {:<11} {:.3}  {title}{mark}",
             hit.id, hit.memory_type, hit.score
         ))?;
         if !hit.preview.is_empty() && hit.preview != title {

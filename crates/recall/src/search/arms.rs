@@ -24,6 +24,8 @@ const CANDIDATES: usize = 200;
 const WITH_NEIGHBOURS: usize = 60;
 /// Terms that one prefix may stand for.
 const PREFIX_TERMS: usize = 64;
+/// The nearest vectors that are looked at more closely.
+const TAKEN_MAX: usize = 2_000;
 /// Vectors read per question at most; beyond this the sketches of a later index must do it.
 const VECTORS_MAX: usize = 200_000;
 
@@ -205,6 +207,8 @@ impl DenseQuestion {
         if self.vector.is_zero() {
             return Ok(Scores::default());
         }
+        // Reading a head costs more than comparing a vector: where it decides little, it is read for the best only.
+        let late = lens.decided_by_indexes();
         let mut found: Vec<(u64, u64)> = Vec::new();
         let mut rows = 0;
         view.scan(&kernel::store::KeyRange::prefix(&vector_key(0)[..1]), &mut |key, value| {
@@ -213,7 +217,8 @@ impl DenseQuestion {
                 return Ok(ControlFlow::Break(()));
             }
             let Some(id) = keys::trailing_u64(key) else { return Ok(ControlFlow::Continue(())) };
-            if lens.admits(id) {
+            let passes = if late { lens.indexed(id) } else { lens.admits(id) };
+            if passes {
                 let vector = vectors::decode(value)
                     .map_err(|error| Error::corrupt(format!("vector {id}"), error.to_string()))?;
                 // What is less than alike says no more than nothing.
@@ -221,7 +226,15 @@ impl DenseQuestion {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        found.sort_unstable_by_key(|(id, score)| (std::cmp::Reverse(*score), *id));
+        let best_first = |(id, score): &(u64, u64)| (std::cmp::Reverse(*score), *id);
+        if late && found.len() > TAKEN_MAX {
+            found.select_nth_unstable_by_key(TAKEN_MAX, best_first);
+            found.truncate(TAKEN_MAX);
+        }
+        found.sort_unstable_by_key(best_first);
+        if late {
+            found.retain(|(id, _)| lens.admits(*id));
+        }
         let order = found.iter().map(|(id, _)| *id).collect();
         Ok(Scores { scores: found.into_iter().collect(), order })
     }

@@ -68,9 +68,25 @@ impl<'a> Lens<'a> {
         Ok(Lens { view, gate, query, now, allowed, judged, rows })
     }
 
+    /// Few memories fail what is not decided by an index, so it may be asked after the best were taken.
+    pub(super) fn decided_by_indexes(&self) -> bool {
+        let query = self.query;
+        self.gate.is_none()
+            && query.scope.is_none()
+            && query.kinds.is_empty()
+            && query.created_from.is_none()
+            && query.created_until.is_none()
+            && query.as_of.is_none()
+    }
+
+    /// Passes the filters that have an index.
+    pub(super) fn indexed(&self, id: u64) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&id))
+    }
+
     /// May this memory be in the answer? A store that cannot be read lets nothing through; the row itself then says why.
     pub(super) fn admits(&self, id: u64) -> bool {
-        if self.allowed.as_ref().is_some_and(|allowed| !allowed.contains(&id)) {
+        if !self.indexed(id) {
             return false;
         }
         if let Some(judged) = self.judged.borrow().get(&id) {
