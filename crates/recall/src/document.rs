@@ -58,7 +58,7 @@ pub fn happened(body: &Body) -> Option<Millis> {
     }
 }
 
-const MONTHS: [&str; 12] = [
+pub(crate) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",

@@ -1,3 +1,5 @@
+//! What stays written out, what shrinks to a line, and what does not fit.
+
 use super::*;
 use crate::find::fixture::{DAY, Fixture, NotPrivate, T0, id, now};
 use crate::memory::{Constraint, Fields, MemoryType, Strength, Visibility};

@@ -1,3 +1,5 @@
+//! Tiers, budgets and the bytes of a bundle.
+
 use proptest::prelude::*;
 
 use super::*;

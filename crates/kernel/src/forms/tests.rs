@@ -1,3 +1,5 @@
+//! The text of nine types in three forms.
+
 use proptest::prelude::*;
 
 use super::*;

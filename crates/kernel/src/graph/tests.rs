@@ -1,3 +1,5 @@
+//! Walks: bounds, cycles, direction, gates.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Words of many languages, identifiers, questions, and any text at all.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What is an entity and what is prose.
+
 use proptest::prelude::*;
 
 use super::*;

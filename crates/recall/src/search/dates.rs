@@ -2,8 +2,7 @@
 
 use kernel::memory::Millis;
 
-const MONTHS: [&str; 12] =
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+use crate::document::MONTHS;
 
 /// What a question says of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,12 +22,9 @@ impl DateWords {
                 Ok(year) if (1900..2200).contains(&year) => words.years.push(year),
                 Ok(day) if (1..=31).contains(&day) => words.days.push(day),
                 _ => {
-                    let month = MONTHS.iter().position(|m| lower.starts_with(m));
                     // "may" is mostly a verb; a month is written with a capital.
                     let capital = word.starts_with(char::is_uppercase);
-                    if let Some(month) = month.filter(|_| capital && is_month(&lower)) {
-                        words.months.push(i64::try_from(month).unwrap_or(0) + 1);
-                    }
+                    words.months.extend(month(&lower).filter(|_| capital));
                 }
             }
         }
@@ -56,23 +52,11 @@ impl DateWords {
     }
 }
 
-fn is_month(word: &str) -> bool {
-    const NAMES: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    NAMES.iter().any(|name| *name == word || (word.len() == 3 && name.starts_with(word)))
-        || word == "sept"
+/// A month's number by its name or its first three letters.
+fn month(word: &str) -> Option<i64> {
+    let named = |name: &&str| *name == word || (word.len() == 3 && name.starts_with(word));
+    let place = MONTHS.iter().position(named).or((word == "sept").then_some(8))?;
+    i64::try_from(place).ok().map(|place| place + 1)
 }
 
 #[cfg(test)]

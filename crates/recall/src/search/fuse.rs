@@ -1,7 +1,7 @@
 //! Fusion: each arm's scores on one scale for this question, added by weight.
 //!
 //! Min-max per question and not ranks: how far ahead a memory is says more than that it is ahead. An arm whose candidates
-//! all score the same says nothing and adds nothing.
+//! all score the same moves none of them.
 
 use kernel::find::Standing;
 
@@ -129,7 +129,8 @@ impl Scale {
 
     fn place(&self, value: u64) -> u64 {
         let (span, above) = (u128::from(self.high - self.low), u128::from(value - self.low));
-        let place = (above * u128::from(ONE)).checked_div(span).unwrap_or(0);
+        let alike = if value > 0 { u128::from(ONE) } else { 0 };
+        let place = (above * u128::from(ONE)).checked_div(span).unwrap_or(alike);
         u64::try_from(place).unwrap_or(ONE)
     }
 

@@ -1,3 +1,5 @@
+//! What an answer holds: order, labels, budgets, gates, earlier moments.
+
 use super::*;
 use crate::error::Error;
 use crate::forms::Form;

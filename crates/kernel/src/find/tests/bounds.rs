@@ -1,3 +1,5 @@
+//! What a find refuses, and how far it looks.
+
 use super::*;
 use crate::error::Error;
 use crate::limits::{

@@ -1,3 +1,5 @@
+//! Filters: what they match, how they are written and read.
+
 use std::fmt::Write as _;
 
 use proptest::prelude::*;

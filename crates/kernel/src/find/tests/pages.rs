@@ -1,3 +1,5 @@
+//! Pages: cursors lose and repeat nothing.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The laws of the index: the same answers as a naive scorer, however it was flushed, merged or rebuilt.
+
 use kernel::store::{Side, View};
 use proptest::prelude::*;
 
