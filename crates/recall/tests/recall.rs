@@ -108,6 +108,13 @@ fn answers_follow_every_change_and_survive_a_rebuild() {
     let update = body(MemoryType::Fact, "Deploys go out on Tuesdays", "After the review.");
     cortex.update(stamp(20), Revision::new(id(3), None, update, salt(30))).unwrap();
     assert_eq!(ask(&cortex, "tuesdays").first(), Some(&3));
+    // At an earlier moment the version of that moment is shown.
+    let earlier = Query { as_of: Some(at(19)), ..Query::new("tuesdays", 10) };
+    let reading = cortex.read().unwrap();
+    let answer = search(&reading, None, &analyzer(), &earlier, at(1_000)).unwrap();
+    let hit = answer.hits.iter().find(|hit| hit.id == id(3)).unwrap();
+    assert_eq!(hit.body.as_ref().unwrap().title, "Deploys go out on Fridays");
+    drop(reading);
     let patch = HeadPatch { tags: Some(vec!["zebra".into()]), ..HeadPatch::default() };
     let revision = HeadRevision { id: id(5), expected: None, patch, reason: None };
     cortex.update_head(stamp(21), revision).unwrap();

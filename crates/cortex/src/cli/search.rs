@@ -50,7 +50,7 @@ pub(crate) struct SearchArgs {
     /// Written before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// As it was known at this time
+    /// Show what was known at this time; found by the words of today's versions
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
     /// Forgotten ones too

@@ -26,8 +26,6 @@ const WITH_NEIGHBOURS: usize = 60;
 const PREFIX_TERMS: usize = 64;
 /// The nearest vectors that are looked at more closely.
 const TAKEN_MAX: usize = 2_000;
-/// Vectors read per question at most; beyond this the sketches of a later index must do it.
-const VECTORS_MAX: usize = 200_000;
 
 /// A memory that may answer, with what each arm says of it. All scores are as the arm measures them.
 #[derive(Clone, Debug)]
@@ -210,12 +208,7 @@ impl DenseQuestion {
         // Reading a head costs more than comparing a vector: where it decides little, it is read for the best only.
         let late = lens.decided_by_indexes();
         let mut found: Vec<(u64, u64)> = Vec::new();
-        let mut rows = 0;
         view.scan(&kernel::store::KeyRange::prefix(&vector_key(0)[..1]), &mut |key, value| {
-            rows += 1;
-            if rows > VECTORS_MAX {
-                return Ok(ControlFlow::Break(()));
-            }
             let Some(id) = keys::trailing_u64(key) else { return Ok(ControlFlow::Continue(())) };
             let passes = if late { lens.indexed(id) } else { lens.admits(id) };
             if passes {

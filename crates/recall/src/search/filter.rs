@@ -128,7 +128,16 @@ impl<'a> Lens<'a> {
     fn read_row(&self, id: u64) -> Result<Option<Row>> {
         let Some(id) = MemoryId::new(id) else { return Ok(None) };
         let Some(head) = self.view.head(id)? else { return Ok(None) };
-        let version = self.view.required_version(id, head.version)?;
+        let version = match self.query.as_of {
+            None => self.view.required_version(id, head.version)?,
+            Some(moment) => {
+                let mut newest_first = self.view.versions(id)?.into_iter().rev();
+                let Some(version) = newest_first.find(|v| v.created <= moment) else {
+                    return Ok(None);
+                };
+                version
+            }
+        };
         let usage = self.view.usage(id)?;
         let moment = self.query.as_of.unwrap_or(self.now);
         let standing = standing(&head, &version, &usage, moment);
