@@ -7,6 +7,7 @@
 //! - [`text`]: the inverted index inside the actor's store.
 //! - [`document`]: what of a memory can be found.
 //! - [`hook`]: keeps all of it current in the commit that changes a memory.
+//! - `passages`: a memory's vectors and tokens as a row; `resident`: what is kept in memory for searches.
 //! - [`search`]: questions answered; [`measure`]: how well.
 //!
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
@@ -18,6 +19,8 @@ pub mod entities;
 pub mod error;
 pub mod hook;
 pub mod measure;
+mod passages;
+mod resident;
 pub mod search;
 pub mod text;
 pub mod vectors;

@@ -109,7 +109,7 @@ fn evaluate(
             continue;
         }
         let mut query =
-            Query { project: question.group.clone(), ..Query::new(&*question.text, 50) };
+            Query { project: question.group.clone(), ..Query::new(&*question.text, 200) };
         if let Ok(weights) = <[u32; 7]>::try_from(args.weights.as_slice()) {
             query.weights = recall::search::Weights(weights);
         }
