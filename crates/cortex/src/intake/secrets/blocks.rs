@@ -13,6 +13,9 @@ static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern of key blocks is valid")
 });
 
+/// A block that holds less is the mention of one.
+const ENCODED_MIN: usize = 16;
+
 /// Every key block. `\n` written as two characters, as in JSON and environment files, is a line break too.
 pub(super) fn find(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();
@@ -26,7 +29,7 @@ pub(super) fn find(text: &str) -> Vec<Span> {
             Some(_) => head.end() + length + end_line.len(),
             None => head.end() + body[..length].trim_end().len(),
         };
-        if end > head.end() {
+        if encoded_count(&text[head.end()..end]) >= ENCODED_MIN {
             spans.push(Span { range: head.start()..end, kind: "private-key" });
         }
         from = end;
@@ -39,10 +42,9 @@ pub(super) fn find(text: &str) -> Vec<Span> {
 fn body_length(text: &str) -> usize {
     let mut length = 0;
     for line in text.split_inclusive('\n') {
-        if let Some(dashes) = line.find("-----") {
-            return length + dashes;
-        }
-        let inside = line.trim().trim_matches(|c| matches!(c, '"' | '\'' | ',' | '+' | '\\' | '`'));
+        let dashes = line.find("-----");
+        let part = &line[..dashes.unwrap_or(line.len())];
+        let inside = part.trim().trim_matches(|c| matches!(c, '"' | '\'' | ',' | '+' | '\\' | '`'));
         let encoded =
             inside.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=\\-:,. ".contains(&b));
         let header = inside.contains(": ");
@@ -50,7 +52,15 @@ fn body_length(text: &str) -> usize {
         if !encoded || prose {
             return length;
         }
-        length += line.len();
+        length += part.len();
+        if dashes.is_some() {
+            return length;
+        }
     }
     length
+}
+
+/// Characters that can be part of an encoded key.
+fn encoded_count(text: &str) -> usize {
+    text.bytes().filter(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')).count()
 }
