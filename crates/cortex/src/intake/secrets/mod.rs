@@ -43,10 +43,12 @@ pub(crate) fn mask(text: &str) -> Masked<'_> {
     let mut counts = Counts::new();
     let mut current = Cow::Borrowed(text);
     for step in STEPS {
-        let embedded: Vec<Range<usize>> =
-            DATA_URI.find_iter(&current).map(|found| found.range()).collect();
         let mut spans = step(&current);
-        spans.retain(|span| !within(&embedded, span.range.start));
+        if !spans.is_empty() && current.contains(";base64,") {
+            let found = DATA_URI.find_iter(&current);
+            let embedded: Vec<Range<usize>> = found.map(|found| found.range()).collect();
+            spans.retain(|span| !within(&embedded, span.range.start));
+        }
         if !spans.is_empty() {
             let masked = write_masks(&current, &spans, &mut counts);
             current = Cow::Owned(masked);

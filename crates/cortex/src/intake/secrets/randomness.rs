@@ -5,6 +5,8 @@
 
 /// Below this many characters nothing is called random.
 const RANDOM_CHARS_MIN: usize = 16;
+/// Below this many nothing is called a password.
+const PASSWORD_CHARS_MIN: usize = 6;
 /// Letters alone must be longer before their case says anything.
 const LETTERS_CHARS_MIN: usize = 20;
 /// Bits per character of a random value; English words joined by hyphens have fewer distinct parts, not fewer bits, and
@@ -15,10 +17,10 @@ const BITS_MIN: f64 = 3.0;
 pub(super) fn is_random(value: &str) -> bool {
     let chars = value.chars().count();
     chars >= RANDOM_CHARS_MIN
-        && !is_placeholder(value)
+        && (has_digit_and_letter(value) || case_jumps(value))
         && !is_words(value)
         && bits_per_char(value) >= BITS_MIN
-        && (has_digit_and_letter(value) || case_jumps(value))
+        && !is_placeholder(value)
 }
 
 /// A value a person would choose as a password: letters with digits or signs, however short the list of them.
@@ -26,7 +28,7 @@ pub(super) fn is_password(value: &str) -> bool {
     let signs =
         value.chars().any(|c| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.' | '/' | ':'));
     let letters = value.chars().any(char::is_alphabetic);
-    value.chars().count() >= 6
+    value.chars().count() >= PASSWORD_CHARS_MIN
         && !is_placeholder(value)
         && !is_code(value)
         && (has_digit_and_letter(value) && !is_words(value) || letters && signs || is_random(value))

@@ -208,9 +208,19 @@ fn all_at_once_are_counted_apart() {
     assert_eq!(masked.counts.values().sum::<usize>(), secrets().len());
 }
 
-/// The engine is linear in the text for one search; these are texts that would make repeated searches start over.
+/// The engine reads a text once per search. These texts would make searches start over at every step if a rule looked
+/// further than it consumes, and a megabyte of them would then take hours.
 #[test]
 fn a_megabyte_made_to_be_slow_is_read_all_the_same() {
+    let head = format!("-----{} PRIVATE KEY-----\n", "BEGIN");
+    for piece in ["eyJaaaaaaaaaaaa.", "a://b:c@", "token=", "sk-", &head, "=\""] {
+        let text = piece.repeat(1_048_576 / piece.len());
+        assert!(!mask(&text).text.is_empty());
+    }
+}
+
+#[test]
+fn repeated_beginnings_of_secrets_are_masked_once_and_for_all() {
     let head = format!("-----{} PRIVATE KEY-----\n", "BEGIN");
     for piece in [
         "eyJaaaaaaaaaaaa.",
@@ -232,11 +242,9 @@ fn a_megabyte_made_to_be_slow_is_read_all_the_same() {
         "[REDACTED:",
         "secret secret ",
     ] {
-        let text = piece.repeat(1_048_576 / piece.len());
-        let t = std::time::Instant::now();
+        let text = piece.repeat(16_384 / piece.len());
         let once = mask(&text).text.into_owned();
-        eprintln!("{piece:?} {:?}", t.elapsed());
-        assert_eq!(mask(&once).text.len(), once.len(), "{piece}");
+        assert_eq!(mask(&once).text, once, "{piece}");
     }
 }
 
