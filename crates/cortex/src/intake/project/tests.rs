@@ -58,8 +58,8 @@ fn found(cwd: &str, tree: &dyn Tree) -> Option<(String, Source)> {
     at(cwd, tree).project.map(|project| (project.name, project.source))
 }
 
-fn named(name: &str, source: Source) -> Option<(String, Source)> {
-    Some((name.to_owned(), source))
+fn named(name: &str, source: Source) -> (String, Source) {
+    (name.to_owned(), source)
 }
 
 const ORIGIN: &str = "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = git@github.com:ann/other.git\n\
@@ -73,11 +73,11 @@ fn sources_are_asked_in_their_order() {
     let source = ("/home/ann/work/Api Clone/src/deep/main.rs", "");
     let cwd = "/home/ann/work/Api Clone/src/deep";
 
-    assert_eq!(found(cwd, &Files::of(&[source])), named("deep", Source::Folder));
-    assert_eq!(found(cwd, &Files::of(&[source, head])), named("api clone", Source::Root));
-    assert_eq!(found(cwd, &Files::of(&[source, head, config])), named("api", Source::Remote));
+    assert_eq!(found(cwd, &Files::of(&[source])), Some(named("deep", Source::Folder)));
+    assert_eq!(found(cwd, &Files::of(&[source, head])), Some(named("api clone", Source::Root)));
+    assert_eq!(found(cwd, &Files::of(&[source, head, config])), Some(named("api", Source::Remote)));
     let all = Files::of(&[source, head, config, file]);
-    assert_eq!(found(cwd, &all), named("my-api", Source::Config));
+    assert_eq!(found(cwd, &all), Some(named("my-api", Source::Config)));
 
     let given = Place { given: Some("  Other "), cwd: Some(Path::new(cwd)), home: None };
     let resolution = resolve(&given, &all);
@@ -103,12 +103,12 @@ fn the_nearest_config_wins_and_none_above_the_repository_counts() {
     ]);
     assert_eq!(
         found("/home/ann/work/mono/apps/web/src", &files),
-        named("mono-web", Source::Config)
+        Some(named("mono-web", Source::Config))
     );
-    assert_eq!(found("/home/ann/work/mono/apps/api", &files), named("mono", Source::Config));
-    assert_eq!(found("/home/ann/work/solo", &files), named("solo", Source::Root));
-    assert_eq!(found("/home/ann/work/notes", &files), named("work", Source::Config));
-    assert_eq!(found("/home/ann/letters", &files), named("letters", Source::Folder));
+    assert_eq!(found("/home/ann/work/mono/apps/api", &files), Some(named("mono", Source::Config)));
+    assert_eq!(found("/home/ann/work/solo", &files), Some(named("solo", Source::Root)));
+    assert_eq!(found("/home/ann/work/notes", &files), Some(named("work", Source::Config)));
+    assert_eq!(found("/home/ann/letters", &files), Some(named("letters", Source::Folder)));
 }
 
 #[test]
@@ -122,8 +122,8 @@ fn home_and_what_lies_above_are_no_project() {
     for none in ["/", "/home", "/home/ann"] {
         assert_eq!(found(none, &files), None, "{none}");
     }
-    assert_eq!(found("/home/ann/x", &files), named("x", Source::Folder));
-    assert_eq!(found("/gone/folder", &files), named("folder", Source::Folder));
+    assert_eq!(found("/home/ann/x", &files), Some(named("x", Source::Folder)));
+    assert_eq!(found("/gone/folder", &files), Some(named("folder", Source::Folder)));
     assert_eq!(found("relative", &files), None);
     assert_eq!(resolve(&Place::default(), &files), Resolution::default());
     let given = Place { given: Some("kept"), cwd: Some(Path::new("/")), home: None };
@@ -170,7 +170,7 @@ fn worktrees_are_their_repository_and_submodules_their_own() {
         ("/w/t", "tool", Source::Root),
         ("/w/empty", "empty", Source::Folder),
     ] {
-        assert_eq!(found(cwd, &files), named(name, source), "{cwd}");
+        assert_eq!(found(cwd, &files), Some(named(name, source)), "{cwd}");
     }
     let lib = at("/w/lib-two", &files).project.unwrap();
     assert_eq!(lib.root.unwrap(), Path::new("/w/main/lib"));

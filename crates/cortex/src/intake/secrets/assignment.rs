@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::randomness::{is_password, is_placeholder, is_random};
-use super::{MASK_START, Span};
+use super::{MASK_START, Span, is_in_mask};
 
 /// Bytes of a value that are read to judge it.
 const JUDGED_BYTES_MAX: usize = 128;
@@ -87,6 +87,9 @@ fn named(text: &str, spans: &mut Vec<Span>) {
         let whole = found.get(0).expect("group 0 is the match");
         let name = found.get(1).expect("every match has a name");
         from = name.end();
+        if text[from..].starts_with(']') && is_in_mask(text, name.start()) {
+            continue;
+        }
         let quote = whole.as_str().chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`'));
         let rest = &text[whole.end()..];
         let between = &text[name.end()..whole.end()];
@@ -120,7 +123,7 @@ fn value_of(text: &str, quote: Option<char>) -> &str {
 /// A password may be short; a key or token has to look random. After a mere space both must.
 fn is_named_secret(name: &str, between: &str, value: &str) -> bool {
     let short = value.chars().take(NAMED_CHARS_MIN).count() < NAMED_CHARS_MIN;
-    if short || value.contains(MASK_START) || is_placeholder(value) {
+    if short || value.contains(MASK_START) {
         return false;
     }
     let name = name.to_ascii_lowercase();

@@ -42,16 +42,17 @@ static DATA_URI: LazyLock<Regex> = LazyLock::new(|| {
 pub(crate) fn mask(text: &str) -> Masked<'_> {
     let mut counts = Counts::new();
     let mut current = Cow::Borrowed(text);
-    for step in STEPS {
-        let mut spans = step(&current);
-        if !spans.is_empty() && current.contains(";base64,") {
-            let found = DATA_URI.find_iter(&current);
-            let embedded: Vec<Range<usize>> = found.map(|found| found.range()).collect();
-            spans.retain(|span| !within(&embedded, span.range.start));
+    for _ in 0..ROUNDS_MAX {
+        let mut changed = false;
+        for step in STEPS {
+            let spans = outside_files(&current, step(&current));
+            if !spans.is_empty() {
+                current = Cow::Owned(write_masks(&current, &spans, &mut counts));
+                changed = true;
+            }
         }
-        if !spans.is_empty() {
-            let masked = write_masks(&current, &spans, &mut counts);
-            current = Cow::Owned(masked);
+        if !changed {
+            break;
         }
     }
     Masked { text: current, counts }
@@ -59,6 +60,25 @@ pub(crate) fn mask(text: &str) -> Masked<'_> {
 
 /// In this order: a later step sees the masks of the earlier ones and leaves them alone.
 const STEPS: [fn(&str) -> Vec<Span>; 3] = [blocks::find, rules::find, assignment::find];
+
+/// A mask can end what hid another secret, so a text that had one is read again, until nothing changes.
+const ROUNDS_MAX: usize = 8;
+
+/// The spans that do not start inside an embedded file.
+fn outside_files(text: &str, mut spans: Vec<Span>) -> Vec<Span> {
+    if !spans.is_empty() && text.contains(";base64,") {
+        let files: Vec<Range<usize>> =
+            DATA_URI.find_iter(text).map(|found| found.range()).collect();
+        spans.retain(|span| !within(&files, span.range.start));
+    }
+    spans
+}
+
+/// Does this place lie inside a mask? Its words say what was there; they are no names of values.
+fn is_in_mask(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    before.rfind(['[', ']', '\n']).is_some_and(|bracket| before[bracket..].starts_with(MASK_START))
+}
 
 /// One secret: where it stands and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

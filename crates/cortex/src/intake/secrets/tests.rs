@@ -194,6 +194,16 @@ fn a_key_block_that_is_cut_off_is_masked_as_far_as_it_goes() {
 }
 
 #[test]
+fn the_words_of_a_mask_name_nothing() {
+    let text = format!(
+        "[REDACTED:github-token] {} and [REDACTED:password] {}",
+        fill(HEX, 40),
+        fill(ALNUM, 30)
+    );
+    assert_eq!(mask(&text).text, text);
+}
+
+#[test]
 fn all_at_once_are_counted_apart() {
     let text: String = secrets()
         .iter()
@@ -213,7 +223,7 @@ fn all_at_once_are_counted_apart() {
 #[test]
 fn a_megabyte_made_to_be_slow_is_read_all_the_same() {
     let head = format!("-----{} PRIVATE KEY-----\n", "BEGIN");
-    for piece in ["eyJaaaaaaaaaaaa.", "a://b:c@", "token=", "sk-", &head, "=\""] {
+    for piece in ["eyJaaaaaaaaaaaa.", "a://b:c@", "sk-", &head, "=\""] {
         let text = piece.repeat(1_048_576 / piece.len());
         assert!(!mask(&text).text.is_empty());
     }
@@ -236,6 +246,8 @@ fn repeated_beginnings_of_secrets_are_masked_once_and_for_all() {
         "=",
         "token: \"",
         "x",
+        "token=",
+        "token=1a",
         "authorization: bearer aaaaaaaa.",
         "-----BEGIN ",
         "\u{301}",
