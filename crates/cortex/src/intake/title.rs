@@ -17,18 +17,21 @@ pub(crate) fn from_content(content: &str) -> Result<String> {
         fence ^= mark;
         !mark && !fence
     });
-    let said = |line: &str| line.chars().any(char::is_alphanumeric);
-    let plain = lines.map(plain_line).find(|line| said(line));
+    let plain = lines.map(plain_line).find(|line| says(line));
     // A text of code alone is named by its first line of code; one of signs alone by the signs.
     let line = plain
         .or_else(|| {
-            content.lines().map(one_line).find(|line| said(line) && !line.starts_with("```"))
+            content.lines().map(one_line).find(|line| says(line) && !line.starts_with("```"))
         })
         .unwrap_or_else(|| one_line(content));
     if line.is_empty() {
         return Err(Error::invalid("title", "is missing, and there is no content to take it from"));
     }
     Ok(shorten(first_sentence(&line), TITLE_CHARS, "…"))
+}
+
+fn says(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric)
 }
 
 /// At most `max` characters; where something is left out, `mark` follows.
@@ -99,14 +102,14 @@ fn first_sentence(line: &str) -> &str {
         line.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?' | '。' | '！' | '？'));
     for (at, c) in stops {
         let end = at + c.len_utf8();
-        let wide = !c.is_ascii();
+        let wide = !c.is_ascii() && says(&line[..at]);
         let ends = line[end..].chars().next().is_none_or(char::is_whitespace);
         if (wide || ends && line[..at].contains(' ') && at >= 12) && !line[end..].trim().is_empty()
         {
             return if c == '.' || c == '。' { &line[..at] } else { &line[..end] };
         }
     }
-    line.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(line)
+    line.strip_suffix('.').filter(|rest| says(rest) && !rest.ends_with('.')).unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -134,6 +137,8 @@ mod tests {
             ("認証モデルを決めた。次は実装。", "認証モデルを決めた"),
             ("Why does it fail? Because of locks.", "Why does it fail?"),
             ("🚀", "🚀"),
+            (".", "."),
+            ("。。", "。。"),
         ] {
             assert_eq!(from_content(content).unwrap(), title, "{content}");
         }
