@@ -112,18 +112,28 @@ fn value_of(text: &str, quote: Option<char>) -> &str {
         Some(quote) => c == quote,
         None => matches!(c, '"' | '\'' | '`' | ',' | ';' | '<' | '>' | '|'),
     };
-    let value = &text[..text.find(is_end).unwrap_or(text.len())];
+    let value = before_next_field(&text[..text.find(is_end).unwrap_or(text.len())]);
     match quote {
         // Inside a quoted text the closing quote has a backslash before it.
         Some(_) => value.trim_end_matches('\\'),
-        None => value.trim_end_matches([')', '}', ']', '.']),
+        None => value.trim_end_matches([')', '}', ']', '.', ':']),
     }
+}
+
+/// Of `value&name=…`, as in a query, the value.
+fn before_next_field(text: &str) -> &str {
+    let next = text.match_indices('&').find(|(at, _)| {
+        let field =
+            text[at + 1..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        field.starts_with('=') && !text[at + 1..].starts_with('=')
+    });
+    next.map_or(text, |(at, _)| &text[..at])
 }
 
 /// A password may be short; a key or token has to look random. After a mere space both must.
 fn is_named_secret(name: &str, between: &str, value: &str) -> bool {
     let short = value.chars().take(NAMED_CHARS_MIN).count() < NAMED_CHARS_MIN;
-    if short || value.contains(MASK_START) {
+    if short || value.contains(MASK_START) || value.contains("://") {
         return false;
     }
     let name = name.to_ascii_lowercase();

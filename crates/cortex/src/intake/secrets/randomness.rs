@@ -19,14 +19,17 @@ pub(super) fn is_random(value: &str) -> bool {
     chars >= RANDOM_CHARS_MIN
         && (has_digit_and_letter(value) || case_jumps(value))
         && !is_words(value)
+        && !is_identifier(value)
         && bits_per_char(value) >= BITS_MIN
         && !is_placeholder(value)
 }
 
 /// A value a person would choose as a password: letters with digits or signs, however short the list of them.
 pub(super) fn is_password(value: &str) -> bool {
+    // What ends a sentence is no sign of a password.
+    let core = value.trim_end_matches(['!', '?']);
     let signs =
-        value.chars().any(|c| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.' | '/' | ':'));
+        core.chars().any(|c| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.' | '/' | ':'));
     let letters = value.chars().any(char::is_alphabetic);
     value.chars().count() >= PASSWORD_CHARS_MIN
         && !is_placeholder(value)
@@ -37,7 +40,10 @@ pub(super) fn is_password(value: &str) -> bool {
 /// Stands for a value instead of being one: `${TOKEN}`, `<password>`, `xxxx`, `your-api-key`, a mask.
 pub(super) fn is_placeholder(value: &str) -> bool {
     if value.starts_with(super::MASK_START)
-        || value.starts_with(['$', '<', '{', '%', '&', '*', '('])
+        || value.starts_with(['<', '{', '('])
+        || value.starts_with("%(")
+        || value.starts_with("$(")
+        || is_variable(value)
         || value.contains("${")
         || value.contains("{{")
         || value.contains("...")
@@ -55,6 +61,14 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || ["your", "example", "placeholder", "changeme", "redacted", "xxxx", "dummy"]
             .iter()
             .any(|word| bare.contains(word))
+}
+
+/// `$DB_PASSWORD`, `$password`, `&password`, `%s`: what a value will be read from. With digits, only in capitals.
+fn is_variable(value: &str) -> bool {
+    let Some(name) = value.strip_prefix(['$', '&', '%', '*']) else { return false };
+    let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    !name.is_empty() && (name.chars().all(letter) || name.chars().all(capital))
 }
 
 /// Words that stand where a value will stand, with or without digits behind them.
@@ -79,18 +93,30 @@ const PLACEHOLDERS: [&str; 18] = [
     "foobar",
 ];
 
-/// A member, a call or an index: `os.environ["X"]`, `config.password`, `get_token()`.
+/// A member, a call, an index or an escape: `os.environ["X"]`, `config.password`, `get_token()`, `a\\0b`.
 fn is_code(value: &str) -> bool {
-    if value.contains(['(', '[', ']']) || value.contains("::") || value.contains("->") {
-        return true;
-    }
-    let mut parts = value.split('.');
-    value.contains('.')
-        && parts.all(|part| {
-            part.starts_with(|c: char| c.is_alphabetic() || c == '_')
-                && part.chars().all(|c| c.is_alphanumeric() || c == '_')
-        })
-        && !value.bytes().any(|b| b.is_ascii_digit())
+    value.contains(['(', '[', ']', '\\'])
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains('.') && is_identifier(value) && value.split('.').all(starts_as_name)
+}
+
+fn starts_as_name(part: &str) -> bool {
+    part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+/// Parts as programmers name things: letters with at most one number in them, case changing at words (`Ed25519Key`).
+fn is_identifier(value: &str) -> bool {
+    value.split(['.', '_', '-', '/']).all(|part| {
+        let chars: Vec<char> = part.chars().collect();
+        let pairs = || chars.windows(2);
+        let numbers = pairs().filter(|p| !p[0].is_ascii_digit() && p[1].is_ascii_digit()).count();
+        let jumps = pairs().filter(|p| p[0].is_lowercase() && p[1].is_uppercase()).count();
+        let leading = usize::from(chars.first().is_some_and(char::is_ascii_digit));
+        chars.iter().all(|c| c.is_alphanumeric())
+            && numbers + leading <= 1
+            && jumps * 6 <= chars.len()
+    })
 }
 
 /// Parts that are words or short numbers, joined by separators: `prod-db-2024`, `src/auth/token.rs`, `getAccessToken`.
