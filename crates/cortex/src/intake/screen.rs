@@ -38,7 +38,8 @@ impl Report {
         }
         parts.extend(self.secrets.iter().map(|(kind, count)| some(*count, kind)));
         if self.names_left_out > 0 {
-            parts.push(format!("{} left out", some(self.names_left_out, "tag or topic key")));
+            let names = some(self.names_left_out, "name");
+            parts.push(format!("{names} (tags, topic keys) left out"));
         }
         Some(format!("redacted: {}", parts.join(", ")))
     }
@@ -88,10 +89,11 @@ impl Screen {
     pub(crate) fn tags(&mut self, tags: &[String]) -> Vec<String> {
         let mut kept: Vec<String> = Vec::new();
         for list in tags {
-            // Screened before it is cut, or a comma inside a private block would hide its tag.
-            let Some(list) = self.name(list) else { continue };
-            for tag in list.split(',').map(str::trim) {
-                if !tag.is_empty() && !kept.iter().any(|known| known == tag) {
+            // Screened before it is cut: a private block may hold a comma.
+            for tag in self.text(list).split(',').map(str::trim) {
+                if tag.contains(secrets::MASK_START) {
+                    self.report.names_left_out += 1;
+                } else if !tag.is_empty() && !kept.iter().any(|known| known == tag) {
                     kept.push(tag.to_owned());
                 }
             }
@@ -146,12 +148,11 @@ mod tests {
         assert_eq!(screen.text(&format!("{0} {0}", token())).matches("[REDACTED:").count(), 2);
         assert_eq!(screen.name("auth/<private>x</private>"), None);
         assert_eq!(screen.name("auth/model").as_deref(), Some("auth/model"));
-        let tags =
-            ["api, auth".to_owned(), "auth".to_owned(), "<private>x, y</private>".to_owned()];
+        let tags = ["api, auth".to_owned(), "auth,<private>x, y</private>".to_owned()];
         assert_eq!(screen.tags(&tags), ["api", "auth"]);
         assert_eq!(
             screen.into_report().note().unwrap(),
-            "redacted: 3 private blocks, 3 github-tokens, 2 tag or topic keys left out"
+            "redacted: 3 private blocks, 3 github-tokens, 2 names (tags, topic keys) left out"
         );
     }
 

@@ -75,8 +75,20 @@ fn host_of(authority: &str) -> String {
         Some((address, _)) => address.to_owned(),
         None => host.split(':').next().unwrap_or(&host).to_owned(),
     };
+    let host = without_ssh_alias(&host);
     let served = SSH_HOSTS.iter().find(|(ssh, _)| *ssh == host);
-    served.map_or(host, |(_, host)| (*host).to_owned())
+    served.map_or(host, |(_, host)| *host).to_owned()
+}
+
+/// People with two accounts name them `github.com-work` in their SSH settings. No top-level domain has a hyphen, but for
+/// those in punycode.
+fn without_ssh_alias(host: &str) -> &str {
+    match host.rfind('.') {
+        Some(dot) if !host[dot..].starts_with(".xn--") => {
+            host[dot..].find('-').map_or(host, |hyphen| &host[..dot + hyphen])
+        }
+        _ => host,
+    }
 }
 
 /// Azure writes one repository as `v3/org/project/name` and `org/project/_git/name`.

@@ -211,6 +211,7 @@ fn every_address_of_a_repository_is_one() {
         "git+ssh://git@github.com:22/acme/api",
         "git://github.com/acme/api.git",
         "github.com:acme/api",
+        "git@github.com-work:acme/api.git",
         " https://github.com/acme/api?x=1#y ",
     ] {
         let remote = Remote::parse(url).unwrap();
