@@ -65,6 +65,7 @@ fn named(name: &str, source: Source) -> (String, Source) {
 const ORIGIN: &str = "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = git@github.com:ann/other.git\n\
     [remote \"origin\"]\n\turl = git@github.com:Acme/API.git ; comment\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
 
+// agent-memory 2.3, 10.1, 13.5
 #[test]
 fn sources_are_asked_in_their_order() {
     let head = ("/home/ann/work/Api Clone/.git/HEAD", "ref: refs/heads/main\n");
@@ -111,6 +112,7 @@ fn the_nearest_config_wins_and_none_above_the_repository_counts() {
     assert_eq!(found("/home/ann/letters", &files), Some(named("letters", Source::Folder)));
 }
 
+// agent-memory 169
 #[test]
 fn home_and_what_lies_above_are_no_project() {
     let files = Files::of(&[

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::randomness::{is_password, is_placeholder, is_random};
+use super::randomness::{is_password, is_placeholder, is_prose, is_random};
 use super::{MASK_START, Span, is_in_mask};
 
 /// Bytes of a value that are read to judge it.
@@ -50,7 +50,7 @@ pub(super) fn find(text: &str) -> Vec<Span> {
         let secret = values.filter(|value| is_secret(value.as_str()));
         spans.extend(secret.map(|value| Span { range: value.range(), kind: "authorization" }));
     };
-    credentials(&AUTHORIZATION, |value| !is_placeholder(value));
+    credentials(&AUTHORIZATION, |value| !is_placeholder(value) && !is_prose(value));
     credentials(&BEARER, is_random);
     named(text, &mut spans);
     spans

@@ -13,6 +13,8 @@ static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern of key blocks is valid")
 });
 
+/// How far the last line of a block may be from its first.
+const BLOCK_BYTES_MAX: usize = 65_536;
 /// A block that holds less is the mention of one.
 const ENCODED_MIN: usize = 16;
 
@@ -24,10 +26,11 @@ pub(super) fn find(text: &str) -> Vec<Span> {
         let head = begin.get(0).expect("group 0 is the match");
         let end_line = format!("-----END {}-----", &begin[1]);
         let body = &text[head.end()..];
-        let length = body_length(body);
-        let end = match body[length..].strip_prefix(end_line.as_str()) {
-            Some(_) => head.end() + length + end_line.len(),
-            None => head.end() + body[..length].trim_end().len(),
+        let window = &body[..body.floor_char_boundary(BLOCK_BYTES_MAX)];
+        let dashes = window.find("-----").filter(|at| body[*at..].starts_with(&end_line));
+        let end = match dashes {
+            Some(at) => head.end() + at + end_line.len(),
+            None => head.end() + body[..body_length(window)].trim_end().len(),
         };
         if encoded_count(&text[head.end()..end]) >= ENCODED_MIN {
             spans.push(Span { range: head.start()..end, kind: "private-key" });
@@ -37,7 +40,7 @@ pub(super) fn find(text: &str) -> Vec<Span> {
     spans
 }
 
-/// How far a text can be the inside of a key block: encoded characters, header lines (`Proc-Type: 4,ENCRYPTED`), line
+/// How far a text can be the inside of a key block whose end is missing: encoded characters, header lines (`Proc-Type: 4,ENCRYPTED`), line
 /// breaks, quotes and the `+` that joins lines of source code. Ends at the first dash line.
 fn body_length(text: &str) -> usize {
     let mut length = 0;

@@ -133,6 +133,14 @@ fn is_words(value: &str) -> bool {
         })
 }
 
+/// Small letters, perhaps after a capital: a word of a sentence or several joined ones.
+pub(super) fn is_prose(value: &str) -> bool {
+    value.split(['-', '_', '.', '/']).all(|part| {
+        let mut letters = part.chars();
+        letters.next().is_none_or(char::is_alphabetic) && letters.all(char::is_lowercase)
+    })
+}
+
 fn has_digit_and_letter(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_digit()) && value.chars().any(char::is_alphabetic)
 }

@@ -87,6 +87,7 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("Authorization: Bearer {}", jwt, "jwt"),
         ("curl -H 'Authorization: Bearer {}' x", fill(ALNUM, 40), "authorization"),
         ("\"authorization\": \"Basic {}\"", format!("{}==", fill(ALNUM, 22)), "authorization"),
+        ("Authorization: Basic {}", "dXNlcjpwYXNz".to_owned(), "authorization"),
         ("sent bearer {} twice", fill(HEX, 40), "authorization"),
         ("postgres://app:{}@db.internal:5432/main", "hunter2".to_owned(), "password"),
         ("mongodb+srv://u:{}@cluster0.example.net", "p@ss:w0rd".to_owned(), "password"),
@@ -112,10 +113,16 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("{}", block("PRIVATE KEY"), "private-key"),
         ("{}", block("PGP PRIVATE KEY BLOCK"), "private-key"),
         ("key: \"{}\"", block("EC PRIVATE KEY").replace('\n', "\\n"), "private-key"),
+        (
+            "{}",
+            block("PGP PRIVATE KEY BLOCK").replacen('\n', "\nComment: key of Ann (work)\n\n", 1),
+            "private-key",
+        ),
         ("    {}", block("PRIVATE KEY").replace('\n', "\n    "), "private-key"),
     ]
 }
 
+// agent-memory 10.11, 13.10
 #[test]
 fn secrets_are_masked_and_their_kind_is_named() {
     for (around, value, kind) in secrets() {
@@ -178,6 +185,8 @@ fn what_is_no_secret_stays() {
         "git@github.com:acme/api.git",
         "Authorization: Bearer <token>",
         "Authorization: Bearer $TOKEN",
+        "Authorization: Basic authentication is required",
+        "Authorization: token access_token_of_the_user",
         "use bearer authentication-with-tokens here",
         "class=\"sk-fading-circle sk-cube-grid-container-inner\"",
         "xoxb-your-token-here",
@@ -224,7 +233,7 @@ fn all_at_once_are_counted_apart() {
     for (_, value, _) in secrets() {
         assert!(!masked.text.contains(&value), "{value}");
     }
-    assert_eq!(masked.counts["private-key"], 6);
+    assert_eq!(masked.counts["private-key"], 7);
     assert_eq!(masked.counts["github-token"], 3);
     assert_eq!(masked.counts.values().sum::<usize>(), secrets().len());
 }
