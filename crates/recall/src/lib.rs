@@ -7,7 +7,7 @@
 //! - [`text`]: the inverted index inside the actor's store.
 //! - [`document`]: what of a memory can be found.
 //! - [`hook`]: keeps all of it current in the commit that changes a memory.
-//! - [`search`]: questions answered; [`measure`]: how well.
+//! - [`search`]: questions answered; [`measure`]: how well; [`labelled`]: by which questions and answers.
 //!
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
 
@@ -17,6 +17,7 @@ pub mod embed;
 pub mod entities;
 pub mod error;
 pub mod hook;
+pub mod labelled;
 pub mod measure;
 pub mod search;
 pub mod text;
