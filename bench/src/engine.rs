@@ -14,13 +14,16 @@ use crate::corpus::{Corpus, Memory};
 use crate::measure::{Samples, cpu, memory, thread_cpu};
 
 /// Memories per commit.
-pub const BULK: u64 = 1_000;
+const BULK: u64 = 1_000;
 /// Questions asked each way; fewer when an engine needs longer than `PATIENCE`, but never fewer than `QUESTIONS_MIN`.
-pub const QUESTIONS: u64 = 200;
+const QUESTIONS: u64 = 200;
 const QUESTIONS_MIN: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Asked before the clock starts: caches are warm in daily use.
 const WARM_UP: u64 = 5;
+/// The questions, one a line, those of the warm-up first. From a file, because what makes them takes memory that is not the
+/// engine's.
+const ASKED: &str = "questions.txt";
 
 pub trait Engine: Sized {
     /// The ways it can be asked.
@@ -84,20 +87,17 @@ pub fn build<E: Engine>(folder: &Path, memories: u64) -> Outcome<()> {
 }
 
 /// Opens in this process, asks every way, and prints what it cost.
-pub fn ask<E: Engine>(folder: &Path, memories: u64, ways: &[&str]) -> Outcome<()> {
-    let corpus = Corpus::new();
-    let questions: Vec<String> = (0..QUESTIONS).map(|n| corpus.question(n, memories)).collect();
-    let warm_up = (0..WARM_UP).map(|n| corpus.question(QUESTIONS + n, memories));
-    let warm_up: Vec<String> = warm_up.collect();
-    // What the questions were made with is no part of the engine's memory.
-    drop(corpus);
+pub fn ask<E: Engine>(folder: &Path, ways: &[&str]) -> Outcome<()> {
+    let asked = std::fs::read_to_string(folder.join(ASKED))?;
+    let mut questions = asked.lines();
+    let warm_up: Vec<&str> = questions.by_ref().take(WARM_UP as usize).collect();
     let before = memory("RssAnon");
 
     let started = Instant::now();
     let mut engine = E::open(folder)?;
     let open = started.elapsed();
     if let Some(way) = ways.last() {
-        engine.ask(way, &warm_up[0])?;
+        engine.ask(way, warm_up[0])?;
     }
     let first = started.elapsed();
     let mut answers = serde_json::Map::new();
@@ -107,7 +107,7 @@ pub fn ask<E: Engine>(folder: &Path, memories: u64, ways: &[&str]) -> Outcome<()
         }
         let (mut walls, mut cpus, mut tops) = (Vec::new(), Vec::new(), Vec::new());
         let begun = Instant::now();
-        for question in &questions {
+        for question in questions.clone() {
             if begun.elapsed() > PATIENCE && walls.len() >= QUESTIONS_MIN {
                 break;
             }
@@ -183,11 +183,16 @@ pub fn built(scratch: &Path, engine: &str, memories: u64) -> Outcome<Built> {
     let folder = folder(scratch, engine, memories);
     std::fs::create_dir_all(&folder)?;
     let told = child(engine, "build", &folder, memories)?;
+    let bytes = bytes_in(&folder)?;
+    let corpus = Corpus::new();
+    let asked: Vec<String> =
+        (0..WARM_UP + QUESTIONS).map(|n| corpus.question(n, memories)).collect();
+    std::fs::write(folder.join(ASKED), asked.join("\n"))?;
     Ok(Built {
         wall: seconds(&told["wall"]),
         cpu: seconds(&told["cpu"]),
         peak: told["peak"].as_u64(),
-        bytes: bytes_in(&folder)?,
+        bytes,
         extra: told["extra"].clone(),
     })
 }

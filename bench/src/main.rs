@@ -76,8 +76,8 @@ fn run(options: &Options) -> Outcome<()> {
 fn one<E: Engine>(step: &str, folder: &Path, memories: u64) -> Outcome<()> {
     match step {
         "build" => engine::build::<E>(folder, memories),
-        "open" => engine::ask::<E>(folder, memories, &[]),
-        "ask" => engine::ask::<E>(folder, memories, E::WAYS),
+        "open" => engine::ask::<E>(folder, &[]),
+        "ask" => engine::ask::<E>(folder, E::WAYS),
         _ => Err(format!("no step {step}").into()),
     }
 }

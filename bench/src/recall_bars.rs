@@ -163,22 +163,25 @@ fn questions(ours: &Opened, fts5: &Opened, tantivy: &Opened, memories: u64) {
     }
     let cpu = |opened: &Opened, way: &str| opened.answered(way).cpu.p50();
     for way in [INDEX, TEXT] {
+        // FTS5 is asked as its users ask it; tantivy, which would win or lose by the stop words alone, for the same words.
         let own = cpu(ours, way);
-        let [all, content] = [AS_ASKED, CONTENT_WORDS].map(|way| ratio(cpu(fts5, way), own));
-        row(
+        let [asked, content] = [AS_ASKED, CONTENT_WORDS].map(|way| ratio(cpu(fts5, way), own));
+        from_100k(
+            memories,
             &format!("{way} against FTS5 bm25(), CPU p50"),
-            format!("{all:.1}x faster"),
+            format!("{asked:.1}x faster"),
             format!("{content:.1}x if FTS5 gets no stop words"),
-            ">= 50x at 100k",
-            all >= 50.0,
+            ">= 50x",
+            asked >= 50.0,
         );
-        let [all, content] = [AS_ASKED, CONTENT_WORDS].map(|way| ratio(cpu(tantivy, way), own));
-        row(
+        let [asked, content] = [AS_ASKED, CONTENT_WORDS].map(|way| ratio(cpu(tantivy, way), own));
+        from_100k(
+            memories,
             &format!("{way} against tantivy, CPU p50"),
-            format!("{all:.2}x faster"),
-            format!("{content:.2}x if tantivy gets no stop words"),
+            format!("{content:.2}x faster"),
+            format!("{asked:.2}x if tantivy gets the stop words"),
             ">= 1x",
-            all >= 1.0,
+            content >= 1.0,
         );
     }
     let hybrid = ours.answered(HYBRID);
@@ -195,6 +198,15 @@ fn questions(ours: &Opened, fts5: &Opened, tantivy: &Opened, memories: u64) {
         format!("< {most:.0?}"),
         hybrid.wall.p95() < most,
     );
+}
+
+/// A bar that is set for 100,000 memories; below, the figure alone.
+fn from_100k(memories: u64, what: &str, measured: String, beside: String, bar: &str, met: bool) {
+    if memories >= HUNDRED_THOUSAND {
+        row(what, measured, beside, bar, met);
+    } else {
+        compared(what, measured, beside);
+    }
 }
 
 /// How many of the ten best two engines share, on the questions both were asked. False when it is absurdly few.
