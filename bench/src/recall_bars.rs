@@ -169,8 +169,8 @@ fn questions(ours: &Opened, fts5: &Opened, tantivy: &Opened, memories: u64) {
         from_100k(
             memories,
             &format!("{way} against FTS5 bm25(), CPU p50"),
-            format!("{asked:.1}x faster"),
-            format!("{content:.1}x if FTS5 gets no stop words"),
+            format!("{asked:.2}x faster"),
+            format!("{content:.2}x if FTS5 gets no stop words"),
             ">= 50x",
             asked >= 50.0,
         );
@@ -178,8 +178,8 @@ fn questions(ours: &Opened, fts5: &Opened, tantivy: &Opened, memories: u64) {
         from_100k(
             memories,
             &format!("{way} against tantivy, CPU p50"),
-            format!("{content:.2}x faster"),
-            format!("{asked:.2}x if tantivy gets the stop words"),
+            format!("{content:.3}x faster"),
+            format!("{asked:.3}x if tantivy gets the stop words"),
             ">= 1x",
             content >= 1.0,
         );

@@ -22,17 +22,19 @@ pub fn generated(corpus: &Corpus, memories: u64) {
     run(&format!("{memories} generated"), texts, questions);
 }
 
-/// Vectors of real texts; a set smaller than `EXACT_UP_TO` says nothing of the sketches and is repeated with every pair of its
-/// texts joined, until there are enough.
+/// Vectors of real texts. A set of no more than `EXACT_UP_TO` says nothing of the sketches, so a second row has pairs of its
+/// texts joined, until there are enough for them.
 pub fn labelled(texts: &[String], questions: Vec<String>) {
-    let joined = (1..texts.len()).flat_map(|step| {
-        texts.iter().zip(texts.iter().cycle().skip(step)).map(|(a, b)| format!("{a} {b}"))
-    });
-    let all = texts.iter().cloned().chain(joined).take(texts.len().max(5 * EXACT_UP_TO));
-    let take = questions.len().min(QUESTIONS);
-    let step = questions.len().div_ceil(take.max(1)).max(1);
-    let questions = questions.into_iter().step_by(step).collect();
-    run("real texts and pairs of them", all, questions);
+    let step = questions.len().div_ceil(QUESTIONS).max(1);
+    let questions: Vec<String> = questions.into_iter().step_by(step).collect();
+    run("real texts", texts.iter().cloned(), questions.clone());
+    if texts.len() <= EXACT_UP_TO {
+        let joined = (1..texts.len()).flat_map(|step| {
+            texts.iter().zip(texts.iter().cycle().skip(step)).map(|(a, b)| format!("{a} {b}"))
+        });
+        let all = texts.iter().cloned().chain(joined).take(5 * EXACT_UP_TO);
+        run("real texts and pairs", all, questions);
+    }
 }
 
 fn run(what: &str, texts: impl Iterator<Item = String>, questions: Vec<String>) {
