@@ -82,6 +82,9 @@ pub fn run(scratch: &Path, set: &LabelledSet) -> Outcome<()> {
         let sign = if place == 0 { "" } else { "+ " };
         line(&format!("{sign}{}", arm.name()), &all);
     }
+    if all.turn.recall_20 == 0.0 {
+        return Err("no question found any of its answers: nothing was measured".into());
+    }
     let mut without = Vec::new();
     for (place, arm) in Arm::ALL.iter().enumerate() {
         say(format_args!("asking without {}", arm.name()));
