@@ -8,7 +8,7 @@
 //! - [`document`]: what of a memory can be found.
 //! - [`hook`]: keeps all of it current in the commit that changes a memory.
 //! - `passages`: a memory's vectors and tokens as a row; `resident`: what is kept in memory for searches.
-//! - [`search`]: questions answered; [`measure`]: how well.
+//! - [`search`]: questions answered; [`measure`]: how well; [`labelled`]: by which questions and answers.
 //!
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
 
@@ -18,6 +18,7 @@ pub mod embed;
 pub mod entities;
 pub mod error;
 pub mod hook;
+pub mod labelled;
 pub mod measure;
 mod passages;
 mod resident;

@@ -9,7 +9,7 @@ use kernel::store::View;
 use super::Query;
 use super::dates::DateWords;
 use super::filter::Lens;
-use super::fuse::ONE;
+use super::fuse::{Arm, ONE};
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
 use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
@@ -57,7 +57,9 @@ pub(super) fn gather(
     let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
     resident.with_codes(view, |codes, stale| {
         let meaning = Meaning { view, codes, stale, question: &dense.vector };
-        let near = meaning.nearest(lens)?;
+        // An arm that does not count does no work.
+        let counts = |arm: Arm| query.weights.of(arm) > 0;
+        let near = if counts(Arm::Meaning) { meaning.nearest(lens)? } else { Scores::default() };
         let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
         ids.extend(near.order.iter().take(CANDIDATES));
         let mut sessions = Sessions::new(view, lens);
@@ -84,7 +86,11 @@ pub(super) fn gather(
                 id,
                 words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
                 meaning: smooth(meaning.score(id)?, [before?, after?]),
-                interaction: interact(&mut interaction, &said.tokens, sessions.coverage(id)),
+                interaction: if counts(Arm::Interaction) {
+                    interact(&mut interaction, &said.tokens, sessions.coverage(id))
+                } else {
+                    0
+                },
                 session: 0,
                 speaker: u64::from(named) * 1_000,
                 date: dates.matches(said.happened.unwrap_or(head.created)),

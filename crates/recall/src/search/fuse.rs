@@ -47,6 +47,13 @@ impl Arm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights(pub [u32; 7]);
 
+impl Weights {
+    pub fn of(&self, arm: Arm) -> u32 {
+        let place = Arm::ALL.iter().position(|other| *other == arm);
+        place.and_then(|place| self.0.get(place)).copied().unwrap_or(0)
+    }
+}
+
 impl Default for Weights {
     fn default() -> Weights {
         Weights([30, 30, 40, 25, 20, 20, 2])
