@@ -50,14 +50,13 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Outc
     inv.owner_only("import")?;
     let cortex = inv.cortex()?;
     let stamp = inv.stamp()?;
-    let salt = || inv.salt().map_err(unguessable);
-    let redact = |text: &str| (text.to_owned(), false);
+    let salt = || inv.salt().map_err(|failure| unguessable(&failure));
     let importer = Importer {
         cortex: &cortex,
         now: stamp.at,
         by: &stamp.by,
         salt: &salt,
-        redact: &redact,
+        mask_secrets: true,
         project: args.project.as_deref(),
         dry_run: args.dry_run,
     };
@@ -73,7 +72,7 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Outc
 }
 
 /// Salts come from the machine; where it has none, nothing can be written.
-fn unguessable(failure: Failure) -> transfer::Error {
+fn unguessable(failure: &Failure) -> transfer::Error {
     let error = std::io::Error::other(failure.to_string());
     transfer::Error::Io { what: "random bytes".into(), error }
 }

@@ -48,11 +48,16 @@ struct Reader<'d> {
     db: &'d Database,
     done: u64,
     total: u64,
-    /// The agent's name and the project of a session, by the name that observations use. One per session, not per row.
-    sessions: HashMap<String, (String, Option<String>)>,
+    /// One per session, not per row.
+    sessions: Sessions,
 }
 
+/// The agent's name and the project of a session, by the names that rows use.
+type Sessions = HashMap<String, (String, Option<String>)>;
+/// Nothing, or why the row is left out.
 type Made = std::result::Result<(), Bad>;
+/// Makes a record of a row.
+type Make<'m> = dyn FnMut(&mut Sessions, &Row, &str, &mut Sink<'_>) -> Result<Made> + 'm;
 
 impl Reader<'_> {
     fn each(
@@ -60,12 +65,7 @@ impl Reader<'_> {
         table: &str,
         columns: &[&[&str]],
         sink: &mut Sink<'_>,
-        make: &mut dyn FnMut(
-            &mut HashMap<String, (String, Option<String>)>,
-            &Row,
-            &str,
-            &mut Sink<'_>,
-        ) -> Result<Made>,
+        make: &mut Make<'_>,
     ) -> Result<()> {
         let Reader { db, done, total, sessions } = self;
         db.each(table, columns, &mut |row| {
@@ -286,10 +286,7 @@ fn memory(
     MemoryRecord { origin, head, version, ..MemoryRecord::default() }
 }
 
-fn named(
-    sessions: &HashMap<String, (String, Option<String>)>,
-    session: Option<&String>,
-) -> Option<String> {
+fn named(sessions: &Sessions, session: Option<&String>) -> Option<String> {
     session.map(|name| sessions.get(name).map_or_else(|| name.clone(), |(agent, _)| agent.clone()))
 }
 

@@ -47,6 +47,11 @@ pub(super) fn read(path: &Path, system: &'static str, sink: &mut Sink<'_>) -> Re
     reader.relations(sink)
 }
 
+/// Nothing, or why the row is left out.
+type Made = std::result::Result<(), Bad>;
+/// Makes a record of a row.
+type Make<'m> = dyn FnMut(&Row, &str, &mut Sink<'_>) -> Result<Made> + 'm;
+
 struct Reader<'d> {
     db: &'d Database,
     system: &'static str,
@@ -61,7 +66,7 @@ impl Reader<'_> {
         table: &str,
         columns: &[&[&str]],
         sink: &mut Sink<'_>,
-        make: &mut dyn FnMut(&Row, &str, &mut Sink<'_>) -> Result<std::result::Result<(), Bad>>,
+        make: &mut Make<'_>,
     ) -> Result<()> {
         self.db.each(table, columns, &mut |row| {
             let what = row.what();
@@ -123,7 +128,7 @@ impl Reader<'_> {
                 Ok(record) => record,
                 Err(bad) => return Ok(Err(bad)),
             };
-            let record = MemoryRecord { usage: scores.of(row.id)?, ..record };
+            let record = MemoryRecord { usage: scores.get(&row.id).copied(), ..record };
             // Edges speak of rows by their number, relations by their sync id.
             sink.stage.alias(&row_name(row.id), &record.origin)?;
             if let Ok(Some(sync)) = row.text(0) {
@@ -217,7 +222,7 @@ impl Reader<'_> {
     }
 
     fn scores(&self) -> Result<Scores> {
-        let mut scores = Scores::default();
+        let mut scores = Scores::new();
         let columns: &[&[&str]] = &[&["observation_id"], &["access_count"], &["last_accessed"]];
         self.db.each("importance_scores", columns, &mut |row| {
             if let (Some(id), Some(accesses)) = (row.integer(0), row.integer(1))
@@ -225,7 +230,7 @@ impl Reader<'_> {
             {
                 let usage =
                     UsageRecord { accesses: accesses.unsigned_abs(), last_access: row.time(2) };
-                scores.by_row.insert(id, usage);
+                scores.insert(id, usage);
             }
             Ok(())
         })?;
@@ -233,17 +238,8 @@ impl Reader<'_> {
     }
 }
 
-/// Accesses by row; only of rows that were accessed, which at the time of the format nothing recorded.
-#[derive(Debug, Default)]
-struct Scores {
-    by_row: std::collections::BTreeMap<i64, UsageRecord>,
-}
-
-impl Scores {
-    fn of(&self, row: i64) -> Result<Option<UsageRecord>> {
-        Ok(self.by_row.get(&row).copied())
-    }
-}
+/// Accesses by row; only of rows that were accessed.
+type Scores = std::collections::BTreeMap<i64, UsageRecord>;
 
 fn observation(system: &str, row: &Row) -> std::result::Result<MemoryRecord, Bad> {
     let created = row.time(10);

@@ -8,7 +8,7 @@ use kernel::memory::{Millis, Salt};
 use super::detect::{Format, detect};
 use super::hand::Hand;
 use super::report::ImportReport;
-use super::sink::{Redact, Sink};
+use super::sink::Sink;
 use super::stage::Stage;
 use super::{
     Error, Progress, Result, claude_mem, clean, engram, from_cortex, mem0, server_memory, vault,
@@ -20,7 +20,8 @@ pub(crate) struct Importer<'i> {
     pub(crate) now: Millis,
     pub(crate) by: &'i str,
     pub(crate) salt: &'i dyn Fn() -> Result<Salt>,
-    pub(crate) redact: &'i Redact<'i>,
+    /// Private blocks are always taken out; secrets unless the person says otherwise.
+    pub(crate) mask_secrets: bool,
     /// Project of what names none.
     pub(crate) project: Option<&'i str>,
     /// Look and count only.
@@ -56,7 +57,8 @@ pub(crate) fn import(
             stage: &stage,
             report: &mut report,
             project,
-            redact: importer.redact,
+            mask_secrets: importer.mask_secrets,
+            verbatim: format == Format::Cortex,
             progress: reading,
         };
         match format {

@@ -141,22 +141,22 @@ pub(super) enum Step {
     /// The first version of a memory, with its head.
     First {
         origin: String,
-        head: HeadRecord,
+        head: Box<HeadRecord>,
         /// The rest of the head comes in a step of its own.
         early: bool,
         /// The origin never changes a version, so one that is here need not be compared.
         frozen: bool,
-        version: VersionRecord,
+        version: Box<VersionRecord>,
     },
     /// A later version of a memory whose versions never change.
     Later {
         origin: String,
         n: u32,
-        version: VersionRecord,
+        version: Box<VersionRecord>,
     },
     Head {
         origin: String,
-        head: HeadRecord,
+        head: Box<HeadRecord>,
     },
     Forget {
         origin: String,

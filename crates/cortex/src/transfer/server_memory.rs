@@ -76,7 +76,7 @@ pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
             }
             Ok(Item::Relation { .. }) => {}
             Err(error) => {
-                sink.skip(format!("line {n}"), format!("it is no entity or relation: {error}"))
+                sink.skip(format!("line {n}"), format!("it is no entity or relation: {error}"));
             }
         }
     }
@@ -98,12 +98,23 @@ fn entity(
     observations: &[String],
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let mut content: String =
-        observations.iter().map(|text| format!("- {}\n", text.trim())).collect();
+    let lines: Vec<String> = observations.iter().map(|text| format!("- {}", text.trim())).collect();
+    let mut content = lines.join(
+        "
+",
+    );
     let relations = sink.stage.notes(name)?;
     if !relations.is_empty() {
-        content.push_str("\n## Relations\n");
-        content.extend(relations.iter().map(|line| format!("{line}\n")));
+        content.push_str(
+            "
+
+## Relations
+",
+        );
+        content.push_str(&relations.join(
+            "
+",
+        ));
     }
     let head = HeadRecord { kind: Some(kind.to_owned()), ..HeadRecord::default() };
     let mut fields = Map::new();

@@ -15,16 +15,18 @@ use super::report::ImportReport;
 use super::stage::Stage;
 use super::{Progress, Result};
 use crate::cli::fields;
-
-/// Replaces what must not be kept; true if there was something.
-pub(crate) type Redact<'r> = dyn Fn(&str) -> (String, bool) + 'r;
+use crate::intake::project::name::from_given;
+use crate::intake::screen::{Screen, check_something_left};
 
 pub(super) struct Sink<'s> {
     pub(super) stage: &'s Stage,
     pub(super) report: &'s mut ImportReport,
     /// For records that name none.
     pub(super) project: Option<String>,
-    pub(super) redact: &'s Redact<'s>,
+    /// Secrets are masked; private blocks go in any case.
+    pub(super) mask_secrets: bool,
+    /// Names are kept as they are: they come from a store like ours.
+    pub(super) verbatim: bool,
     pub(super) progress: &'s mut Progress<'s>,
 }
 
@@ -88,7 +90,17 @@ impl Sink<'_> {
         let kind = kind.unwrap_or_else(|| memory_type(&head).default_kind().to_owned());
         *self.report.found.entry(kind).or_default() += 1;
         let (origin, at) = (origin.to_owned(), version.created);
-        self.stage.push(at, what, &Step::First { origin, head, early, frozen, version })?;
+        self.stage.push(
+            at,
+            what,
+            &Step::First {
+                origin,
+                head: Box::new(head),
+                early,
+                frozen,
+                version: Box::new(version),
+            },
+        )?;
         Ok(true)
     }
 
@@ -103,7 +115,7 @@ impl Sink<'_> {
     ) -> Result<()> {
         if self.tidy_version(what, memory_type, &mut version) {
             let (origin, at) = (origin.to_owned(), version.created);
-            self.stage.push(at, what, &Step::Later { origin, n, version })?;
+            self.stage.push(at, what, &Step::Later { origin, n, version: Box::new(version) })?;
         }
         Ok(())
     }
@@ -113,7 +125,11 @@ impl Sink<'_> {
         let Rest { head, last, updated, forgotten, usage } = rest;
         let origin = || origin.to_owned();
         if updated.is_some() || head.archived || head.duplicates > 0 {
-            self.stage.push(updated.or(last), what, &Step::Head { origin: origin(), head })?;
+            self.stage.push(
+                updated.or(last),
+                what,
+                &Step::Head { origin: origin(), head: Box::new(head) },
+            )?;
         }
         if let Some(forgotten) = forgotten {
             let at = forgotten.at.or(updated).or(last);
@@ -135,7 +151,7 @@ impl Sink<'_> {
             self.skip(what, "the session has no name");
             return Ok(());
         };
-        let project = self.project_of(record.project);
+        let project = self.project_of(record.project.as_ref());
         let directory = record.directory.as_deref().and_then(clean::field);
         let agent = record.agent.as_deref().and_then(clean::name);
         let start = Step::SessionStart { session: session.clone(), project, directory, agent };
@@ -163,23 +179,32 @@ impl Sink<'_> {
             return Ok(());
         }
         let session = record.session.as_deref().and_then(clean::name);
-        let project = self.project_of(record.project);
+        let project = self.project_of(record.project.as_ref());
         let step = Step::Prompt { origin: record.origin, session, project, text };
         self.stage.push(record.at, what, &step)
     }
 
-    fn project_of(&self, project: Option<String>) -> Option<String> {
-        project.as_deref().and_then(clean::name).or_else(|| self.project.clone())
+    /// Names of projects in the spelling that saves use.
+    fn project_of(&self, project: Option<&String>) -> Option<String> {
+        let spelled = |name: &String| {
+            let normal = from_given(name).filter(|_| !self.verbatim);
+            normal.or_else(|| clean::name(name))
+        };
+        project.and_then(spelled).or_else(|| self.project.clone())
     }
 
     /// Makes every name of a head legal.
     pub(super) fn tidy_head(&mut self, head: &mut HeadRecord) {
         head.kind = head.kind.as_deref().and_then(clean::kind);
-        head.project = self.project_of(head.project.take());
+        head.project = self.project_of(head.project.as_ref());
         head.session = head.session.as_deref().and_then(clean::name);
         head.channel = head.channel.as_deref().and_then(clean::name);
         head.topic_key = head.topic_key.as_deref().and_then(clean::topic_key);
-        let (tags, left_out) = clean::tags(std::mem::take(&mut head.tags));
+        // A name that holds a secret is no name.
+        let mut screen = Screen::new(self.mask_secrets);
+        head.topic_key = head.topic_key.take().and_then(|key| screen.name(&key));
+        let (tags, left_out) = clean::tags(screen.tags(&head.tags));
+        self.report.redacted += u64::from(!screen.report().is_clean());
         head.tags = tags;
         self.report.tags_left_out += left_out as u64;
     }
@@ -198,6 +223,12 @@ impl Sink<'_> {
                 *text = self.redacted(text);
             }
         }
+        let nothing =
+            |text: &str| text.trim().is_empty() || check_something_left("text", text).is_err();
+        if nothing(&version.title) && nothing(&version.content) {
+            self.skip(what, "nothing is left of it but private text");
+            return false;
+        }
         version.by = version.by.as_deref().and_then(clean::name);
         version.model = version.model.as_deref().and_then(clean::name);
         if version.content.len() > CONTENT_BYTES_MAX {
@@ -212,8 +243,9 @@ impl Sink<'_> {
     }
 
     fn redacted(&mut self, text: &str) -> String {
-        let (text, found) = (self.redact)(text);
-        self.report.redacted += u64::from(found);
+        let mut screen = Screen::new(self.mask_secrets);
+        let text = screen.text(text);
+        self.report.redacted += u64::from(!screen.report().is_clean());
         text
     }
 }

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{Error, Result};
 
 /// Bytes of one cell. More than any text the kernel takes, so that it is the kernel's bound that is met.
-const CELL_BYTES_MAX: usize = 4 * 1_048_576;
+const CELL_BYTES_MAX: i64 = 4 * 1_048_576;
 const BUSY: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -45,13 +45,12 @@ impl Database {
             Ok(db) => Ok(Database { db, path: path.to_owned(), copy: None }),
             Err(direct) => {
                 let (folder, copy) = private_copy(path)?;
-                match connect(&copy) {
-                    Ok(db) => Ok(Database { db, path: path.to_owned(), copy: Some(folder) }),
-                    Err(_) => {
-                        let _left = std::fs::remove_dir_all(&folder);
-                        Err(Error::source(path, direct))
-                    }
+                if let Ok(db) = connect(&copy) {
+                    return Ok(Database { db, path: path.to_owned(), copy: Some(folder) });
                 }
+                // What is wrong with the database itself is the message that helps.
+                let _left = std::fs::remove_dir_all(&folder);
+                Err(Error::source(path, direct))
             }
         }
     }
@@ -232,7 +231,7 @@ impl Row {
             Cell::Nothing => Ok(None),
             Cell::Text(text) if text.trim().is_empty() => Ok(None),
             Cell::Text(text) => Ok(Some(text.clone())),
-            Cell::Integer(length) if *length > CELL_BYTES_MAX as i64 => {
+            Cell::Integer(length) if *length > CELL_BYTES_MAX => {
                 Err(format!("its {} has {length} bytes", self.names[n]))
             }
             Cell::Integer(number) => Ok(Some(number.to_string())),

@@ -170,7 +170,8 @@ mod tests {
         fn what_we_write_is_read_back(title in "\\PC{1,80}") {
             let text = format!("---\ntitle: {}\n---\n", serde_json::Value::from(title.clone()));
             let (front, _) = split(&text);
-            prop_assert_eq!(front.text(&["title"]).unwrap_or_default().trim(), title.trim());
+            let read = front.text(&["title"]).unwrap_or_default();
+            prop_assert_eq!(read.trim(), title.trim());
         }
     }
 }

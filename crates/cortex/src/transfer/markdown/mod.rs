@@ -29,7 +29,7 @@ const MANIFEST_HEADER: &str = "cortex markdown export 1";
 const NAMED_MAX: usize = 1_000;
 
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Written {
+pub(crate) struct Outcome {
     pub(crate) memories: u64,
     pub(crate) edges: u64,
     /// Files that were written or changed.
@@ -47,10 +47,10 @@ pub(crate) fn write_folder(
     selection: &Selection,
     folder: &Path,
     progress: &mut Progress<'_>,
-) -> Result<Written> {
+) -> Result<Outcome> {
     let mut out = Folder::open(folder)?;
     let store = store_name(reading)?.unwrap_or_default();
-    let mut written = Written::default();
+    let mut written = Outcome::default();
     each_head(reading, selection, progress, &mut |head| {
         let own = format!("{}:{store}:{}", super::line::SYSTEM, head.id);
         let origin = origin_of(reading, head.id.get())?.unwrap_or(own);
@@ -102,7 +102,7 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), before, now: BTreeMap::new(), log })
     }
 
-    fn put(&mut self, name: &str, text: &str, written: &mut Written) -> Result<()> {
+    fn put(&mut self, name: &str, text: &str, written: &mut Outcome) -> Result<()> {
         let wanted = digest(text.as_bytes());
         let path = self.path.join(name);
         let there = match fs::read(&path) {
@@ -135,7 +135,7 @@ impl Folder {
     }
 
     /// Removes what is no longer exported and was not edited, and writes the list anew.
-    fn finish(mut self, written: &mut Written) -> Result<()> {
+    fn finish(mut self, written: &mut Outcome) -> Result<()> {
         for (name, ours) in std::mem::take(&mut self.before) {
             let path = self.path.join(&name);
             match fs::read(&path) {
@@ -159,7 +159,7 @@ impl Folder {
     }
 }
 
-impl Written {
+impl Outcome {
     fn keep(&mut self, name: &str) {
         self.kept += 1;
         if self.kept_files.len() < NAMED_MAX {
