@@ -130,7 +130,11 @@ INSERT INTO memory_relations (sync_id, source_id, target_id, relation, judgment_
 pub(crate) fn engram_of(folder: &Path, rows: u32) -> PathBuf {
     let (path, mut db) = database(folder, "engram.db", ENGRAM);
     let all = db.transaction().unwrap();
-    all.execute("INSERT INTO sessions VALUES ('s', 'web', '/src', '2025-01-01 00:00:00', NULL, NULL)", []).unwrap();
+    all.execute(
+        "INSERT INTO sessions VALUES ('s', 'web', '/src', '2025-01-01 00:00:00', NULL, NULL)",
+        [],
+    )
+    .unwrap();
     for n in 0..rows {
         let (day, second) = (1 + n / 3_600 % 28, n % 3_600);
         let at = format!("2025-02-{day:02} 10:{:02}:{:02}", second / 60, second % 60);

@@ -35,11 +35,19 @@ fn engram_arrives_with_dates_marks_and_relations() {
     assert_eq!(report["prompts"]["new"], 1);
     assert_eq!(report["edges"]["new"], 1);
     assert_eq!(report["forgotten"], 1);
-    assert_eq!(report["dates"], json!({"as_created": 6, "as_valid_from": 0, "absent": 0, "lost": 0}));
+    assert_eq!(
+        report["dates"],
+        json!({"as_created": 6, "as_valid_from": 0, "absent": 0, "lost": 0})
+    );
     // Not UTF-8, two too large, one empty, one open relation, one to nowhere.
     assert_eq!(report["skipped"]["total"], 6, "{report:#}");
     let rows = report["skipped"]["rows"].to_string();
-    for part in ["its title is not UTF-8", "more than 1048576 bytes", "neither title nor text", "obs-nowhere"] {
+    for part in [
+        "its title is not UTF-8",
+        "more than 1048576 bytes",
+        "neither title nor text",
+        "obs-nowhere",
+    ] {
         assert!(rows.contains(part), "{part}: {rows}");
     }
 
@@ -118,7 +126,8 @@ fn only_what_changed_at_the_origin_changes_here() {
     assert_eq!(home.run(&["get", &login, "--json"]).ok().json()["content"], "Edited here");
     assert!(!titled(&after, "Summary")["forgotten"].is_null());
     // And back to what it was: that is a change too.
-    db.execute_batch("UPDATE observations SET content = '**What**: JWT' WHERE sync_id = 'obs-a'").unwrap();
+    db.execute_batch("UPDATE observations SET content = '**What**: JWT' WHERE sync_id = 'obs-a'")
+        .unwrap();
     assert_eq!(import(&home, &path, &[])["memories"]["changed"], 1);
     assert_eq!(home.run(&["get", &jwt, "--json"]).ok().json()["content"], "**What**: JWT");
     assert_eq!(import(&home, &path, &[])["memories"]["changed"], 0);
@@ -138,7 +147,17 @@ fn a_dry_run_says_what_the_run_does_and_changes_nothing() {
     assert_eq!(home.root(), root);
     assert_eq!(dry["dry_run"], true);
     let real = import(&home, &path, &[]);
-    for part in ["found", "memories", "edges", "sessions", "prompts", "forgotten", "dates", "redacted", "skipped"] {
+    for part in [
+        "found",
+        "memories",
+        "edges",
+        "sessions",
+        "prompts",
+        "forgotten",
+        "dates",
+        "redacted",
+        "skipped",
+    ] {
         assert_eq!(dry[part], real[part], "{part}");
     }
     let text = home.run(&["import", path.to_str().unwrap(), "--dry-run"]).ok().out;
@@ -167,7 +186,11 @@ fn dates_that_the_journal_cannot_hold_become_valid_from() {
     home.save(&["Something is here already"]);
     let (path, _running) = sources::engram(home.path());
     let report = import(&home, &path, &[]);
-    assert_eq!(report["dates"], json!({"as_created": 0, "as_valid_from": 6, "absent": 0, "lost": 3}), "{report}");
+    assert_eq!(
+        report["dates"],
+        json!({"as_created": 0, "as_valid_from": 6, "absent": 0, "lost": 3}),
+        "{report}"
+    );
     let memories = memories(&home);
     let login = titled(&memories, "Fixed login");
     assert_eq!(login["versions"][0]["valid_from"], "2026-03-02T10:00:00.000Z");
@@ -195,7 +218,10 @@ INSERT INTO importance_scores VALUES (1, 1.5, 7, '2026-01-05 00:00:00', NULL), (
     assert_eq!(report["skipped"]["total"], 1);
     let memories = memories(&home);
     let one = titled(&memories, "One");
-    assert_eq!((&one["accesses"], &one["last_access"]), (&json!(7), &json!("2026-01-05T00:00:00.000Z")));
+    assert_eq!(
+        (&one["accesses"], &one["last_access"]),
+        (&json!(7), &json!("2026-01-05T00:00:00.000Z"))
+    );
     let out = home.run(&["export"]).ok().out;
     assert!(out.contains("\"relation\":\"follows\"") && out.contains("\"weight\":0.25"), "{out}");
     import(&home, &path, &[]);
@@ -234,13 +260,18 @@ INSERT INTO directives (scope, project, content, status, created_at, created_at_
     assert_eq!(worker["created"], "2026-05-01T00:10:00.000Z");
     assert_eq!(worker["versions"][0]["model"], "small-model");
     let content = worker["versions"][0]["content"].as_str().unwrap();
-    for part in ["A port stayed bound", "The parent died.", "- port 37777 stayed bound", "- src/worker.ts"] {
+    for part in
+        ["A port stayed bound", "The parent died.", "- port 37777 stayed bound", "- src/worker.ts"]
+    {
         assert!(content.contains(part), "{content}");
     }
     let rule = titled(&memories, "Never force push");
     assert_eq!((&rule["type"], &rule["scope"]), (&json!("Constraint"), &json!("personal")));
     assert_eq!(titled(&memories, "Old rule")["archived"], true);
-    assert_eq!(import(&home, &path, &[])["memories"], json!({"new": 0, "changed": 0, "unchanged": 4}));
+    assert_eq!(
+        import(&home, &path, &[])["memories"],
+        json!({"new": 0, "changed": 0, "unchanged": 4})
+    );
 }
 
 #[test]
