@@ -74,14 +74,22 @@ impl Skipped {
     pub(super) fn add(&mut self, what: impl Into<String>, reason: impl Into<String>) {
         let (what, reason) = (what.into(), reason.into());
         self.total += 1;
-        // Numbers in a reason would make each one a reason of its own.
-        let class: String = reason.chars().filter(|c| !c.is_ascii_digit()).take(120).collect();
-        *self
-            .by_reason
-            .entry(class.split_whitespace().collect::<Vec<_>>().join(" "))
-            .or_default() += 1;
+        *self.by_reason.entry(class_of(&reason)).or_default() += 1;
         if self.rows.len() < NAMED_MAX {
             self.rows.push(SkippedRow { what, reason });
         }
     }
+}
+
+/// A reason without its particulars: quoted names and long numbers would make each row a reason of its own.
+fn class_of(reason: &str) -> String {
+    let mut class = String::new();
+    for (n, part) in reason.split('"').enumerate() {
+        class.push_str(if n % 2 == 0 { part } else { "…" });
+    }
+    let word = |word: &str| {
+        let long = word.bytes().filter(u8::is_ascii_digit).count() > 2;
+        if long { "…".to_owned() } else { word.to_owned() }
+    };
+    class.split_whitespace().take(16).map(word).collect::<Vec<_>>().join(" ")
 }

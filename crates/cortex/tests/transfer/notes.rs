@@ -38,8 +38,8 @@ fn home() -> Home {
         "two words",
     ]);
     home.save(&["../../etc/passwd", "escape", "--project", "../.."]);
-    home.save(&["---\"quoted\": [[x]]", "text", "--project", "CON"]);
-    home.save(&["No project", "---\nnot: front\n---"]);
+    home.save(&["--project", "CON", "--", "---\"quoted\": [[x]]", "text"]);
+    home.save(&["--", "No project", "---\nnot: front\n---"]);
     home.run(&["relate", "1", "supersedes", "4"]).ok();
     home
 }
@@ -60,8 +60,8 @@ fn a_folder_for_obsidian_has_front_matter_links_and_safe_names() {
         [
             ".cortex-export",
             "no project/No project (4).md",
-            "project/etc passwd (2).md",
             "project CON/--- quoted x (3).md",
+            "project/etc passwd (2).md",
             "web/Use redb one file (1).md",
         ]
     );

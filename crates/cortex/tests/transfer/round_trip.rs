@@ -139,7 +139,7 @@ fn id_of(found: &str, title: &str) -> String {
     let hit = |line: &str| {
         let value: Value = serde_json::from_str(line).ok()?;
         let items = value["items"].as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
-        items.iter().find(|item| item["title"] == title).map(|item| item["id"].to_string())
+        items.iter().find(|item| item["text"] == title).map(|item| item["id"].to_string())
     };
     found.lines().find_map(hit).unwrap_or_else(|| panic!("{title}: {found}"))
 }
@@ -271,7 +271,8 @@ fn a_selection_is_whole_in_itself() {
     assert_eq!(titles(&home.run(&["export"]).ok().out), 0);
     assert_eq!(titles(&home.run(&["export", "--all"]).ok().out), 1);
     // Erased ones never.
-    home.run(&["erase", "2", "--yes", "--reason", "private"]);
+    home.run(&["erase", "2", "--yes", "--reason", "private"]).ok();
+    assert!(!home.run(&["export", "--all"]).ok().out.contains("Use redb"));
 }
 
 #[test]

@@ -113,7 +113,7 @@ INSERT INTO observations (session_id, type, title, content, project, created_at,
 INSERT INTO observations (sync_id, session_id, type, title, content, project, created_at, updated_at)
   VALUES ('obs-key', 's-1', 'config', 'Token <private>hidden words</private>', 'ghp_' || '0123456789abcdefghijklmnopqrstuvwxyzAB', 'web', '2026-03-02 12:00:00', '2026-03-02 12:00:00');
 INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-bad', 's-1', 'manual', CAST(x'ff00fe' AS TEXT), 'x', 'web');
-INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-huge', 's-1', 'manual', 'Huge', replace(hex(zeroblob(3000000)), '00', 'ab'), 'web');
+INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-huge', 's-1', 'manual', 'Huge', replace(hex(zeroblob(1000000)), '00', 'ab'), 'web');
 INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-giant', 's-1', 'manual', 'Giant', replace(hex(zeroblob(9000000)), '00', 'ab'), 'web');
 INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-empty', 's-1', 'manual', '', ' ', 'web');
 INSERT INTO user_prompts (sync_id, session_id, content, project, created_at) VALUES ('prompt-1', 's-1', 'Please fix the login', 'web', '2026-03-02 09:30:00');

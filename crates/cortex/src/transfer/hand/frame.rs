@@ -11,21 +11,30 @@ use crate::transfer::stage::Staged;
 
 impl Hand<'_> {
     pub(super) fn edge(&mut self, staged: &Staged, edge: &EdgeRecord) -> Result<()> {
-        let key = origin::edge_key(&edge.from, &edge.relation, &edge.to, edge.weight);
-        if self.done(&key)? {
+        let (from, to) = (self.origin_of(&edge.from)?, self.origin_of(&edge.to)?);
+        let key = origin::edge_key(&from, &edge.relation, &to, edge.weight);
+        // Between two that were born here, the edges that hold are here already.
+        let native = self.native_number(&from).is_some() && self.native_number(&to).is_some();
+        if native || self.done(&key)? {
             self.report.edges.unchanged += 1;
             return Ok(());
         }
         let (from, to) = (self.named(&edge.from)?, self.named(&edge.to)?);
         let (Some(src), Some(dst)) = (from, to) else {
-            if self.dry && self.planned_end(&edge.from)? && self.planned_end(&edge.to)? {
-                self.report.edges.new += 1;
-            } else if staged.last_chance {
-                let missing = if from.is_none() { &edge.from } else { &edge.to };
-                let reason = format!("it points to {missing:?}, which is not here");
-                self.report.skipped.add(&*staged.what, reason);
+            let missing = if from.is_none() && !self.is_planned(&edge.from)? {
+                Some(&edge.from)
+            } else if to.is_none() && !self.is_planned(&edge.to)? {
+                Some(&edge.to)
             } else {
-                self.stage.put_off(staged)?;
+                None
+            };
+            match missing {
+                None => self.report.edges.new += 1,
+                Some(missing) if staged.last_chance => {
+                    let reason = format!("it points to {missing:?}, which is not here");
+                    self.report.skipped.add(&*staged.what, reason);
+                }
+                Some(_) => self.stage.put_off(staged)?,
             }
             return Ok(());
         };
@@ -35,9 +44,9 @@ impl Hand<'_> {
         self.push(staged, Command::AddEdge(draft), Some(key), edge.by.as_ref(), effect)
     }
 
-    pub(super) fn planned_end(&mut self, name: &str) -> Result<bool> {
-        let origin = self.stage.origin_of(name)?.unwrap_or_else(|| name.to_owned());
-        Ok(self.stage.is_planned(&origin)? || self.named(name)?.is_some())
+    /// In a dry run: the memory is not here, but would be.
+    fn is_planned(&self, name: &str) -> Result<bool> {
+        self.stage.is_planned(&self.origin_of(name)?)
     }
 
     pub(super) fn session_start(&mut self, staged: &Staged, draft: SessionDraft) -> Result<()> {
@@ -75,7 +84,9 @@ impl Hand<'_> {
         draft: PromptDraft,
     ) -> Result<()> {
         let key = origin::key(origin);
-        if self.waiting.contains(origin) || self.done(&key)? {
+        let native = self.native_number(origin).map(|seq| self.reading.view().prompt(seq));
+        let here = native.transpose()?.flatten().is_some();
+        if here || self.waiting.contains(origin) || self.done(&key)? {
             self.report.prompts.unchanged += 1;
             return Ok(());
         }

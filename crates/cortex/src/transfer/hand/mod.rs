@@ -29,15 +29,15 @@ const GROUP_BYTES: usize = 8 * 1_048_576;
 const STEPS_AHEAD: u32 = 32;
 
 pub(super) struct Hand<'h> {
-    pub(super) cortex: &'h Cortex,
-    pub(super) stage: &'h Stage,
-    pub(super) report: &'h mut ImportReport,
-    pub(super) now: Millis,
-    pub(super) by: &'h str,
-    pub(super) salt: &'h dyn Fn() -> Result<Salt>,
-    pub(super) dry: bool,
-    /// `cortex:<store>:` of the store itself.
-    pub(super) native: String,
+    cortex: &'h Cortex,
+    stage: &'h Stage,
+    report: &'h mut ImportReport,
+    now: Millis,
+    by: &'h str,
+    salt: &'h dyn Fn() -> Result<Salt>,
+    dry: bool,
+    /// `cortex:<store>:` of the store itself; an empty one has no name.
+    native: Option<String>,
     reading: Reading,
     group: Vec<Pending>,
     group_bytes: usize,
@@ -71,8 +71,8 @@ enum Effect {
 
 /// What the store has of an origin.
 enum Place {
-    /// The memory was born here.
-    Native,
+    /// It was born here.
+    Native(MemoryId),
     /// It arrived with an earlier import; the entry that wrote it.
     Arrived(MemoryId),
     Absent,
@@ -88,8 +88,8 @@ impl<'h> Hand<'h> {
         dry: bool,
     ) -> Result<Hand<'h>> {
         let reading = cortex.read()?;
-        let native = super::line::store_name(&reading)?
-            .map_or_else(String::new, |store| format!("{}:{store}:", super::line::SYSTEM));
+        let store = super::line::store_name(&reading)?;
+        let native = store.map(|store| format!("{}:{store}:", super::line::SYSTEM));
         let floor = reading.view().counters()?.at;
         Ok(Hand {
             cortex,
@@ -149,7 +149,7 @@ impl<'h> Hand<'h> {
                     Place::Absent => {
                         self.write(staged, origin, late_head.as_ref().unwrap_or(head), version)
                     }
-                    Place::Native => {
+                    Place::Native(_) => {
                         self.unchanged();
                         Ok(())
                     }
@@ -186,12 +186,9 @@ impl<'h> Hand<'h> {
         if self.waiting.contains(origin) {
             self.flush()?;
         }
-        if !self.native.is_empty()
-            && let Some(id) = origin.strip_prefix(&self.native)
-        {
-            let id = id.parse().ok().and_then(MemoryId::new);
-            let here = id.map(|id| self.reading.view().head(id)).transpose()?.flatten();
-            return Ok(if here.is_some() { Place::Native } else { Place::Absent });
+        if let Some(id) = self.native_number(origin).and_then(MemoryId::new) {
+            let here = self.reading.view().head(id)?.is_some();
+            return Ok(if here { Place::Native(id) } else { Place::Absent });
         }
         let record = self.reading.view().idempotency(&origin::key(origin))?;
         Ok(record.and_then(|record| record.id).map_or(Place::Absent, Place::Arrived))
@@ -205,21 +202,28 @@ impl<'h> Hand<'h> {
                 self.report.skipped.add(&*staged.what, "the memory it belongs to was left out");
                 Ok(None)
             }
-            Place::Native | Place::Absent => Ok(None),
+            Place::Native(_) | Place::Absent => Ok(None),
         }
+    }
+
+    /// The origin that a name stands for; it may be one itself.
+    fn origin_of(&self, name: &str) -> Result<String> {
+        Ok(self.stage.origin_of(name)?.unwrap_or_else(|| name.to_owned()))
     }
 
     /// A memory by its origin or by another name.
     fn named(&mut self, name: &str) -> Result<Option<MemoryId>> {
-        let origin = self.stage.origin_of(name)?.unwrap_or_else(|| name.to_owned());
+        let origin = self.origin_of(name)?;
         Ok(match self.place(&origin)? {
-            Place::Arrived(id) => Some(id),
-            Place::Native => origin
-                .strip_prefix(&self.native)
-                .and_then(|id| id.parse().ok())
-                .and_then(MemoryId::new),
+            Place::Native(id) | Place::Arrived(id) => Some(id),
             Place::Absent => None,
         })
+    }
+
+    /// The number that something has in this store, if it was born here.
+    fn native_number(&self, origin: &str) -> Option<u64> {
+        let native = self.native.as_deref()?;
+        origin.strip_prefix(native)?.parse().ok()
     }
 
     fn done(&self, key: &str) -> Result<bool> {
@@ -307,6 +311,10 @@ impl<'h> Hand<'h> {
             }
             Effect::Version => self.report.versions += 1,
             Effect::Forgotten => self.report.forgotten += 1,
+            // The state was as asked already.
+            Effect::Edge { .. } if receipt.is_some_and(|receipt| !receipt.changed) => {
+                self.report.edges.unchanged += 1;
+            }
             Effect::Edge { dated } => {
                 self.report.edges.new += 1;
                 dates.lost += u64::from(dated && !kept);
