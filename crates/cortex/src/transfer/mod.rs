@@ -67,7 +67,7 @@ impl Error {
         Error::Io { what: path.display().to_string(), error }
     }
 
-    fn source(path: &Path, reason: impl ToString) -> Error {
-        Error::Source { what: path.display().to_string(), reason: reason.to_string() }
+    fn source(path: &Path, reason: impl std::fmt::Display) -> Error {
+        Error::Source { what: path.display().to_string(), reason: format!("{reason}") }
     }
 }

@@ -266,3 +266,55 @@ impl Row {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(db: &Database) -> Vec<String> {
+        let mut found = Vec::new();
+        db.each("t", &[&["nowhere", "name"], &["missing"]], &mut |row| {
+            assert!(matches!(row.text(1), Ok(None)));
+            found.push(row.text(0).unwrap_or_else(Some).unwrap_or_default());
+            Ok(())
+        })
+        .unwrap();
+        found
+    }
+
+    /// The copy that is read where the folder of the database cannot be written to.
+    #[test]
+    fn a_private_copy_has_what_is_in_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let running = Connection::open(&path).unwrap();
+        running.pragma_update(None, "journal_mode", "WAL").unwrap();
+        running
+            .execute_batch("CREATE TABLE t (name TEXT); INSERT INTO t VALUES ('in the log')")
+            .unwrap();
+        let (private, copy) = private_copy(&path).unwrap();
+        let db = Database { db: connect(&copy).unwrap(), path, copy: Some(private.clone()) };
+        assert_eq!(rows(&db), ["in the log"]);
+        drop(db);
+        assert!(!private.exists());
+    }
+
+    #[test]
+    fn odd_cells_cost_their_row_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let made = Connection::open(&path).unwrap();
+        made.execute_batch(
+            "CREATE TABLE t (name); INSERT INTO t VALUES ('text'), (7), (1.5), (NULL), (x'6869'), (x'ff'),
+             (CAST(x'ff' AS TEXT)), (zeroblob(5000000)), ('  ')",
+        )
+        .unwrap();
+        let db = Database::open(&path).unwrap();
+        let not_text = "its nowhere is not UTF-8";
+        let expected =
+            ["text", "7", "1.5", "", "hi", not_text, not_text, "its nowhere has 5000000 bytes", ""];
+        assert_eq!(rows(&db), expected);
+        assert_eq!(db.count("t").unwrap(), 9);
+        assert_eq!(db.count("\"; DROP TABLE t").unwrap(), 0);
+    }
+}

@@ -68,7 +68,8 @@ fn notes(root: &Path, sink: &mut Sink<'_>) -> Result<Vec<PathBuf>> {
             let path = entry.path();
             if hidden {
                 continue;
-            } else if kind.is_dir() {
+            }
+            if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file()
                 && path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))

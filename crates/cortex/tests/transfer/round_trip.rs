@@ -329,3 +329,32 @@ fn an_origin_survives_a_move() {
     let report = other.run(&["import", path.to_str().unwrap(), "--json"]).ok().json();
     assert_eq!(report["memories"], json!({"new": 0, "changed": 0, "unchanged": 6}), "{report}");
 }
+
+/// Versions that do not fit on one line go on lines of their own.
+#[test]
+fn many_large_versions_come_back_in_order() {
+    let home = Home::new();
+    let content = |n: u32| format!("version {n} {}", "x".repeat(1_000_000));
+    home.piped(&["save", "Large", "-"], content(1).as_bytes()).ok();
+    for n in 2..=6 {
+        home.piped(&["update", "1", "--content", "-"], content(n).as_bytes()).ok();
+    }
+    home.run(&["forget", "1", "--reason", "large"]).ok();
+    home.run(&["export", "--all", "-o", "large.jsonl"]).ok();
+    let text = std::fs::read_to_string(home.path().join("large.jsonl")).unwrap();
+    assert!(text.lines().any(|line| line.starts_with("{\"record\":\"versions\"")));
+    let other = Home::new();
+    let file = home.path().join("large.jsonl");
+    let report = other.run(&["import", file.to_str().unwrap(), "--json"]).ok().json();
+    assert_eq!(
+        (&report["versions"], &report["skipped"]["total"]),
+        (&json!(5), &json!(0)),
+        "{report}"
+    );
+    let gathered = |home: &Home| -> Vec<Value> {
+        let of = |line: &Value| line["versions"].as_array().cloned().unwrap_or_default();
+        lines(home).iter().flat_map(of).map(|version| version["content"].clone()).collect()
+    };
+    assert_eq!(gathered(&other), gathered(&home));
+    assert_eq!(gathered(&other).len(), 6);
+}
