@@ -1,11 +1,13 @@
 //! Databases of other tools: opened to read only, in one transaction, with whatever tables and columns they have.
 //!
 //! The tool may be running: SQLite's own locking gives us its last committed state, the write-ahead log included. Where
-//! that needs files we may not make (a folder we cannot write to), a private copy is read instead. A cell that is too
+//! that needs files we may not make (a folder we cannot write to), or would leave files behind (nobody has the database
+//! open), a private copy is read instead. A cell that is too
 //! large is never loaded, one that is no UTF-8 costs its row and nothing else.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,16 +24,18 @@ const BUSY: Duration = Duration::from_secs(5);
 pub(super) struct Database {
     db: Connection,
     path: PathBuf,
-    /// Removed with the database that was read from it.
-    copy: Option<PathBuf>,
+    /// Dropped after the connection, and removed then.
+    _copy: Option<Copied>,
 }
 
-impl Drop for Database {
+/// The folder of a private copy.
+#[derive(Debug)]
+struct Copied(PathBuf);
+
+impl Drop for Copied {
     fn drop(&mut self) {
-        if let Some(folder) = &self.copy {
-            // It lies in the folder for temporary files, where somebody will find it.
-            let _left = std::fs::remove_dir_all(folder);
-        }
+        // It lies in the folder for temporary files, where somebody will find it.
+        let _left = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -41,17 +45,26 @@ impl Database {
             let error = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(Error::file(path, error));
         }
-        match connect(path) {
-            Ok(db) => Ok(Database { db, path: path.to_owned(), copy: None }),
-            Err(direct) => {
-                let (folder, copy) = private_copy(path)?;
-                if let Ok(db) = connect(&copy) {
-                    return Ok(Database { db, path: path.to_owned(), copy: Some(folder) });
-                }
-                // What is wrong with the database itself is the message that helps.
-                let _left = std::fs::remove_dir_all(&folder);
-                Err(Error::source(path, direct))
+        if rests(path)? {
+            let (folder, copy) = private_copy(path)?;
+            let copied = Copied(folder);
+            // If its tool woke up meanwhile, the copy may be torn; its locks are then there to be used.
+            if !beside(path, "-wal").exists()
+                && let Ok(db) = connect(&copy)
+            {
+                return Ok(Database { db, path: path.to_owned(), _copy: Some(copied) });
             }
+        }
+        let direct = match connect(path) {
+            Ok(db) => return Ok(Database { db, path: path.to_owned(), _copy: None }),
+            Err(error) => error,
+        };
+        let (folder, copy) = private_copy(path)?;
+        let copied = Copied(folder);
+        match connect(&copy) {
+            Ok(db) => Ok(Database { db, path: path.to_owned(), _copy: Some(copied) }),
+            // What is wrong with the database itself is the message that helps.
+            Err(_) => Err(Error::source(path, direct)),
         }
     }
 
@@ -135,6 +148,20 @@ impl Database {
         }
         Ok(())
     }
+}
+
+/// True for a database that keeps a log but has none now: nobody has it open. To open it there would leave files behind.
+fn rests(path: &Path) -> Result<bool> {
+    let mut header = [0; 20];
+    let read = std::fs::File::open(path)
+        .and_then(|mut file| file.read_exact(&mut header))
+        .map(|()| true)
+        .or_else(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => Ok(false),
+            _ => Err(Error::file(path, error)),
+        })?;
+    // Bytes 18 and 19 say how it is written and read; 2 is with a log.
+    Ok(read && header[18] == 2 && !beside(path, "-wal").exists())
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -293,7 +320,8 @@ mod tests {
             .execute_batch("CREATE TABLE t (name TEXT); INSERT INTO t VALUES ('in the log')")
             .unwrap();
         let (private, copy) = private_copy(&path).unwrap();
-        let db = Database { db: connect(&copy).unwrap(), path, copy: Some(private.clone()) };
+        let db =
+            Database { db: connect(&copy).unwrap(), path, _copy: Some(Copied(private.clone())) };
         assert_eq!(rows(&db), ["in the log"]);
         drop(db);
         assert!(!private.exists());

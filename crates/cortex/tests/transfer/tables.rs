@@ -178,6 +178,16 @@ fn a_database_is_read_with_its_log_and_left_as_it_is() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     // The tool was not disturbed.
     running.execute_batch("UPDATE sessions SET summary = 'x'").unwrap();
+    // Closed, it is one file, and stays so.
+    drop(running);
+    let files = || {
+        let entries = std::fs::read_dir(home.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("engram.db")).collect::<Vec<_>>()
+    };
+    assert_eq!(files(), ["engram.db"]);
+    assert_eq!(import(&home, &path, &[])["memories"]["unchanged"], 6);
+    assert_eq!(files(), ["engram.db"]);
 }
 
 #[test]
