@@ -6,6 +6,7 @@ mod cli;
     reason = "the operations that save will call it; the line goes with their first call"
 )]
 mod intake;
+mod transfer;
 
 fn main() -> std::process::ExitCode {
     cli::main()
