@@ -18,6 +18,7 @@ mod forget;
 mod get;
 mod graph;
 mod history;
+mod hook;
 mod journal;
 mod open;
 mod output;
@@ -31,6 +32,7 @@ mod scope;
 mod score;
 mod search;
 mod session;
+mod setup;
 mod snapshot;
 mod stats;
 mod tour;
@@ -96,6 +98,8 @@ enum Command {
     ScopeKeygen(scope::KeygenArgs),
     Eval(eval::EvalArgs),
     Actors(stats::ActorsArgs),
+    Setup(setup::SetupArgs),
+    Hook(hook::HookArgs),
     Tour(tour::TourArgs),
     Help(HelpArgs),
 }
@@ -142,6 +146,11 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::VerifyProof(args) => return verify_proof::run(args, out),
         Command::Tour(args) => return tour::run(args, &cli.globals, out),
         Command::Help(args) => return help(args, out),
+        Command::Setup(args) => return setup::run(args, &cli.globals, out),
+        Command::Hook(args) => {
+            hook::run(args, &cli.globals);
+            return Ok(());
+        }
         _ => {}
     }
     let inv = &Invocation::new(&cli.globals, addressed(&cli.command))?;
@@ -178,7 +187,11 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
         Command::Eval(args) => eval::run(args, inv, out),
         Command::Actors(args) => stats::actors(args, inv, out),
-        Command::VerifyProof(_) | Command::Tour(_) | Command::Help(_) => Ok(()),
+        Command::VerifyProof(_)
+        | Command::Tour(_)
+        | Command::Help(_)
+        | Command::Setup(_)
+        | Command::Hook(_) => Ok(()),
     }
 }
 
@@ -230,6 +243,11 @@ fn report_json(view: &FailureView) {
 
 /// Help and version are no errors; anything else is wrong usage, in JSON if that was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
+    // Agents read exit code 2 of a hook as "stop": settings from another version must not stop anybody.
+    if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
+        let _unheard = error.print();
+        return ExitCode::SUCCESS;
+    }
     let json = std::env::args_os().any(|argument| argument == "--json");
     if !error.use_stderr() || !json {
         // Nobody is left to be told when the output is closed.
