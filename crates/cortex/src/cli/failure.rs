@@ -102,11 +102,13 @@ impl Failure {
             Failure::Input(_) | Failure::Lines { .. } => exit::BAD_INPUT,
             Failure::Check { .. } => exit::CHECK_FAILED,
             Failure::Setup(SetupError::Restless { .. }) => exit::BUSY,
-            Failure::Setup(SetupError::Io { error, .. }) | Failure::Io { error, .. } => match error.kind() {
-                std::io::ErrorKind::NotFound => exit::NOT_FOUND,
-                std::io::ErrorKind::AlreadyExists => exit::CONFLICT,
-                _ => exit::STORE,
-            },
+            Failure::Setup(SetupError::Io { error, .. }) | Failure::Io { error, .. } => {
+                match error.kind() {
+                    std::io::ErrorKind::NotFound => exit::NOT_FOUND,
+                    std::io::ErrorKind::AlreadyExists => exit::CONFLICT,
+                    _ => exit::STORE,
+                }
+            }
             Failure::Setup(_) => exit::BAD_INPUT,
             Failure::BrokenPipe => 0,
         }

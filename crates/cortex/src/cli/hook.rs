@@ -60,9 +60,10 @@ pub(crate) fn run(args: &HookArgs, globals: &Globals) {
                     (render(agent, event, &HookReply::default()), Some(failure.to_string()))
                 }
             },
-            Err(error) => {
-                (render(agent, event, &HookReply::default()), Some(format!("standard input: {error}")))
-            }
+            Err(error) => (
+                render(agent, event, &HookReply::default()),
+                Some(format!("standard input: {error}")),
+            ),
         };
         // Nobody listens any more if it took too long.
         let _too_late = reply.send(answer);

@@ -145,12 +145,10 @@ fn notes(agent: Agent) -> &'static [&'static str] {
         Agent::Codex => &[
             "Start a new session. Codex runs new hooks only after you trust them: it asks once, or see /hooks.",
         ],
-        Agent::GeminiCli => {
-            &["Start a new session; in a folder you trust, `gemini mcp list` shows cortex as connected."]
-        }
-        Agent::OpenCode => {
-            &["Start a new session; `opencode mcp list` shows cortex as connected."]
-        }
+        Agent::GeminiCli => &[
+            "Start a new session; in a folder you trust, `gemini mcp list` shows cortex as connected.",
+        ],
+        Agent::OpenCode => &["Start a new session; `opencode mcp list` shows cortex as connected."],
         Agent::Cursor => &["Reload Cursor and switch cortex on under Settings, MCP."],
         Agent::VsCode => &["Reload VS Code and start cortex from `MCP: List Servers`."],
         Agent::Windsurf => &["Press refresh in Windsurf's list of MCP servers."],
@@ -164,8 +162,7 @@ fn shown(path: &Path) -> String {
 /// Where the environment comes in.
 fn surroundings() -> Outcome<Surroundings> {
     let home = std::env::home_dir().ok_or_else(|| Failure::input("there is no home folder"))?;
-    let project =
-        std::env::current_dir().map_err(|error| Failure::file(Path::new("."), error))?;
+    let project = std::env::current_dir().map_err(|error| Failure::file(Path::new("."), error))?;
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();

@@ -43,7 +43,9 @@ impl EventName {
     pub(crate) fn wire_name(self, agent: Agent) -> Option<&'static str> {
         use EventName as E;
         Some(match (agent, self) {
-            (Agent::ClaudeCode | Agent::Codex | Agent::GeminiCli, E::SessionStart) => "SessionStart",
+            (Agent::ClaudeCode | Agent::Codex | Agent::GeminiCli, E::SessionStart) => {
+                "SessionStart"
+            }
             (Agent::ClaudeCode | Agent::Codex, E::PromptSubmit) => "UserPromptSubmit",
             (Agent::ClaudeCode | Agent::Codex, E::PreCompact) => "PreCompact",
             (Agent::ClaudeCode | Agent::Codex | Agent::GeminiCli, E::SessionEnd) => "SessionEnd",

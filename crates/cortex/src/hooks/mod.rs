@@ -36,8 +36,12 @@ pub(crate) trait HookMemory {
     fn end(&self, session: &HookSession, reason: Option<&str>) -> Result<(), Self::Error>;
 
     /// Somebody reported on finished work: a sub-agent, or the agent at the end of its turn. Keeps the learnings in it.
-    fn report(&self, session: &HookSession, event: EventName, text: &str)
-    -> Result<(), Self::Error>;
+    fn report(
+        &self,
+        session: &HookSession,
+        event: EventName,
+        text: &str,
+    ) -> Result<(), Self::Error>;
 }
 
 /// Does what an event asks for.

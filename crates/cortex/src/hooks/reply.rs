@@ -23,7 +23,9 @@ pub(crate) fn render(agent: Agent, event: EventName, reply: &HookReply) -> Vec<u
             context.and_then(|context| specific(Agent::ClaudeCode, event, context))
         }
         Agent::GeminiCli => Some(
-            context.and_then(|context| specific(agent, event, context)).unwrap_or_else(|| json!({})),
+            context
+                .and_then(|context| specific(agent, event, context))
+                .unwrap_or_else(|| json!({})),
         ),
         Agent::Cursor => Some(cursor(event, context)),
         // The plugin that `cortex setup opencode` writes reads this.

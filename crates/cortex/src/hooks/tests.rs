@@ -201,8 +201,11 @@ fn every_reason_to_start_is_known_or_fresh() {
 fn trouble_gives_an_empty_reply_and_a_line_for_the_log() {
     let memory = Notebook { fails: true, ..Notebook::default() };
     for agent in Agent::ALL {
-        let empty = String::from_utf8(render(agent, EventName::PromptSubmit, &HookReply::default()));
-        for input in [&b""[..], b"[]", b"{", b"{}", b"\xff", br#"{"prompt":7}"#, br#"{"prompt":"hi"}"#] {
+        let empty =
+            String::from_utf8(render(agent, EventName::PromptSubmit, &HookReply::default()));
+        for input in
+            [&b""[..], b"[]", b"{", b"{}", b"\xff", br#"{"prompt":7}"#, br#"{"prompt":"hi"}"#]
+        {
             let (bytes, trouble) = respond(agent, EventName::PromptSubmit, input, &memory);
             assert_eq!(String::from_utf8(bytes), empty);
             assert!(trouble.is_some());

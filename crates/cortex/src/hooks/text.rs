@@ -13,11 +13,6 @@ const AFTER_COMPACTION: &str = "\
 The conversation was just compacted. What the summary above holds is not in memory until mem_session_summary keeps it; what \
 it leaves out may be found with mem_context and mem_search.";
 
-/// Said when much was asked and nothing was kept for a while.
-pub(crate) const NUDGE: &str = "\
-Nothing was saved to Cortex for a while. Decisions, fixes and discoveries since then are lost with this session unless \
-mem_save keeps them.";
-
 /// The text for the start of a session: the protocol, and what memory found, if anything.
 pub(crate) fn session_text(start: Start, found: Option<&str>) -> String {
     let mut parts = vec![PROTOCOL];

@@ -6,9 +6,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// A program that can use Cortex as its memory.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Agent {
     ClaudeCode,

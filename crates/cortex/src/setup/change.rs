@@ -98,7 +98,8 @@ mod tests {
         assert_eq!(changes[0].old, " // note");
         assert_eq!(changes[0].new, ", // note\n  \"b\": 2");
         assert_eq!(undo(new, &changes).as_deref(), Some(old));
-        let edited = new.replace("\"b\": 2", "\"b\": 2,\n  \"c\": 3").replace("{\n", "{ // first\n");
+        let edited =
+            new.replace("\"b\": 2", "\"b\": 2,\n  \"c\": 3").replace("{\n", "{ // first\n");
         let undone = "{ // first\n  \"a\": 1 // note,\n  \"c\": 3\n}\n";
         assert_eq!(undo_by_words(&edited, &changes).as_deref(), Some(undone));
     }

@@ -13,16 +13,17 @@ use super::json_text::{Layout, Within, cut, insert};
 
 /// The settings as a value, to look at. No text, or nothing but comments, is an empty object.
 pub(crate) fn read(text: &str) -> Result<Value, Fault> {
-    let tree = parse(text)?;
+    let tree = parse(split_mark(text).1)?;
     Ok(tree.map_or_else(|| Value::Object(serde_json::Map::new()), Value::from))
 }
 
 /// The text with every entry in it, up to date. Unchanged if all of them already are.
 pub(crate) fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+    let (mark, text) = split_mark(text);
     let mut text = text.to_owned();
     if parse(&text)?.is_none() {
         let newline = Layout::of(&text).newline;
-        if !text.trim_start_matches('\u{feff}').is_empty() && !text.ends_with('\n') {
+        if !text.is_empty() && !text.ends_with('\n') {
             text.push_str(newline);
         }
         text.push_str("{}");
@@ -34,15 +35,13 @@ pub(crate) fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
             text = changed;
         }
     }
+    text.insert_str(0, mark);
     Ok(text)
 }
 
 /// The text without the entries. Containers named in `made` go too if nothing else is in them.
-pub(crate) fn remove(
-    text: &str,
-    entries: &[Entry],
-    made: &[Vec<String>],
-) -> Result<String, Fault> {
+pub(crate) fn remove(text: &str, entries: &[Entry], made: &[Vec<String>]) -> Result<String, Fault> {
+    let (mark, text) = split_mark(text);
     let mut text = text.to_owned();
     for entry in entries {
         if let Shape::Required(_) = entry.shape {
@@ -65,6 +64,7 @@ pub(crate) fn remove(
             break;
         }
     }
+    text.insert_str(0, mark);
     Ok(text)
 }
 
@@ -87,6 +87,12 @@ pub(crate) fn missing(text: &str, entries: &[Entry]) -> Result<Vec<Vec<String>>,
         }
     }
     Ok(missing)
+}
+
+/// A byte order mark, and the text after it. Everything below this line knows only the latter.
+fn split_mark(text: &str) -> (&str, &str) {
+    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    text.split_at(mark)
 }
 
 fn parse(text: &str) -> Result<Option<Node<'_>>, Fault> {
@@ -159,9 +165,7 @@ fn step(text: &str, entry: &Entry) -> Result<Option<String>, Fault> {
         (Shape::Own(_), Some(other)) => {
             Ok(Some(replace(text, other.range(), &whole(&entry.shape))))
         }
-        (Shape::Element { .. }, None) => {
-            Ok(Some(member(text, object, last, &whole(&entry.shape))))
-        }
+        (Shape::Element { .. }, None) => Ok(Some(member(text, object, last, &whole(&entry.shape)))),
         (Shape::Element { value, mark }, Some(Node::Array(list))) => {
             // A person may have set a timeout or a matcher on it; only the command line is ours to correct.
             let there = list.elements.iter().find_map(|node| marked_line(node, mark));
@@ -268,6 +272,7 @@ fn element(text: &str, list: &Array<'_>, value: &Value) -> String {
 
 fn replace(text: &str, range: Range, value: &Value) -> String {
     let layout = Layout::of(text);
-    let rendered = layout.render(value, layout.is_in_lines(text), layout.indent_at(text, range.start));
+    let rendered =
+        layout.render(value, layout.is_in_lines(text), layout.indent_at(text, range.start));
     format!("{}{rendered}{}", &text[..range.start], &text[range.end..])
 }

@@ -49,7 +49,6 @@ impl<'a> Layout<'a> {
     /// The white space that the line of a place starts with.
     pub(crate) fn indent_at<'t>(&self, text: &'t str, place: usize) -> &'t str {
         let line = &text[line_start(text, place)..];
-        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 
@@ -72,8 +71,7 @@ impl<'a> Layout<'a> {
 pub(crate) fn insert(text: &str, within: &Within, name: Option<&str>, value: &Value) -> String {
     let layout = Layout::of(text);
     let inside = &text[within.open + 1..within.close];
-    let is_whole_text = text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).len()
-        == within.close + 1 - within.open;
+    let is_whole_text = text.trim().len() == within.close + 1 - within.open;
     let in_lines = inside.contains('\n')
         || within.children.is_empty() && (is_whole_text || layout.is_in_lines(text));
     let outer = layout.indent_at(text, within.open);
@@ -161,11 +159,13 @@ pub(crate) fn cut(text: &str, within: &Within, place: usize) -> String {
         out.push_str(&text[..left_over]);
         let between = &text[left_over + 1..start];
         // On one line the space after the comma goes with it.
-        out.push_str(if between.trim().is_empty() && !between.contains('\n') && start == child.start {
-            ""
-        } else {
-            between
-        });
+        out.push_str(
+            if between.trim().is_empty() && !between.contains('\n') && start == child.start {
+                ""
+            } else {
+                between
+            },
+        );
     } else {
         out.push_str(&text[..start]);
     }

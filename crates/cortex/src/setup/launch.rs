@@ -102,7 +102,10 @@ mod tests {
         let tail = "hook session-end --agent codex";
         assert_eq!(line("cortex", &[], System::Linux), format!("cortex {tail}"));
         assert_eq!(line("/a b/c'd", &[], System::MacOs), format!(r"'/a b/c'\''d' {tail}"));
-        assert_eq!(line(r"C:\x\cortex.exe", &[], System::Windows), format!(r"C:\x\cortex.exe {tail}"));
+        assert_eq!(
+            line(r"C:\x\cortex.exe", &[], System::Windows),
+            format!(r"C:\x\cortex.exe {tail}")
+        );
         assert_eq!(
             line(r"C:\My Tools\cortex.exe", &["--home", r"D:\m m"], System::Windows),
             format!(r#""C:\My Tools\cortex.exe" {tail} --home "D:\m m""#)
@@ -113,7 +116,8 @@ mod tests {
     fn every_line_carries_its_mark() {
         for agent in Agent::ALL {
             for event in EventName::ALL {
-                let line = launch("/a b/c", &["--home", "/x"], System::Linux).hook_line(event, agent);
+                let line =
+                    launch("/a b/c", &["--home", "/x"], System::Linux).hook_line(event, agent);
                 assert!(line.contains(&mark(event, agent)));
             }
         }

@@ -49,12 +49,8 @@ pub(crate) fn adding(
     let Some(before) = before else {
         let text = direct;
         let old = trace.expect("only a traced file can be beyond undoing");
-        let trace = Trace {
-            written: digest(&text),
-            by_meaning: true,
-            changes: Vec::new(),
-            ..old.clone()
-        };
+        let trace =
+            Trace { written: digest(&text), by_meaning: true, changes: Vec::new(), ..old.clone() };
         return Ok(Some(Step { text, trace }));
     };
     let base = before.as_deref().unwrap_or_default();

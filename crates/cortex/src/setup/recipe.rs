@@ -113,7 +113,9 @@ pub(crate) fn targets(agent: Agent, places: &Places, launch: &Launch) -> Vec<Tar
     if let Some(file) = &places.hooks {
         let entries = hooks(agent, launch);
         match &mut targets[0] {
-            Target { candidates, content: Content::Json(servers) } if candidates == &[file.clone()] => {
+            Target { candidates, content: Content::Json(servers) }
+                if candidates == &[file.clone()] =>
+            {
                 servers.extend(entries);
             }
             _ => targets

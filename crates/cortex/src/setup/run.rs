@@ -68,8 +68,7 @@ impl Action {
 
 impl Job<'_> {
     fn places(&self) -> Result<Places> {
-        places(self.agent, self.scope, self.surroundings)
-            .ok_or(SetupError::NoProject(self.agent))
+        places(self.agent, self.scope, self.surroundings).ok_or(SetupError::NoProject(self.agent))
     }
 
     fn targets(&self) -> Result<Vec<Target>> {

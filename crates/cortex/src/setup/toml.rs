@@ -244,7 +244,9 @@ fn to_toml(value: &Json) -> Value {
         Json::Bool(value) => (*value).into(),
         Json::Number(number) => number.as_i64().unwrap_or_default().into(),
         Json::String(text) => text.as_str().into(),
-        Json::Null | Json::Object(_) => unreachable!("fields of a server are plain values or lists"),
+        Json::Null | Json::Object(_) => {
+            unreachable!("fields of a server are plain values or lists")
+        }
     }
 }
 

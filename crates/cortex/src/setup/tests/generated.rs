@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// White space and remarks between tokens.
-fn gap() -> impl Strategy<Value = String> {
+fn gap() -> BoxedStrategy<String> {
     prop_oneof![
         4 => Just(String::new()),
         2 => Just(" ".to_owned()),
@@ -16,10 +16,11 @@ fn gap() -> impl Strategy<Value = String> {
         1 => Just(" // , } \" remark\n".to_owned()),
         1 => Just("/* , } \n */".to_owned()),
     ]
+    .boxed()
 }
 
 /// Names that meet ours by chance, and strings that look like structure.
-fn name() -> impl Strategy<Value = String> {
+fn name() -> BoxedStrategy<String> {
     prop_oneof![
         Just("a".to_owned()),
         Just("other".to_owned()),
@@ -27,9 +28,10 @@ fn name() -> impl Strategy<Value = String> {
         Just("é, }".to_owned()),
         Just("env".to_owned()),
     ]
+    .boxed()
 }
 
-fn leaf() -> impl Strategy<Value = String> {
+fn leaf() -> BoxedStrategy<String> {
     prop_oneof![
         Just("1".to_owned()),
         Just("-2.5e3".to_owned()),
@@ -38,6 +40,7 @@ fn leaf() -> impl Strategy<Value = String> {
         Just("\"\"".to_owned()),
         Just("\"x // , } ] \\\" y\"".to_owned()),
     ]
+    .boxed()
 }
 
 fn joined(
@@ -62,36 +65,34 @@ fn joined(
     text
 }
 
-fn value() -> impl Strategy<Value = String> {
-    leaf().prop_recursive(3, 16, 4, |inner| {
-        prop_oneof![
-            list(inner.clone()),
-            members(name(), inner),
-        ]
-    })
+fn value() -> BoxedStrategy<String> {
+    leaf()
+        .prop_recursive(3, 16, 4, |inner| prop_oneof![list(inner.clone()), members(name(), inner),])
+        .boxed()
 }
 
-fn list(inner: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+fn list(inner: BoxedStrategy<String>) -> BoxedStrategy<String> {
     let parts = prop::collection::vec((gap(), inner, gap()), 0..4);
-    (parts, gap(), any::<bool>()).prop_map(|(parts, last, comma)| joined('[', ']', parts, last, comma))
+    (parts, gap(), any::<bool>())
+        .prop_map(|(parts, last, comma)| joined('[', ']', parts, last, comma))
+        .boxed()
 }
 
-fn members(
-    name: impl Strategy<Value = String>,
-    value: impl Strategy<Value = String>,
-) -> impl Strategy<Value = String> {
+fn members(name: BoxedStrategy<String>, value: BoxedStrategy<String>) -> BoxedStrategy<String> {
     let part = (name, gap(), gap(), value).prop_map(|(name, before, after, value)| {
         format!("{}{before}:{after}{value}", serde_json::Value::from(name))
     });
     let parts = prop::collection::vec((gap(), part, gap()), 0..4);
-    (parts, gap(), any::<bool>()).prop_map(|(parts, last, comma)| joined('{', '}', parts, last, comma))
+    (parts, gap(), any::<bool>())
+        .prop_map(|(parts, last, comma)| joined('{', '}', parts, last, comma))
+        .boxed()
 }
 
 /// Settings with lists of servers and hooks that others filled, or without.
-fn settings() -> impl Strategy<Value = String> {
+fn settings() -> BoxedStrategy<String> {
     let hook = list(members(name(), leaf()));
     let hooks = members(
-        prop_oneof![Just("SessionStart".to_owned()), Just("Stop".to_owned())],
+        prop_oneof![Just("SessionStart".to_owned()), Just("Stop".to_owned())].boxed(),
         hook,
     );
     let part = prop_oneof![
@@ -106,10 +107,12 @@ fn settings() -> impl Strategy<Value = String> {
     let root = (parts, gap(), any::<bool>())
         .prop_map(|(parts, last, comma)| joined('{', '}', parts, last, comma));
     let mark = prop_oneof![9 => Just(""), 1 => Just("\u{feff}")];
-    (mark, gap(), root, gap()).prop_map(|(mark, before, root, after)| format!("{mark}{before}{root}{after}"))
+    (mark, gap(), root, gap())
+        .prop_map(|(mark, before, root, after)| format!("{mark}{before}{root}{after}"))
+        .boxed()
 }
 
-fn toml_settings() -> impl Strategy<Value = String> {
+fn toml_settings() -> BoxedStrategy<String> {
     let line = prop_oneof![
         Just("# [mcp_servers.cortex]".to_owned()),
         Just(String::new()),
@@ -123,9 +126,8 @@ fn toml_settings() -> impl Strategy<Value = String> {
         Just("mcp_servers = { a = { command = 'x' }, }".to_owned()),
     ];
     let windows = any::<bool>();
-    (prop::collection::vec(line, 0..8), windows, any::<bool>(), any::<bool>()).prop_filter_map(
-        "two tables of one name",
-        |(lines, windows, last, mark)| {
+    (prop::collection::vec(line, 0..8), windows, any::<bool>(), any::<bool>())
+        .prop_filter_map("two tables of one name", |(lines, windows, last, mark)| {
             let mut text = lines.join("\n");
             if last {
                 text.push('\n');
@@ -137,8 +139,8 @@ fn toml_settings() -> impl Strategy<Value = String> {
                 text.insert(0, '\u{feff}');
             }
             super::super::toml::read(&text).is_ok().then_some(text)
-        },
-    )
+        })
+        .boxed()
 }
 
 proptest! {

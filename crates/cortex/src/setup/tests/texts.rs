@@ -186,7 +186,7 @@ fn a_file_that_was_made_goes_even_after_a_program_wrote_it_anew() {
 fn broken_settings_are_refused_with_the_place() {
     let fault = |text: &str| json::add(text, &[]).unwrap_err();
     assert_eq!((fault("{\n  \"a\": \n}").line, fault("{\n  \"a\": \n}").column), (3, 1));
-    assert_eq!(fault("{ \"a\": 1 \"b\": 2 }").column, 10);
+    assert_eq!(fault("{ \"a\": 1 \"b\": 2 }").column, 9);
     assert_eq!(fault("[]").message, "settings are an object, and this is none");
     assert!(json::add("{'a': 1}", &[]).is_err() && json::add("{a: 1}", &[]).is_err());
     let wrong: Fault = server().add("{\n  \"mcpServers\": []\n}").unwrap_err();
@@ -246,12 +246,20 @@ fn toml_entries_with_an_old_path_or_missing_fields() {
 fn toml_is_cleaned_by_meaning_when_there_is_no_record() {
     let clean = |text: &str| removing(&codex(), text, None).unwrap().unwrap();
     assert_eq!(
-        clean("a = 1\n\n[mcp_servers.cortex]\ncommand = 'x'\n[mcp_servers.cortex.env]\nK = '1'\n\n# b\n[b]\n"),
+        clean(
+            "a = 1\n\n[mcp_servers.cortex]\ncommand = 'x'\n[mcp_servers.cortex.env]\nK = '1'\n\n# b\n[b]\n"
+        ),
         "a = 1\n\n# b\n[b]\n"
     );
     assert_eq!(clean("mcp_servers.cortex.command = 'x'\na = 1\n"), "a = 1\n");
-    assert_eq!(clean("mcp_servers = { cortex = { command = 'x' }, b = {} }\n"), "mcp_servers = { b = {} }\n");
-    assert_eq!(clean("mcp_servers = { b = {}, cortex = { command = 'x' } }\n"), "mcp_servers = { b = {} }\n");
+    assert_eq!(
+        clean("mcp_servers = { cortex = { command = 'x' }, b = {} }\n"),
+        "mcp_servers = { b = {} }\n"
+    );
+    assert_eq!(
+        clean("mcp_servers = { b = {}, cortex = { command = 'x' } }\n"),
+        "mcp_servers = { b = {} }\n"
+    );
     assert_eq!(clean("[mcp_servers]\ncortex = { command = 'x' }\n"), "[mcp_servers]\n");
     assert_eq!(clean("a = 1\n"), "a = 1\n");
 }
