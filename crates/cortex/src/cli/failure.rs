@@ -99,7 +99,6 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Kernel(error) => kernel_exit_code(error),
-            Failure::Input(_) | Failure::Lines { .. } => exit::BAD_INPUT,
             Failure::Check { .. } => exit::CHECK_FAILED,
             Failure::Setup(SetupError::Restless { .. }) => exit::BUSY,
             Failure::Setup(SetupError::Io { error, .. }) | Failure::Io { error, .. } => {
@@ -109,7 +108,7 @@ impl Failure {
                     _ => exit::STORE,
                 }
             }
-            Failure::Setup(_) => exit::BAD_INPUT,
+            Failure::Input(_) | Failure::Lines { .. } | Failure::Setup(_) => exit::BAD_INPUT,
             Failure::BrokenPipe => 0,
         }
     }

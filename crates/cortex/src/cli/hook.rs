@@ -5,7 +5,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -167,7 +167,11 @@ impl HookMemory for Direct {
         let Some(id) = &session.id else { return Ok(()) };
         let close = SessionClose { session: id.clone(), summary: None, salt: self.inv.salt()? };
         let cortex = self.inv.cortex()?;
-        self.inv.change(&cortex, Command::SessionEnd(close), None).map(drop)
+        match self.inv.change(&cortex, Command::SessionEnd(close), None) {
+            // Some agents announce the end of sessions whose start they never announced.
+            Ok(_) | Err(Failure::Kernel(kernel::Error::NotFound { .. })) => Ok(()),
+            Err(failure) => Err(failure),
+        }
     }
 
     fn report(&self, _session: &HookSession, event: EventName, _text: &str) -> Outcome {
@@ -178,6 +182,5 @@ impl HookMemory for Direct {
 /// The project of a folder: the name of the repository around it, or of the folder itself.
 fn project_of(folder: &Path) -> Option<String> {
     let root = folder.ancestors().find(|parent| parent.join(".git").exists()).unwrap_or(folder);
-    let name: &PathBuf = &root.file_name()?.into();
-    Some(name.to_string_lossy().to_lowercase())
+    Some(root.file_name()?.to_string_lossy().to_lowercase())
 }

@@ -22,6 +22,8 @@ use crate::setup::{
 /// JSON: {agent, scope, dry_run, files: [{path, action, copy, diff}], notes}; with --list one line
 /// {agent, scope, installed, configured, complete, files, program, healthy, problem} each
 #[derive(Args, Debug)]
+// Each is a switch of its own on the command line.
+#[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "Examples:
   cortex setup --list
   cortex setup claude-code

@@ -9,7 +9,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
 use super::entry::{Entry, Fault, Shape, is_marked, marked};
-use super::json_text::{Layout, Within, cut, insert};
+use super::json_text::{Layout, Within, cut, indent_at, insert, is_in_lines};
 
 /// The settings as a value, to look at. No text, or nothing but comments, is an empty object.
 pub(crate) fn read(text: &str) -> Result<Value, Fault> {
@@ -272,7 +272,6 @@ fn element(text: &str, list: &Array<'_>, value: &Value) -> String {
 
 fn replace(text: &str, range: Range, value: &Value) -> String {
     let layout = Layout::of(text);
-    let rendered =
-        layout.render(value, layout.is_in_lines(text), layout.indent_at(text, range.start));
+    let rendered = layout.render(value, is_in_lines(text), indent_at(text, range.start));
     format!("{}{rendered}{}", &text[..range.start], &text[range.end..])
 }

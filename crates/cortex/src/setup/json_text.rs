@@ -41,17 +41,6 @@ impl<'a> Layout<'a> {
         Layout { newline, unit }
     }
 
-    /// Whether the text is spread over lines at all.
-    pub(crate) fn is_in_lines(&self, text: &str) -> bool {
-        text.trim().contains('\n')
-    }
-
-    /// The white space that the line of a place starts with.
-    pub(crate) fn indent_at<'t>(&self, text: &'t str, place: usize) -> &'t str {
-        let line = &text[line_start(text, place)..];
-        &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-    }
-
     /// A value, on lines of its own whose first continues one that is indented, or on one line.
     pub(crate) fn render(&self, value: &Value, in_lines: bool, indent: &str) -> String {
         if !in_lines {
@@ -67,18 +56,27 @@ impl<'a> Layout<'a> {
     }
 }
 
+/// Whether a text is spread over lines at all.
+pub(crate) fn is_in_lines(text: &str) -> bool {
+    text.trim().contains('\n')
+}
+
+/// The white space that the line of a place starts with.
+pub(crate) fn indent_at(text: &str, place: usize) -> &str {
+    let line = &text[line_start(text, place)..];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
 /// Adds a member (with a name) or an element (without) after the last child.
 pub(crate) fn insert(text: &str, within: &Within, name: Option<&str>, value: &Value) -> String {
     let layout = Layout::of(text);
     let inside = &text[within.open + 1..within.close];
     let is_whole_text = text.trim().len() == within.close + 1 - within.open;
-    let in_lines = inside.contains('\n')
-        || within.children.is_empty() && (is_whole_text || layout.is_in_lines(text));
-    let outer = layout.indent_at(text, within.open);
+    let in_lines =
+        inside.contains('\n') || within.children.is_empty() && (is_whole_text || is_in_lines(text));
+    let outer = indent_at(text, within.open);
     let indent = match within.children.last() {
-        Some(last) if starts_its_line(text, last.start) => {
-            layout.indent_at(text, last.start).to_owned()
-        }
+        Some(last) if starts_its_line(text, last.start) => indent_at(text, last.start).to_owned(),
         _ => format!("{outer}{}", layout.unit),
     };
     let mut new = String::new();
@@ -219,9 +217,8 @@ fn comment_at(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         let line = text.split('\n').next().unwrap_or(text);
         Some(line.strip_suffix('\r').unwrap_or(line).len())
-    } else if text.starts_with("/*") {
-        Some(text[2..].find("*/").map_or(text.len(), |end| end + 4))
     } else {
-        None
+        let inside = text.strip_prefix("/*")?;
+        Some(inside.find("*/").map_or(text.len(), |end| end + 4))
     }
 }

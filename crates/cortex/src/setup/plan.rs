@@ -43,15 +43,18 @@ pub(crate) fn adding(
         return Ok(None);
     }
     let before = match (current, trace) {
-        (Some(text), Some(trace)) => exactly_before(content, text, trace)?,
-        (current, _) => Some(current.map(str::to_owned)),
-    };
-    let Some(before) = before else {
-        let text = direct;
-        let old = trace.expect("only a traced file can be beyond undoing");
-        let trace =
-            Trace { written: digest(&text), by_meaning: true, changes: Vec::new(), ..old.clone() };
-        return Ok(Some(Step { text, trace }));
+        (None, _) => None,
+        (Some(text), None) => Some(text.to_owned()),
+        (Some(text), Some(known)) => match before(content, text, known)? {
+            Before::NoFile => None,
+            Before::Text(text) => Some(text),
+            Before::Unclear => {
+                let written = digest(&direct);
+                let (by_meaning, changes) = (true, Vec::new());
+                let trace = Trace { written, by_meaning, changes, ..known.clone() };
+                return Ok(Some(Step { text: direct, trace }));
+            }
+        },
     };
     let base = before.as_deref().unwrap_or_default();
     let text = content.add(base)?;
@@ -74,10 +77,12 @@ pub(crate) fn removing(
     if let Content::Whole(_) = content {
         return Ok(if content.is_in(text)? { None } else { Some(text.to_owned()) });
     }
-    if let Some(trace) = trace
-        && let Some(before) = exactly_before(content, text, trace)?
-    {
-        return Ok(before);
+    if let Some(trace) = trace {
+        match before(content, text, trace)? {
+            Before::NoFile => return Ok(None),
+            Before::Text(text) => return Ok(Some(text)),
+            Before::Unclear => {}
+        }
     }
     let made = trace.map_or(&[][..], |trace| &trace.made);
     let cleaned = content.remove(text, made)?;
@@ -85,28 +90,34 @@ pub(crate) fn removing(
     Ok(if created && is_bare(&cleaned) { None } else { Some(cleaned) })
 }
 
-/// The text before the set-up, with the edits made since; nothing if that cannot be told word by word. The inner nothing
-/// means that there was no file.
-fn exactly_before(
-    content: &Content,
-    text: &str,
-    trace: &Trace,
-) -> Result<Option<Option<String>>, Fault> {
+/// What there was before a set-up, with the edits made since.
+enum Before {
+    NoFile,
+    Text(String),
+    /// It cannot be told word by word.
+    Unclear,
+}
+
+fn before(content: &Content, text: &str, trace: &Trace) -> Result<Before, Fault> {
     if trace.by_meaning {
-        return Ok(None);
+        return Ok(Before::Unclear);
     }
     if digest(text) == trace.written {
-        let before = undo(text, &trace.changes);
-        return Ok(before.map(|before| if trace.created { None } else { Some(before) }));
+        return Ok(match undo(text, &trace.changes) {
+            Some(_) if trace.created => Before::NoFile,
+            Some(before) => Before::Text(before),
+            None => Before::Unclear,
+        });
     }
-    let Some(before) = undo_by_words(text, &trace.changes) else { return Ok(None) };
+    let Some(before) = undo_by_words(text, &trace.changes) else { return Ok(Before::Unclear) };
     // Words can mislead. What they give must mean the same as taking out our entries does.
     let cleaned = content.remove(text, &trace.made)?;
     let same = content.read(&before).is_ok_and(|value| Ok(value) == content.read(&cleaned));
-    if !same {
-        return Ok(None);
-    }
-    Ok(Some(if trace.created && is_bare(&before) { None } else { Some(before) }))
+    Ok(match before {
+        _ if !same => Before::Unclear,
+        before if trace.created && is_bare(&before) => Before::NoFile,
+        before => Before::Text(before),
+    })
 }
 
 /// Settings that say nothing.

@@ -114,7 +114,7 @@ pub(crate) fn targets(agent: Agent, places: &Places, launch: &Launch) -> Vec<Tar
         let entries = hooks(agent, launch);
         match &mut targets[0] {
             Target { candidates, content: Content::Json(servers) }
-                if candidates == &[file.clone()] =>
+                if candidates == std::slice::from_ref(file) =>
             {
                 servers.extend(entries);
             }

@@ -101,9 +101,10 @@ fn append(text: &str, [outer, name]: [&str; 2], fields: &Map<String, Json>) -> S
         }
         out.push_str(newline);
     }
-    out.push_str(&format!("[{outer}.{name}]{newline}"));
-    for (key, value) in fields {
-        out.push_str(&format!("{key} = {}{newline}", render(value)));
+    let lines = fields.iter().map(|(key, value)| format!("{key} = {}", render(value)));
+    for line in std::iter::once(format!("[{outer}.{name}]")).chain(lines) {
+        out.push_str(&line);
+        out.push_str(newline);
     }
     out
 }

@@ -47,7 +47,7 @@ fn joined(
     open: char,
     close: char,
     parts: Vec<(String, String, String)>,
-    last: String,
+    last: &str,
     comma: bool,
 ) -> String {
     let mut text = open.to_string();
@@ -60,7 +60,7 @@ fn joined(
             text.push(',');
         }
     }
-    text.push_str(&last);
+    text.push_str(last);
     text.push(close);
     text
 }
@@ -74,7 +74,7 @@ fn value() -> BoxedStrategy<String> {
 fn list(inner: BoxedStrategy<String>) -> BoxedStrategy<String> {
     let parts = prop::collection::vec((gap(), inner, gap()), 0..4);
     (parts, gap(), any::<bool>())
-        .prop_map(|(parts, last, comma)| joined('[', ']', parts, last, comma))
+        .prop_map(|(parts, last, comma)| joined('[', ']', parts, &last, comma))
         .boxed()
 }
 
@@ -84,7 +84,7 @@ fn members(name: BoxedStrategy<String>, value: BoxedStrategy<String>) -> BoxedSt
     });
     let parts = prop::collection::vec((gap(), part, gap()), 0..4);
     (parts, gap(), any::<bool>())
-        .prop_map(|(parts, last, comma)| joined('{', '}', parts, last, comma))
+        .prop_map(|(parts, last, comma)| joined('{', '}', parts, &last, comma))
         .boxed()
 }
 
@@ -105,7 +105,7 @@ fn settings() -> BoxedStrategy<String> {
     });
     let parts = prop::collection::vec((gap(), part, gap()), 0..5);
     let root = (parts, gap(), any::<bool>())
-        .prop_map(|(parts, last, comma)| joined('{', '}', parts, last, comma));
+        .prop_map(|(parts, last, comma)| joined('{', '}', parts, &last, comma));
     let mark = prop_oneof![9 => Just(""), 1 => Just("\u{feff}")];
     (mark, gap(), root, gap())
         .prop_map(|(mark, before, root, after)| format!("{mark}{before}{root}{after}"))

@@ -276,8 +276,26 @@ fn every_agent_gets_what_it_reads() {
                 assert!(adding(&content, Some("mine"), None).is_err());
                 continue;
             }
-            all.push_str(&format!("==== {agent}\n{}", check_laws(&content, None)));
+            all.extend([format!("==== {agent}\n"), check_laws(&content, None)]);
         }
     }
     insta::assert_snapshot!(all);
+}
+
+// agent-memory 137
+#[test]
+fn the_plugin_says_what_a_set_up_says() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugin");
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()
+    };
+    let [server, hooks] = &content_of(Agent::ClaudeCode, "cortex")[..] else { panic!() };
+    let set_up = server.read(&server.add("").unwrap()).unwrap();
+    assert_eq!(read(".mcp.json"), set_up);
+    let set_up = hooks.read(&hooks.add("").unwrap()).unwrap();
+    assert_eq!(read("hooks/hooks.json")["hooks"], set_up["hooks"]);
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(read(".claude-plugin/plugin.json")["version"], version);
+    assert_eq!(read("../.claude-plugin/marketplace.json")["plugins"][0]["version"], version);
 }
