@@ -192,7 +192,7 @@ fn broken_settings_are_refused_with_the_place() {
     let wrong: Fault = server().add("{\n  \"mcpServers\": []\n}").unwrap_err();
     assert_eq!((wrong.line, wrong.column), (2, 17));
     let fault = toml::read("a = 1\nb = [1,\n").unwrap_err();
-    assert_eq!(fault.line, 3);
+    assert_eq!(fault.line, 2);
     let wrong = codex().add("mcp_servers = 3\n").unwrap_err();
     assert_eq!((wrong.line, wrong.column), (1, 15));
 }
