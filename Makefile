@@ -11,6 +11,7 @@ BENCH_ARGS =
 help:
 	@echo 'make run     build cortex and take the tour, in a temporary folder'
 	@echo 'make test    every test, doctests included'
+	@echo 'make test-clients  `cortex setup` with real agents from npm, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
 	@echo 'make check   formatting, lints, and who may depend on whom'
 	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
@@ -47,6 +48,11 @@ test: toolchain
 	fi
 	$(CARGO) test --workspace --doc $(LOCKED)
 
+# Needs npm, a network and about 1.3 GB, so it is no part of `test`.
+test-clients: toolchain
+	$(CARGO) build $(LOCKED) -p cortex
+	tools/clients/run.sh "$${CARGO_TARGET_DIR:-target}/debug/cortex"
+
 check: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
@@ -56,4 +62,4 @@ check: toolchain
 bench: toolchain
 	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
 
-.PHONY: help toolchain run test check bench
+.PHONY: help toolchain run test test-clients check bench

@@ -8,6 +8,8 @@ use std::path::Path;
 use kernel::Error;
 use serde::Serialize;
 
+use crate::setup::SetupError;
+
 pub(crate) type Outcome<T = ()> = std::result::Result<T, Failure>;
 
 /// Exit codes. They are a promise to scripts: codes are added, never changed.
@@ -47,6 +49,8 @@ pub(crate) enum Failure {
     /// Some lines of a stream were refused; each was answered on its own.
     #[error("{failed} of {total} lines were refused")]
     Lines { failed: u64, total: u64 },
+    #[error(transparent)]
+    Setup(#[from] SetupError),
     #[error("{what}: {error}")]
     Io { what: String, error: std::io::Error },
     /// Whoever read our output has seen enough.
@@ -87,6 +91,7 @@ impl Failure {
             Failure::Input(_) => "usage",
             Failure::Check { code, .. } => code,
             Failure::Lines { .. } => "lines_refused",
+            Failure::Setup(error) => error.code(),
             Failure::Io { .. } | Failure::BrokenPipe => "io",
         }
     }
@@ -94,13 +99,16 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Kernel(error) => kernel_exit_code(error),
-            Failure::Input(_) | Failure::Lines { .. } => exit::BAD_INPUT,
             Failure::Check { .. } => exit::CHECK_FAILED,
-            Failure::Io { error, .. } => match error.kind() {
-                std::io::ErrorKind::NotFound => exit::NOT_FOUND,
-                std::io::ErrorKind::AlreadyExists => exit::CONFLICT,
-                _ => exit::STORE,
-            },
+            Failure::Setup(SetupError::Restless { .. }) => exit::BUSY,
+            Failure::Setup(SetupError::Io { error, .. }) | Failure::Io { error, .. } => {
+                match error.kind() {
+                    std::io::ErrorKind::NotFound => exit::NOT_FOUND,
+                    std::io::ErrorKind::AlreadyExists => exit::CONFLICT,
+                    _ => exit::STORE,
+                }
+            }
+            Failure::Input(_) | Failure::Lines { .. } | Failure::Setup(_) => exit::BAD_INPUT,
             Failure::BrokenPipe => 0,
         }
     }
@@ -108,6 +116,9 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Failure::Kernel(error) => kernel_hint(error),
+            Failure::Setup(SetupError::Broken { .. }) => {
+                Some("correct the file there, then run the command again".to_owned())
+            }
             _ => None,
         }
     }

@@ -19,6 +19,7 @@ mod forget;
 mod get;
 mod graph;
 mod history;
+mod hook;
 mod import;
 mod journal;
 mod open;
@@ -33,6 +34,7 @@ mod scope;
 mod score;
 mod search;
 mod session;
+mod setup;
 mod snapshot;
 mod stats;
 mod tour;
@@ -100,6 +102,8 @@ enum Command {
     ScopeKeygen(scope::KeygenArgs),
     Eval(eval::EvalArgs),
     Actors(stats::ActorsArgs),
+    Setup(setup::SetupArgs),
+    Hook(hook::HookArgs),
     Tour(tour::TourArgs),
     Help(HelpArgs),
 }
@@ -146,6 +150,11 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::VerifyProof(args) => return verify_proof::run(args, out),
         Command::Tour(args) => return tour::run(args, &cli.globals, out),
         Command::Help(args) => return help(args, out),
+        Command::Setup(args) => return setup::run(args, &cli.globals, out),
+        Command::Hook(args) => {
+            hook::run(args, &cli.globals);
+            return Ok(());
+        }
         _ => {}
     }
     let inv = &Invocation::new(&cli.globals, addressed(&cli.command))?;
@@ -184,7 +193,11 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
         Command::Eval(args) => eval::run(args, inv, out),
         Command::Actors(args) => stats::actors(args, inv, out),
-        Command::VerifyProof(_) | Command::Tour(_) | Command::Help(_) => Ok(()),
+        Command::VerifyProof(_)
+        | Command::Tour(_)
+        | Command::Help(_)
+        | Command::Setup(_)
+        | Command::Hook(_) => Ok(()),
     }
 }
 
@@ -236,6 +249,11 @@ fn report_json(view: &FailureView) {
 
 /// Help and version are no errors; anything else is wrong usage, in JSON if that was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
+    // Agents read exit code 2 of a hook as "stop": settings from another version must not stop anybody.
+    if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
+        let _unheard = error.print();
+        return ExitCode::SUCCESS;
+    }
     let json = std::env::args_os().any(|argument| argument == "--json");
     if !error.use_stderr() || !json {
         // Nobody is left to be told when the output is closed.

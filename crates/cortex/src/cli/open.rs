@@ -140,6 +140,11 @@ impl Invocation {
         &self.actor
     }
 
+    /// The actor's name, if it is not the one that is always there.
+    pub(crate) fn other_actor(&self) -> Option<&str> {
+        Some(self.actor.as_str()).filter(|name| *name != DEFAULT_ACTOR)
+    }
+
     /// Opens the actor, making it if it is new. A delegate makes no actors.
     pub(crate) fn cortex(&self) -> Outcome<Arc<Cortex>> {
         if self.delegate.is_some() { self.existing() } else { self.open() }

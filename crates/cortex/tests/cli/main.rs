@@ -8,8 +8,10 @@
 
 mod bad_input;
 mod delegates;
+mod hooks;
 mod memories;
 mod proofs;
+mod setup;
 mod streams;
 mod support;
 mod transcripts;

@@ -1,0 +1,114 @@
+//! `cortex setup` as people use it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::{Home, Ran};
+
+// agent-memory 135
+
+/// The program, with a user's home folder and nothing of the machine's own settings.
+fn run(home: &Home, words: &[&str]) -> Ran {
+    let output = home
+        .command()
+        .env("HOME", home.path())
+        .env("PATH", "")
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("CLAUDE_CONFIG_DIR")
+        .env_remove("CODEX_HOME")
+        .env_remove("GEMINI_CLI_HOME")
+        .args(words)
+        .output()
+        .unwrap();
+    Ran {
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+        code: output.status.code().unwrap(),
+    }
+}
+
+fn files(home: &Home) -> Vec<PathBuf> {
+    let mut names: Vec<_> =
+        fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn setting_up_and_removing_leaves_no_trace() {
+    let home = Home::new();
+    let config = home.path().join(".codex/config.toml");
+    fs::create_dir(home.path().join(".codex")).unwrap();
+    fs::write(&config, "# mine\r\nmodel = \"x\"\r\n").unwrap();
+    let before = files(&home);
+    let up = run(&home, &["setup", "codex"]).ok();
+    assert!(up.out.contains("changed ") && up.out.contains("config.toml.before-cortex"), "{up:?}");
+    let text = fs::read_to_string(&config).unwrap();
+    // This home is not the default one, so the settings name it.
+    let folder = home.path().display().to_string();
+    assert!(
+        text.contains(&format!("args = [\"mcp\", \"--tools=agent\", \"--home\", \"{folder}\"]"))
+    );
+    let program = env!("CARGO_BIN_EXE_cortex");
+    assert!(text.contains(&format!("command = \"{program}\"")));
+    let hooks = fs::read_to_string(home.path().join(".codex/hooks.json")).unwrap();
+    assert!(hooks.contains("hook session-start --agent codex --home"));
+    assert!(run(&home, &["setup", "codex"]).ok().out.contains("nothing to change"));
+    run(&home, &["setup", "codex", "--remove"]).ok();
+    assert_eq!(fs::read_to_string(&config).unwrap(), "# mine\r\nmodel = \"x\"\r\n");
+    assert_eq!(files(&home), before);
+    assert_eq!(fs::read_dir(home.path().join(".codex")).unwrap().count(), 1);
+    assert!(run(&home, &["setup", "codex", "--remove"]).ok().out.contains("does not know Cortex"));
+}
+
+#[test]
+fn a_dry_run_prints_a_diff_and_writes_nothing() {
+    let home = Home::new();
+    let ran = run(&home, &["setup", "windsurf", "--dry-run"]).ok();
+    assert!(ran.out.starts_with("--- /dev/null\n+++ "), "{ran:?}");
+    assert!(ran.out.contains("+    \"cortex\": {\n"), "{ran:?}");
+    assert_eq!(files(&home), Vec::<PathBuf>::new());
+    let json = run(&home, &["setup", "windsurf", "--dry-run", "--json"]).ok().json();
+    assert_eq!(json["files"][0]["action"], "created");
+    assert!(json["files"][0]["diff"].as_str().unwrap().contains("mcpServers"));
+}
+
+#[test]
+fn the_list_is_text_or_json() {
+    let home = Home::new();
+    let ran = run(&home, &["setup"]).ok();
+    assert_eq!(ran.out.lines().count(), 7);
+    assert!(ran.out.starts_with("claude-code  user     not installed"), "{ran:?}");
+    run(&home, &["setup", "cursor"]).ok();
+    let ran = run(&home, &["setup", "--list", "--json"]).ok();
+    let line = ran.out.lines().find(|line| line.contains("\"cursor\"")).unwrap();
+    let state: serde_json::Value = serde_json::from_str(line).unwrap();
+    for (name, wanted) in [("installed", true), ("configured", true), ("complete", true)] {
+        assert_eq!(state[name], wanted, "{name}: {line}");
+    }
+    assert_eq!(state["healthy"], true);
+}
+
+#[test]
+fn a_broken_file_is_named_with_its_place_and_left_alone() {
+    let home = Home::new();
+    fs::create_dir(home.path().join(".gemini")).unwrap();
+    let settings = home.path().join(".gemini/settings.json");
+    fs::write(&settings, "{\n  \"a\": [1,\n}\n").unwrap();
+    let error = run(&home, &["setup", "gemini-cli", "--json"]).ends(2).error();
+    assert_eq!(error["code"], "settings_broken");
+    assert!(error["message"].as_str().unwrap().contains("line 3, column 1"), "{error}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "{\n  \"a\": [1,\n}\n");
+    assert_eq!(files(&home), [home.path().join(".gemini")]);
+}
+
+#[test]
+fn a_project_has_its_own_settings_if_the_agent_reads_such() {
+    let home = Home::new();
+    run(&home, &["setup", "vscode", "--project"]).ok();
+    assert!(home.path().join(".vscode/mcp.json").exists());
+    let error = run(&home, &["setup", "windsurf", "--project", "--json"]).ends(2).error();
+    assert_eq!(error["code"], "no_project_settings");
+    run(&home, &["setup", "notepad"]).ends(2);
+    run(&home, &["setup", "--remove"]).ends(2);
+}
