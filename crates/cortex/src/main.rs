@@ -1,7 +1,5 @@
 //! `cortex`: durable, verifiable memory for AI agents, on the command line.
 
-mod cli;
-
 fn main() -> std::process::ExitCode {
-    cli::main()
+    cortex::cli::main()
 }

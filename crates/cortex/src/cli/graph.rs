@@ -27,7 +27,7 @@ pub(crate) struct GraphArgs {
     /// Memory: 12 or a URI
     #[arg(value_name = "ID")]
     pub(crate) memory: MemoryRef,
-    /// Steps from the memory, 1 to 6
+    /// Steps from the memory, 1 to 10
     #[arg(long, value_name = "N", default_value_t = 2)]
     depth: u32,
     /// out, in or both

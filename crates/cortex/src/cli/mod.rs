@@ -12,7 +12,6 @@ mod details;
 mod entry_view;
 mod eval;
 mod failure;
-mod fields;
 mod find;
 mod forget;
 mod get;
@@ -21,7 +20,6 @@ mod history;
 mod journal;
 mod open;
 mod output;
-mod parse;
 mod prove;
 mod relate;
 mod root;
@@ -42,6 +40,8 @@ mod views;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::ops::{fields, parse};
 
 use failure::{EXIT_CODES, Failure, FailureView, Outcome, exit};
 use open::{Globals, Invocation};
@@ -114,7 +114,8 @@ Two options that no help lists make a run repeatable to the last byte of its roo
 They are for tests and replays. Never give a seed for memories that matter: whoever knows it can guess at erased
 content and at secret keys.";
 
-pub(crate) fn main() -> ExitCode {
+/// Runs the program as it was called.
+pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
