@@ -4,9 +4,14 @@
 //! - [`daemon`]: one owner per home, a local socket, and the client that the interfaces use.
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`mcp`]: the tools that agents call.
+//! - `intake`: what happens to a text before it becomes a memory.
 //! - [`cli`]: the command line.
 //!
 //! What must stay true: interfaces only translate; clock, chance and environment come in at the edge.
 
 pub mod cli;
+pub mod config;
+pub mod daemon;
+#[expect(dead_code, reason = "summaries by parts and aliases wait for the interfaces that show them")]
+mod intake;
 pub mod ops;

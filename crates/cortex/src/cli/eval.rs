@@ -9,12 +9,12 @@ use kernel::command::{Command, Draft, Stamp};
 use kernel::memory::{Body, Event, Fields, Millis, Salt};
 use kernel::{Cortex, Request};
 use recall::measure::{Means, Table, measure};
-use recall::search::{Query, search};
+use recall::search::Query;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Outcome};
-use super::open::{Invocation, analyzer};
+use super::open::Invocation;
 use super::output::{Output, Progress};
 
 /// Measures search on a labelled set, through the ordinary save and search paths, in a temporary home.
@@ -91,7 +91,7 @@ fn evaluate(
     out: &mut Output,
 ) -> Outcome {
     let cortex = Cortex::open(scratch, inv.actor(), inv.options().clone())?;
-    let ids = save(&cortex, corpus)?;
+    let ids = save(&cortex, corpus, out)?;
     let sessions: HashMap<&str, &str> = corpus
         .iter()
         .filter_map(|line| Some((line.id.as_str(), line.session.as_deref()?)))
@@ -99,8 +99,7 @@ fn evaluate(
     let reading = cortex.read()?;
     let (mut turns, mut by_session) = (Table::default(), Table::default());
     let mut times: Vec<Duration> = Vec::new();
-    let mut progress = Progress::new("asked");
-    let analyzer = analyzer();
+    let mut progress = Progress::new(out, "asked");
     for (n, question) in questions.iter().enumerate() {
         progress.at(n as u64, questions.len() as u64);
         let category = question.category.as_deref().unwrap_or("uncategorised");
@@ -114,7 +113,7 @@ fn evaluate(
             query.weights = recall::search::Weights(weights);
         }
         let started = Instant::now();
-        let answer = search(&reading, None, &analyzer, &query, inv.now()?)?;
+        let answer = crate::ops::recall::search(&reading, None, &query, inv.now()?)?;
         times.push(started.elapsed());
         let returned: Vec<String> =
             answer.hits.iter().filter_map(|hit| ids.get(&hit.id.get()).cloned()).collect();
@@ -194,9 +193,9 @@ fn objects(means: &BTreeMap<String, Means>) -> Value {
 }
 
 /// Saves the corpus as a user would import it; returns the set's name of each memory.
-fn save(cortex: &Cortex, corpus: &[CorpusLine]) -> Outcome<HashMap<u64, String>> {
+fn save(cortex: &Cortex, corpus: &[CorpusLine], out: &Output) -> Outcome<HashMap<u64, String>> {
     let mut ids = HashMap::new();
-    let mut progress = Progress::new("saved");
+    let mut progress = Progress::new(out, "saved");
     for (n, chunk) in corpus.chunks(1_000).enumerate() {
         progress.at((n * 1_000) as u64, corpus.len() as u64);
         let requests = chunk.iter().enumerate().map(|(i, line)| request(n * 1_000 + i, line));

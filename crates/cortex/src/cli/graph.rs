@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::failure::Outcome;
 use super::open::{Invocation, request_digest};
-use super::output::{Output, plain, say};
+use super::output::{Output, plain};
 use super::parse::MemoryRef;
 use super::views::EdgeView;
 
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &GraphArgs, inv: &Invocation, out: &mut Output) -> Outco
     tree(from, &nodes, &walked, out)?;
     out.flush()?;
     if walked.capped {
-        say("there is more than is shown; walk fewer steps or along fewer relations");
+        out.say("there is more than is shown; walk fewer steps or along fewer relations");
     }
     Ok(())
 }

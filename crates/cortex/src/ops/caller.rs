@@ -87,6 +87,10 @@ pub struct Caller {
     pub by: String,
     /// The folder the caller works in: says which project is meant when none is named.
     pub cwd: Option<PathBuf>,
+    /// The home folder of the person: no project by itself.
+    pub person_home: Option<PathBuf>,
+    /// May a folder that is no repository name a project?
+    pub any_folder: bool,
     /// Makes a retry return the first answer instead of acting again.
     pub idempotency_key: Option<String>,
     pub world: Arc<dyn World>,
@@ -95,7 +99,15 @@ pub struct Caller {
 impl Caller {
     pub fn new(actor: ActorName, by: impl Into<String>) -> Caller {
         let world = Arc::new(Machine);
-        Caller { actor, by: by.into(), cwd: None, idempotency_key: None, world }
+        Caller {
+            actor,
+            by: by.into(),
+            cwd: None,
+            person_home: None,
+            any_folder: true,
+            idempotency_key: None,
+            world,
+        }
     }
 
     pub fn now(&self) -> Result<Millis> {

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::caller::Caller;
 use super::error::Result;
 use super::save::{SaveRequest, Saved};
-use super::{Ops, wording};
+use super::Ops;
+use crate::intake::capture::learnings;
+use crate::intake::dedup::normal_text;
+use crate::intake::topic;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -49,16 +52,15 @@ pub struct SuggestAnswer {
 impl Ops {
     /// Saves each learning once: what the project already knows, at whatever age, is counted and not saved again.
     pub fn capture(&self, caller: &Caller, request: CaptureRequest) -> Result<CaptureAnswer> {
-        let clean = wording::clean(&request.content, self.settings.redact_secrets);
-        let learned = wording::learnings(&clean.text)?;
+        let learned = learnings(&self.screen().text(&request.content))?;
         let mut answer = CaptureAnswer {
-            extracted: learned.extracted,
+            extracted: learned.extracted(),
             duplicates: learned.repeated,
             ..CaptureAnswer::default()
         };
         let project = self.project(caller, request.project.as_deref());
         let source = request.source.unwrap_or_else(|| "mcp-passive".to_owned());
-        for learning in learned.kept {
+        for learning in learned.learnings {
             if self.is_known(caller, project.as_deref(), &learning.content)? {
                 answer.duplicates += 1;
                 continue;
@@ -94,21 +96,20 @@ impl Ops {
             ..::recall::search::Query::new(content, 10)
         };
         let answer = super::recall::search(&reading, None, &query, caller.now()?)?;
-        let wanted = wording::normal_content(content);
+        let wanted = normal_text(content);
         Ok(answer
             .hits
             .iter()
             .filter_map(|hit| hit.body.as_ref())
-            .any(|body| wording::normal_content(&body.content) == wanted))
+            .any(|body| normal_text(&body.content) == wanted))
     }
 
     /// A stable key for a topic: the same words always give the same key.
     pub fn suggest(&self, _: &Caller, request: SuggestRequest) -> Result<SuggestAnswer> {
-        let secrets = self.settings.redact_secrets;
-        let clean = |text: Option<String>| wording::clean(&text.unwrap_or_default(), secrets).text;
+        let clean = |text: Option<String>| self.screen().text(&text.unwrap_or_default());
         let kind = request.kind.unwrap_or_default();
         let (title, content) = (clean(request.title), clean(request.content));
-        let topic_key = wording::suggest_topic_key(&kind, &title, &content)?;
+        let topic_key = topic::suggest(&kind, &title, &content)?;
         Ok(SuggestAnswer { topic_key })
     }
 }

@@ -11,6 +11,7 @@ use super::read::memory_id;
 use super::save::{RACES_MAX, normal_kind, scope_of};
 use super::views::{self, Memory};
 use super::{Ops, wording};
+use crate::intake::topic;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -43,8 +44,8 @@ pub struct ChangeAnswer {
     pub memory: Memory,
     /// False: it was so already.
     pub changed: bool,
-    /// Private blocks and secrets that were taken out.
-    pub redacted: usize,
+    /// What was taken out: private blocks, secrets. Empty if nothing was.
+    pub redacted: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,19 +99,17 @@ impl Ops {
     pub fn update(&self, caller: &Caller, request: UpdateRequest) -> Result<ChangeAnswer> {
         let id = memory_id(request.id)?;
         let cortex = self.existing(caller)?;
-        let secrets = self.settings.redact_secrets;
-        let title = request.title.as_deref().map(|text| wording::clean(text, secrets));
-        let content = request.content.as_deref().map(|text| wording::clean(text, secrets));
-        let redacted = [&title, &content].into_iter().flatten().map(|clean| clean.redacted).sum();
+        let mut screen = self.screen();
+        let title = request.title.as_deref().map(|text| screen.text(text));
+        let content = request.content.as_deref().map(|text| screen.text(text));
+        let tags = request.tags.as_deref().map(|tags| screen.tags(tags));
+        let key = request.topic_key.as_deref().map(|key| screen.name(key).unwrap_or_default());
         let patch = HeadPatch {
             kind: request.kind.as_deref().map(normal_kind),
             project: request.project.as_deref().map(normal_or_clear),
             scope: request.scope.as_deref().map(|scope| scope_of(Some(scope))),
-            topic_key: request
-                .topic_key
-                .as_deref()
-                .map(|key| wording::normal_topic_key(key).unwrap_or_default()),
-            tags: request.tags.clone(),
+            topic_key: key.map(|key| topic::normalize(&key).unwrap_or_default()),
+            tags,
             ..HeadPatch::default()
         };
         let new_words = title.is_some() || content.is_some();
@@ -127,8 +126,8 @@ impl Ops {
                     return Err(kernel::Error::Erased(id.get()).into());
                 };
                 let body = Body {
-                    title: title.as_ref().map_or(body.title, |clean| clean.text.clone()),
-                    content: content.as_ref().map_or(body.content, |clean| clean.text.clone()),
+                    title: title.as_ref().map_or(body.title, Clone::clone),
+                    content: content.as_ref().map_or(body.content, Clone::clone),
                     fields: body.fields,
                 };
                 // What is built on the version read must not be laid over a newer one.
@@ -156,6 +155,7 @@ impl Ops {
             }
         };
         let memory = views::current(&cortex.read()?, id)?;
+        let redacted = screen.report().note().unwrap_or_default();
         Ok(ChangeAnswer { memory, changed: receipt.changed, redacted })
     }
 
@@ -189,7 +189,7 @@ impl Ops {
         let command = Command::Restore(Removal { id, expected: None, reason });
         let receipt = self.submit(&cortex, caller.stamp()?, command)?;
         let memory = views::current(&cortex.read()?, id)?;
-        Ok(ChangeAnswer { memory, changed: receipt.changed, redacted: 0 })
+        Ok(ChangeAnswer { memory, changed: receipt.changed, redacted: String::new() })
     }
 
     /// A pinned memory leads every context and is never archived by itself.
@@ -209,7 +209,7 @@ impl Ops {
         let change = HeadRevision { id, expected: None, patch, reason };
         let receipt = self.submit(&cortex, caller.stamp()?, Command::UpdateHead(change))?;
         let memory = views::current(&cortex.read()?, id)?;
-        Ok(ChangeAnswer { memory, changed: receipt.changed, redacted: 0 })
+        Ok(ChangeAnswer { memory, changed: receipt.changed, redacted: String::new() })
     }
 }
 

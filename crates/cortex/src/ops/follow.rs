@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use kernel::journal::{EntryKind, Payload, Write};
-use kernel::memory::{MemoryId, Millis, Scope, Session};
+use kernel::memory::{MemoryId, Millis, Session};
 use kernel::store::{KeyRange, View};
 use kernel::{Digest, Reading, keys};
 
 use super::error::Result;
-use super::wording;
+use crate::intake::dedup::{Save, fingerprint};
 
 /// Entries looked at when an actor is opened. A window that held more than this remembers the newest of them.
 const BACKLOG_MAX: u64 = 20_000;
@@ -32,24 +32,6 @@ pub(super) struct Follower {
 struct Live {
     project: Option<String>,
     started: u64,
-}
-
-/// What makes two saves the same.
-pub(super) fn fingerprint(
-    project: Option<&str>,
-    scope: Scope,
-    kind: &str,
-    title: &str,
-    content: &str,
-) -> Digest {
-    let content = wording::normal_content(content);
-    let parts = [project.unwrap_or(""), scope.name(), kind, title.trim(), &content];
-    let mut bytes = Vec::new();
-    for part in parts {
-        bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
-        bytes.extend_from_slice(part.as_bytes());
-    }
-    Digest::of("cortex/same-save/1", &[&bytes])
 }
 
 impl Follower {
@@ -125,9 +107,13 @@ impl Follower {
         // What was erased has nothing to be compared with.
         let Some(sealed) = view.sealed(seq)? else { return Ok(()) };
         let body = sealed.open()?;
-        let project = write.project.as_deref();
-        let digest =
-            fingerprint(project, write.scope, &write.kind, &body.title, &body.content);
+        let digest = fingerprint(&Save {
+            project: write.project.as_deref(),
+            scope: write.scope,
+            kind: &write.kind,
+            title: &body.title,
+            content: &body.content,
+        });
         self.recent.insert(digest, id);
         self.order.push_back((at, digest));
         Ok(())

@@ -34,7 +34,8 @@ pub struct PromptView {
     pub session_id: String,
     pub project: String,
     pub created_at: String,
-    pub redacted: usize,
+    /// What was taken out. Empty if nothing was.
+    pub redacted: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,21 +76,22 @@ impl Ops {
             project.as_deref(),
             request.default_session,
         )?;
-        let clean = wording::clean(&request.content, self.settings.redact_secrets);
+        let mut screen = self.screen();
+        let text = screen.text(&request.content);
         let draft = PromptDraft {
             session: session.clone(),
             project: project.clone(),
-            text: clean.text.clone(),
+            text: text.clone(),
             salt: caller.salt()?,
         };
         let receipt = self.submit(&cortex, caller.stamp()?, Command::Prompt(draft))?;
         Ok(PromptView {
             id: receipt.seq,
-            content: clean.text,
+            content: text,
             session_id: session.unwrap_or_default(),
             project: project.unwrap_or_default(),
             created_at: receipt.at.rfc3339(),
-            redacted: clean.redacted,
+            redacted: screen.report().note().unwrap_or_default(),
         })
     }
 
@@ -145,6 +147,6 @@ pub(super) fn prompt_view(view: &View<'_>, seq: u64) -> Result<Option<PromptView
         session_id: prompt.session.unwrap_or_default(),
         project: prompt.project.unwrap_or_default(),
         created_at: prompt.at.rfc3339(),
-        redacted: 0,
+        redacted: String::new(),
     }))
 }

@@ -15,8 +15,10 @@ use serde_json::{Map, Value};
 
 use super::caller::Caller;
 use super::error::{Error, Result};
-use super::follow::fingerprint;
 use super::{ActorState, Ops, fields, parse, views, wording};
+use crate::intake::dedup::{Save, fingerprint, normal_text};
+use crate::intake::screen::Screen;
+use crate::intake::{bounds, title, topic};
 
 /// How often a change is made again on top of somebody else's.
 pub(super) const RACES_MAX: u32 = 8;
@@ -70,6 +72,8 @@ pub struct SaveRequest {
     /// `12#3`: memories it follows from.
     pub derived_from: Vec<String>,
     pub fields: Map<String, Value>,
+    /// The same as `name=value`, as people type them.
+    pub field_texts: Vec<String>,
 }
 
 /// What became of a save.
@@ -104,8 +108,8 @@ pub struct SaveAnswer {
     pub suggested_topic_key: String,
     /// Files, symbols, packages … that it names.
     pub entities: Vec<EntityView>,
-    /// Private blocks and secrets that were taken out.
-    pub redacted: usize,
+    /// What was taken out: private blocks, secrets. Empty if nothing was.
+    pub redacted: String,
     pub seq: u64,
     pub at: String,
     pub changed: bool,
@@ -131,7 +135,7 @@ struct Wish {
     draft: Draft,
     kind: String,
     digest: Digest,
-    redacted: usize,
+    redacted: String,
 }
 
 impl Ops {
@@ -173,18 +177,22 @@ impl Ops {
             (None, Some(kind)) => MemoryType::of_kind(kind),
             (None, None) => MemoryType::Fact,
         };
-        let secrets = self.settings.redact_secrets;
-        let title = wording::clean(&request.title, secrets);
-        let content = wording::clean(&request.content, secrets);
-        let mut redacted = title.redacted + content.redacted;
+        let mut screen = self.screen();
+        let content = screen.text(&request.content);
+        let title = match request.title.trim() {
+            "" => title::from_content(&content)?,
+            given => screen.text(given),
+        };
+        bounds::check_title(&title)?;
         let mut typed = Fields::empty(memory_type);
         let mut given = request.fields.clone();
-        for value in given.values_mut() {
-            redacted += clean_value(value, secrets);
-        }
+        given.values_mut().for_each(|value| clean_value(value, &mut screen));
         fields::set_json(&mut typed, &given)?;
+        let texts: Vec<String> =
+            request.field_texts.iter().map(|text| screen.text(text)).collect();
+        fields::set_all(&mut typed, &texts)?;
         let kind = kind.unwrap_or_else(|| memory_type.default_kind().to_owned());
-        let body = Body { title: title.text, content: content.text, fields: typed };
+        let body = Body { title, content, fields: typed };
         let mut draft = Draft::new(body, caller.salt()?);
         draft.kind = Some(kind.clone());
         draft.project = self.project(caller, request.project.as_deref());
@@ -193,9 +201,9 @@ impl Ops {
             draft.visibility = Visibility::parse(visibility)?;
         }
         draft.pinned = request.pinned;
-        draft.tags = request.tags.iter().map(|tag| tag.trim().to_owned()).collect();
-        draft.tags.retain(|tag| !tag.is_empty());
-        draft.topic_key = request.topic_key.as_deref().and_then(wording::normal_topic_key);
+        draft.tags = screen.tags(&request.tags);
+        let key = request.topic_key.as_deref().and_then(|key| screen.name(key));
+        draft.topic_key = key.as_deref().and_then(topic::normalize);
         draft.channel.clone_from(&request.channel);
         draft.importance =
             request.importance.map(|n| parse::ratio_of("importance", n)).transpose()?;
@@ -215,13 +223,14 @@ impl Ops {
         }
         draft.provenance.model.clone_from(&request.model);
         draft.provenance.origin.clone_from(&request.origin);
-        let digest = fingerprint(
-            draft.project.as_deref(),
-            draft.scope,
-            &kind,
-            &draft.body.title,
-            &draft.body.content,
-        );
+        let digest = fingerprint(&Save {
+            project: draft.project.as_deref(),
+            scope: draft.scope,
+            kind: &kind,
+            title: &draft.body.title,
+            content: &draft.body.content,
+        });
+        let redacted = screen.report().note().unwrap_or_default();
         Ok(Wish { draft, kind, digest, redacted })
     }
 
@@ -241,8 +250,8 @@ impl Ops {
         // Nobody can say what was asked after the text was erased; the key still stands for its answer.
         let same = before.body.as_ref().is_none_or(|body| {
             body.title == wish.draft.body.title
-                && wording::normal_content(&body.content)
-                    == wording::normal_content(&wish.draft.body.content)
+                && normal_text(&body.content)
+                    == normal_text(&wish.draft.body.content)
         });
         if !same {
             return Err(conflict());
@@ -335,8 +344,13 @@ impl Ops {
             return Ok(None);
         };
         // It may have been changed since.
-        let project = head.project.as_deref();
-        let now_says = fingerprint(project, head.scope, &head.kind, &body.title, &body.content);
+        let now_says = fingerprint(&Save {
+            project: head.project.as_deref(),
+            scope: head.scope,
+            kind: &head.kind,
+            title: &body.title,
+            content: &body.content,
+        });
         if now_says != wish.digest || head.topic_key != wish.draft.topic_key {
             return Ok(None);
         }
@@ -350,8 +364,21 @@ impl Ops {
     pub(super) fn project(&self, caller: &Caller, named: Option<&str>) -> Option<String> {
         match named {
             Some(name) => wording::normal_project(name),
-            None => caller.cwd.as_deref().and_then(wording::project_of).map(|(name, _)| name),
+            None => {
+                let cwd = caller.cwd.as_deref()?;
+                wording::project_of(cwd, caller.person_home.as_deref(), caller.any_folder)
+            }
         }
+    }
+
+    /// A text without what must not be kept.
+    pub fn screened(&self, text: &str) -> String {
+        self.screen().text(text)
+    }
+
+    /// What every text passes before it is kept.
+    pub(super) fn screen(&self) -> Screen {
+        Screen::new(self.settings.redact_secrets)
     }
 }
 
@@ -368,7 +395,7 @@ fn save_answer(
     let Body { title, content, .. } = &wish.draft.body;
     let suggested = match &head.topic_key {
         Some(_) => String::new(),
-        None => wording::suggest_topic_key(&wish.kind, title, content).unwrap_or_default(),
+        None => topic::suggest(&wish.kind, title, content).unwrap_or_default(),
     };
     Ok(SaveAnswer {
         id: id.get(),
@@ -379,7 +406,7 @@ fn save_answer(
         status,
         suggested_topic_key: suggested,
         entities: entities(title, content),
-        redacted: wish.redacted,
+        redacted: wish.redacted.clone(),
         seq: receipt.seq,
         at: receipt.at.rfc3339(),
         changed: receipt.changed,
@@ -426,22 +453,19 @@ pub(super) fn normal_kind(kind: &str) -> String {
     kind.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// `12#3`, or `12` for its first version.
+/// `12#3`: a memory with its version, which must be there.
 fn pinned(text: &str) -> Result<Pinned> {
     let memory: parse::MemoryRef = text.parse().map_err(Error::from)?;
-    Ok(memory.pinned(|| Ok(1))?)
+    let missing = || kernel::Error::invalid("derived_from", "name the version too, like 12#3");
+    Ok(memory.pinned(|| Err(missing()))?)
 }
 
 /// Redacts every text inside a value.
-fn clean_value(value: &mut Value, secrets: bool) -> usize {
+fn clean_value(value: &mut Value, screen: &mut Screen) {
     match value {
-        Value::String(text) => {
-            let clean = wording::clean(text, secrets);
-            *text = clean.text;
-            clean.redacted
-        }
-        Value::Array(items) => items.iter_mut().map(|item| clean_value(item, secrets)).sum(),
-        Value::Object(items) => items.values_mut().map(|item| clean_value(item, secrets)).sum(),
-        _ => 0,
+        Value::String(text) => *text = screen.text(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_value(item, screen)),
+        Value::Object(items) => items.values_mut().for_each(|item| clean_value(item, screen)),
+        _ => {}
     }
 }

@@ -134,8 +134,7 @@ impl Ops {
         let cortex = self.existing(caller)?;
         let id = request.id.trim().to_owned();
         let summary = request.summary.filter(|summary| !summary.trim().is_empty());
-        let summary =
-            summary.map(|summary| wording::clean(&summary, self.settings.redact_secrets).text);
+        let summary = summary.map(|summary| self.screen().text(&summary));
         let close = SessionClose { session: id.clone(), summary, salt: caller.salt()? };
         self.submit(&cortex, caller.stamp()?, Command::SessionEnd(close))?;
         self.session_view(&cortex, &id, true)
