@@ -12,6 +12,9 @@
 pub mod cli;
 pub mod config;
 pub mod daemon;
-#[expect(dead_code, reason = "summaries by parts and aliases wait for the interfaces that show them")]
+#[expect(
+    dead_code,
+    reason = "summaries by parts and aliases wait for the interfaces that show them"
+)]
 mod intake;
 pub mod ops;

@@ -76,7 +76,8 @@ impl Bench {
     }
 
     fn found(&self, query: &str) -> Vec<u64> {
-        let request = SearchRequest { query: query.into(), quiet: true, ..SearchRequest::default() };
+        let request =
+            SearchRequest { query: query.into(), quiet: true, ..SearchRequest::default() };
         self.ops.search(&self.caller, request).unwrap().hits.iter().map(|hit| hit.id).collect()
     }
 }
@@ -131,7 +132,8 @@ fn the_same_save_inside_the_window_is_counted_not_stored() {
     // Another kind, title or project is another memory.
     assert_ne!(bench.save(note("bugfix", "Same", "same body")).id, first.id);
     assert_ne!(bench.save(note("decision", "Other", "same body")).id, first.id);
-    let elsewhere = SaveRequest { project: Some("web".into()), ..note("decision", "Same", "same body") };
+    let elsewhere =
+        SaveRequest { project: Some("web".into()), ..note("decision", "Same", "same body") };
     assert_ne!(bench.save(elsewhere).id, first.id);
     bench.pass(MINUTE);
     let later = bench.save(note("decision", "Same", "same body"));
@@ -174,13 +176,20 @@ fn a_topic_key_has_one_memory_per_project_and_scope() {
     let get = GetRequest { id: first.id, history: true, ..GetRequest::default() };
     let got = bench.ops.get(&bench.caller, get).unwrap();
     assert_eq!(got.memory.content, "tokens");
-    assert_eq!(got.history.iter().map(|v| v.content.as_str()).collect::<Vec<_>>(), ["sessions", "tokens"]);
+    assert_eq!(
+        got.history.iter().map(|v| v.content.as_str()).collect::<Vec<_>>(),
+        ["sessions", "tokens"]
+    );
     // The same words again are no new version, and another kind keeps the shape.
     let same = bench.save(keyed("architecture/auth-model", "web", "tokens"));
     assert_eq!((same.version, same.status), (2, Saved::Duplicate));
-    let kind = SaveRequest { kind: Some("bugfix".into()), ..keyed("architecture/auth-model", "web", "x") };
+    let kind =
+        SaveRequest { kind: Some("bugfix".into()), ..keyed("architecture/auth-model", "web", "x") };
     let kind = bench.save(kind);
-    assert_eq!((kind.id, kind.kind.as_str(), kind.memory_type.as_str()), (first.id, "bugfix", "Decision"));
+    assert_eq!(
+        (kind.id, kind.kind.as_str(), kind.memory_type.as_str()),
+        (first.id, "bugfix", "Decision")
+    );
     // A forgotten memory is not written to.
     let delete = DeleteRequest { id: first.id, ..DeleteRequest::default() };
     bench.ops.delete(&bench.caller, delete).unwrap();
@@ -225,7 +234,8 @@ fn a_retry_with_the_same_key_returns_the_first_answer() {
 fn saves_find_the_session_they_belong_to() {
     let bench = Bench::new();
     let (ops, caller) = (&bench.ops, &bench.caller);
-    let unframed = bench.save(SaveRequest { project: Some("web".into()), ..note("manual", "a", "a") });
+    let unframed =
+        bench.save(SaveRequest { project: Some("web".into()), ..note("manual", "a", "a") });
     assert_eq!(unframed.session_id, "manual-save-web");
     assert_eq!(bench.save(note("manual", "b", "b")).session_id, "manual-save");
     let start = |id: &str| SessionStartRequest {
@@ -236,7 +246,8 @@ fn saves_find_the_session_they_belong_to() {
     assert!(ops.session_start(caller, start("s-1")).unwrap().changed);
     assert!(!ops.session_start(caller, start("s-1")).unwrap().changed);
     ops.session_start(caller, start("s-2")).unwrap();
-    let attached = bench.save(SaveRequest { project: Some("web".into()), ..note("manual", "c", "c") });
+    let attached =
+        bench.save(SaveRequest { project: Some("web".into()), ..note("manual", "c", "c") });
     assert_eq!(attached.session_id, "s-2");
     let named = SaveRequest { session_id: Some("s-1".into()), ..note("manual", "d", "d") };
     assert_eq!(bench.save(named).session_id, "s-1");
@@ -246,7 +257,10 @@ fn saves_find_the_session_they_belong_to() {
         ..SummaryRequest::default()
     };
     let summary = ops.session_summary(caller, summary).unwrap();
-    assert_eq!((summary.kind.as_str(), summary.title.as_str()), ("session_summary", "Session summary: web"));
+    assert_eq!(
+        (summary.kind.as_str(), summary.title.as_str()),
+        ("session_summary", "Session summary: web")
+    );
     assert_eq!(summary.session_id, "s-2");
     let end = SessionEndRequest { id: "s-2".into(), summary: Some("done".into()) };
     let ended = ops.session_end(caller, end.clone()).unwrap();
@@ -257,9 +271,14 @@ fn saves_find_the_session_they_belong_to() {
     assert_eq!(ops.session_end(caller, unknown).unwrap_err().fault, Fault::Missing);
     assert!(!ops.session_start(caller, start("s-2")).unwrap().changed);
     // The newest that lives is s-1 now.
-    let attached = bench.save(SaveRequest { project: Some("web".into()), ..note("manual", "e", "e") });
+    let attached =
+        bench.save(SaveRequest { project: Some("web".into()), ..note("manual", "e", "e") });
     assert_eq!(attached.session_id, "s-1");
-    let live = SessionListRequest { live: true, project: Some("web".into()), ..SessionListRequest::default() };
+    let live = SessionListRequest {
+        live: true,
+        project: Some("web".into()),
+        ..SessionListRequest::default()
+    };
     let ids: Vec<String> =
         ops.session_list(caller, live).unwrap().sessions.into_iter().map(|s| s.id).collect();
     assert_eq!(ids, ["s-1", "manual-save-web"]);
@@ -273,8 +292,9 @@ fn saves_find_the_session_they_belong_to() {
 fn edges_count_walk_and_go() {
     let bench = Bench::new();
     let (ops, caller) = (&bench.ops, &bench.caller);
-    let ids: Vec<u64> =
-        (0..12).map(|n| bench.save(note("manual", &format!("note {n}"), &format!("n {n}"))).id).collect();
+    let ids: Vec<u64> = (0..12)
+        .map(|n| bench.save(note("manual", &format!("note {n}"), &format!("n {n}"))).id)
+        .collect();
     let edge = |from: usize, to: usize, relation: &str| RelateRequest {
         from_obs_id: ids[from],
         to_obs_id: ids[to],
@@ -326,12 +346,15 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
     let (ops, caller) = (&bench.ops, &bench.caller);
     let id = bench.save(note("manual", "Rotate the signing key", "every ninety days")).id;
     let other = bench.save(note("manual", "Unrelated", "words")).id;
-    ops.relate(caller, RelateRequest {
-        from_obs_id: other,
-        to_obs_id: id,
-        relation_type: "references".into(),
-        weight: None,
-    })
+    ops.relate(
+        caller,
+        RelateRequest {
+            from_obs_id: other,
+            to_obs_id: id,
+            relation_type: "references".into(),
+            weight: None,
+        },
+    )
     .unwrap();
     let hidden = || {
         assert!(!bench.found("rotate the signing key").contains(&id));
@@ -356,14 +379,24 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
     let twice = ops.delete(caller, DeleteRequest { id, ..DeleteRequest::default() });
     assert_eq!(twice.unwrap_err().fault, Fault::Missing);
     ops.restore(caller, RestoreRequest { id, reason: None }).unwrap();
-    let update = UpdateRequest { id, content: Some("every sixty days".into()), ..UpdateRequest::default() };
+    let update =
+        UpdateRequest { id, content: Some("every sixty days".into()), ..UpdateRequest::default() };
     let updated = ops.update(caller, update).unwrap();
-    assert_eq!((updated.memory.version, updated.memory.title.as_str()), (2, "Rotate the signing key"));
-    assert_eq!(ops.update(caller, UpdateRequest { id, ..UpdateRequest::default() }).unwrap_err().code, "no_op");
+    assert_eq!(
+        (updated.memory.version, updated.memory.title.as_str()),
+        (2, "Rotate the signing key")
+    );
+    assert_eq!(
+        ops.update(caller, UpdateRequest { id, ..UpdateRequest::default() }).unwrap_err().code,
+        "no_op"
+    );
     ops.delete(caller, DeleteRequest { id, hard: true, reason: None }).unwrap();
     let gone = GetRequest { include_put_away: true, ..get };
     assert!(ops.get(caller, gone).unwrap().memory.erased);
-    assert_eq!(ops.restore(caller, RestoreRequest { id, reason: None }).unwrap_err().code, "erased");
+    assert_eq!(
+        ops.restore(caller, RestoreRequest { id, reason: None }).unwrap_err().code,
+        "erased"
+    );
 }
 
 // agent-memory 30, 32, 40, 43, 61, 122
@@ -377,13 +410,17 @@ fn old_and_unused_is_archived_and_nothing_else() {
     let pinned = bench.save(note("manual", "pinned", "pinned")).id;
     ops.pin(caller, PinRequest { id: pinned, pinned: true }).unwrap();
     let topic = bench.save(keyed("config/x", "web", "x")).id;
-    let (from, to) = (bench.save(note("manual", "f", "f")).id, bench.save(note("manual", "t", "t")).id);
-    ops.relate(caller, RelateRequest {
-        from_obs_id: from,
-        to_obs_id: to,
-        relation_type: "follows".into(),
-        weight: None,
-    })
+    let (from, to) =
+        (bench.save(note("manual", "f", "f")).id, bench.save(note("manual", "t", "t")).id);
+    ops.relate(
+        caller,
+        RelateRequest {
+            from_obs_id: from,
+            to_obs_id: to,
+            relation_type: "follows".into(),
+            weight: None,
+        },
+    )
     .unwrap();
     let summary = SummaryRequest { content: "done".into(), ..SummaryRequest::default() };
     let summary = ops.session_summary(caller, summary).unwrap().id;
@@ -415,9 +452,14 @@ fn old_and_unused_is_archived_and_nothing_else() {
 fn disclosure_is_progressive() {
     let bench = Bench::new();
     let long = "The deploy failed because the certificate had expired. ".repeat(40);
-    let ids: Vec<u64> =
-        (0..7).map(|n| bench.save(note("bugfix", &format!("Deploy {n}"), &format!("{n} {long}"))).id).collect();
-    let search = SearchRequest { query: "certificate expired".into(), limit: Some(1), ..SearchRequest::default() };
+    let ids: Vec<u64> = (0..7)
+        .map(|n| bench.save(note("bugfix", &format!("Deploy {n}"), &format!("{n} {long}"))).id)
+        .collect();
+    let search = SearchRequest {
+        query: "certificate expired".into(),
+        limit: Some(1),
+        ..SearchRequest::default()
+    };
     let found = bench.ops.search(&bench.caller, search).unwrap();
     assert!(found.hits[0].preview.chars().count() <= 303 && found.hits[0].cut);
     let request = TimelineRequest { id: ids[3], before: Some(2), after: Some(2) };
@@ -448,10 +490,19 @@ fn prompts_projects_scopes_and_odd_questions() {
     };
     let saved = ops.prompt_save(caller, prompt).unwrap();
     assert_eq!((saved.project.as_str(), saved.session_id.as_str()), ("web", "manual-save-web"));
-    let listed = ops.prompt_list(caller, PromptListRequest { query: Some("LOGIN".into()), ..PromptListRequest::default() });
+    let listed = ops.prompt_list(
+        caller,
+        PromptListRequest { query: Some("LOGIN".into()), ..PromptListRequest::default() },
+    );
     assert_eq!(listed.unwrap().total, 1);
-    bench.save(SaveRequest { project: Some("web".into()), ..note("manual", "login page", "in web") });
-    bench.save(SaveRequest { scope: Some("personal".into()), ..note("preference", "tabs", "I like tabs") });
+    bench.save(SaveRequest {
+        project: Some("web".into()),
+        ..note("manual", "login page", "in web")
+    });
+    bench.save(SaveRequest {
+        scope: Some("personal".into()),
+        ..note("preference", "tabs", "I like tabs")
+    });
     let personal = ListRequest { scope: Some("personal".into()), ..ListRequest::default() };
     assert_eq!(ops.list(caller, personal).unwrap().total, 1);
     let elsewhere = SearchRequest {
@@ -469,7 +520,10 @@ fn prompts_projects_scopes_and_odd_questions() {
     let merged = MergeRequest { from: vec!["web".into()], to: "site".into() };
     assert_eq!(ops.merge_projects(caller, merged).unwrap().moved, 1);
     let projects = ops.projects(caller, ProjectsRequest {}).unwrap().projects;
-    assert_eq!(projects.iter().map(|p| (p.name.as_str(), p.memories)).collect::<Vec<_>>(), [("site", 1)]);
+    assert_eq!(
+        projects.iter().map(|p| (p.name.as_str(), p.memories)).collect::<Vec<_>>(),
+        [("site", 1)]
+    );
     let stats = ops.stats(caller, StatsRequest {}).unwrap();
     assert_eq!((stats.observations, stats.prompts, stats.sessions), (2, 1, 2));
     let proof = ops.prove(caller, ProveRequest { id: 3, snapshot: None }).unwrap();

@@ -155,7 +155,12 @@ pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) ->
         return out.object(&answer);
     }
     for prompt in &answer.prompts {
-        out.line(format_args!("{:>6}  {}  {}", prompt.id, prompt.created_at, plain(&prompt.content)))?;
+        out.line(format_args!(
+            "{:>6}  {}  {}",
+            prompt.id,
+            prompt.created_at,
+            plain(&prompt.content)
+        ))?;
     }
     out.line(format_args!("{} of {} prompts", answer.prompts.len(), answer.total))
 }

@@ -7,7 +7,7 @@ use kernel::journal::HeadPatch;
 use kernel::memory::{Pinned, Provenance, Scope, Source, Visibility};
 
 use super::parse::{self, MemoryRef};
-use crate::ops::save::SaveRequest;
+use crate::ops::save::{SaveRequest, normal_kind};
 
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct HeadArgs {
@@ -61,6 +61,9 @@ impl HeadArgs {
     pub(crate) fn request(&self, save: SaveRequest) -> Result<SaveRequest> {
         // Wrong words are refused here, where their names are the flags'.
         self.patch()?;
+        if self.kind.as_deref().is_some_and(|kind| normal_kind(kind) != kind) {
+            return Err(kernel::Error::invalid("kind", "use a-z, 0-9, _ and - only"));
+        }
         Ok(SaveRequest {
             kind: self.kind.clone(),
             project: self.project.clone(),

@@ -235,7 +235,11 @@ fn tell(args: &FindArgs, found: &Found, out: &Output) {
         ));
         for item in &found.items {
             let score = from_ppm(item.score);
-            out.say(format_args!("  {} salience {score:.6}, {}", item.head.id, item.standing.name()));
+            out.say(format_args!(
+                "  {} salience {score:.6}, {}",
+                item.head.id,
+                item.standing.name()
+            ));
         }
     }
     if let Some(next) = &found.next {

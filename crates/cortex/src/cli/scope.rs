@@ -273,7 +273,9 @@ pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> O
     });
     out.either(&view, format_args!("{verb} {grant}"))?;
     if !known {
-        out.say("this grant is not in the journal; it may be one that a delegate made from its own");
+        out.say(
+            "this grant is not in the journal; it may be one that a delegate made from its own",
+        );
     }
     Ok(())
 }

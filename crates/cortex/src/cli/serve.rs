@@ -134,12 +134,7 @@ pub(crate) fn serve(
     outcome
 }
 
-fn serve_home(
-    args: &ServeArgs,
-    globals: &Globals,
-    around: &Around,
-    out: &mut Output,
-) -> Outcome {
+fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
     let folder = home_folder(globals, &around.variables, &around.cwd)?;
     let config = config::load(&folder, &around.variables)?;
     let idle = args.background.then(|| config.idle());
@@ -169,9 +164,12 @@ fn serve_home(
         // Somebody else was faster; whoever started us can connect all the same.
         Served::ByAnother(Some(pid)) if args.background => out.object(&Ready::Ready(pid)),
         Served::ByAnother(pid) => {
-            let who = pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+            let who =
+                pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
             let message = format!("{who} already owns {}", place.home.display());
-            Err(Error::new("served", Fault::Busy, message).with_hint("`cortex stop` ends it").into())
+            Err(Error::new("served", Fault::Busy, message)
+                .with_hint("`cortex stop` ends it")
+                .into())
         }
     }
 }
@@ -197,12 +195,7 @@ pub(crate) fn status(
     super::stats::table(out, &client.status()?)
 }
 
-pub(crate) fn stop(
-    _: &StopArgs,
-    globals: &Globals,
-    around: &Around,
-    out: &mut Output,
-) -> Outcome {
+pub(crate) fn stop(_: &StopArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
     let folder = home_folder(globals, &around.variables, &around.cwd)?;
     let place = Place::new(&folder);
     let Some(client) = Client::connect(&place)? else {

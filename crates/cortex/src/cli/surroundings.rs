@@ -56,8 +56,7 @@ pub fn own_variables() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, value)| {
-            !value.is_empty()
-                && (name.starts_with("CORTEX_") || VARIABLES.contains(&name.as_str()))
+            !value.is_empty() && (name.starts_with("CORTEX_") || VARIABLES.contains(&name.as_str()))
         })
         .collect()
 }

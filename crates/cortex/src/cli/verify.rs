@@ -112,8 +112,8 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
     let started = Instant::now();
     // The rebuild runs on the pen's thread; its progress comes back here to be shown.
     let (sender, received) = channel();
+    let mut progress = Progress::new(out, "rebuilt");
     let shown = std::thread::spawn(move || {
-        let mut progress = Progress::new(out, "rebuilt");
         for (done, total) in received {
             progress.at(done, total);
         }

@@ -75,11 +75,7 @@ fn read(path: &Path) -> std::io::Result<String> {
 
 impl Config {
     /// The values of a file's text and of variables, over the defaults.
-    pub fn parse(
-        text: &str,
-        path: &Path,
-        variables: &BTreeMap<String, String>,
-    ) -> Result<Config> {
+    pub fn parse(text: &str, path: &Path, variables: &BTreeMap<String, String>) -> Result<Config> {
         let wrong = |reason: String| {
             Error::new("config", Fault::Caller, format!("{}: {reason}", path.display()))
         };
@@ -99,9 +95,10 @@ impl Config {
         for key in KEYS {
             let variable = key.variable();
             let Some(text) = variables.get(&variable) else { continue };
-            let value = key.kind.read(text).map_err(|why| {
-                Error::new("config", Fault::Caller, format!("{variable}: {why}"))
-            })?;
+            let value = key
+                .kind
+                .read(text)
+                .map_err(|why| Error::new("config", Fault::Caller, format!("{variable}: {why}")))?;
             values.insert(key.name, (value, Origin::Variable(variable)));
         }
         Ok(Config { values })
@@ -173,8 +170,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str, variables: &[(&str, &str)]) -> Result<Config> {
-        let variables =
-            variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let variables = variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         Config::parse(text, Path::new("cortex.toml"), &variables)
     }
 

@@ -132,15 +132,13 @@ impl Client {
         self.next += 1;
         let id = self.next;
         self.send(&Request { id, body: Body::Run(body) })?;
-        let mut unheard = false;
         loop {
             let reply: Reply = self.receive()?;
             match reply.body {
                 ReplyBody::Out(chunk) => {
                     let bytes = protocol::decode(&chunk)?;
-                    if !unheard && out.write_all(&bytes).and_then(|()| out.flush()).is_err() {
+                    if out.write_all(&bytes).and_then(|()| out.flush()).is_err() {
                         // Whoever read our output has seen enough; the command learns it by the closed socket.
-                        unheard = true;
                         return Ok(0);
                     }
                 }

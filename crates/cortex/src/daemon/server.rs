@@ -54,9 +54,9 @@ pub(super) struct Shared {
 /// Serves the home until it ends. `ready` is called once, when callers can connect.
 pub fn serve(place: &Place, life: &Life, ready: impl FnOnce()) -> Result<Served> {
     let Some(lock) = place.own(OWN_WAIT)? else {
-        return Ok(Served::ByAnother(Client::connect_soon(place, OWN_WAIT)?.map(|client| {
-            client.welcome().pid
-        })));
+        return Ok(Served::ByAnother(
+            Client::connect_soon(place, OWN_WAIT)?.map(|client| client.welcome().pid),
+        ));
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

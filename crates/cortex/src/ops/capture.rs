@@ -3,10 +3,10 @@
 use kernel::memory::Scope;
 use serde::{Deserialize, Serialize};
 
+use super::Ops;
 use super::caller::Caller;
 use super::error::Result;
 use super::save::{SaveRequest, Saved};
-use super::Ops;
 use crate::intake::capture::learnings;
 use crate::intake::dedup::normal_text;
 use crate::intake::topic;

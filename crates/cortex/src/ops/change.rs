@@ -114,8 +114,9 @@ impl Ops {
         };
         let new_words = title.is_some() || content.is_some();
         if !new_words && patch.is_empty() {
-            return Err(Error::from(kernel::Error::NoOp)
-                .with_hint("provide at least one field to update"));
+            return Err(
+                Error::from(kernel::Error::NoOp).with_hint("provide at least one field to update")
+            );
         }
         let mut races = 0;
         let receipt = loop {

@@ -93,8 +93,7 @@ impl Ops {
             }
         }
 
-        let (pinned, memories) =
-            self.chosen(caller, &reading, project.as_deref(), scope, limit)?;
+        let (pinned, memories) = self.chosen(caller, &reading, project.as_deref(), scope, limit)?;
         let budget = request.max_bytes.unwrap_or(BYTES_DEFAULT).min(BYTES_MAX);
         let mut answer = ContextAnswer {
             text: String::new(),
@@ -171,7 +170,11 @@ impl Ops {
         for head in newest {
             let usage = view.usage(head.id)?;
             let superseded = usage.superseded > 0;
-            rest.push((superseded, std::cmp::Reverse(score::thousandths(&head, &usage, now)), head));
+            rest.push((
+                superseded,
+                std::cmp::Reverse(score::thousandths(&head, &usage, now)),
+                head,
+            ));
         }
         rest.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.id.cmp(&a.2.id)));
         chosen.extend(rest.into_iter().take(limit - chosen.len()).map(|(_, _, head)| head));

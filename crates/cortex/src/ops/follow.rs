@@ -81,10 +81,8 @@ impl Follower {
 
     fn look_at(&mut self, view: &View<'_>, seq: u64) -> Result<()> {
         let Some(entry) = view.entry(seq)? else { return Ok(()) };
-        if !matches!(
-            entry.kind,
-            EntryKind::Write | EntryKind::SessionStart | EntryKind::SessionEnd
-        ) {
+        if !matches!(entry.kind, EntryKind::Write | EntryKind::SessionStart | EntryKind::SessionEnd)
+        {
             return Ok(());
         }
         match entry.payload()? {

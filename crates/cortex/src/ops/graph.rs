@@ -150,7 +150,8 @@ impl Ops {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
         let mut walk = Walk::new(from, Direction::Both, depth);
-        walk.relations = request.relations.iter().map(|name| relation(name)).collect::<Result<_>>()?;
+        walk.relations =
+            request.relations.iter().map(|name| relation(name)).collect::<Result<_>>()?;
         let walked = reading.walk(None, &walk, caller.now()?)?;
         let mut nodes = Vec::new();
         let mut shown = std::collections::BTreeSet::from([from]);

@@ -47,8 +47,7 @@ impl Ops {
     pub fn prove(&self, caller: &Caller, request: ProveRequest) -> Result<ProveAnswer> {
         let id = memory_id(request.id)?;
         let (cortex, reading) = self.reading(caller)?;
-        let file =
-            prove(&reading.view(), cortex.actor(), Subject::Memory(id), request.snapshot)?;
+        let file = prove(&reading.view(), cortex.actor(), Subject::Memory(id), request.snapshot)?;
         // A proof that cannot be checked must not leave the house.
         let checked = check(&file)?;
         let bytes = file.to_bytes();

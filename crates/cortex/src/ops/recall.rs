@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use kernel::Reading;
-use kernel::memory::Millis;
-use kernel::scope::Gate;
 use ::recall::RecallHook;
 use ::recall::analyze::{Analyzer, Language};
 use ::recall::search::{Answer, Query};
+use kernel::Reading;
+use kernel::memory::Millis;
+use kernel::scope::Gate;
 
 use super::error::Result;
 

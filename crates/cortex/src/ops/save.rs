@@ -6,9 +6,7 @@
 
 use kernel::command::{Command, Draft, HeadRevision, Receipt, Revision};
 use kernel::journal::HeadPatch;
-use kernel::memory::{
-    Body, Fields, Head, MemoryId, MemoryType, Pinned, Scope, Source, Visibility,
-};
+use kernel::memory::{Body, Fields, Head, MemoryId, MemoryType, Pinned, Scope, Source, Visibility};
 use kernel::{Cortex, Digest, Reading, keys};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -148,8 +146,14 @@ impl Ops {
         }
         let project = wish.draft.project.clone();
         let named = request.session_id.as_deref();
-        wish.draft.session =
-            self.attach(caller, &cortex, &state, named, project.as_deref(), request.default_session)?;
+        wish.draft.session = self.attach(
+            caller,
+            &cortex,
+            &state,
+            named,
+            project.as_deref(),
+            request.default_session,
+        )?;
         let topic = wish.draft.topic_key.as_deref().map(|key| {
             let project = project.as_deref().unwrap_or("");
             let name = [project, wish.draft.scope.name(), key].join("\u{0}");
@@ -188,8 +192,7 @@ impl Ops {
         let mut given = request.fields.clone();
         given.values_mut().for_each(|value| clean_value(value, &mut screen));
         fields::set_json(&mut typed, &given)?;
-        let texts: Vec<String> =
-            request.field_texts.iter().map(|text| screen.text(text)).collect();
+        let texts: Vec<String> = request.field_texts.iter().map(|text| screen.text(text)).collect();
         fields::set_all(&mut typed, &texts)?;
         let kind = kind.unwrap_or_else(|| memory_type.default_kind().to_owned());
         let body = Body { title, content, fields: typed };
@@ -250,8 +253,7 @@ impl Ops {
         // Nobody can say what was asked after the text was erased; the key still stands for its answer.
         let same = before.body.as_ref().is_none_or(|body| {
             body.title == wish.draft.body.title
-                && normal_text(&body.content)
-                    == normal_text(&wish.draft.body.content)
+                && normal_text(&body.content) == normal_text(&wish.draft.body.content)
         });
         if !same {
             return Err(conflict());
@@ -306,8 +308,7 @@ impl Ops {
                 let change = HeadRevision { id: head.id, expected, patch, reason: None };
                 (Saved::Duplicate, Command::UpdateHead(change))
             } else {
-                let mut revision =
-                    Revision::new(head.id, Some(head.version), body, draft.salt);
+                let mut revision = Revision::new(head.id, Some(head.version), body, draft.salt);
                 revision.provenance = draft.provenance.clone();
                 revision.confidence = draft.confidence;
                 revision.valid_from = draft.valid_from;
@@ -449,7 +450,7 @@ pub(super) fn scope_of(text: Option<&str>) -> Scope {
 }
 
 /// The caller's word as a slug: `Bug Fix` is `bug-fix`. What cannot be one is left for the kernel to refuse.
-pub(super) fn normal_kind(kind: &str) -> String {
+pub(crate) fn normal_kind(kind: &str) -> String {
     kind.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase()
 }
 

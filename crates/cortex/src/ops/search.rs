@@ -1,8 +1,8 @@
 //! Search: a question in ordinary words. Titles and previews; the whole text is another step.
 
+use ::recall::search::{Answer, Arm, LIMIT_MAX, Query};
 use kernel::find::Standing;
 use kernel::memory::{MemoryId, MemoryType};
-use ::recall::search::{Answer, Arm, LIMIT_MAX, Query};
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
@@ -131,9 +131,11 @@ impl Ops {
                 answer.hits.iter().take(NOTED_MAX).map(|hit| hit.id).collect();
             self.note_accesses(caller, &used)?;
         }
-        let meaning = answer.hits.iter().flat_map(|hit| &hit.arms).any(|arm| {
-            arm.score > 0 && matches!(arm.arm, Arm::Meaning | Arm::Interaction)
-        });
+        let meaning = answer
+            .hits
+            .iter()
+            .flat_map(|hit| &hit.arms)
+            .any(|arm| arm.score > 0 && matches!(arm.arm, Arm::Meaning | Arm::Interaction));
         let hits = answer.hits.iter().map(|hit| {
             let body = hit.body.as_ref();
             let whole = body.map_or(0, |body| body.title.len() + body.content.len());

@@ -116,9 +116,9 @@ impl Ops {
     ) -> Result<SessionView> {
         let cortex = self.cortex(caller)?;
         let project = self.project(caller, request.project.as_deref());
-        let directory = request.directory.or_else(|| {
-            caller.cwd.as_ref().map(|folder| folder.display().to_string())
-        });
+        let directory = request
+            .directory
+            .or_else(|| caller.cwd.as_ref().map(|folder| folder.display().to_string()));
         let id = request.id.trim().to_owned();
         let draft = SessionDraft { session: id.clone(), project, directory, agent: request.agent };
         let changed = match self.submit(&cortex, caller.stamp()?, Command::SessionStart(draft)) {

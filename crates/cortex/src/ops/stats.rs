@@ -121,7 +121,10 @@ impl Ops {
                 Ok(ControlFlow::Continue(()))
             })?;
             if memories > 0 {
-                found.push((latest, ProjectView { name, memories, last_activity: latest.rfc3339() }));
+                found.push((
+                    latest,
+                    ProjectView { name, memories, last_activity: latest.rfc3339() },
+                ));
             }
         }
         found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.name.cmp(&b.1.name)));
@@ -154,8 +157,7 @@ impl Ops {
                     ..kernel::journal::HeadPatch::default()
                 };
                 let reason = Some("projects merged".to_owned());
-                let change =
-                    kernel::command::HeadRevision { id, expected: None, patch, reason };
+                let change = kernel::command::HeadRevision { id, expected: None, patch, reason };
                 let command = kernel::command::Command::UpdateHead(change);
                 let receipt = self.submit(&cortex, caller.plain_stamp()?, command)?;
                 moved += u64::from(receipt.changed);

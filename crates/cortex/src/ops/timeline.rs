@@ -87,7 +87,9 @@ impl Ops {
         let rest = ids.get(place + 1..).unwrap_or_default();
         let after = take(&mut rest.iter().copied(), side(request.after))?;
         let session = match &head.session {
-            Some(name) => view.session(name)?.map(|s| session::shown(&view, s, false)).transpose()?,
+            Some(name) => {
+                view.session(name)?.map(|s| session::shown(&view, s, false)).transpose()?
+            }
             None => None,
         };
         let focus = views::brief(&reading, &head, FOCUS_CHARS)?;
