@@ -17,4 +17,5 @@ pub mod daemon;
     reason = "summaries by parts and aliases wait for the interfaces that show them"
 )]
 mod intake;
+pub mod mcp;
 pub mod ops;

@@ -20,6 +20,7 @@ mod get;
 mod graph;
 mod history;
 mod journal;
+mod mcp;
 mod open;
 mod output;
 mod prove;
@@ -111,6 +112,7 @@ enum Command {
     Status(serve::StatusArgs),
     Stop(serve::StopArgs),
     Config(config::ConfigArgs),
+    Mcp(mcp::McpArgs),
     Tour(tour::TourArgs),
     Help(HelpArgs),
 }
@@ -174,6 +176,7 @@ fn is_local(command: &Command) -> bool {
             | Command::Status(_)
             | Command::Stop(_)
             | Command::Config(_)
+            | Command::Mcp(_)
     )
 }
 
@@ -209,6 +212,7 @@ fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
         Command::Status(args) => return serve::status(args, &cli.globals, &around, out),
         Command::Stop(args) => return serve::stop(args, &cli.globals, &around, out),
         Command::Config(args) => return config::run(args, &cli.globals, &around, out),
+        Command::Mcp(args) => return mcp::run(args, &cli.globals, &around),
         _ => {}
     }
     let inv = &Invocation::new(&cli.globals, addressed(&cli.command), around)?;
@@ -261,7 +265,8 @@ fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome
         | Command::Serve(_)
         | Command::Status(_)
         | Command::Stop(_)
-        | Command::Config(_) => Ok(()),
+        | Command::Config(_)
+        | Command::Mcp(_) => Ok(()),
     }
 }
 
