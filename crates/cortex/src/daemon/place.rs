@@ -113,7 +113,7 @@ fn check_owner(folder: &Path, ours: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt as _;
     let owner = |path: &Path| std::fs::symlink_metadata(path).map_err(|e| failed(path, &e));
     let (found, own) = (owner(folder)?, owner(ours)?);
-    if found.is_dir() && found.uid() == own.uid() && found.mode() & 0o077 == 0 {
+    if found.is_dir() && found.uid() == own.uid() && found.mode().trailing_zeros() >= 6 {
         return Ok(());
     }
     let message = format!("{} belongs to somebody else", folder.display());

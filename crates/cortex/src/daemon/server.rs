@@ -26,8 +26,8 @@ const GRACE: Duration = Duration::from_secs(20);
 /// How often accesses are journaled and idle actors closed.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 /// First sweep of the archive, and the time between sweeps.
-const SWEEP_FIRST: Duration = Duration::from_secs(60);
-const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
+const SWEEP_FIRST: Duration = Duration::from_mins(1);
+const SWEEP_EVERY: Duration = Duration::from_hours(1);
 /// Threads for work that blocks. More than this many requests wait for each other.
 const BLOCKING_THREADS: usize = 128;
 
@@ -53,6 +53,9 @@ pub(super) struct Shared {
 
 /// Serves the home until it ends. `ready` is called once, when callers can connect.
 pub fn serve(place: &Place, life: &Life, ready: impl FnOnce()) -> Result<Served> {
+    if let Some(client) = Client::connect(place)? {
+        return Ok(Served::ByAnother(Some(client.welcome().pid)));
+    }
     let Some(lock) = place.own(OWN_WAIT)? else {
         return Ok(Served::ByAnother(
             Client::connect_soon(place, OWN_WAIT)?.map(|client| client.welcome().pid),

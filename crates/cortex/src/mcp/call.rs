@@ -1,5 +1,7 @@
 //! A tool call: arguments into an operation, its answer into text for the model and structured content for programs.
 
+use std::fmt::Write as _;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -276,7 +278,7 @@ fn saved_text(saved: &SaveAnswer) -> String {
         saved.title, saved.kind, saved.id, saved.version
     );
     if !saved.suggested_topic_key.is_empty() {
-        text.push_str(&format!("\nSuggested topic_key: {}", saved.suggested_topic_key));
+        let _written = write!(text, "\nSuggested topic_key: {}", saved.suggested_topic_key);
     }
     with_note(text, &saved.redacted)
 }
@@ -294,13 +296,14 @@ fn found_text(found: &SearchAnswer) -> String {
     for (n, hit) in found.hits.iter().enumerate() {
         let mark =
             if hit.standing == "current" { String::new() } else { format!(" ({})", hit.standing) };
-        text.push_str(&format!("[{}] #{} ({}) — {}{mark}\n", n + 1, hit.id, hit.kind, hit.title));
+        let _written =
+            write!(text, "[{}] #{} ({}) — {}{mark}\n", n + 1, hit.id, hit.kind, hit.title);
         let more = if hit.cut { " [preview]" } else { "" };
-        text.push_str(&format!("    {}{more}\n    {}", hit.preview, hit.created_at));
+        let _written = write!(text, "    {}{more}\n    {}", hit.preview, hit.created_at);
         if !hit.project.is_empty() {
-            text.push_str(&format!(" | project: {}", hit.project));
+            let _written = write!(text, " | project: {}", hit.project);
         }
-        text.push_str(&format!(" | scope: {}\n\n", hit.scope));
+        let _written = write!(text, " | scope: {}\n\n", hit.scope);
     }
     if found.hits.iter().any(|hit| hit.cut) {
         text.push_str("---\nPreviews are 300 characters; mem_get_observation(id) has the rest.");
@@ -320,21 +323,22 @@ fn hybrid_text(found: &SearchAnswer) -> String {
     );
     for (n, hit) in found.hits.iter().enumerate() {
         let preview: String = hit.preview.chars().take(120).collect();
-        text.push_str(&format!(
+        let _written = write!(
+            text,
             "{}. [{}] {} ({}, rank: {:.2})\n",
             n + 1,
             hit.id,
             hit.title,
             hit.kind,
             hit.rank
-        ));
+        );
         let arms: Vec<String> = hit
             .arms
             .iter()
             .filter(|arm| arm.score > 0.0)
             .map(|arm| format!("{} {:.2}", arm.arm, arm.score))
             .collect();
-        text.push_str(&format!("   {preview}\n   {}\n", arms.join(", ")));
+        let _written = write!(text, "   {preview}\n   {}\n", arms.join(", "));
     }
     text.trim_end().to_owned()
 }
@@ -351,21 +355,21 @@ pub(super) fn memory_text(got: &GetAnswer) -> String {
         ("Created", &memory.created_at),
     ] {
         if !value.is_empty() {
-            text.push_str(&format!("{name}: {value}\n"));
+            let _written = write!(text, "{name}: {value}\n");
         }
     }
     if memory.latest > 1 {
-        text.push_str(&format!("Revisions: {}\n", memory.latest));
+        let _written = write!(text, "Revisions: {}\n", memory.latest);
     }
     if memory.duplicates > 0 {
-        text.push_str(&format!("Duplicates: {}\n", memory.duplicates));
+        let _written = write!(text, "Duplicates: {}\n", memory.duplicates);
     }
     for (name, ids) in
         [("Superseded by", &got.superseded_by), ("Contradicted by", &got.contradicted_by)]
     {
         if !ids.is_empty() {
             let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
-            text.push_str(&format!("{name}: {}\n", ids.join(", ")));
+            let _written = write!(text, "{name}: {}\n", ids.join(", "));
         }
     }
     text.trim_end().to_owned()
@@ -377,15 +381,16 @@ fn timeline_text(answer: &TimelineAnswer) -> String {
     };
     let mut text = String::new();
     if let Some(session) = &answer.session {
-        text.push_str(&format!("Session: {} ({})\n", session.id, session.started_at));
+        let _written = write!(text, "Session: {} ({})\n", session.id, session.started_at);
     }
     text.push_str("--- Before ---\n");
     answer.before.iter().for_each(|brief| text.push_str(&line(brief)));
     let focus = &answer.focus;
-    text.push_str(&format!(
+    let _written = write!(
+        text,
         ">>> #{} [{}] {} <<<\n{}\n{}\n--- After ---\n",
         focus.id, focus.kind, focus.title, focus.preview, focus.created_at
-    ));
+    );
     answer.after.iter().for_each(|brief| text.push_str(&line(brief)));
     text.trim_end().to_owned()
 }
@@ -404,17 +409,19 @@ async fn graph(backend: &Backend, request: GraphRequest) -> Result<Reply> {
         format!("Related observations for ID {id} (depth: {depth}, found: {count}):\n\n");
     for node in &answer.nodes {
         let mark = if node.superseded { ", superseded" } else { "" };
-        text.push_str(&format!(
+        let _written = write!(
+            text,
             "- [{}] {} ({}, {} hops{mark}) — {}\n",
             node.id, node.title, node.kind, node.hop, node.preview
-        ));
+        );
     }
     text.push('\n');
     for edge in &answer.edges {
-        text.push_str(&format!(
+        let _written = write!(
+            text,
             "{} -[{} {:.1}]-> {} (edge {})\n",
             edge.from_obs_id, edge.relation_type, edge.weight, edge.to_obs_id, edge.id
-        ));
+        );
     }
     reply(text.trim_end().to_owned(), &answer)
 }

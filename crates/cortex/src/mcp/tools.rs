@@ -37,6 +37,7 @@ struct Line {
     gives: &'static str,
 }
 
+#[expect(clippy::too_many_arguments, reason = "the columns of a table")]
 const fn line(
     name: &'static str,
     title: &'static str,
@@ -351,9 +352,10 @@ fn schema(items: &str, input: bool) -> Value {
             "o" => "object",
             _ => "string",
         };
-        let property = match (name, input) {
-            ("scope", true) => json!({"type": kind, "enum": ["project", "personal"]}),
-            _ => json!({"type": kind}),
+        let property = if input && name == "scope" {
+            json!({"type": kind, "enum": ["project", "personal"]})
+        } else {
+            json!({"type": kind})
         };
         properties.insert(name.to_owned(), property);
         if needed {

@@ -7,6 +7,12 @@
 //! What must stay true: a change is a command of the kernel's front door; what is kept beside the kernel (`follow`,
 //! pending accesses) is a view of the journal or may be lost.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unused_self,
+    reason = "all operations have one shape: a method that takes who asks and a request of its own"
+)]
+
 pub mod archive;
 pub mod caller;
 pub mod capture;

@@ -27,6 +27,7 @@ macro_rules! operations {
     ($($variant:ident $name:literal $method:ident: $request:ty => $answer:ty;)+) => {
         /// Anything that may be asked.
         #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[allow(clippy::large_enum_variant, reason = "one at a time, on its way to be answered")]
         #[serde(tag = "op", content = "args")]
         pub enum Ask {
             $(#[serde(rename = $name)] $variant($request),)+
