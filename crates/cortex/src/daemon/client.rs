@@ -53,10 +53,9 @@ impl Client {
                 client.welcome = welcome;
                 Ok(Some(client))
             }
-            Ok(Greeting::Error(error)) => Err(error),
             // It went away before it said anything: it was about to end.
             Err(error) if error.code == GONE => Ok(None),
-            Err(error) => Err(error),
+            Ok(Greeting::Error(error)) | Err(error) => Err(error),
         }
     }
 

@@ -297,7 +297,7 @@ fn found_text(found: &SearchAnswer) -> String {
         let mark =
             if hit.standing == "current" { String::new() } else { format!(" ({})", hit.standing) };
         let _written =
-            write!(text, "[{}] #{} ({}) — {}{mark}\n", n + 1, hit.id, hit.kind, hit.title);
+            writeln!(text, "[{}] #{} ({}) — {}{mark}", n + 1, hit.id, hit.kind, hit.title);
         let more = if hit.cut { " [preview]" } else { "" };
         let _written = write!(text, "    {}{more}\n    {}", hit.preview, hit.created_at);
         if !hit.project.is_empty() {
@@ -323,9 +323,9 @@ fn hybrid_text(found: &SearchAnswer) -> String {
     );
     for (n, hit) in found.hits.iter().enumerate() {
         let preview: String = hit.preview.chars().take(120).collect();
-        let _written = write!(
+        let _written = writeln!(
             text,
-            "{}. [{}] {} ({}, rank: {:.2})\n",
+            "{}. [{}] {} ({}, rank: {:.2})",
             n + 1,
             hit.id,
             hit.title,
@@ -338,7 +338,7 @@ fn hybrid_text(found: &SearchAnswer) -> String {
             .filter(|arm| arm.score > 0.0)
             .map(|arm| format!("{} {:.2}", arm.arm, arm.score))
             .collect();
-        let _written = write!(text, "   {preview}\n   {}\n", arms.join(", "));
+        let _written = writeln!(text, "   {preview}\n   {}", arms.join(", "));
     }
     text.trim_end().to_owned()
 }
@@ -355,21 +355,21 @@ pub(super) fn memory_text(got: &GetAnswer) -> String {
         ("Created", &memory.created_at),
     ] {
         if !value.is_empty() {
-            let _written = write!(text, "{name}: {value}\n");
+            let _written = writeln!(text, "{name}: {value}");
         }
     }
     if memory.latest > 1 {
-        let _written = write!(text, "Revisions: {}\n", memory.latest);
+        let _written = writeln!(text, "Revisions: {}", memory.latest);
     }
     if memory.duplicates > 0 {
-        let _written = write!(text, "Duplicates: {}\n", memory.duplicates);
+        let _written = writeln!(text, "Duplicates: {}", memory.duplicates);
     }
     for (name, ids) in
         [("Superseded by", &got.superseded_by), ("Contradicted by", &got.contradicted_by)]
     {
         if !ids.is_empty() {
             let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
-            let _written = write!(text, "{name}: {}\n", ids.join(", "));
+            let _written = writeln!(text, "{name}: {}", ids.join(", "));
         }
     }
     text.trim_end().to_owned()
@@ -381,14 +381,14 @@ fn timeline_text(answer: &TimelineAnswer) -> String {
     };
     let mut text = String::new();
     if let Some(session) = &answer.session {
-        let _written = write!(text, "Session: {} ({})\n", session.id, session.started_at);
+        let _written = writeln!(text, "Session: {} ({})", session.id, session.started_at);
     }
     text.push_str("--- Before ---\n");
     answer.before.iter().for_each(|brief| text.push_str(&line(brief)));
     let focus = &answer.focus;
-    let _written = write!(
+    let _written = writeln!(
         text,
-        ">>> #{} [{}] {} <<<\n{}\n{}\n--- After ---\n",
+        ">>> #{} [{}] {} <<<\n{}\n{}\n--- After ---",
         focus.id, focus.kind, focus.title, focus.preview, focus.created_at
     );
     answer.after.iter().for_each(|brief| text.push_str(&line(brief)));
@@ -409,17 +409,17 @@ async fn graph(backend: &Backend, request: GraphRequest) -> Result<Reply> {
         format!("Related observations for ID {id} (depth: {depth}, found: {count}):\n\n");
     for node in &answer.nodes {
         let mark = if node.superseded { ", superseded" } else { "" };
-        let _written = write!(
+        let _written = writeln!(
             text,
-            "- [{}] {} ({}, {} hops{mark}) — {}\n",
+            "- [{}] {} ({}, {} hops{mark}) — {}",
             node.id, node.title, node.kind, node.hop, node.preview
         );
     }
     text.push('\n');
     for edge in &answer.edges {
-        let _written = write!(
+        let _written = writeln!(
             text,
-            "{} -[{} {:.1}]-> {} (edge {})\n",
+            "{} -[{} {:.1}]-> {} (edge {})",
             edge.from_obs_id, edge.relation_type, edge.weight, edge.to_obs_id, edge.id
         );
     }

@@ -87,12 +87,12 @@ impl Follower {
         }
         match entry.payload()? {
             Payload::Write(write) => self.saved(view, seq, entry.at, &write)?,
-            Payload::SessionStart(start) => {
-                // One that has ended meanwhile is not looked at again.
-                if view.session(&start.session)?.is_some_and(|session| session.ended.is_none()) {
-                    let live = Live { project: start.project, started: seq };
-                    self.live.insert(start.session, live);
-                }
+            // One that has ended meanwhile is not looked at again.
+            Payload::SessionStart(start)
+                if view.session(&start.session)?.is_some_and(|session| session.ended.is_none()) =>
+            {
+                let live = Live { project: start.project, started: seq };
+                self.live.insert(start.session, live);
             }
             Payload::SessionEnd(end) => drop(self.live.remove(&end.session)),
             _ => {}
