@@ -1,15 +1,5 @@
 //! `cortex`: durable, verifiable memory for AI agents, on the command line.
 
-mod cli;
-mod hooks;
-#[allow(
-    dead_code,
-    reason = "the operations that save will call it; the line goes with their first call"
-)]
-mod intake;
-mod setup;
-mod transfer;
-
 fn main() -> std::process::ExitCode {
-    cli::main()
+    cortex::cli::main()
 }

@@ -100,6 +100,19 @@ impl Home {
         before - open.len()
     }
 
+    /// Lets go of an actor, so that the next use opens it anew: the way on after a failed write. Whoever still holds it
+    /// keeps it until they are done.
+    pub fn release(&self, name: &ActorName) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
+    }
+
+    /// Closes every actor that nobody holds; returns how many stay open.
+    pub fn close_all(&self) -> usize {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, actor| Arc::strong_count(&actor.cortex) > 1);
+        open.len()
+    }
+
     pub fn open_count(&self) -> usize {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

@@ -243,6 +243,18 @@ pub fn by_project(project: &str) -> Index {
     Index::by_segment(Key::new(b'p').text(project))
 }
 
+/// What the project rows of a segment start with.
+pub fn projects_in(segment: u64) -> Vec<u8> {
+    Key::new(b'i').u64(segment).u8(b'p').done()
+}
+
+/// The project whose row this is.
+pub fn parse_project(key: &[u8]) -> Option<&str> {
+    let text = key.strip_prefix(b"i")?.get(8..)?.strip_prefix(b"p")?;
+    let (length, text) = text.split_first()?;
+    (text.len() == usize::from(*length)).then(|| std::str::from_utf8(text).ok())?
+}
+
 /// Memories that a context looks at before all others: pinned ones, and all of the types that can bind or name somebody.
 pub fn foremost() -> Index {
     Index::by_name(Key::new(b'f'))

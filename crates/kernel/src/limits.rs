@@ -50,8 +50,13 @@ pub const PATTERN_COMPILED_BYTES_MAX: usize = 262_144;
 /// Candidates with a similarity that a find accepts from outside.
 pub const NEAR_MAX: usize = 4_096;
 
+/// Weight of an edge, in parts per million: ten.
+pub const EDGE_WEIGHT_MAX: u32 = 10_000_000;
+/// Projects one listing names.
+pub const PROJECTS_MAX: usize = 10_000;
+
 /// Depth of a graph walk.
-pub const WALK_DEPTH_MAX: u32 = 6;
+pub const WALK_DEPTH_MAX: u32 = 10;
 /// Memories a graph walk may reach.
 pub const WALK_NODES_MAX: u32 = 1_000;
 /// Edges a graph walk may read.

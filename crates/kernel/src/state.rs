@@ -1,5 +1,6 @@
 //! Typed reads of derived state and of the journal. A row that does not decode is damage, and the error says where.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use minicbor::{Decode, Encode};
@@ -9,6 +10,7 @@ use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::journal::{Entry, Manifest};
 use crate::keys::{self, Index, Places};
+use crate::limits::PROJECTS_MAX;
 use crate::memory::{
     Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, Sealed, Session, Usage,
     Version,
@@ -281,6 +283,26 @@ impl View<'_> {
                 if row(segment, &places).map_err(Some)?.is_break() { Err(None) } else { Ok(()) }
             })
             .or_else(|stop: Option<Error>| stop.map_or(Ok(()), Err))
+    }
+
+    /// Projects that have a memory, put away or not, in the order of their names, and whether there are more than
+    /// `PROJECTS_MAX`. Reads one short range per segment.
+    pub fn projects(&self) -> Result<(BTreeSet<String>, bool)> {
+        let mut names = BTreeSet::new();
+        let mut capped = false;
+        for segment in 0..=self.counters()?.size / keys::SEGMENT_IDS {
+            self.scan(&KeyRange::prefix(&keys::projects_in(segment)), &mut |key, _| {
+                let name = keys::parse_project(key).ok_or_else(|| not_an_index_row(key))?;
+                if !names.contains(name) {
+                    capped |= names.len() == PROJECTS_MAX;
+                    if !capped {
+                        names.insert(name.to_owned());
+                    }
+                }
+                Ok(if capped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+        }
+        Ok((names, capped))
     }
 
     /// The journal entry `seq`.

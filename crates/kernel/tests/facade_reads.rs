@@ -342,3 +342,20 @@ fn a_rebuild_gives_the_same_bytes_twice() {
     let receipt = cortex.write(late, fact(70, "written by a slow clock", "")).unwrap();
     assert_eq!(receipt.at, at(29), "time in the journal never runs backwards");
 }
+
+#[test]
+fn projects_are_listed_across_segments() {
+    let cortex = open(&Disk::new());
+    let names = ["web", "api", "web"];
+    for (n, name) in (1..).zip(names.iter().cycle().take(600)) {
+        let mut draft = fact(n, &format!("fact {n}"), "content");
+        draft.project = (n % 7 != 0).then(|| (*name).to_owned());
+        cortex.write(stamp(1), draft).unwrap();
+    }
+    let mut last = fact(601, "last", "content");
+    last.project = Some("späte".into());
+    cortex.write(stamp(2), last).unwrap();
+    let (found, capped) = cortex.read().unwrap().view().projects().unwrap();
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["api", "späte", "web"]);
+    assert!(!capped);
+}

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::failure::Outcome;
 use super::open::Invocation;
-use super::output::{Output, say};
+use super::output::Output;
 use super::parse::MemoryRef;
 
 /// Says how an intent ended and which memories it relied on; salience learns from it.
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &AttestArgs, inv: &Invocation, out: &mut Output) -> Outc
         "skipped": skipped, "learned": learned,
     });
     for (id, reason) in &receipt.skipped {
-        say(format_args!("memory {id} is not cited: {reason}"));
+        out.say(format_args!("memory {id} is not cited: {reason}"));
     }
     let lesson = if learned { "the weights moved" } else { "nothing was learned" };
     out.either(&view, format_args!("attested {} {}; {lesson}", args.intent, outcome.name()))

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::failure::Outcome;
 use super::open::Invocation;
-use super::output::{Output, plain, say};
+use super::output::{Output, plain};
 use super::parse::MemoryRef;
 use super::views::pinned;
 
@@ -67,9 +67,9 @@ pub(crate) fn run(args: &CompactArgs, inv: &Invocation, out: &mut Output) -> Out
     }
     out.flush()?;
     for (id, reason) in &plan.left_out {
-        say(format_args!("memory {id} is left out: {}", why(*reason)));
+        out.say(format_args!("memory {id} is left out: {}", why(*reason)));
     }
-    say(format_args!("{} of {} tokens", plan.compaction.tokens, plan.compaction.budget));
+    out.say(format_args!("{} of {} tokens", plan.compaction.tokens, plan.compaction.budget));
     Ok(())
 }
 

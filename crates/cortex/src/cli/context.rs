@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::failure::Outcome;
 use super::open::{Invocation, request_digest};
-use super::output::{Output, plain_lines, say};
+use super::output::{Output, plain_lines};
 use super::parse::from_ppm;
 
 /// Gathers what an intent should know before it starts, as one text within a budget.
@@ -108,12 +108,12 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Out
     out.line(plain_lines(bundle.text.trim_end()))?;
     out.flush()?;
     if args.explain {
-        explain(&bundle);
+        explain(&bundle, out);
     }
     Ok(())
 }
 
-fn explain(bundle: &Bundle) {
+fn explain(bundle: &Bundle, out: &Output) {
     let tiers = [
         (Tier::Pinned, &bundle.pinned),
         (Tier::Relevant, &bundle.relevant),
@@ -123,13 +123,13 @@ fn explain(bundle: &Bundle) {
         for item in items {
             let (score, standing) = (from_ppm(item.score), item.standing.name());
             let tier = tier.name();
-            say(format_args!(
+            out.say(format_args!(
                 "{tier:<8} {} salience {score:.6}, {standing}, {} tokens",
                 item.uri, item.tokens,
             ));
         }
     }
-    say(format_args!(
+    out.say(format_args!(
         "{} tokens, {} left out, {} rows examined{}; digest {}",
         bundle.tokens,
         bundle.trimmed,

@@ -7,6 +7,7 @@ use kernel::journal::HeadPatch;
 use kernel::memory::{Pinned, Provenance, Scope, Source, Visibility};
 
 use super::parse::{self, MemoryRef};
+use crate::ops::save::{SaveRequest, normal_kind};
 
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct HeadArgs {
@@ -53,6 +54,27 @@ impl HeadArgs {
             channel: self.channel.clone(),
             importance: self.importance()?,
             ..HeadPatch::default()
+        })
+    }
+
+    /// What is given here, as part of a save.
+    pub(crate) fn request(&self, save: SaveRequest) -> Result<SaveRequest> {
+        // Wrong words are refused here, where their names are the flags'.
+        self.patch()?;
+        if self.kind.as_deref().is_some_and(|kind| normal_kind(kind) != kind) {
+            return Err(kernel::Error::invalid("kind", "use a-z, 0-9, _ and - only"));
+        }
+        Ok(SaveRequest {
+            kind: self.kind.clone(),
+            project: self.project.clone(),
+            scope: self.scope.clone(),
+            visibility: self.visibility.clone(),
+            tags: self.tags(),
+            topic_key: self.topic_key.clone(),
+            session_id: self.session.clone(),
+            channel: self.channel.clone(),
+            importance: self.importance()?.map(parse::from_ppm),
+            ..save
         })
     }
 
@@ -130,6 +152,23 @@ impl VersionArgs {
         draft.valid_until = time(&self.valid_until)?;
         draft.expires = time(&self.expires)?;
         Ok(())
+    }
+
+    /// What is given here, as part of a save.
+    pub(crate) fn request(&self, save: SaveRequest) -> Result<SaveRequest> {
+        self.provenance()?;
+        let confidence = self.confidence.as_deref();
+        let confidence = confidence.map(|text| parse::ratio("confidence", text)).transpose()?;
+        Ok(SaveRequest {
+            confidence: confidence.map(parse::from_ppm),
+            valid_from: self.valid_from.clone(),
+            valid_until: self.valid_until.clone(),
+            expires: self.expires.clone(),
+            source: self.source.clone(),
+            derived_from: self.derived_from.clone(),
+            field_texts: self.fields.clone(),
+            ..save
+        })
     }
 
     /// Replaces what is given here; the rest stays as the revision has it.

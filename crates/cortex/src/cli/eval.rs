@@ -8,11 +8,11 @@ use clap::Args;
 use kernel::Cortex;
 use recall::labelled::{self, LabelledSet};
 use recall::measure::{Means, Table};
-use recall::search::{Query, search};
+use recall::search::Query;
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Outcome};
-use super::open::{Invocation, analyzer};
+use super::open::Invocation;
 use super::output::{Output, Progress};
 
 /// Measures search on a labelled set, through the ordinary save and search paths, in a temporary home.
@@ -63,13 +63,12 @@ fn evaluate(
     out: &mut Output,
 ) -> Outcome {
     let cortex = Cortex::open(scratch, inv.actor(), inv.options().clone())?;
-    let mut saving = Progress::new("saved");
+    let mut saving = Progress::new(out, "saved");
     let ids = set.save(&cortex, &mut |done, all| saving.at(done as u64, all as u64))?;
     let reading = cortex.read()?;
     let (mut turns, mut by_session) = (Table::default(), Table::default());
     let mut times: Vec<Duration> = Vec::new();
-    let mut progress = Progress::new("asked");
-    let analyzer = analyzer();
+    let mut progress = Progress::new(out, "asked");
     for (n, question) in set.questions.iter().enumerate() {
         progress.at(n as u64, set.questions.len() as u64);
         let category = question.category();
@@ -83,7 +82,7 @@ fn evaluate(
             query.weights = recall::search::Weights(weights);
         }
         let started = Instant::now();
-        let answer = search(&reading, None, &analyzer, &query, inv.now()?)?;
+        let answer = crate::ops::recall::search(&reading, None, &query, inv.now()?)?;
         times.push(started.elapsed());
         let returned: Vec<String> =
             answer.hits.iter().filter_map(|hit| ids.get(&hit.id.get()).cloned()).collect();

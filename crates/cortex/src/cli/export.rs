@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
-use super::output::{Output, Progress, say};
+use super::output::{Output, Progress};
 use crate::transfer::{self, Selection};
 
 /// Exports memories, with their versions, edges, sessions and prompts.
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Outc
     let reading = cortex.read()?;
     let now = inv.now()?;
     let selection = Selection { project: args.project.clone(), all: args.all };
-    let mut bar = Progress::new("exported");
+    let mut bar = Progress::new(out, "exported");
     let mut progress = |done, total| bar.at(done, total);
     let Some(path) = &args.output else {
         out.flush()?;
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Outc
         ExportFormat::Markdown => {
             let done = transfer::write_folder(&reading, &selection, path, &mut progress)?;
             for name in &done.kept_files {
-                say(format_args!("left as it is: {name}"));
+                out.say(format_args!("left as it is: {name}"));
             }
             let view = json!({
                 "format": "markdown", "path": shown, "memories": done.memories, "edges": done.edges,

@@ -1,27 +1,18 @@
 //! What can go wrong at the command line: exit codes, and hints for people.
 //!
-//! The kernel's errors keep their stable codes. Which exit code they mean and what to try next is decided here and nowhere
-//! else, so that every command fails the same way.
+//! Errors of operations bring their code, exit code and hint; here is only what goes wrong before or beside them: usage,
+//! files, checks that said no.
 
 use std::path::Path;
 
 use kernel::Error;
 use serde::Serialize;
 
+use crate::ops;
+use crate::ops::error::exit;
 use crate::setup::SetupError;
 
 pub(crate) type Outcome<T = ()> = std::result::Result<T, Failure>;
-
-/// Exit codes. They are a promise to scripts: codes are added, never changed.
-pub(crate) mod exit {
-    pub(crate) const CHECK_FAILED: u8 = 1;
-    pub(crate) const BAD_INPUT: u8 = 2;
-    pub(crate) const NOT_FOUND: u8 = 3;
-    pub(crate) const CONFLICT: u8 = 4;
-    pub(crate) const REFUSED: u8 = 5;
-    pub(crate) const BUSY: u8 = 6;
-    pub(crate) const STORE: u8 = 7;
-}
 
 /// The table as `cortex help exit-codes` and the main help show it.
 pub(crate) const EXIT_CODES: &str = "\
@@ -40,6 +31,9 @@ Exit codes:
 pub(crate) enum Failure {
     #[error(transparent)]
     Kernel(#[from] Error),
+    /// An operation said no.
+    #[error(transparent)]
+    Ops(#[from] ops::Error),
     /// Wrong before the kernel was asked.
     #[error("{0}")]
     Input(String),
@@ -61,7 +55,7 @@ pub(crate) enum Failure {
 /// An error as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub(crate) struct FailureView {
-    pub(crate) code: &'static str,
+    pub(crate) code: String,
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
@@ -85,9 +79,10 @@ impl Failure {
         }
     }
 
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &str {
         match self {
             Failure::Kernel(error) => error.code(),
+            Failure::Ops(error) => &error.code,
             Failure::Input(_) => "usage",
             Failure::Check { code, .. } => code,
             Failure::Lines { .. } => "lines_refused",
@@ -98,7 +93,8 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Kernel(error) => kernel_exit_code(error),
+            Failure::Kernel(error) => ops::Error::from(error.clone()).exit_code(),
+            Failure::Ops(error) => error.exit_code(),
             Failure::Check { .. } => exit::CHECK_FAILED,
             Failure::Setup(SetupError::Restless { .. }) => exit::BUSY,
             Failure::Setup(SetupError::Io { error, .. }) | Failure::Io { error, .. } => {
@@ -115,7 +111,8 @@ impl Failure {
 
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
-            Failure::Kernel(error) => kernel_hint(error),
+            Failure::Kernel(error) => ops::Error::from(error.clone()).hint,
+            Failure::Ops(error) => error.hint.clone(),
             Failure::Setup(SetupError::Broken { .. }) => {
                 Some("correct the file there, then run the command again".to_owned())
             }
@@ -124,102 +121,6 @@ impl Failure {
     }
 
     pub(crate) fn view(&self) -> FailureView {
-        FailureView { code: self.code(), message: self.to_string(), hint: self.hint() }
-    }
-}
-
-fn kernel_exit_code(error: &Error) -> u8 {
-    match error {
-        Error::ProofRefused(_) | Error::RootMismatch { .. } => exit::CHECK_FAILED,
-        Error::NotFound { .. } => exit::NOT_FOUND,
-        Error::VersionConflict { .. }
-        | Error::IdempotencyConflict(_)
-        | Error::Tombstoned(_)
-        | Error::Erased(_)
-        | Error::SessionEnded(_) => exit::CONFLICT,
-        Error::GrantRefused(_) | Error::OutsideGrant(_) => exit::REFUSED,
-        Error::Busy | Error::RateLimited(_) | Error::Closed => exit::BUSY,
-        Error::Corrupt { .. }
-        | Error::Schema { .. }
-        | Error::NonCanonical { .. }
-        | Error::Poisoned
-        | Error::Storage(_) => exit::STORE,
-        // What is left is about the request as it stands; so are kinds of errors that are yet to come.
-        _ => exit::BAD_INPUT,
-    }
-}
-
-fn kernel_hint(error: &Error) -> Option<String> {
-    let hint = match error {
-        Error::UnknownType(_) => {
-            let names: Vec<_> = kernel::memory::MemoryType::ALL.iter().map(|t| t.name()).collect();
-            return Some(format!("the types are {}", names.join(", ")));
-        }
-        Error::UnknownField(_) => {
-            let names = kernel::find::field_names();
-            return Some(format!("the fields are {}", names.join(", ")));
-        }
-        Error::VersionConflict { id, .. } => {
-            return Some(format!("read it again with `cortex get {id}`, then repeat your change"));
-        }
-        Error::Tombstoned(id) => {
-            return Some(format!("`cortex restore {id}` brings it back"));
-        }
-        Error::NotFound { what: "memory", .. } => {
-            "`cortex find` lists what there is; `cortex actors` lists whose memory there is"
-        }
-        Error::NotFound { what: "actor", .. } => {
-            "`cortex actors` lists whose memory there is; `cortex save` starts a new one"
-        }
-        Error::NotFound { what: "version", .. } => "`cortex history ID` lists the versions",
-        Error::NotFound { what: "snapshot", .. } => "`cortex snapshot --list` lists the snapshots",
-        Error::NotFound { what: "grant", .. } => "`cortex scope-list` lists the grants",
-        Error::NotFound { what: "session", .. } => "`cortex session start NAME` starts one",
-        Error::Erased(_) => "erased content is gone for good; its history stays in the journal",
-        Error::IdempotencyConflict(_) => "use a new key for a new request",
-        Error::SessionEnded(_) => "start a session with a new name",
-        Error::NoOp => "name at least one thing to change",
-        Error::BadUri { .. } => "a URI looks like cortex://default/Fact/12#3",
-        Error::BadCursor => "give the cursor back with the same query, unchanged",
-        Error::BudgetUnreachable { .. } => "raise --budget",
-        Error::Unbounded => "give --limit or --budget",
-        Error::TooBroad => "add --type or --tag",
-        Error::GrantRefused(_) | Error::OutsideGrant(_) => {
-            "ask the owner for a grant that covers this; the owner sees `cortex scope-list`"
-        }
-        Error::Busy => "another process has this actor open; wait longer with --wait SECONDS",
-        Error::RateLimited(_) => "wait a second and try again",
-        Error::Poisoned => "run the command again; if it repeats, check the disk",
-        Error::Corrupt { .. } | Error::NonCanonical { .. } => {
-            "`cortex verify` lists the damage; `cortex rebuild` heals what is derived, a backup the rest"
-        }
-        Error::Schema { .. } => "use the version of cortex that wrote it",
-        Error::ProofRefused(_) => "do not trust this file; ask for a new proof",
-        Error::RootMismatch { .. } => {
-            "the file is sound but speaks of another state than you trust"
-        }
-        _ => return None,
-    };
-    Some(hint.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_class_of_error_has_its_exit_code() {
-        for (error, code) in [
-            (Error::ProofRefused(String::new()), exit::CHECK_FAILED),
-            (Error::NoOp, exit::BAD_INPUT),
-            (Error::UnknownType("x".into()), exit::BAD_INPUT),
-            (Error::not_found("memory", 1), exit::NOT_FOUND),
-            (Error::Tombstoned(1), exit::CONFLICT),
-            (Error::GrantRefused(String::new()), exit::REFUSED),
-            (Error::Busy, exit::BUSY),
-            (Error::corrupt("x", "y"), exit::STORE),
-        ] {
-            assert_eq!(Failure::from(error.clone()).exit_code(), code, "{error}");
-        }
+        FailureView { code: self.code().to_owned(), message: self.to_string(), hint: self.hint() }
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
 use super::open::{Invocation, request_digest};
-use super::output::{Output, plain, plain_lines, say};
+use super::output::{Output, plain, plain_lines};
 use super::parse::{self, from_ppm};
 
 /// Finds memories by type, tag and conditions, the most salient first.
@@ -141,7 +141,7 @@ pub(crate) fn run(args: &FindArgs, inv: &Invocation, out: &mut Output) -> Outcom
         show(item, form, out)?;
     }
     out.flush()?;
-    tell(args, &found);
+    tell(args, &found, out);
     Ok(())
 }
 
@@ -218,28 +218,32 @@ fn show(item: &FoundItem, form: Form, out: &mut Output) -> Outcome {
 }
 
 /// What is not data: how many, what is left, and with `--explain` how.
-fn tell(args: &FindArgs, found: &Found) {
+fn tell(args: &FindArgs, found: &Found, out: &Output) {
     let memories = if found.items.len() == 1 { "memory" } else { "memories" };
-    say(format_args!("{} {memories}, {} tokens", found.items.len(), found.tokens));
+    out.say(format_args!("{} {memories}, {} tokens", found.items.len(), found.tokens));
     if found.trimmed > 0 {
-        say(format_args!("{} more did not fit the budget", found.trimmed));
+        out.say(format_args!("{} more did not fit the budget", found.trimmed));
     }
     if found.explain.capped {
-        say("not every row was looked through; narrow the question or order by -created");
+        out.say("not every row was looked through; narrow the question or order by -created");
     }
     if args.explain {
         let explain = &found.explain;
-        say(format_args!(
+        out.say(format_args!(
             "index {}, {} rows examined, {} matched",
             explain.index, explain.rows_examined, explain.matched,
         ));
         for item in &found.items {
             let score = from_ppm(item.score);
-            say(format_args!("  {} salience {score:.6}, {}", item.head.id, item.standing.name()));
+            out.say(format_args!(
+                "  {} salience {score:.6}, {}",
+                item.head.id,
+                item.standing.name()
+            ));
         }
     }
     if let Some(next) = &found.next {
-        say(format_args!("more with --cursor {}", next.as_str()));
+        out.say(format_args!("more with --cursor {}", next.as_str()));
     }
 }
 

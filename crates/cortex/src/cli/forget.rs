@@ -1,6 +1,6 @@
 //! `cortex forget`, `restore` and `erase`: putting a memory away, bringing it back, deleting it for good.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead as _, BufReader};
 
 use clap::Args;
 use kernel::command::{Command, Removal};
@@ -102,7 +102,7 @@ pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> Out
     }
     drop(reading);
     if !args.yes {
-        confirm(&args.memory)?;
+        confirm(&args.memory, inv, out)?;
     }
     let receipt = cortex.erase(inv.stamp()?, removal)?;
     let verb = if receipt.changed { "erased" } else { "unchanged" };
@@ -116,19 +116,16 @@ pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> Out
     out.either(&view, format_args!("{verb} {}", view.uri))
 }
 
-fn confirm(memory: &MemoryRef) -> Outcome {
-    if !std::io::stdin().is_terminal() {
+fn confirm(memory: &MemoryRef, inv: &Invocation, out: &Output) -> Outcome {
+    if !inv.input_is_terminal() {
         return Err(Failure::input("erasing cannot be undone; repeat with --yes if you are sure"));
     }
-    let mut err = std::io::stderr();
-    let _unheard = write!(
-        err,
+    out.talk().write(format_args!(
         "Erase memory {} for good? This cannot be undone. Type yes to go on: ",
         memory.id
-    );
+    ));
     let mut answer = String::new();
-    std::io::stdin()
-        .lock()
+    BufReader::new(inv.take_input()?.reader)
         .read_line(&mut answer)
         .map_err(|error| Failure::Io { what: "standard input".into(), error })?;
     if answer.trim() == "yes" { Ok(()) } else { Err(Failure::input("nothing was erased")) }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::failure::Outcome;
 use super::open::{Invocation, request_digest};
-use super::output::{Output, plain, say};
+use super::output::{Output, plain};
 use super::parse::MemoryRef;
 use super::views::EdgeView;
 
@@ -27,7 +27,7 @@ pub(crate) struct GraphArgs {
     /// Memory: 12 or a URI
     #[arg(value_name = "ID")]
     pub(crate) memory: MemoryRef,
-    /// Steps from the memory, 1 to 6
+    /// Steps from the memory, 1 to 10
     #[arg(long, value_name = "N", default_value_t = 2)]
     depth: u32,
     /// out, in or both
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &GraphArgs, inv: &Invocation, out: &mut Output) -> Outco
     tree(from, &nodes, &walked, out)?;
     out.flush()?;
     if walked.capped {
-        say("there is more than is shown; walk fewer steps or along fewer relations");
+        out.say("there is more than is shown; walk fewer steps or along fewer relations");
     }
     Ok(())
 }

@@ -3,30 +3,40 @@
 //! Whatever happens (bad input, a busy store, a disk that is full), the agent gets an empty reply in time and exit code 0;
 //! the trouble is one line in `logs/hooks.log` of the home.
 
+use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
-use kernel::command::{Command, PromptDraft, SessionClose, SessionDraft};
-use kernel::context::ContextQuery;
+use kernel::memory::Millis;
 
-use super::failure::{Failure, Outcome};
-use super::open::{Globals, Invocation};
-use super::output::{plain, say};
+use super::failure::Outcome;
+use super::open::{Around, Globals, caller, home_folder};
+use super::output::{Output, plain};
+use crate::daemon::client::Client;
+use crate::daemon::place::Place;
+use crate::daemon::protocol::From;
+use crate::daemon::start::connect_or_start;
 use crate::hooks::{
     EventName, HookMemory, HookReply, HookSession, INPUT_BYTES_MAX, Start, render, respond,
     session_text,
 };
+use crate::ops;
+use crate::ops::capture::CaptureRequest;
+use crate::ops::context::ContextRequest;
+use crate::ops::prompt::PromptSaveRequest;
+use crate::ops::session::{SessionEndRequest, SessionStartRequest};
+use crate::ops::wire::Operation;
 use crate::setup::Agent;
 
 /// How long memory may take. An agent waits for a prompt's hook on every prompt.
 const PROMPT_LIMIT: Duration = Duration::from_millis(1_500);
 const LIMIT: Duration = Duration::from_secs(4);
-/// Tokens of context at the start of a session.
-const START_TOKENS: u32 = 1_500;
+/// Bytes of context at the start of a session: about 1,500 tokens.
+const START_BYTES: usize = 6_000;
 /// A longer log starts anew, and the one before it is kept.
 const LOG_BYTES_MAX: u64 = 1 << 20;
 
@@ -47,28 +57,29 @@ pub(crate) struct HookArgs {
     agent: Agent,
 }
 
-pub(crate) fn run(args: &HookArgs, globals: &Globals) {
+pub(crate) fn run(args: &HookArgs, globals: &Globals, around: Around, out: &Output) -> Outcome {
     let (agent, event) = (args.agent, args.event);
+    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+    let mut caller = caller(globals, &around.variables, &around.cwd, None)?;
+    caller.any_folder = true;
+    let now = caller.world.now();
+    let limit = if event == EventName::PromptSubmit { PROMPT_LIMIT } else { LIMIT };
+    let (place, from) = (Place::new(&folder), From::new(&caller));
     let (reply, heard) = mpsc::channel();
-    let wanted = globals.clone();
-    // A thread of its own: if memory hangs, the process ends without it. The store survives that at any moment.
+    let mut input = around.input;
+    // A thread of its own: if memory hangs, the process ends without it. What the daemon was told, it finishes.
     std::thread::spawn(move || {
-        let answer = match input() {
-            Ok(input) => match Direct::open(wanted) {
-                Ok(memory) => respond(agent, event, &input, &memory),
-                Err(failure) => {
-                    (render(agent, event, &HookReply::default()), Some(failure.to_string()))
-                }
+        let nothing = || render(agent, event, &HookReply::default());
+        let answer = match read(&mut input) {
+            Ok(bytes) => match Served::connect(&place, from, limit) {
+                Ok(memory) => respond(agent, event, &bytes, &memory),
+                Err(error) => (nothing(), Some(error.to_string())),
             },
-            Err(error) => (
-                render(agent, event, &HookReply::default()),
-                Some(format!("standard input: {error}")),
-            ),
+            Err(error) => (nothing(), Some(format!("standard input: {error}"))),
         };
         // Nobody listens any more if it took too long.
         let _too_late = reply.send(answer);
     });
-    let limit = if event == EventName::PromptSubmit { PROMPT_LIMIT } else { LIMIT };
     let (bytes, trouble) = heard.recv_timeout(limit).unwrap_or_else(|_| {
         let trouble = format!("memory did not answer within {} ms", limit.as_millis());
         (render(agent, event, &HookReply::default()), Some(trouble))
@@ -77,24 +88,23 @@ pub(crate) fn run(args: &HookArgs, globals: &Globals) {
     let _unheard = std::io::stdout().write_all(&bytes);
     if let Some(trouble) = trouble {
         let line = format!("{agent} {}: {}", event.name(), plain(&trouble));
-        if let Err(error) = log(globals, &line) {
-            say(format_args!("{line} (and the log cannot be written: {error})"));
+        if let Err(error) = log(&folder, now.ok(), &line) {
+            out.say(format_args!("{line} (and the log cannot be written: {error})"));
         }
     }
+    Ok(())
 }
 
-fn input() -> std::io::Result<Vec<u8>> {
+fn read(input: &mut dyn Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One byte more than allowed is enough to know.
-    std::io::stdin().lock().take(INPUT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    input.take(INPUT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn log(globals: &Globals, line: &str) -> std::io::Result<()> {
-    let inv = Invocation::new(globals, None)
-        .map_err(|failure| std::io::Error::other(failure.to_string()))?;
-    let now = inv.now().map(kernel::memory::Millis::rfc3339).unwrap_or_default();
-    let folder = inv.folder().join("logs");
+fn log(home: &Path, now: Option<Millis>, line: &str) -> std::io::Result<()> {
+    let now = now.map(Millis::rfc3339).unwrap_or_default();
+    let folder = home.join("logs");
     fs::create_dir_all(&folder)?;
     let path = folder.join("hooks.log");
     if fs::metadata(&path).is_ok_and(|about| about.len() > LOG_BYTES_MAX) {
@@ -104,83 +114,92 @@ fn log(globals: &Globals, line: &str) -> std::io::Result<()> {
     file.write_all(format!("{now} {line}\n").as_bytes())
 }
 
-/// The memory of this process: the store itself.
-struct Direct {
-    inv: Invocation,
+/// The memory that the daemon of the home serves.
+struct Served {
+    client: RefCell<Client>,
+    from: From,
 }
 
-impl Direct {
-    fn open(mut globals: Globals) -> Outcome<Direct> {
-        // Another process that holds the store for long is no reason to keep an agent waiting.
-        globals.wait = Some(1);
-        Ok(Direct { inv: Invocation::new(&globals, None)? })
+impl Served {
+    fn connect(place: &Place, from: From, limit: Duration) -> ops::Result<Served> {
+        let client = connect_or_start(place)?;
+        client.set_patience(Some(limit))?;
+        Ok(Served { client: RefCell::new(client), from })
+    }
+
+    /// Asks from the folder the agent works in, which says what project is meant.
+    fn ask<R: Operation>(&self, session: &HookSession, request: R) -> ops::Result<R::Answer> {
+        let mut from = self.from.clone();
+        if let Some(folder) = &session.folder {
+            from.cwd = Some(folder.clone());
+        }
+        self.client.borrow_mut().ask(&from, request)
     }
 }
 
-impl HookMemory for Direct {
-    type Error = Failure;
+/// True for an error that says it is so already, or never was: hooks come late, twice, or not at all.
+fn is_moot(error: &ops::Error) -> bool {
+    matches!(error.fault, ops::error::Fault::Missing | ops::error::Fault::Conflict)
+}
 
-    fn start(&self, session: &HookSession, start: Start) -> Outcome<Option<String>> {
-        let cortex = self.inv.cortex()?;
-        let project = session.folder.as_deref().and_then(project_of);
+impl HookMemory for Served {
+    type Error = ops::Error;
+
+    fn start(&self, session: &HookSession, start: Start) -> ops::Result<Option<String>> {
         if let Some(id) = &session.id {
-            let draft = SessionDraft {
-                session: id.clone(),
-                project: project.clone(),
-                directory: session.folder.as_ref().map(|folder| folder.display().to_string()),
+            let folder = |folder: &PathBuf| folder.display().to_string();
+            let request = SessionStartRequest {
+                id: id.clone(),
+                project: None,
+                directory: session.folder.as_ref().map(folder),
                 agent: Some(session.agent.name().to_owned()),
             };
-            match self.inv.change(&cortex, Command::SessionStart(draft), None) {
+            match self.ask(session, request) {
                 // A session that goes on after its end is still worth its context.
-                Ok(_) | Err(Failure::Kernel(kernel::Error::SessionEnded(_))) => {}
-                Err(failure) => return Err(failure),
+                Ok(_) => {}
+                Err(error) if is_moot(&error) => {}
+                Err(error) => return Err(error),
             }
         }
-        let mut query = ContextQuery::new(self.inv.now()?);
-        query.project = project;
-        query.session.clone_from(&session.id);
-        query.budget_tokens = START_TOKENS;
-        let bundle = cortex.context(&query)?;
-        let empty =
-            bundle.pinned.is_empty() && bundle.relevant.is_empty() && bundle.outcomes.is_empty();
-        Ok(Some(session_text(start, (!empty).then_some(bundle.text.as_str()))))
+        let request = ContextRequest { max_bytes: Some(START_BYTES), ..ContextRequest::default() };
+        let known = self.ask(session, request)?;
+        let empty = known.pinned.is_empty() && known.memories.is_empty();
+        Ok(Some(session_text(start, (!empty).then_some(known.text.as_str()))))
     }
 
-    fn prompt(&self, session: &HookSession, text: &str) -> Outcome<Option<String>> {
-        let draft = PromptDraft {
-            session: session.id.clone(),
-            project: session.folder.as_deref().and_then(project_of),
-            text: text.to_owned(),
-            salt: self.inv.salt()?,
+    fn prompt(&self, session: &HookSession, text: &str) -> ops::Result<Option<String>> {
+        let request = PromptSaveRequest {
+            content: text.to_owned(),
+            session_id: session.id.clone(),
+            ..PromptSaveRequest::default()
         };
-        let cortex = self.inv.cortex()?;
-        self.inv.change(&cortex, Command::Prompt(draft), None)?;
+        self.ask(session, request)?;
         Ok(None)
     }
 
-    fn before_compaction(&self, _session: &HookSession) -> Outcome<Option<String>> {
+    fn before_compaction(&self, _session: &HookSession) -> ops::Result<Option<String>> {
         // Everything kept so far is on disk already; the start after the compaction asks for the summary.
         Ok(None)
     }
 
-    fn end(&self, session: &HookSession, _reason: Option<&str>) -> Outcome {
+    fn end(&self, session: &HookSession, _reason: Option<&str>) -> ops::Result<()> {
         let Some(id) = &session.id else { return Ok(()) };
-        let close = SessionClose { session: id.clone(), summary: None, salt: self.inv.salt()? };
-        let cortex = self.inv.cortex()?;
-        match self.inv.change(&cortex, Command::SessionEnd(close), None) {
+        let request = SessionEndRequest { id: id.clone(), summary: None };
+        match self.ask(session, request) {
+            Ok(_) => Ok(()),
             // Some agents announce the end of sessions whose start they never announced.
-            Ok(_) | Err(Failure::Kernel(kernel::Error::NotFound { .. })) => Ok(()),
-            Err(failure) => Err(failure),
+            Err(error) if is_moot(&error) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
-    fn report(&self, _session: &HookSession, event: EventName, _text: &str) -> Outcome {
-        Err(Failure::input(format!("learnings of {} are not kept yet", event.name())))
+    fn report(&self, session: &HookSession, event: EventName, text: &str) -> ops::Result<()> {
+        let request = CaptureRequest {
+            content: text.to_owned(),
+            session_id: session.id.clone(),
+            project: None,
+            source: Some(event.name().to_owned()),
+        };
+        self.ask(session, request).map(drop)
     }
-}
-
-/// The project of a folder: the name of the repository around it, or of the folder itself.
-fn project_of(folder: &Path) -> Option<String> {
-    let root = folder.ancestors().find(|parent| parent.join(".git").exists()).unwrap_or(folder);
-    Some(root.file_name()?.to_string_lossy().to_lowercase())
 }

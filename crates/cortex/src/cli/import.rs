@@ -60,7 +60,7 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Outc
         project: args.project.as_deref(),
         dry_run: args.dry_run,
     };
-    let (mut read, mut wrote) = (Progress::new("read"), Progress::new("imported"));
+    let (mut read, mut wrote) = (Progress::new(out, "read"), Progress::new(out, "imported"));
     let report = transfer::import(
         &importer,
         args.from,

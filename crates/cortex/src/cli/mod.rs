@@ -5,7 +5,9 @@
 //! and talk apart; `views` are the JSON shapes.
 
 mod attest;
+mod browse;
 mod compact;
+mod config;
 mod context;
 mod delegate;
 mod details;
@@ -13,7 +15,6 @@ mod entry_view;
 mod eval;
 mod export;
 mod failure;
-pub(crate) mod fields;
 mod find;
 mod forget;
 mod get;
@@ -22,9 +23,9 @@ mod history;
 mod hook;
 mod import;
 mod journal;
+mod mcp;
 mod open;
 mod output;
-pub(crate) mod parse;
 mod prove;
 mod relate;
 mod root;
@@ -33,23 +34,29 @@ mod save_lines;
 mod scope;
 mod score;
 mod search;
+mod serve;
 mod session;
 mod setup;
 mod snapshot;
 mod stats;
+pub mod surroundings;
 mod tour;
 mod update;
 mod verify;
 mod verify_proof;
 mod views;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::{EXIT_CODES, Failure, FailureView, Outcome, exit};
-use open::{Globals, Invocation};
-use output::{Output, say};
+use crate::ops::{self, fields, parse};
+
+use failure::{EXIT_CODES, Failure, FailureView, Outcome};
+use open::{Around, Globals, Invocation};
+use output::Output;
+use surroundings::Surroundings;
 
 /// Durable, verifiable memory for AI agents.
 ///
@@ -104,6 +111,16 @@ enum Command {
     Actors(stats::ActorsArgs),
     Setup(setup::SetupArgs),
     Hook(hook::HookArgs),
+    Timeline(browse::TimelineArgs),
+    Sessions(browse::SessionsArgs),
+    Prompts(browse::PromptsArgs),
+    Projects(browse::ProjectsArgs),
+    Archive(browse::ArchiveArgs),
+    Serve(serve::ServeArgs),
+    Status(serve::StatusArgs),
+    Stop(serve::StopArgs),
+    Config(config::ConfigArgs),
+    Mcp(mcp::McpArgs),
     Tour(tour::TourArgs),
     Help(HelpArgs),
 }
@@ -122,43 +139,107 @@ Two options that no help lists make a run repeatable to the last byte of its roo
 They are for tests and replays. Never give a seed for memories that matter: whoever knows it can guess at erased
 content and at secret keys.";
 
-pub(crate) fn main() -> ExitCode {
+/// Runs the program as it was called.
+pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let json = cli.globals.json;
-    let mut out = Output::new(json);
-    let outcome = run(&cli, &mut out).and_then(|()| out.flush());
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+    let around = Surroundings::own();
+    if is_local(&cli.command) {
+        return ExitCode::from(run_here(&cli, around));
+    }
+    let entry = open::home_folder(&cli.globals, &around.variables, &around.cwd)
+        .and_then(|folder| serve::enter(&folder, open::wait(&cli.globals)));
+    match entry {
+        // Held to the end: no daemon takes the home while a command uses it in this process.
+        Ok(serve::Entry::Free(_lock)) => ExitCode::from(run_here(&cli, around)),
+        Ok(serve::Entry::Served(client)) => serve::forward(client, around, cli.globals.json),
         Err(failure) => {
-            // What was already found is data, even if the command failed in the end.
-            let flushed = out.flush();
-            if matches!(failure, Failure::BrokenPipe) || flushed.is_err() {
-                return ExitCode::from(failure.exit_code());
-            }
-            report(&failure, json);
+            report(&failure, &output_of(cli.globals.json, around).0);
             ExitCode::from(failure.exit_code())
         }
     }
 }
 
-fn run(cli: &Cli, out: &mut Output) -> Outcome {
-    // These work without a home.
+/// Runs a command line for somebody else, with their surroundings. Returns its exit code.
+pub fn run_for(arguments: &[String], around: Surroundings) -> u8 {
+    match Cli::try_parse_from(std::iter::once("cortex").chain(arguments.iter().map(String::as_str)))
+    {
+        Ok(cli) if !is_local(&cli.command) => run_here(&cli, around),
+        // The caller's own program took this command line for one of ours.
+        Ok(_) | Err(_) => ops::error::exit::BAD_INPUT,
+    }
+}
+
+/// Needs no home, or one of its own: never run by the daemon.
+fn is_local(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::VerifyProof(_)
+            | Command::Tour(_)
+            | Command::Help(_)
+            | Command::Eval(_)
+            | Command::Setup(_)
+            | Command::Hook(_)
+            | Command::Serve(_)
+            | Command::Status(_)
+            | Command::Stop(_)
+            | Command::Config(_)
+            | Command::Mcp(_)
+    )
+}
+
+fn output_of(json: bool, around: Surroundings) -> (Output, Around) {
+    let Surroundings { cwd, variables, input, input_is_terminal, out, talk, .. } = around;
+    let output = Output::new(json, out, talk, around.talk_is_terminal);
+    (output, Around { cwd, variables, input, input_is_terminal, ops: around.ops })
+}
+
+fn run_here(cli: &Cli, around: Surroundings) -> u8 {
+    let (mut out, around) = output_of(cli.globals.json, around);
+    let outcome = run(cli, around, &mut out).and_then(|()| out.flush());
+    match outcome {
+        Ok(()) => 0,
+        Err(failure) => {
+            // What was already found is data, even if the command failed in the end.
+            let flushed = out.flush();
+            if !matches!(failure, Failure::BrokenPipe) && flushed.is_ok() {
+                report(&failure, &out);
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
+    // These work without opening a home.
     match &cli.command {
         Command::VerifyProof(args) => return verify_proof::run(args, out),
         Command::Tour(args) => return tour::run(args, &cli.globals, out),
         Command::Help(args) => return help(args, out),
-        Command::Setup(args) => return setup::run(args, &cli.globals, out),
+        Command::Setup(args) => return setup::run(args, &cli.globals, around, out),
         Command::Hook(args) => {
-            hook::run(args, &cli.globals);
+            // Agents read an exit code as "stop"; trouble is for the person, and in the log.
+            if let Err(failure) = hook::run(args, &cli.globals, around, out) {
+                out.say(format_args!("{failure}"));
+            }
             return Ok(());
         }
+        Command::Serve(args) => return serve::serve(args, &cli.globals, &around, out),
+        Command::Status(args) => return serve::status(args, &cli.globals, &around, out),
+        Command::Stop(args) => return serve::stop(args, &cli.globals, &around, out),
+        Command::Config(args) => return config::run(args, &cli.globals, &around, out),
+        Command::Mcp(args) => return mcp::run(args, &cli.globals, &around),
         _ => {}
     }
-    let inv = &Invocation::new(&cli.globals, addressed(&cli.command))?;
-    match &cli.command {
+    let inv = &Invocation::new(&cli.globals, addressed(&cli.command), around)?;
+    let outcome = run_command(&cli.command, inv, out);
+    outcome.and_then(|()| inv.finish())
+}
+
+fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome {
+    match command {
         Command::Save(args) => save::run(args, inv, out),
         Command::Get(args) => get::run(args, inv, out),
         Command::Update(args) => update::run(args, inv, out),
@@ -193,11 +274,21 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
         Command::Eval(args) => eval::run(args, inv, out),
         Command::Actors(args) => stats::actors(args, inv, out),
+        Command::Timeline(args) => browse::timeline(args, inv, out),
+        Command::Sessions(args) => browse::sessions(args, inv, out),
+        Command::Prompts(args) => browse::prompts(args, inv, out),
+        Command::Projects(args) => browse::projects(args, inv, out),
+        Command::Archive(args) => browse::archive(args, inv, out),
         Command::VerifyProof(_)
         | Command::Tour(_)
         | Command::Help(_)
         | Command::Setup(_)
-        | Command::Hook(_) => Ok(()),
+        | Command::Hook(_)
+        | Command::Serve(_)
+        | Command::Status(_)
+        | Command::Stop(_)
+        | Command::Config(_)
+        | Command::Mcp(_) => Ok(()),
     }
 }
 
@@ -232,19 +323,15 @@ fn help(args: &HelpArgs, out: &mut Output) -> Outcome {
     }
 }
 
-fn report(failure: &Failure, json: bool) {
-    if json {
-        report_json(&failure.view());
+fn report(failure: &Failure, out: &Output) {
+    if out.is_json() {
+        out.say(serde_json::json!({ "error": failure.view() }));
         return;
     }
-    say(format_args!("error: {}", output::plain(&failure.to_string())));
+    out.say(format_args!("error: {}", output::plain(&failure.to_string())));
     if let Some(hint) = failure.hint() {
-        say(format_args!("hint: {hint}"));
+        out.say(format_args!("hint: {hint}"));
     }
-}
-
-fn report_json(view: &FailureView) {
-    say(serde_json::json!({ "error": view }));
 }
 
 /// Help and version are no errors; anything else is wrong usage, in JSON if that was asked for.
@@ -258,7 +345,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || !json {
         // Nobody is left to be told when the output is closed.
         let _unheard = error.print();
-        return ExitCode::from(if error.use_stderr() { exit::BAD_INPUT } else { 0 });
+        return ExitCode::from(if error.use_stderr() { ops::error::exit::BAD_INPUT } else { 0 });
     }
     let text = error.render().to_string();
     // The first paragraph says what is wrong; the rest is about usage.
@@ -266,8 +353,10 @@ fn usage(error: &clap::Error) -> ExitCode {
     let message = lines.collect::<Vec<_>>().join(" ");
     let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
     let hint = Some("`cortex help COMMAND` shows how it is used".to_owned());
-    report_json(&FailureView { code: "usage", message, hint });
-    ExitCode::from(exit::BAD_INPUT)
+    let view = FailureView { code: "usage".to_owned(), message, hint };
+    // Nobody is left to be told when standard error is closed.
+    let _unheard = writeln!(std::io::stderr(), "{}", serde_json::json!({ "error": view }));
+    ExitCode::from(ops::error::exit::BAD_INPUT)
 }
 
 #[cfg(test)]

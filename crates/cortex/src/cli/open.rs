@@ -3,31 +3,39 @@
 //! The kernel has no clock, no randomness and no environment. All three enter here, and here only. The hidden `--now` and
 //! `--salt-seed` pin clock and chance, so that a run can be repeated to the same root.
 
-use std::cell::Cell;
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::Args;
 use kernel::actor::ActorName;
 use kernel::command::{Command, Receipt, Stamp};
-use kernel::home::{Home, HomeLimits};
+use kernel::home::Home;
 use kernel::memory::{Millis, Salt};
 use kernel::scope::{Authority, Operation};
 use kernel::{Cortex, Digest, Error, Options, Request};
-use recall::RecallHook;
-use recall::analyze::{Analyzer, Language};
 
 use super::delegate::Delegate;
 use super::failure::{Failure, Outcome};
 use super::parse;
+use crate::ops::{Caller, DEFAULT_ACTOR, Machine, Ops, Pinned, World as _};
 
 /// Seconds to wait for another process that has the actor open, unless told otherwise.
 const WAIT_SECONDS_DEFAULT: u64 = 10;
 /// The longest wait that can be asked for.
 const WAIT_SECONDS_MAX: u64 = 3_600;
-/// The actor that is always there.
-const DEFAULT_ACTOR: &str = "default";
+
+/// What a command has around it, without the outputs.
+pub(crate) struct Around {
+    pub(crate) cwd: PathBuf,
+    pub(crate) variables: BTreeMap<String, String>,
+    pub(crate) input: Box<dyn Read + Send>,
+    pub(crate) input_is_terminal: bool,
+    pub(crate) ops: Option<Arc<Ops>>,
+}
 
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Global options")]
@@ -61,140 +69,205 @@ pub(crate) struct Globals {
     pub(crate) salt_seed: Option<u64>,
 }
 
-#[derive(Debug)]
+/// What the person reads and types.
+pub(crate) struct Input {
+    pub(crate) reader: Box<dyn Read + Send>,
+    pub(crate) is_terminal: bool,
+}
+
 pub(crate) struct Invocation {
-    folder: PathBuf,
-    home: Home,
-    options: Options,
-    actor: ActorName,
-    by: String,
+    ops: Arc<Ops>,
+    /// True if nobody else uses these operations.
+    own: bool,
+    caller: Caller,
     delegate: Option<Delegate>,
-    now: Option<Millis>,
-    seed: Option<u64>,
-    drawn: Cell<u64>,
+    cwd: PathBuf,
+    input: RefCell<Option<Input>>,
+}
+
+impl std::fmt::Debug for Invocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Invocation").field("caller", &self.caller).finish_non_exhaustive()
+    }
+}
+
+/// The folder that holds everything.
+pub(crate) fn home_folder(
+    globals: &Globals,
+    variables: &BTreeMap<String, String>,
+    cwd: &Path,
+) -> Outcome<PathBuf> {
+    let named = globals.home.clone().or_else(|| variables.get("CORTEX_HOME").map(Into::into));
+    match named {
+        Some(folder) => Ok(cwd.join(folder)),
+        None => person_home(variables)
+            .map(|home| home.join(".cortex"))
+            .ok_or_else(|| Failure::input("there is no home folder; give --home DIR")),
+    }
+}
+
+fn person_home(variables: &BTreeMap<String, String>) -> Option<PathBuf> {
+    variables.get("HOME").map(PathBuf::from).or_else(std::env::home_dir)
+}
+
+/// How long to wait for another process.
+pub(crate) fn wait(globals: &Globals) -> Duration {
+    Duration::from_secs(globals.wait.unwrap_or(WAIT_SECONDS_DEFAULT).min(WAIT_SECONDS_MAX))
+}
+
+/// Who asks, as far as flags and variables say.
+pub(crate) fn caller(
+    globals: &Globals,
+    variables: &BTreeMap<String, String>,
+    cwd: &Path,
+    addressed: Option<&ActorName>,
+) -> Outcome<Caller> {
+    let actor = match globals.actor.as_ref().or_else(|| variables.get("CORTEX_ACTOR")) {
+        Some(name) => ActorName::parse(name)?,
+        None => match addressed {
+            Some(actor) => actor.clone(),
+            None => ActorName::parse(DEFAULT_ACTOR)?,
+        },
+    };
+    let by = globals
+        .by
+        .clone()
+        .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|n| variables.get(*n).cloned()))
+        .unwrap_or_else(|| "cli".to_owned());
+    let now = globals.now.as_deref().map(parse::time).transpose()?;
+    let mut caller = Caller::new(actor, by);
+    caller.cwd = Some(cwd.to_owned());
+    caller.person_home = person_home(variables);
+    // At the command line a folder that is no repository is only where somebody happens to be.
+    caller.any_folder = false;
+    caller.world = Arc::new(Pinned::new(now, globals.salt_seed));
+    Ok(caller)
 }
 
 impl Invocation {
     /// `addressed` is the actor of a URI that the command names, used if nobody says otherwise.
-    pub(crate) fn new(globals: &Globals, addressed: Option<&ActorName>) -> Outcome<Invocation> {
-        let folder = match globals.home.clone().or_else(|| variable("CORTEX_HOME").map(Into::into))
-        {
-            Some(folder) => folder,
-            None => std::env::home_dir()
-                .map(|home| home.join(".cortex"))
-                .ok_or_else(|| Failure::input("there is no home folder; give --home DIR"))?,
-        };
+    pub(crate) fn new(
+        globals: &Globals,
+        addressed: Option<&ActorName>,
+        around: Around,
+    ) -> Outcome<Invocation> {
+        let Around { cwd, variables, input, input_is_terminal, ops } = around;
+        let folder = home_folder(globals, &variables, &cwd)?;
+        let key_file = globals.grant_key.as_ref().map(|path| cwd.join(path));
         let delegate = globals
             .grant
             .as_deref()
-            .map(|file| Delegate::load(file, globals.grant_key.as_deref()))
+            .map(|file| Delegate::load(&cwd.join(file), key_file.as_deref()))
             .transpose()?;
-        let actor = match globals.actor.clone().or_else(|| variable("CORTEX_ACTOR")) {
-            Some(name) => ActorName::parse(&name)?,
-            None => match (&delegate, addressed) {
-                (Some(delegate), _) => delegate.actor().clone(),
-                (None, Some(actor)) => actor.clone(),
-                (None, None) => ActorName::parse(DEFAULT_ACTOR)?,
-            },
-        };
+        let addressed = delegate.as_ref().map(Delegate::actor).or(addressed);
+        let mut caller = caller(globals, &variables, &cwd, addressed)?;
         // A delegate signs as itself, whatever it would like to be called.
-        let by = delegate
-            .as_ref()
-            .map(|delegate| delegate.name().to_owned())
-            .or_else(|| globals.by.clone())
-            .or_else(|| ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(variable))
-            .unwrap_or_else(|| "cli".to_owned());
-        let wait = globals.wait.unwrap_or(WAIT_SECONDS_DEFAULT).min(WAIT_SECONDS_MAX);
-        let options = Options {
-            wait: Duration::from_secs(wait),
-            hooks: Arc::new(|| vec![Box::new(RecallHook::new(analyzer()))]),
-            ..Options::default()
+        if let Some(delegate) = &delegate {
+            delegate.name().clone_into(&mut caller.by);
+        }
+        let own = ops.is_none();
+        let ops = match ops {
+            Some(ops) => ops,
+            None => {
+                let settings = crate::config::load(&folder, &variables)?.settings();
+                Arc::new(Ops::new(&folder, settings, wait(globals)))
+            }
         };
-        Ok(Invocation {
-            home: Home::new(&folder, options.clone(), HomeLimits::default()),
-            options,
-            folder,
-            actor,
-            by,
-            delegate,
-            now: globals.now.as_deref().map(parse::time).transpose()?,
-            seed: globals.salt_seed,
-            drawn: Cell::new(0),
-        })
+        let input = Input { reader: input, is_terminal: input_is_terminal };
+        Ok(Invocation { ops, own, caller, delegate, cwd, input: RefCell::new(Some(input)) })
     }
 
-    pub(crate) fn folder(&self) -> &std::path::Path {
-        &self.folder
+    pub(crate) fn ops(&self) -> &Ops {
+        &self.ops
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The caller with a key that makes a retry return the first answer.
+    pub(crate) fn caller_with_key(&self, key: Option<&String>) -> Caller {
+        Caller { idempotency_key: key.cloned(), ..self.caller.clone() }
+    }
+
+    pub(crate) fn is_delegate(&self) -> bool {
+        self.delegate.is_some()
+    }
+
+    /// A path as the person means it.
+    pub(crate) fn path(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// Standard input, once.
+    pub(crate) fn take_input(&self) -> Outcome<Input> {
+        self.input
+            .borrow_mut()
+            .take()
+            .ok_or_else(|| Failure::input("standard input can be read once only"))
+    }
+
+    pub(crate) fn input_is_terminal(&self) -> bool {
+        self.input.borrow().as_ref().is_some_and(|input| input.is_terminal)
+    }
+
+    /// Writes down what is pending, if nobody else will.
+    pub(crate) fn finish(&self) -> Outcome {
+        if self.own {
+            self.ops.close(self.now()?)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.ops.folder()
     }
 
     pub(crate) fn home(&self) -> &Home {
-        &self.home
+        self.ops.home()
     }
 
     /// How actors are opened.
     pub(crate) fn options(&self) -> &Options {
-        &self.options
+        self.ops.options()
     }
 
     pub(crate) fn actor(&self) -> &ActorName {
-        &self.actor
+        &self.caller.actor
     }
 
     /// The actor's name, if it is not the one that is always there.
     pub(crate) fn other_actor(&self) -> Option<&str> {
-        Some(self.actor.as_str()).filter(|name| *name != DEFAULT_ACTOR)
+        Some(self.actor().as_str()).filter(|name| *name != DEFAULT_ACTOR)
     }
 
     /// Opens the actor, making it if it is new. A delegate makes no actors.
     pub(crate) fn cortex(&self) -> Outcome<Arc<Cortex>> {
-        if self.delegate.is_some() { self.existing() } else { self.open() }
+        if self.delegate.is_some() { self.existing() } else { Ok(self.ops.cortex(&self.caller)?) }
     }
 
     /// Opens the actor to read it. Only the default actor is made by reading: a name typed wrong must not become an
     /// actor.
     pub(crate) fn existing(&self) -> Outcome<Arc<Cortex>> {
-        if self.actor.as_str() != DEFAULT_ACTOR && !self.home.has(&self.actor) {
-            return Err(Error::not_found("actor", &self.actor).into());
-        }
-        self.open()
-    }
-
-    fn open(&self) -> Outcome<Arc<Cortex>> {
-        Ok(self.home.actor(&self.actor, self.now()?)?)
+        Ok(self.ops.existing(&self.caller)?)
     }
 
     pub(crate) fn now(&self) -> Outcome<Millis> {
-        if let Some(now) = self.now {
-            return Ok(now);
-        }
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .ok()
-            .and_then(|since| i64::try_from(since.as_millis()).ok())
-            .map(Millis)
-            .ok_or_else(|| Failure::input("the clock of this machine stands before 1970"))
+        Ok(self.caller.now()?)
     }
 
     pub(crate) fn stamp(&self) -> Outcome<Stamp> {
-        Ok(Stamp::new(self.now()?, &self.by))
+        Ok(self.caller.plain_stamp()?)
     }
 
     pub(crate) fn salt(&self) -> Outcome<Salt> {
-        self.random().map(Salt)
+        Ok(self.caller.salt()?)
     }
 
     /// Random bytes, at most 32.
     pub(crate) fn random<const N: usize>(&self) -> Outcome<[u8; N]> {
         let mut bytes = [0; N];
-        if let Some(seed) = self.seed {
-            let drawn = self.drawn.get();
-            self.drawn.set(drawn + 1);
-            let digest =
-                Digest::of("cortex/cli-seed/1", &[&seed.to_be_bytes(), &drawn.to_be_bytes()]);
-            bytes.copy_from_slice(&digest.as_bytes()[..N]);
-            return Ok(bytes);
-        }
-        fill_random(&mut bytes)?;
+        self.caller.world.fill(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -248,17 +321,9 @@ impl Invocation {
     }
 }
 
-/// How words become terms. Saves and searches must agree.
-pub(crate) fn analyzer() -> Analyzer {
-    Analyzer::new(Language::English)
-}
-
 /// Bytes that nobody can guess.
 pub(crate) fn fill_random(bytes: &mut [u8]) -> Outcome {
-    getrandom::fill(bytes).map_err(|error| {
-        let error = std::io::Error::other(error.to_string());
-        Failure::Io { what: "random bytes".into(), error }
-    })
+    Ok(Machine.fill(bytes)?)
 }
 
 /// What a read asks, as a delegate signs it: the arguments, each with its length before it.
@@ -269,9 +334,4 @@ pub(crate) fn request_digest(arguments: &[&[u8]]) -> Digest {
         bytes.extend_from_slice(argument);
     }
     Digest::of("cortex/cli-request/1", &[&bytes])
-}
-
-/// An environment variable that is set to something.
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -2,16 +2,44 @@
 //! nothing for NO_COLOR to switch off.
 
 use std::fmt;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
 
-/// Standard output, buffered, with the choice between text and JSON.
+/// Where talk goes; may be used from several threads.
+#[derive(Clone)]
+pub(crate) struct Talk {
+    writer: Arc<Mutex<Box<dyn Write + Send>>>,
+    is_terminal: bool,
+}
+
+impl fmt::Debug for Talk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Talk").field("is_terminal", &self.is_terminal).finish_non_exhaustive()
+    }
+}
+
+impl Talk {
+    /// Something for the person at the terminal that is no data.
+    pub(crate) fn say(&self, line: impl fmt::Display) {
+        self.write(format_args!("{line}\n"));
+    }
+
+    pub(crate) fn write(&self, text: impl fmt::Display) {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody is left to be told when standard error is closed.
+        let _unheard = writer.write_all(text.to_string().as_bytes()).and_then(|()| writer.flush());
+    }
+}
+
+/// Standard output, buffered, with the choice between text and JSON, and the talk beside it.
 pub(crate) struct Output {
     json: bool,
-    out: BufWriter<io::Stdout>,
+    out: BufWriter<Box<dyn Write + Send>>,
+    talk: Talk,
 }
 
 impl fmt::Debug for Output {
@@ -21,8 +49,23 @@ impl fmt::Debug for Output {
 }
 
 impl Output {
-    pub(crate) fn new(json: bool) -> Output {
-        Output { json, out: BufWriter::new(io::stdout()) }
+    pub(crate) fn new(
+        json: bool,
+        out: Box<dyn Write + Send>,
+        talk: Box<dyn Write + Send>,
+        talk_is_terminal: bool,
+    ) -> Output {
+        let talk = Talk { writer: Arc::new(Mutex::new(talk)), is_terminal: talk_is_terminal };
+        Output { json, out: BufWriter::new(out), talk }
+    }
+
+    pub(crate) fn talk(&self) -> &Talk {
+        &self.talk
+    }
+
+    /// Something for the person at the terminal that is no data.
+    pub(crate) fn say(&self, line: impl fmt::Display) {
+        self.talk.say(line);
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -52,35 +95,29 @@ impl Output {
     }
 }
 
-/// Something for the person at the terminal that is no data.
-pub(crate) fn say(line: impl fmt::Display) {
-    // Nobody is left to be told when standard error is closed.
-    let _unheard = writeln!(io::stderr(), "{line}");
-}
-
 /// Progress of a long job: one line that rewrites itself, and only on a terminal.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    shown: bool,
+    talk: Talk,
     verb: &'static str,
     percent: Option<u64>,
 }
 
 impl Progress {
-    pub(crate) fn new(verb: &'static str) -> Progress {
-        Progress { shown: io::stderr().is_terminal(), verb, percent: None }
+    pub(crate) fn new(out: &Output, verb: &'static str) -> Progress {
+        Progress { talk: out.talk().clone(), verb, percent: None }
     }
 
     pub(crate) fn at(&mut self, done: u64, total: u64) {
-        if !self.shown || total == 0 {
+        if !self.talk.is_terminal || total == 0 {
             return;
         }
         let percent = done * 100 / total;
         if self.percent != Some(percent) {
             self.percent = Some(percent);
             let end = if done == total { "\n" } else { "" };
-            let mut err = io::stderr();
-            let _unheard = write!(err, "\r{} {done} of {total} ({percent} %){end}", self.verb);
+            let verb = self.verb;
+            self.talk.write(format_args!("\r{verb} {done} of {total} ({percent} %){end}"));
         }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ProveArgs, inv: &Invocation, out: &mut Output) -> Outco
     // A proof that cannot be checked must not leave the house.
     let checked = proof::check(&file)?;
     let bytes = file.to_bytes();
-    write(&args.out, &bytes)?;
+    write(&inv.path(&args.out), &bytes)?;
     let view = ProofView {
         file: args.out.display().to_string(),
         bytes: bytes.len(),

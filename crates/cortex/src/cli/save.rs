@@ -1,6 +1,6 @@
 //! `cortex save`: one new memory.
 
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,9 +16,10 @@ use super::details::{HeadArgs, VersionArgs};
 use super::failure::{Failure, Outcome};
 use super::fields;
 use super::open::Invocation;
-use super::output::{Output, say};
+use super::output::{Output, Talk};
 use super::save_lines;
 use super::views::ChangeView;
+use crate::ops::save::{SaveRequest, Saved};
 
 /// Silence after which a wait for standard input is explained.
 const NOTICE_AFTER: Duration = Duration::from_secs(3);
@@ -73,16 +74,51 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcom
     if args.lines {
         return save_lines::run(args.bulk, inv, out);
     }
+    if inv.is_delegate() {
+        return save_as_delegate(args, inv, out);
+    }
+    let content = content(inv, out, args.content.as_deref())?;
+    let request = args.version.request(args.head.request(SaveRequest {
+        title: args.title.clone().unwrap_or_default(),
+        content,
+        memory_type: args.memory_type.clone(),
+        pinned: args.pinned,
+        ..SaveRequest::default()
+    })?)?;
+    let caller = inv.caller_with_key(args.idempotency_key.as_ref());
+    let saved = inv.ops().save(&caller, request)?;
+    let root = inv.existing()?.root()?.to_string();
+    if !saved.redacted.is_empty() {
+        out.say(&saved.redacted);
+    }
+    let verb = match saved.status {
+        Saved::Created => "saved",
+        Saved::Updated => "updated",
+        Saved::Duplicate => "saved before, counted:",
+        Saved::Replayed => "saved before",
+    };
+    let view = serde_json::json!({
+        "id": saved.id, "uri": saved.uri, "version": saved.version, "type": saved.memory_type,
+        "kind": saved.kind, "seq": saved.seq, "at": saved.at, "changed": saved.changed,
+        "replayed": saved.status == Saved::Replayed, "root": root, "status": saved.status,
+        "project": saved.project, "session": saved.session_id, "redacted": saved.redacted,
+        "suggested_topic_key": saved.suggested_topic_key,
+    });
+    out.either(&view, format_args!("{verb} {}", saved.uri))
+}
+
+/// A delegate's save goes through its grant, word for word as the grant's owner allowed.
+fn save_as_delegate(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     let title = args.title.clone().unwrap_or_default();
     let memory_type = memory_type(args.memory_type.as_deref(), args.head.kind.as_deref())?;
     let mut typed = Fields::empty(memory_type);
     fields::set_all(&mut typed, &args.version.fields)?;
-    let content = content(args.content.as_deref())?;
+    let content = content(inv, out, args.content.as_deref())?;
+    let (title, content) = (inv.ops().screened(&title), inv.ops().screened(&content));
     let mut draft = Draft::new(Body { title, content, fields: typed }, inv.salt()?);
     args.head.fill(&mut draft)?;
     args.version.fill(&mut draft)?;
     draft.pinned = args.pinned;
-
     let cortex = inv.cortex()?;
     let mut stamp = inv.stamp()?;
     stamp.idempotency_key.clone_from(&args.idempotency_key);
@@ -103,14 +139,14 @@ pub(crate) fn memory_type(named: Option<&str>, kind: Option<&str>) -> kernel::Re
 }
 
 /// Content from the argument, or from standard input if that is asked for or a pipe.
-pub(crate) fn content(argument: Option<&str>) -> Outcome<String> {
+pub(crate) fn content(inv: &Invocation, out: &Output, argument: Option<&str>) -> Outcome<String> {
     match argument {
-        Some("-") => read_input(),
+        Some("-") => read_input(inv),
         Some(text) => Ok(text.to_owned()),
-        None if std::io::stdin().is_terminal() => Ok(String::new()),
+        None if inv.input_is_terminal() => Ok(String::new()),
         None => {
-            let done = notice();
-            let text = read_input();
+            let done = notice(out.talk().clone());
+            let text = read_input(inv);
             done.store(true, Ordering::Relaxed);
             text
         }
@@ -118,22 +154,23 @@ pub(crate) fn content(argument: Option<&str>) -> Outcome<String> {
 }
 
 /// A script that left a pipe open by mistake should learn why nothing happens.
-fn notice() -> Arc<AtomicBool> {
+fn notice(talk: Talk) -> Arc<AtomicBool> {
     let done = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&done);
     std::thread::spawn(move || {
         std::thread::sleep(NOTICE_AFTER);
         if !seen.load(Ordering::Relaxed) {
-            say("reading the content from standard input; give \"\" as content for none");
+            talk.say("reading the content from standard input; give \"\" as content for none");
         }
     });
     done
 }
 
-fn read_input() -> Outcome<String> {
+fn read_input(inv: &Invocation) -> Outcome<String> {
     // One byte more than is allowed, so that the kernel can say it is too much.
     let mut bytes = Vec::new();
-    std::io::stdin()
+    inv.take_input()?
+        .reader
         .take(CONTENT_BYTES_MAX as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::Io { what: "standard input".into(), error })?;

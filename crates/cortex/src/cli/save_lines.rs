@@ -5,7 +5,7 @@
 //! of the answers knows exactly what survives a crash.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use super::details;
 use super::failure::{Failure, FailureView, Outcome};
 use super::fields;
 use super::open::Invocation;
-use super::output::{Output, say};
+use super::output::Output;
 use super::parse;
 use super::save;
 
@@ -101,12 +101,13 @@ pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> Ou
         return Err(Error::invalid("bulk", format!("use 1 to {BULK_COMMANDS_MAX}")).into());
     }
     let cortex = inv.cortex()?;
+    let input = inv.take_input()?.reader;
     let (sender, lines) = sync_channel(bulk.unwrap_or(0).max(QUEUE_LINES_MAX));
     // The reader ends with its input, or when nobody takes its lines any more; it is not waited for, because a read from
     // an idle terminal or pipe cannot be interrupted.
     std::thread::Builder::new()
         .name("lines".into())
-        .spawn(move || read_lines(&sender))
+        .spawn(move || read_lines(input, &sender))
         .map_err(|error| Failure::Io { what: "a thread".into(), error })?;
 
     let mut stream = Stream { inv, cortex: &cortex, line: 0, saved: 0, failed: 0 };
@@ -116,11 +117,11 @@ pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> Ou
         stream.save(group?, out).map_err(unheard)?;
         if bulk.is_some() && reported.elapsed() >= PROGRESS_EVERY {
             reported = Instant::now();
-            say(stream.progress(started));
+            out.say(stream.progress(started));
         }
     }
     if bulk.is_some() {
-        say(format_args!("done: {}", stream.progress(started)));
+        out.say(format_args!("done: {}", stream.progress(started)));
     }
     if stream.failed == 0 {
         return Ok(());
@@ -139,8 +140,8 @@ fn unheard(failure: Failure) -> Failure {
     }
 }
 
-fn read_lines(sender: &SyncSender<Incoming>) {
-    let mut input = std::io::stdin().lock();
+fn read_lines(input: Box<dyn Read + Send>, sender: &SyncSender<Incoming>) {
+    let mut input = BufReader::new(input);
     loop {
         let mut bytes = Vec::new();
         let limit = LINE_BYTES_MAX as u64 + 1;
@@ -273,7 +274,12 @@ impl Stream<'_> {
         let memory_type = save::memory_type(line.memory_type.as_deref(), line.kind.as_deref())?;
         let mut typed = Fields::empty(memory_type);
         fields::set_json(&mut typed, &line.fields)?;
-        let mut draft = save::draft(line.title, line.content, typed, self.inv.salt()?);
+        let mut draft = save::draft(
+            self.inv.ops().screened(&line.title),
+            self.inv.ops().screened(&line.content),
+            typed,
+            self.inv.salt()?,
+        );
         draft.kind = line.kind;
         draft.project = line.project;
         if let Some(scope) = &line.scope {

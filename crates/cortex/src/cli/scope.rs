@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::delegate::{GrantFile, public_key, read_or_make_key, write_secret};
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
-use super::output::{Output, plain, say};
+use super::output::{Output, plain};
 use super::parse::{self, MemoryRef};
 
 /// Lets a delegate read or change a part of this memory.
@@ -170,7 +170,8 @@ pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Out
     let now = inv.now()?;
     let expires = parse::until(&args.expires, now)?;
     let operations = operations(&args.operations)?;
-    if args.out.exists() {
+    let file_path = inv.path(&args.out);
+    if file_path.exists() {
         let error = std::io::ErrorKind::AlreadyExists.into();
         return Err(Failure::file(&args.out, error));
     }
@@ -211,7 +212,7 @@ pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Out
     // The file first: a grant in the journal that nobody holds could not be used by anyone, but would look given.
     let text =
         serde_json::to_string_pretty(&file).map_err(|error| Failure::input(error.to_string()))?;
-    write_secret(&args.out, &(text + "\n"))?;
+    write_secret(&file_path, &(text + "\n"))?;
     let draft = GrantDraft { grant: signed.to_bytes() };
     inv.change(&cortex, Command::ScopeGrant(draft), None)?;
 
@@ -229,7 +230,7 @@ pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Out
     };
     out.either(&view, format_args!("granted {}", plain(&inner.describe())))?;
     if !out.is_json() && args.new_key {
-        say(format_args!("{} holds a secret key; hand it over like a password", view.file));
+        out.say(format_args!("{} holds a secret key; hand it over like a password", view.file));
     }
     Ok(())
 }
@@ -272,7 +273,9 @@ pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> O
     });
     out.either(&view, format_args!("{verb} {grant}"))?;
     if !known {
-        say("this grant is not in the journal; it may be one that a delegate made from its own");
+        out.say(
+            "this grant is not in the journal; it may be one that a delegate made from its own",
+        );
     }
     Ok(())
 }
@@ -329,7 +332,7 @@ fn grant_view(state: &GrantState, grant: &Grant, revoked: bool, now: Millis) -> 
 
 pub(crate) fn keygen(args: &KeygenArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     let key = SigningKey::from_bytes(&inv.random()?);
-    write_secret(&args.out, &format!("{}\n", encode_hex(&key.to_bytes())))?;
+    write_secret(&inv.path(&args.out), &format!("{}\n", encode_hex(&key.to_bytes())))?;
     let public = encode_hex(&key.verifying_key().to_bytes());
     let view = serde_json::json!({"file": args.out.display().to_string(), "public_key": public});
     out.either(&view, &public)

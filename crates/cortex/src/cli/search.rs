@@ -3,11 +3,11 @@
 use clap::Args;
 use kernel::memory::{MemoryType, Scope};
 use kernel::scope::Operation;
-use recall::search::{ArmScore, Hit, Query, search};
+use recall::search::{ArmScore, Hit, Query};
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
-use super::open::{Invocation, analyzer, request_digest};
+use super::open::{Invocation, request_digest};
 use super::output::{Output, plain};
 use super::parse;
 
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> Outc
     let authority = inv.authority(&cortex, Operation::Find, digest)?;
     let gate = authority.as_ref().map(|authority| authority as &dyn kernel::scope::Gate);
     let reading = cortex.read()?;
-    let answer = search(&reading, gate, &analyzer(), &query, inv.now()?)?;
+    let answer = crate::ops::recall::search(&reading, gate, &query, inv.now()?)?;
     let view = |hit: &Hit| HitView {
         id: hit.id.get(),
         uri: reading.uri(&hit.head, hit.version.n).to_string(),

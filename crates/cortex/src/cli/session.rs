@@ -80,10 +80,10 @@ pub(crate) fn run(args: &SessionArgs, inv: &Invocation, out: &mut Output) -> Out
             (Command::SessionStart(draft), &start.session, "started")
         }
         SessionStep::End(end) => {
-            let summary = end.summary.as_deref().map(|text| save::content(Some(text)));
+            let summary = end.summary.as_deref().map(|text| save::content(inv, out, Some(text)));
             let close = SessionClose {
                 session: end.session.clone(),
-                summary: summary.transpose()?,
+                summary: summary.transpose()?.map(|text| inv.ops().screened(&text)),
                 salt: inv.salt()?,
             };
             (Command::SessionEnd(close), &end.session, "ended")
@@ -103,7 +103,7 @@ pub(crate) fn prompt(args: &PromptArgs, inv: &Invocation, out: &mut Output) -> O
     let draft = PromptDraft {
         session: args.session.clone(),
         project: args.project.clone(),
-        text: save::content(Some(&args.text))?,
+        text: inv.ops().screened(&save::content(inv, out, Some(&args.text))?),
         salt: inv.salt()?,
     };
     let cortex = inv.cortex()?;

@@ -6,8 +6,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
-use super::open::{Globals, Invocation};
-use super::output::{Output, plain, plain_lines, say};
+use super::open::{Around, Globals, Invocation};
+use super::output::{Output, plain, plain_lines};
 use crate::setup::{
     Action, Agent, FileOutcome, Job, Program, Scope, State, Surroundings, System, on_path, remove,
     set_up, states,
@@ -60,11 +60,16 @@ struct SetupView<'a> {
     notes: &'a [&'a str],
 }
 
-pub(crate) fn run(args: &SetupArgs, globals: &Globals, out: &mut Output) -> Outcome {
+pub(crate) fn run(
+    args: &SetupArgs,
+    globals: &Globals,
+    around: Around,
+    out: &mut Output,
+) -> Outcome {
     let surroundings = surroundings()?;
     let Some(agent) = args.agent else { return list(&surroundings, out) };
     let scope = if args.project { Scope::Project } else { Scope::User };
-    let inv = Invocation::new(globals, None)?;
+    let inv = Invocation::new(globals, None, around)?;
     let home = std::path::absolute(inv.folder()).map_err(|e| Failure::file(inv.folder(), e))?;
     let mut options = Vec::new();
     if home != surroundings.home.join(".cortex") {
@@ -106,7 +111,7 @@ pub(crate) fn run(args: &SetupArgs, globals: &Globals, out: &mut Output) -> Outc
     }
     out.flush()?;
     for note in notes {
-        say(note);
+        out.say(note);
     }
     Ok(())
 }

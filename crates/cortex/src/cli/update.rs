@@ -67,7 +67,8 @@ pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Outc
     let mut patch = args.head.patch()?;
     patch.pinned = args.pinned;
     patch.archived = args.archived;
-    let content = args.content.as_deref().map(|text| save::content(Some(text))).transpose()?;
+    let content = args.content.as_deref().map(|text| save::content(inv, out, Some(text)));
+    let content = content.transpose()?.map(|text| inv.ops().screened(&text));
     let expected = args.expect.or(args.memory.version);
     let new_version = args.title.is_some() || content.is_some() || args.version.is_given();
     if !new_version && patch.is_empty() {
@@ -118,7 +119,7 @@ fn revise(
         return Err(Error::Erased(current.head.id.get()).into());
     };
     if let Some(title) = &args.title {
-        body.title.clone_from(title);
+        body.title = inv.ops().screened(title);
     }
     if let Some(content) = content {
         content.clone_into(&mut body.content);

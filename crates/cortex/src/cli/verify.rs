@@ -68,7 +68,7 @@ pub(crate) fn verify(_: &VerifyArgs, inv: &Invocation, out: &mut Output) -> Outc
         }
         _ => {}
     }
-    let mut progress = Progress::new("checked");
+    let mut progress = Progress::new(out, "checked");
     let report = cortex.verify(&scratch, &mut |done, total| progress.at(done, total))?;
     let view = VerifyView {
         clean: report.is_clean(),
@@ -112,8 +112,8 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
     let started = Instant::now();
     // The rebuild runs on the pen's thread; its progress comes back here to be shown.
     let (sender, received) = channel();
+    let mut progress = Progress::new(out, "rebuilt");
     let shown = std::thread::spawn(move || {
-        let mut progress = Progress::new("rebuilt");
         for (done, total) in received {
             progress.at(done, total);
         }
@@ -149,7 +149,7 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
 fn repair(damage: &Error, inv: &Invocation, out: &mut Output) -> Outcome {
     let started = Instant::now();
     let folder = inv.home().actor_folder(inv.actor());
-    let mut progress = Progress::new("rebuilt");
+    let mut progress = Progress::new(out, "rebuilt");
     let shown = &mut |done, total| progress.at(done, total);
     let options = inv.options().clone();
     let (cortex, entries) = Cortex::rebuild_in(&folder, inv.actor(), options, shown)?;

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &VerifyProofArgs, out: &mut Output) -> Outcome {
     out.line(format_args!("  root:    {}", checked.root))?;
     out.line(format_args!("  entries: {}", checked.size))?;
     if trusted.is_none() {
-        super::output::say("compare the root with one you trust, or give it with --root");
+        out.say("compare the root with one you trust, or give it with --root");
     }
     Ok(())
 }

@@ -298,5 +298,5 @@ fn sync_name(id: &str) -> String {
 /// Parts per million; weights above one are as strong as one.
 fn ratio(number: Option<f64>) -> u32 {
     let number = number.filter(|number| number.is_finite()).unwrap_or(1.0).clamp(0.0, 1.0);
-    crate::cli::parse::ratio_of("weight", number).unwrap_or(1_000_000)
+    crate::ops::parse::ratio_of("weight", number).unwrap_or(1_000_000)
 }

@@ -14,7 +14,7 @@ use super::record::{
 use super::server_memory::Lines;
 use super::sink::{Rest, Sink};
 use super::{Error, Result};
-use crate::cli::parse::ratio_of;
+use crate::ops::parse::ratio_of;
 
 pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
     let mut reader = Reader { store: String::new(), current: None, end: None };

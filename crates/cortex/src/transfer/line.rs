@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Result, origin};
-use crate::cli::fields;
-use crate::cli::parse::from_ppm;
+use crate::ops::fields;
+use crate::ops::parse::from_ppm;
 
 /// Version of the format.
 pub(super) const FORMAT: u32 = 1;

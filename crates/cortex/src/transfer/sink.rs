@@ -14,9 +14,9 @@ use super::record::{
 use super::report::ImportReport;
 use super::stage::Stage;
 use super::{Progress, Result};
-use crate::cli::fields;
 use crate::intake::project::name::from_given;
 use crate::intake::screen::{Screen, check_something_left};
+use crate::ops::fields;
 
 pub(super) struct Sink<'s> {
     pub(super) stage: &'s Stage,

@@ -21,7 +21,7 @@ fn a_session_is_recorded_and_told_what_is_known() {
     for kind in ["session_start", "prompt", "session_end"] {
         assert!(journal.contains(&format!("\"kind\":\"{kind}\"")), "{journal}");
     }
-    assert!(!home.path().join("logs").exists());
+    assert!(!home.path().join("logs/hooks.log").exists());
 }
 
 #[test]

@@ -15,6 +15,15 @@ pub(crate) struct Home {
     folder: TempDir,
 }
 
+impl Drop for Home {
+    /// A hook starts a daemon, which outlives it.
+    fn drop(&mut self) {
+        if self.folder.path().join("run/cortex.sock").exists() {
+            self.run(&["stop"]);
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Debug)]
 pub(crate) struct Ran {

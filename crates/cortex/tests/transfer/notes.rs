@@ -60,8 +60,8 @@ fn a_folder_for_obsidian_has_front_matter_links_and_safe_names() {
         [
             ".cortex-export",
             "no project/No project (4).md",
-            "project CON/--- quoted x (3).md",
-            "project/etc passwd (2).md",
+            "no project/etc passwd (2).md",
+            "project con/--- quoted x (3).md",
             "web/Use redb one file (1).md",
         ]
     );

@@ -117,7 +117,8 @@ INSERT INTO observations (sync_id, session_id, type, title, content, project) VA
 INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-giant', 's-1', 'manual', 'Giant', replace(hex(zeroblob(9000000)), '00', 'ab'), 'web');
 INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-empty', 's-1', 'manual', '', ' ', 'web');
 INSERT INTO user_prompts (sync_id, session_id, content, project, created_at) VALUES ('prompt-1', 's-1', 'Please fix the login', 'web', '2026-03-02 09:30:00');
-INSERT INTO memory_relations (sync_id, source_id, target_id, relation, judgment_status, confidence) VALUES ('rel-1', 'obs-b', 'obs-a', 'conflicts_with', 'judged', 0.5);
+INSERT INTO memory_relations (sync_id, source_id, target_id, relation, judgment_status, confidence, created_at)
+  VALUES ('rel-1', 'obs-b', 'obs-a', 'conflicts_with', 'judged', 0.5, '2026-03-02 10:30:00');
 INSERT INTO memory_relations (sync_id, source_id, target_id) VALUES ('rel-2', 'obs-a', 'obs-b');
 INSERT INTO memory_relations (sync_id, source_id, target_id, relation, judgment_status) VALUES ('rel-3', 'obs-a', 'obs-nowhere', 'related', 'judged');
 ",

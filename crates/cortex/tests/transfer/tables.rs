@@ -198,7 +198,7 @@ fn dates_that_the_journal_cannot_hold_become_valid_from() {
     let report = import(&home, &path, &[]);
     assert_eq!(
         report["dates"],
-        json!({"as_created": 0, "as_valid_from": 6, "absent": 0, "lost": 3}),
+        json!({"as_created": 0, "as_valid_from": 6, "absent": 0, "lost": 4}),
         "{report}"
     );
     let memories = memories(&home);

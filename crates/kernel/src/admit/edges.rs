@@ -4,14 +4,16 @@ use super::{Admission, Admitted, Situation};
 use crate::command::{EdgeDraft, EdgeRemoval};
 use crate::error::{Error, Result};
 use crate::journal::{AddEdge, Payload, RemoveEdge};
-use crate::limits::EDGES_PER_MEMORY_MAX;
-use crate::memory::{check_importance, check_reason};
+use crate::limits::{EDGE_WEIGHT_MAX, EDGES_PER_MEMORY_MAX};
+use crate::memory::check_reason;
 
 pub(super) fn add(situation: &Situation<'_>, draft: &EdgeDraft) -> Result<Admitted> {
     if draft.src == draft.dst {
         return Err(Error::SelfEdge(draft.src.get()));
     }
-    check_importance("weight", draft.weight)?;
+    if draft.weight > EDGE_WEIGHT_MAX {
+        return Err(Error::invalid("weight", "must lie between 0 and 10"));
+    }
     for end in [draft.src, draft.dst] {
         let head = situation.view.required_head(end)?;
         if head.erased {

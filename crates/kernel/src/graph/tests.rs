@@ -69,7 +69,7 @@ fn bounds_are_refused_or_reported() {
     let walk = Walk::new(id(1), Direction::Out, 2);
     for bad in [
         Walk { depth: 0, ..walk.clone() },
-        Walk { depth: 7, ..walk.clone() },
+        Walk { depth: 11, ..walk.clone() },
         Walk { nodes_max: Some(WALK_NODES_MAX + 1), ..walk.clone() },
         Walk { edges_max: Some(WALK_EDGES_MAX + 1), ..walk.clone() },
     ] {

@@ -7,7 +7,7 @@ use kernel::memory::{
 use serde_json::Value;
 
 use super::Hand;
-use crate::cli::fields;
+use crate::ops::fields;
 use crate::transfer::Result;
 use crate::transfer::record::{HeadRecord, VersionRecord};
 

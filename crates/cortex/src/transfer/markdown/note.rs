@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::super::Result;
 use super::super::export::Selection;
 use super::names;
-use crate::cli::fields;
-use crate::cli::parse::from_ppm;
+use crate::ops::fields;
+use crate::ops::parse::from_ppm;
 
 /// Path, text and number of edges of a memory's note.
 pub(super) fn note(

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::parse;
 
 /// The names that a type knows.
-pub(crate) fn names(memory_type: MemoryType) -> &'static [&'static str] {
+pub fn names(memory_type: MemoryType) -> &'static [&'static str] {
     match memory_type {
         MemoryType::Identity => &["name", "aliases", "role"],
         MemoryType::Goal => &["status", "due", "criteria"],
@@ -24,7 +24,7 @@ pub(crate) fn names(memory_type: MemoryType) -> &'static [&'static str] {
 }
 
 /// Sets fields from `name=value` arguments. A name given more than once makes a list; an empty value clears.
-pub(crate) fn set_all(fields: &mut Fields, arguments: &[String]) -> Result<()> {
+pub fn set_all(fields: &mut Fields, arguments: &[String]) -> Result<()> {
     let mut given: Vec<(&str, Vec<String>)> = Vec::new();
     for argument in arguments {
         let (name, value) = argument.split_once('=').ok_or_else(|| {
@@ -39,7 +39,7 @@ pub(crate) fn set_all(fields: &mut Fields, arguments: &[String]) -> Result<()> {
 }
 
 /// The same from a JSON object; a list is an array.
-pub(crate) fn set_json(fields: &mut Fields, object: &Map<String, Value>) -> Result<()> {
+pub fn set_json(fields: &mut Fields, object: &Map<String, Value>) -> Result<()> {
     fn text(name: &str, value: &Value) -> Result<String> {
         match value {
             Value::String(text) => Ok(text.clone()),
@@ -148,7 +148,7 @@ fn ids(values: &[String]) -> Result<Vec<MemoryId>> {
 }
 
 /// The fields that are set.
-pub(crate) fn to_json(fields: &Fields) -> Value {
+pub fn to_json(fields: &Fields) -> Value {
     let at = |time: Option<Millis>| time.map(Millis::rfc3339);
     let ratio = |ppm: Option<u32>| ppm.map(parse::from_ppm);
     let mut object = match fields {

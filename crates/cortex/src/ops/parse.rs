@@ -10,7 +10,7 @@ use kernel::{Error, Result};
 const PPM: f64 = 1_000_000.0;
 
 /// RFC 3339, or a date for its first moment in UTC.
-pub(crate) fn time(text: &str) -> Result<Millis> {
+pub fn time(text: &str) -> Result<Millis> {
     if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
         return Ok(Millis(timestamp.as_millisecond()));
     }
@@ -28,7 +28,7 @@ pub(crate) fn time(text: &str) -> Result<Millis> {
 }
 
 /// A span like `90s`, `15m`, `12h`, `7d`, `2w`, or a moment; both as the moment they end.
-pub(crate) fn until(text: &str, now: Millis) -> Result<Millis> {
+pub fn until(text: &str, now: Millis) -> Result<Millis> {
     let unit_ms = |unit: &str| match unit {
         "s" => Some(1_000),
         "m" => Some(60_000),
@@ -55,14 +55,14 @@ pub(crate) fn until(text: &str, now: Millis) -> Result<Millis> {
 }
 
 /// A number from 0 to 1 as parts per million.
-pub(crate) fn ratio(field: &'static str, text: &str) -> Result<u32> {
+pub fn ratio(field: &'static str, text: &str) -> Result<u32> {
     let wrong = || Error::invalid(field, format!("{:?} is not a number from 0 to 1", shown(text)));
     let number: f64 = text.parse().map_err(|_| wrong())?;
     ratio_of(field, number)
 }
 
 /// The same for a number that is one already.
-pub(crate) fn ratio_of(field: &'static str, number: f64) -> Result<u32> {
+pub fn ratio_of(field: &'static str, number: f64) -> Result<u32> {
     if !(0.0..=1.0).contains(&number) {
         return Err(Error::invalid(field, "must lie between 0 and 1"));
     }
@@ -72,21 +72,21 @@ pub(crate) fn ratio_of(field: &'static str, number: f64) -> Result<u32> {
 }
 
 /// Parts per million as the number people wrote.
-pub(crate) fn from_ppm(ppm: u32) -> f64 {
+pub fn from_ppm(ppm: u32) -> f64 {
     f64::from(ppm) / PPM
 }
 
 /// A memory as people name it: `12`, `12#3` or a URI. A version, if there is one, is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MemoryRef {
-    pub(crate) id: MemoryId,
-    pub(crate) version: Option<u32>,
-    pub(crate) uri: Option<Uri>,
+pub struct MemoryRef {
+    pub id: MemoryId,
+    pub version: Option<u32>,
+    pub uri: Option<Uri>,
 }
 
 impl MemoryRef {
     /// Fails if the memory is named as another actor's.
-    pub(crate) fn of(&self, actor: &ActorName) -> Result<MemoryId> {
+    pub fn of(&self, actor: &ActorName) -> Result<MemoryId> {
         match &self.uri {
             Some(uri) if uri.actor != *actor => {
                 let reason = "it belongs to another actor; name that one with --actor";
@@ -97,7 +97,7 @@ impl MemoryRef {
     }
 
     /// The memory at its version, or at the one `current` says.
-    pub(crate) fn pinned(&self, current: impl FnOnce() -> Result<u32>) -> Result<Pinned> {
+    pub fn pinned(&self, current: impl FnOnce() -> Result<u32>) -> Result<Pinned> {
         let version = self.version.map_or_else(current, Ok)?;
         Ok(Pinned { id: self.id, version })
     }
@@ -129,7 +129,7 @@ impl std::str::FromStr for MemoryRef {
 }
 
 /// The start of what was typed, for a message.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }
 

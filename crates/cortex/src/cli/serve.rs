@@ -1,0 +1,212 @@
+//! `cortex serve`, `status` and `stop`: the daemon, and how commands find it.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::json;
+
+use super::failure::{Failure, Outcome};
+use super::open::{Around, Globals, home_folder};
+use super::output::Output;
+use super::surroundings::Surroundings;
+use crate::daemon::client::Client;
+use crate::daemon::place::Place;
+use crate::daemon::protocol::RunBody;
+use crate::daemon::server::{self, Life, Served};
+use crate::daemon::start::Ready;
+use crate::ops::error::{Error, Fault};
+use crate::{config, ops};
+
+/// Runs the daemon of this home in the foreground, until it is interrupted.
+///
+/// Agents and hooks start one in the background by themselves; it ends when nobody is connected for a while. While a
+/// daemon runs, every command is answered by it.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex serve
+  cortex --home /srv/cortex serve")]
+pub(crate) struct ServeArgs {
+    // For agents and hooks: say when ready, end when idle.
+    #[arg(long, hide = true)]
+    background: bool,
+    // For tests: end after this long without a connection.
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    idle: Option<u64>,
+}
+
+/// Shows whether a daemon runs for this home. Exit code 3 if none does.
+///
+/// JSON: {running, pid, version, home, socket, uptime_seconds, connections, requests, open_actors,
+/// ends_when_idle_for_seconds}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex status
+  cortex status --json")]
+pub(crate) struct StatusArgs {}
+
+/// Ends the daemon of this home, when all it was asked to write is on disk.
+///
+/// JSON: {stopped, pid}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex stop")]
+pub(crate) struct StopArgs {}
+
+/// How a command gets at the home.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    /// Nobody owns it: this process may open it, for as long as it holds this.
+    Free(Option<File>),
+    Served(Client),
+}
+
+/// Finds the daemon, or takes the right to do without one.
+pub(crate) fn enter(folder: &Path, wait: Duration) -> Outcome<Entry> {
+    let place = Place::new(folder);
+    let until = Instant::now() + wait;
+    loop {
+        if let Some(client) = Client::connect(&place)? {
+            return Ok(Entry::Served(client));
+        }
+        match place.share() {
+            Ok(Some(lock)) => return Ok(Entry::Free(Some(lock))),
+            // A daemon is about to be there, or about to be gone.
+            Ok(None) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Ok(None) => return Err(kernel::Error::Busy.into()),
+            // A home that cannot be written to: opening it says why, better than we could.
+            Err(_) => return Ok(Entry::Free(None)),
+        }
+    }
+}
+
+/// Has the daemon run this very command line.
+pub(crate) fn forward(mut client: Client, around: Surroundings, json: bool) -> ExitCode {
+    let arguments: Option<Vec<String>> =
+        std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect();
+    let Surroundings { cwd, variables, mut input, mut out, mut talk, .. } = around;
+    let Some(arguments) = arguments else {
+        let _unheard = writeln!(talk, "error: an argument is not UTF-8");
+        return ExitCode::from(ops::error::exit::BAD_INPUT);
+    };
+    let body = RunBody {
+        arguments,
+        cwd,
+        variables,
+        input_is_terminal: around.input_is_terminal,
+        talk_is_terminal: around.talk_is_terminal,
+    };
+    match client.run(body, &mut input, &mut out, &mut talk) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let code = error.exit_code();
+            let output = Output::new(json, out, talk, around.talk_is_terminal);
+            super::report(&Failure::Ops(error), &output);
+            ExitCode::from(code)
+        }
+    }
+}
+
+pub(crate) fn serve(
+    args: &ServeArgs,
+    globals: &Globals,
+    around: &Around,
+    out: &mut Output,
+) -> Outcome {
+    let outcome = serve_home(args, globals, around, out);
+    if args.background
+        && let Err(failure) = &outcome
+    {
+        // Whoever started us waits for this line.
+        let error = match failure {
+            Failure::Ops(error) => error.clone(),
+            Failure::Kernel(error) => error.clone().into(),
+            other => Error::new(other.code(), Fault::Server, other.to_string()),
+        };
+        out.object(&Ready::Error(error))?;
+        out.flush()?;
+    }
+    outcome
+}
+
+fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
+    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+    let config = config::load(&folder, &around.variables)?;
+    let idle = args.background.then(|| config.idle());
+    let idle = args.idle.map(Duration::from_secs).or(idle);
+    let life = Life { settings: config.settings(), idle };
+    let place = Place::new(&folder);
+    let mut said: Outcome = Ok(());
+    let served = server::serve(&place, &life, || {
+        said = if args.background {
+            out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush())
+        } else {
+            let view = json!({
+                "pid": std::process::id(), "home": place.home.display().to_string(),
+                "socket": place.socket.display().to_string(),
+            });
+            let line = format!(
+                "cortex serves {} (process {}); Ctrl-C ends it",
+                place.home.display(),
+                std::process::id()
+            );
+            out.either(&view, line).and_then(|()| out.flush())
+        };
+    })?;
+    match served {
+        Served::Here if args.background => Ok(()),
+        Served::Here => said,
+        // Somebody else was faster; whoever started us can connect all the same.
+        Served::ByAnother(Some(pid)) if args.background => out.object(&Ready::Ready(pid)),
+        Served::ByAnother(pid) => {
+            let who =
+                pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+            let message = format!("{who} already owns {}", place.home.display());
+            Err(Error::new("served", Fault::Busy, message)
+                .with_hint("`cortex stop` ends it")
+                .into())
+        }
+    }
+}
+
+pub(crate) fn status(
+    _: &StatusArgs,
+    globals: &Globals,
+    around: &Around,
+    out: &mut Output,
+) -> Outcome {
+    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+    let place = Place::new(&folder);
+    let Some(mut client) = Client::connect(&place)? else {
+        if out.is_json() {
+            let home = place.home.display().to_string();
+            out.object(&json!({"running": false, "home": home}))?;
+        }
+        let message = format!("no daemon runs for {}", place.home.display());
+        return Err(Error::new("not_running", Fault::Missing, message)
+            .with_hint("`cortex serve` starts one; agents start one by themselves")
+            .into());
+    };
+    super::stats::table(out, &client.status()?)
+}
+
+pub(crate) fn stop(_: &StopArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
+    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+    let place = Place::new(&folder);
+    let Some(client) = Client::connect(&place)? else {
+        return out.either(&json!({"stopped": false, "pid": null}), "no daemon runs");
+    };
+    let pid = client.welcome().pid;
+    client.stop()?;
+    // The lock is the last thing a daemon lets go of.
+    let gone = place.own(super::open::wait(globals))?;
+    if gone.is_none() {
+        return Err(Error::new("busy", Fault::Busy, "the daemon has not ended yet").into());
+    }
+    out.either(&json!({"stopped": true, "pid": pid}), format_args!("stopped process {pid}"))
+}

@@ -1,0 +1,150 @@
+//! The one list of what can be set: name, kind, default, what it means.
+
+use serde_json::{Value, json};
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Flag,
+    /// A whole number in this range.
+    Whole(u64, u64),
+    /// Any number in this range.
+    Number(f64, f64),
+    Text,
+}
+
+/// Something that can be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub default: fn() -> Value,
+    pub about: &'static str,
+}
+
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "daemon.idle_seconds",
+        kind: Kind::Whole(1, 86_400 * 365),
+        default: || json!(600),
+        about: "A daemon that an agent started ends after this long without a connection",
+    },
+    Key {
+        name: "embedder.base_url",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "Address of an OpenAI-compatible embedding service",
+    },
+    Key {
+        name: "embedder.dims",
+        kind: Kind::Whole(0, 65_536),
+        default: || json!(0),
+        about: "Numbers in a vector of that service; 0: ask it",
+    },
+    Key {
+        name: "embedder.key_env",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "Variable that holds the key of that service",
+    },
+    Key {
+        name: "embedder.model",
+        kind: Kind::Text,
+        default: || json!("static"),
+        about: "Which model makes vectors",
+    },
+    Key {
+        name: "embedder.name",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "Name of the model at that service",
+    },
+    Key {
+        name: "memory.archive",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "Put away by itself what is old and unimportant",
+    },
+    Key {
+        name: "memory.archive_after_days",
+        kind: Kind::Whole(1, 36_500),
+        default: || json!(90),
+        about: "How old that is",
+    },
+    Key {
+        name: "memory.archive_below",
+        kind: Kind::Number(0.0, 5.0),
+        default: || json!(0.1),
+        about: "Below which importance score",
+    },
+    Key {
+        name: "memory.dedup_minutes",
+        kind: Kind::Whole(0, 10_080),
+        default: || json!(15),
+        about: "The same memory saved again within this time is counted, not stored",
+    },
+    Key {
+        name: "memory.redact_secrets",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "Mask what looks like a credential",
+    },
+];
+
+impl Key {
+    /// The variable that overrides the file.
+    pub fn variable(&self) -> String {
+        format!("CORTEX_{}", self.name.replace('.', "_").to_uppercase())
+    }
+}
+
+impl Kind {
+    /// A value of the file, if it is one of this kind.
+    pub fn check(self, value: &toml::Value) -> Result<Value, String> {
+        match (self, value) {
+            (Kind::Flag, toml::Value::Boolean(flag)) => Ok(json!(flag)),
+            (Kind::Whole(..), toml::Value::Integer(n)) => {
+                self.whole(u64::try_from(*n).map_err(|_| self.expected())?)
+            }
+            // The loss is far below what a setting can mean.
+            #[allow(clippy::cast_precision_loss)]
+            (Kind::Number(..), toml::Value::Integer(n)) => self.number(*n as f64),
+            (Kind::Number(..), toml::Value::Float(n)) => self.number(*n),
+            (Kind::Text, toml::Value::String(text)) => Ok(json!(text)),
+            _ => Err(self.expected()),
+        }
+    }
+
+    /// A value as a variable holds it.
+    pub fn read(self, text: &str) -> Result<Value, String> {
+        match self {
+            Kind::Flag => text.parse::<bool>().map(Value::from).map_err(|_| self.expected()),
+            Kind::Whole(..) => self.whole(text.parse().map_err(|_| self.expected())?),
+            Kind::Number(..) => self.number(text.parse().map_err(|_| self.expected())?),
+            Kind::Text => Ok(json!(text)),
+        }
+    }
+
+    fn whole(self, n: u64) -> Result<Value, String> {
+        match self {
+            Kind::Whole(least, most) if (least..=most).contains(&n) => Ok(json!(n)),
+            _ => Err(self.expected()),
+        }
+    }
+
+    fn number(self, n: f64) -> Result<Value, String> {
+        match self {
+            Kind::Number(least, most) if (least..=most).contains(&n) => Ok(json!(n)),
+            _ => Err(self.expected()),
+        }
+    }
+
+    fn expected(self) -> String {
+        match self {
+            Kind::Flag => "expected true or false".to_owned(),
+            Kind::Whole(least, most) => format!("expected a number between {least} and {most}"),
+            Kind::Number(least, most) => format!("expected a number between {least} and {most}"),
+            Kind::Text => "expected a text".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What can be set: `cortex.toml` in the home, then `CORTEX_*` variables, then flags. Each value knows where it came from.
+//!
+//! A key that does not exist is refused with the nearest one that does: a setting that is silently ignored is worse than
+//! none. `keys` is the one list of them.
+
+mod keys;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::ops::Settings;
+use crate::ops::error::{Error, Fault, Result};
+pub use keys::{KEYS, Key, Kind};
+
+/// Bytes of a configuration file.
+const FILE_BYTES_MAX: u64 = 262_144;
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    Default,
+    File(PathBuf),
+    Variable(String),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(path) => path.display().fmt(f),
+            Origin::Variable(name) => name.fmt(f),
+        }
+    }
+}
+
+/// Every value with its origin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    values: BTreeMap<&'static str, (Value, Origin)>,
+}
+
+/// Where the file of a home is.
+pub fn path(home: &Path, variables: &BTreeMap<String, String>) -> PathBuf {
+    variables.get("CORTEX_CONFIG").map_or_else(|| home.join("cortex.toml"), PathBuf::from)
+}
+
+/// What is set for a home. No file is no error.
+pub fn load(home: &Path, variables: &BTreeMap<String, String>) -> Result<Config> {
+    let path = path(home, variables);
+    let text = match read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            let message = format!("{}: {error}", path.display());
+            return Err(Error::new("config", Fault::Caller, message));
+        }
+    };
+    Config::parse(&text, &path, variables)
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    use std::io::Read as _;
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "the file is too large"));
+    }
+    Ok(text)
+}
+
+impl Config {
+    /// The values of a file's text and of variables, over the defaults.
+    pub fn parse(text: &str, path: &Path, variables: &BTreeMap<String, String>) -> Result<Config> {
+        let wrong = |reason: String| {
+            Error::new("config", Fault::Caller, format!("{}: {reason}", path.display()))
+        };
+        let mut values: BTreeMap<&'static str, (Value, Origin)> =
+            KEYS.iter().map(|key| (key.name, ((key.default)(), Origin::Default))).collect();
+        let table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+        let mut given = Vec::new();
+        flatten("", &table, &mut given);
+        for (name, value) in given {
+            let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+                return Err(wrong(format!("unknown key {name:?}{}", suggestion(&name))));
+            };
+            let value = key.kind.check(&value).map_err(|why| wrong(format!("{name}: {why}")))?;
+            values.insert(key.name, (value, Origin::File(path.to_owned())));
+        }
+        for key in KEYS {
+            let variable = key.variable();
+            let Some(text) = variables.get(&variable) else { continue };
+            let value = key
+                .kind
+                .read(text)
+                .map_err(|why| Error::new("config", Fault::Caller, format!("{variable}: {why}")))?;
+            values.insert(key.name, (value, Origin::Variable(variable)));
+        }
+        Ok(Config { values })
+    }
+
+    /// Every key with its value and origin, in the order of the names.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &Value, &Origin)> {
+        self.values.iter().map(|(name, (value, origin))| (*name, value, origin))
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        self.values.get(name).and_then(|(value, _)| value.as_u64()).unwrap_or_default()
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.values.get(name).and_then(|(value, _)| value.as_bool()).unwrap_or_default()
+    }
+
+    /// A text that is set.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        let text = self.values.get(name).and_then(|(value, _)| value.as_str())?;
+        (!text.is_empty()).then_some(text)
+    }
+
+    pub fn settings(&self) -> Settings {
+        let score = self.values.get("memory.archive_below").and_then(|(v, _)| v.as_f64());
+        // Checked to lie between 0 and 5 when it was read.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let below = (score.unwrap_or_default() * 1_000.0).round() as u32;
+        Settings {
+            dedup_window_ms: i64::try_from(self.number("memory.dedup_minutes"))
+                .unwrap_or(0)
+                .saturating_mul(60_000),
+            archive: self.is_on("memory.archive"),
+            archive_after_days: u32::try_from(self.number("memory.archive_after_days"))
+                .unwrap_or(u32::MAX),
+            archive_below: below,
+            redact_secrets: self.is_on("memory.redact_secrets"),
+        }
+    }
+
+    /// After how long without a connection a daemon that nobody asked for ends.
+    pub fn idle(&self) -> Duration {
+        Duration::from_secs(self.number("daemon.idle_seconds"))
+    }
+}
+
+fn flatten(prefix: &str, table: &toml::Table, found: &mut Vec<(String, toml::Value)>) {
+    for (name, value) in table {
+        let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            toml::Value::Table(inner) => flatten(&name, inner, found),
+            other => found.push((name, other.clone())),
+        }
+    }
+}
+
+/// The key that was probably meant.
+fn suggestion(name: &str) -> String {
+    let near = |key: &&Key| strsim::damerau_levenshtein(key.name, name);
+    match KEYS.iter().min_by_key(near) {
+        Some(key) if near(&key) <= key.name.len() / 3 => format!("; did you mean {:?}?", key.name),
+        _ => "; `cortex config show` lists the keys".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, variables: &[(&str, &str)]) -> Result<Config> {
+        let variables = variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Config::parse(text, Path::new("cortex.toml"), &variables)
+    }
+
+    // agent-memory 113
+    #[test]
+    fn values_know_where_they_came_from() {
+        let config = parse(
+            "[memory]\ndedup_minutes = 5\narchive = false\n[embedder]\nmodel = \"static\"\n",
+            &[("CORTEX_MEMORY_ARCHIVE_BELOW", "0.25")],
+        )
+        .unwrap();
+        let settings = config.settings();
+        assert_eq!((settings.dedup_window_ms, settings.archive), (300_000, false));
+        assert_eq!((settings.archive_below, settings.archive_after_days), (250, 90));
+        let origin = |name: &str| {
+            config.all().find(|(found, _, _)| *found == name).map(|(_, _, o)| o.to_string())
+        };
+        assert_eq!(origin("memory.dedup_minutes").unwrap(), "cortex.toml");
+        assert_eq!(origin("memory.archive_below").unwrap(), "CORTEX_MEMORY_ARCHIVE_BELOW");
+        assert_eq!(origin("daemon.idle_seconds").unwrap(), "default");
+        assert_eq!(parse("", &[]).unwrap().settings(), Settings::default());
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_refused_with_a_suggestion() {
+        for (text, said) in [
+            ("[memory]\ndedup_minuts = 5\n", "did you mean \"memory.dedup_minutes\"?"),
+            ("[unheard]\nof = 1\n", "`cortex config show` lists the keys"),
+            ("[memory]\ndedup_minutes = \"soon\"\n", "memory.dedup_minutes: expected a number"),
+            ("[memory]\narchive_below = 7.0\n", "between 0 and 5"),
+            ("[memory\n", "cortex.toml:"),
+        ] {
+            let error = parse(text, &[]).unwrap_err();
+            assert!(error.message.contains(said), "{}", error.message);
+        }
+        let error = parse("", &[("CORTEX_MEMORY_ARCHIVE", "perhaps")]).unwrap_err();
+        assert!(error.message.contains("CORTEX_MEMORY_ARCHIVE: expected true or false"));
+    }
+}

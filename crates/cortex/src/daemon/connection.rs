@@ -1,0 +1,194 @@
+//! One connection: greeting, then requests, each answered before the next is read.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use super::forward;
+use super::protocol::{
+    self, AskBody, Body, Greeting, Hello, LINE_BYTES_MAX, Reply, ReplyBody, Request, Welcome,
+};
+use super::server::{Shared, log};
+use crate::ops::error::{Error, Fault, Result};
+
+pub(super) type Reader = BufReader<OwnedReadHalf>;
+
+/// What came over the line.
+pub(super) enum Incoming<T> {
+    Message(T),
+    /// It was no message; the text says why.
+    Wrong(Error),
+    /// Nothing more will come.
+    Over,
+}
+
+pub(super) async fn attend(stream: UnixStream, shared: Arc<Shared>) {
+    if !shared.enter() {
+        let busy = Error::new("too_many_connections", Fault::Busy, "too many are connected");
+        let _unheard = greet(stream.into_split().1, Greeting::Error(busy)).await;
+        return;
+    }
+    converse(stream, &shared).await;
+    shared.leave();
+}
+
+async fn greet(mut write: OwnedWriteHalf, greeting: Greeting) -> Result<OwnedWriteHalf> {
+    send(&mut write, &greeting).await?;
+    Ok(write)
+}
+
+async fn converse(stream: UnixStream, shared: &Arc<Shared>) {
+    let (read, write) = stream.into_split();
+    let mut read = BufReader::new(read);
+    let hello = match receive::<Hello>(&mut read).await {
+        Incoming::Message(hello) => protocol::check_hello(&hello),
+        Incoming::Wrong(error) => Err(error),
+        Incoming::Over => return,
+    };
+    let greeting = match hello {
+        Ok(()) => Greeting::Welcome(Welcome {
+            cortex: protocol::PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            home: shared.place.home.clone(),
+        }),
+        Err(error) => Greeting::Error(error),
+    };
+    let refused = matches!(greeting, Greeting::Error(_));
+    let Ok(mut write) = greet(write, greeting).await else { return };
+    if refused {
+        return;
+    }
+    let mut ending = shared.end.subscribe();
+    loop {
+        let incoming = tokio::select! {
+            biased;
+            incoming = receive::<Request>(&mut read) => incoming,
+            _ = ending.wait_for(|end| *end) => return,
+        };
+        let request = match incoming {
+            Incoming::Over => return,
+            Incoming::Wrong(error) => {
+                let reply = Reply { id: None, body: ReplyBody::Error(error) };
+                if send(&mut write, &reply).await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Incoming::Message(request) => request,
+        };
+        shared.requests.fetch_add(1, Ordering::Relaxed);
+        let id = request.id;
+        let answer = match request.body {
+            Body::Ask(body) => answer(shared, *body).await,
+            Body::Run(body) => {
+                if forward::run(id, body, shared, &mut read, &mut write).await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Body::Status => Ok(status(shared)),
+            Body::Stop => {
+                let said = reply(&mut write, id, Ok(json!({"stopping": true}))).await;
+                shared.end.send_replace(true);
+                if said.is_ok() {
+                    // The caller learns that all is on disk when this connection ends, which the server does last.
+                    ending_is_complete(shared).await;
+                }
+                return;
+            }
+            Body::Input(_) => Err(protocol::garbled(&"no command runs that could read input")),
+        };
+        if reply(&mut write, id, answer).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Waits until this is the only connection left.
+async fn ending_is_complete(shared: &Shared) {
+    while shared.connections.load(Ordering::SeqCst) > 1 {
+        tokio::time::sleep(super::place::STEP).await;
+    }
+}
+
+/// Runs an operation on a thread that may block. A panic is an answer too: the others must not suffer from it.
+async fn answer(shared: &Arc<Shared>, body: AskBody) -> Result<Value> {
+    let ops = Arc::clone(&shared.ops);
+    let AskBody { from, ask } = body;
+    let work = move || from.caller().and_then(|caller| ops.answer(&caller, ask));
+    match tokio::task::spawn_blocking(work).await {
+        Ok(answer) => answer,
+        Err(error) => {
+            log(format_args!("an operation failed: {error}"));
+            Err(Error::internal("the operation failed unexpectedly; the log says more"))
+        }
+    }
+}
+
+fn status(shared: &Shared) -> Value {
+    json!({
+        "running": true,
+        "pid": std::process::id(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "home": shared.place.home.display().to_string(),
+        "socket": shared.place.socket.display().to_string(),
+        "uptime_seconds": shared.started.elapsed().as_secs(),
+        "connections": shared.connections.load(Ordering::SeqCst),
+        "requests": shared.requests.load(Ordering::Relaxed),
+        "open_actors": shared.ops.home().open_count(),
+        "ends_when_idle_for_seconds": shared.idle.map(|idle| idle.as_secs()),
+    })
+}
+
+async fn reply(write: &mut OwnedWriteHalf, id: u64, answer: Result<Value>) -> Result<()> {
+    let body = match answer {
+        Ok(value) => ReplyBody::Ok(value),
+        Err(error) => ReplyBody::Error(error),
+    };
+    send(write, &Reply { id: Some(id), body }).await
+}
+
+pub(super) async fn send(write: &mut OwnedWriteHalf, value: &impl serde::Serialize) -> Result<()> {
+    let bytes = protocol::line(value)?;
+    write
+        .write_all(&bytes)
+        .await
+        .map_err(|error| Error::new("caller_gone", Fault::Busy, error.to_string()))
+}
+
+/// The next message. A line that is too long is read to its end and not kept.
+pub(super) async fn receive<T: serde::de::DeserializeOwned>(read: &mut Reader) -> Incoming<T> {
+    let mut bytes = Vec::new();
+    let limit = LINE_BYTES_MAX as u64 + 1;
+    match (&mut *read).take(limit).read_until(b'\n', &mut bytes).await {
+        Ok(0) | Err(_) => return Incoming::Over,
+        Ok(_) => {}
+    }
+    if bytes.last() == Some(&b'\n') {
+        return match serde_json::from_slice(&bytes) {
+            Ok(message) => Incoming::Message(message),
+            Err(error) => Incoming::Wrong(protocol::garbled(&error)),
+        };
+    }
+    if bytes.len() <= LINE_BYTES_MAX {
+        return Incoming::Over;
+    }
+    loop {
+        let (used, done) = match read.fill_buf().await {
+            Ok([]) | Err(_) => return Incoming::Over,
+            Ok(buffer) => match buffer.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (at + 1, true),
+                None => (buffer.len(), false),
+            },
+        };
+        read.consume(used);
+        if done {
+            return Incoming::Wrong(protocol::too_large());
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The life of a daemon: owns the home, accepts, tidies up, ends when told to or when nobody is left.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
+
+use super::client::Client;
+use super::connection;
+use super::place::{Place, failed};
+use crate::ops::archive::SweepRequest;
+use crate::ops::error::{Error, Fault, Result};
+use crate::ops::{Caller, Machine, Ops, Settings, World};
+
+/// Connections at once.
+pub const CONNECTIONS_MAX: usize = 512;
+/// How long processes that use the home for one command may take before a daemon gives up.
+const OWN_WAIT: Duration = Duration::from_secs(10);
+/// How long requests may take that were under way when the daemon was told to end.
+const GRACE: Duration = Duration::from_secs(20);
+/// How often accesses are journaled and idle actors closed.
+const TIDY_EVERY: Duration = Duration::from_secs(5);
+/// First sweep of the archive, and the time between sweeps.
+const SWEEP_FIRST: Duration = Duration::from_mins(1);
+const SWEEP_EVERY: Duration = Duration::from_hours(1);
+/// Threads for work that blocks. More than this many requests wait for each other.
+const BLOCKING_THREADS: usize = 128;
+
+/// How a daemon is to behave.
+#[derive(Clone, Debug)]
+pub struct Life {
+    pub settings: Settings,
+    /// Ends after this long without a connection; never if absent.
+    pub idle: Option<Duration>,
+}
+
+/// What connections share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) ops: Arc<Ops>,
+    pub(super) place: Place,
+    pub(super) started: Instant,
+    pub(super) connections: AtomicUsize,
+    pub(super) requests: AtomicU64,
+    pub(super) idle: Option<Duration>,
+    pub(super) end: watch::Sender<bool>,
+}
+
+/// Serves the home until it ends. `ready` is called once, when callers can connect.
+pub fn serve(place: &Place, life: &Life, ready: impl FnOnce()) -> Result<Served> {
+    if let Some(client) = Client::connect(place)? {
+        return Ok(Served::ByAnother(Some(client.welcome().pid)));
+    }
+    let Some(lock) = place.own(OWN_WAIT)? else {
+        return Ok(Served::ByAnother(
+            Client::connect_soon(place, OWN_WAIT)?.map(|client| client.welcome().pid),
+        ));
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("daemon")
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new("io", Fault::Server, format!("a runtime: {error}")))?;
+    let ops = Arc::new(Ops::new(&place.home, life.settings.clone(), OWN_WAIT));
+    let outcome = runtime.block_on(live(place, life, Arc::clone(&ops), ready));
+    // Everything that blocks has ended or had its grace; what is left must not keep the process.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    let closed = ops.close(Machine.now()?);
+    drop(ops);
+    // Only now may somebody else own the home.
+    drop(lock);
+    outcome.and(closed).map(|()| Served::Here)
+}
+
+/// Who served.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Served {
+    /// This process did, and has ended well.
+    Here,
+    /// Another daemon does; its process, if it answers.
+    ByAnother(Option<u32>),
+}
+
+async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -> Result<()> {
+    // The lock is ours, so whatever lies here was left behind.
+    match std::fs::remove_file(&place.socket) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(failed(&place.socket, &error));
+        }
+        _ => {}
+    }
+    let listener =
+        UnixListener::bind(&place.socket).map_err(|error| failed(&place.socket, &error))?;
+    let (end, mut ending) = watch::channel(false);
+    let shared = Arc::new(Shared {
+        ops,
+        place: place.clone(),
+        started: Instant::now(),
+        connections: AtomicUsize::new(0),
+        requests: AtomicU64::new(0),
+        idle: life.idle,
+        end,
+    });
+    let signals = |kind| signal(kind).map_err(|error| Error::internal(error.to_string()));
+    let mut terminate = signals(SignalKind::terminate())?;
+    let mut interrupt = signals(SignalKind::interrupt())?;
+    let mut hang_up = signals(SignalKind::hangup())?;
+    let mut tidy = interval(TIDY_EVERY);
+    tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut sweep_at = tokio::time::Instant::now() + SWEEP_FIRST;
+    let mut idle_since = tokio::time::Instant::now();
+    let mut open = JoinSet::new();
+    ready();
+    loop {
+        let idle_at = life.idle.map(|idle| idle_since + idle);
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    open.spawn(connection::attend(stream, Arc::clone(&shared)));
+                }
+                // Out of files, perhaps; those who are connected go on.
+                Err(error) => {
+                    log(format_args!("a connection was not accepted: {error}"));
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            },
+            Some(_) = open.join_next(), if !open.is_empty() => {
+                idle_since = tokio::time::Instant::now();
+            }
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = hang_up.recv() => {}
+            _ = ending.changed() => break,
+            () = sleep_until(idle_at.unwrap_or_else(|| idle_since + SWEEP_EVERY)),
+                if idle_at.is_some() && open.is_empty() => break,
+            _ = tidy.tick() => background(&shared, |ops| {
+                ops.tidy(Machine.now()?).map(drop)
+            }),
+            () = sleep_until(sweep_at) => {
+                sweep_at = tokio::time::Instant::now() + SWEEP_EVERY;
+                if shared.ops.settings().archive {
+                    background(&shared, sweep);
+                }
+            }
+        }
+    }
+    drop(listener);
+    let removed = std::fs::remove_file(&place.socket);
+    shared.end.send_replace(true);
+    let finished = async { while open.join_next().await.is_some() {} };
+    if tokio::time::timeout(GRACE, finished).await.is_err() {
+        log(format_args!("some requests did not finish in time"));
+    }
+    removed.map_err(|error| failed(&place.socket, &error))
+}
+
+/// Work that nobody waits for. What goes wrong is said in the log.
+fn background(shared: &Arc<Shared>, work: fn(&Ops) -> Result<()>) {
+    let ops = Arc::clone(&shared.ops);
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = work(&ops) {
+            log(format_args!("in the background: {} ({})", error.message, error.code));
+        }
+    });
+}
+
+/// Puts away what is stale, in every actor.
+fn sweep(ops: &Ops) -> Result<()> {
+    for actor in ops.home().actors()? {
+        let caller = Caller::new(actor, "archive");
+        let swept = ops.sweep(&caller, SweepRequest { dry_run: false })?;
+        if !swept.archived.is_empty() {
+            log(format_args!("{}: {} memories archived", caller.actor, swept.archived.len()));
+        }
+    }
+    Ok(())
+}
+
+impl Shared {
+    /// A place among the connections; `false` if all are taken.
+    pub(super) fn enter(&self) -> bool {
+        let taken = self.connections.fetch_add(1, Ordering::SeqCst);
+        if taken >= CONNECTIONS_MAX {
+            self.leave();
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn leave(&self) {
+        self.connections.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A line in the log: standard error, which the starter points at a file.
+pub(super) fn log(line: std::fmt::Arguments<'_>) {
+    use std::io::Write as _;
+    let at = Machine.now().map(kernel::memory::Millis::rfc3339).unwrap_or_default();
+    let _unheard = writeln!(std::io::stderr(), "{at} {line}");
+}

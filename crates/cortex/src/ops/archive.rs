@@ -1,0 +1,146 @@
+//! Archival by itself: what is old, unimportant and unconnected is put away, softly, with its reason in the journal.
+//!
+//! Never touched: what is pinned, has edges, is the word on a topic, or binds (identities, goals, constraints), and the
+//! newest session summaries. `restore` undoes it.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use kernel::command::{Command, HeadRevision};
+use kernel::journal::HeadPatch;
+use kernel::keys;
+use kernel::memory::{Head, MemoryId, MemoryType, Millis};
+use serde::{Deserialize, Serialize};
+
+use super::Ops;
+use super::caller::Caller;
+use super::error::Result;
+use super::{score, views};
+
+/// Memories one sweep puts away.
+const SWEEP_MAX: usize = 1_000;
+/// Newest session summaries of each project that stay.
+const SUMMARIES_KEPT: usize = 20;
+const DAY_MS: i64 = 86_400_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SweepRequest {
+    /// Only say what would be put away.
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SweepAnswer {
+    /// Oldest first.
+    pub archived: Vec<SweptView>,
+    pub examined: u64,
+    /// There is more than one sweep puts away; the next one goes on.
+    pub capped: bool,
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SweptView {
+    pub id: u64,
+    pub title: String,
+    pub score: f64,
+    pub created_at: String,
+}
+
+impl Ops {
+    pub fn sweep(&self, caller: &Caller, request: SweepRequest) -> Result<SweepAnswer> {
+        let now = caller.now()?;
+        // Accesses that were only noted yet may be what keeps a memory.
+        self.flush_actor(&caller.actor, now)?;
+        let (cortex, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let age = i64::from(self.settings.archive_after_days).saturating_mul(DAY_MS);
+        let before = Millis(now.get().saturating_sub(age));
+        let mut answer = SweepAnswer { dry_run: request.dry_run, ..SweepAnswer::default() };
+        let mut found: Vec<(MemoryId, u32)> = Vec::new();
+        for memory_type in MemoryType::ALL {
+            let kept = self.kept_summaries(&reading, memory_type)?;
+            view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {
+                let head = view.required_head(id)?;
+                // Ids are in the order of time.
+                if head.created >= before {
+                    return Ok(ControlFlow::Break(()));
+                }
+                answer.examined += 1;
+                let usage = view.usage(id)?;
+                let connected = usage.edges_in > 0 || usage.edges_out > 0;
+                if !may_be_archived(&head) || connected || kept.contains(&id) {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                let score = score::thousandths(&head, &usage, now);
+                if score < self.settings.archive_below {
+                    if found.len() == SWEEP_MAX {
+                        answer.capped = true;
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    found.push((id, score));
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        found.sort_unstable();
+        let run = format!("archive-{}", now.get());
+        for (id, score) in found {
+            let head = view.required_head(id)?;
+            let score = f64::from(score) / 1_000.0;
+            if !request.dry_run {
+                let patch = HeadPatch { archived: Some(true), ..HeadPatch::default() };
+                let days = self.settings.archive_after_days;
+                let reason = Some(format!("older than {days} days, score {score:.3}"));
+                let expected = Some(head.version);
+                let change = HeadRevision { id, expected, patch, reason };
+                let mut stamp = caller.plain_stamp()?;
+                stamp.run = Some(run.clone());
+                match self.submit(&cortex, stamp, Command::UpdateHead(change)) {
+                    // Somebody just changed it: it is not stale after all.
+                    Err(error) if error.fault == super::Fault::Conflict => continue,
+                    outcome => drop(outcome?),
+                }
+            }
+            let brief = views::brief(&reading, &head, 0)?;
+            answer.archived.push(SweptView {
+                id: id.get(),
+                title: brief.title,
+                score,
+                created_at: brief.created_at,
+            });
+        }
+        Ok(answer)
+    }
+
+    /// The newest session summaries of each project.
+    fn kept_summaries(
+        &self,
+        reading: &kernel::Reading,
+        memory_type: MemoryType,
+    ) -> Result<std::collections::BTreeSet<MemoryId>> {
+        let mut kept = std::collections::BTreeSet::new();
+        if memory_type != MemoryType::of_kind("session_summary") {
+            return Ok(kept);
+        }
+        let view = reading.view();
+        let mut counts: BTreeMap<Option<String>, usize> = BTreeMap::new();
+        view.scan_index(&keys::by_type(memory_type), None, true, &mut |id| {
+            let head = view.required_head(id)?;
+            if head.kind == "session_summary" && views::is_live(&head) {
+                let count = counts.entry(head.project).or_default();
+                if *count < SUMMARIES_KEPT {
+                    *count += 1;
+                    kept.insert(id);
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(kept)
+    }
+}
+
+fn may_be_archived(head: &Head) -> bool {
+    views::is_live(head) && !head.is_foremost() && head.topic_key.is_none()
+}

@@ -1,0 +1,183 @@
+//! Edges between memories, and walks along them.
+
+use kernel::command::{Command, EdgeDraft, EdgeRemoval};
+use kernel::graph::{Direction, Walk};
+use kernel::journal::Payload;
+use kernel::memory::Relation;
+use serde::{Deserialize, Serialize};
+
+use super::Ops;
+use super::caller::Caller;
+use super::error::{Error, Result};
+use super::read::memory_id;
+use super::views::{self, EdgeView};
+
+/// The largest weight of an edge.
+const WEIGHT_MAX: f64 = 10.0;
+/// Characters shown of each memory on the way.
+const NODE_CHARS: usize = 80;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RelateRequest {
+    #[serde(alias = "from_id")]
+    pub from_obs_id: u64,
+    #[serde(alias = "to_id")]
+    pub to_obs_id: u64,
+    pub relation_type: String,
+    /// Above 0, at most 10; 1 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RelateAnswer {
+    #[serde(flatten)]
+    pub edge: EdgeView,
+    /// False: the same edge was there already.
+    pub changed: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UnrelateRequest {
+    /// The number that relating returned.
+    pub edge_id: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnrelateAnswer {
+    pub edge_id: u64,
+    pub seq: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GraphRequest {
+    pub id: u64,
+    /// 1 to 10; 1 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Any if empty.
+    pub relations: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GraphAnswer {
+    pub id: u64,
+    pub depth: u32,
+    /// Nearest first, then by id.
+    pub nodes: Vec<NodeView>,
+    pub edges: Vec<EdgeView>,
+    /// There is more than a walk may reach.
+    pub capped: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeView {
+    pub id: u64,
+    pub hop: u32,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub project: String,
+    pub preview: String,
+    pub superseded: bool,
+}
+
+/// The relation by its name; others are refused with the list.
+fn relation(name: &str) -> Result<Relation> {
+    let known = || Relation::ALL.iter().map(|r| r.name()).collect::<Vec<_>>().join(", ");
+    if name.trim().is_empty() {
+        return Err(Error::invalid("relation_type", format!("is required: one of {}", known())));
+    }
+    Relation::parse(name.trim()).map_err(|_| {
+        let shown: String = name.chars().take(64).collect();
+        Error::invalid("relation_type", format!("{shown:?} is not one of {}", known()))
+    })
+}
+
+fn weight_ppm(weight: f64) -> Result<u32> {
+    if !(weight > 0.0 && weight <= WEIGHT_MAX) {
+        return Err(Error::invalid("weight", "must lie above 0 and at most at 10"));
+    }
+    // In range, so neither sign nor size can be lost.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Ok((weight * 1_000_000.0).round() as u32)
+}
+
+impl Ops {
+    pub fn relate(&self, caller: &Caller, request: RelateRequest) -> Result<RelateAnswer> {
+        let draft = EdgeDraft {
+            src: memory_id(request.from_obs_id)?,
+            relation: relation(&request.relation_type)?,
+            dst: memory_id(request.to_obs_id)?,
+            weight: weight_ppm(request.weight.unwrap_or(1.0))?,
+        };
+        let (src, kind, dst) = (draft.src, draft.relation, draft.dst);
+        let cortex = self.existing(caller)?;
+        let receipt = self.submit(&cortex, caller.stamp()?, Command::AddEdge(draft))?;
+        let reading = cortex.read()?;
+        let edge = reading.view().edge(src, kind, dst)?;
+        let edge = edge.ok_or_else(|| Error::missing("edge", receipt.seq))?;
+        Ok(RelateAnswer { edge: EdgeView::from(&edge), changed: receipt.changed })
+    }
+
+    /// Takes away the edge that an entry made.
+    pub fn unrelate(&self, caller: &Caller, request: UnrelateRequest) -> Result<UnrelateAnswer> {
+        let (cortex, reading) = self.reading(caller)?;
+        let missing = || Error::missing("edge", request.edge_id);
+        let entry = reading.view().entry(request.edge_id)?.ok_or_else(missing)?;
+        let Payload::AddEdge(made) = entry.payload()? else { return Err(missing()) };
+        if reading.view().edge(made.src, made.relation, made.dst)?.is_none() {
+            return Err(missing());
+        }
+        let reason = "removed".to_owned();
+        let (src, relation, dst) = (made.src, made.relation, made.dst);
+        let command = Command::RemoveEdge(EdgeRemoval { src, relation, dst, reason });
+        let receipt = self.submit(&cortex, caller.stamp()?, command)?;
+        Ok(UnrelateAnswer { edge_id: request.edge_id, seq: receipt.seq })
+    }
+
+    /// What a memory is connected to, either way, by distance.
+    pub fn graph(&self, caller: &Caller, request: GraphRequest) -> Result<GraphAnswer> {
+        let from = memory_id(request.id)?;
+        let depth = request.depth.unwrap_or(1);
+        if !(1..=kernel::limits::WALK_DEPTH_MAX).contains(&depth) {
+            let most = kernel::limits::WALK_DEPTH_MAX;
+            return Err(Error::invalid("depth", format!("must be between 1 and {most}")));
+        }
+        let (_, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let mut walk = Walk::new(from, Direction::Both, depth);
+        walk.relations =
+            request.relations.iter().map(|name| relation(name)).collect::<Result<_>>()?;
+        let walked = reading.walk(None, &walk, caller.now()?)?;
+        let mut nodes = Vec::new();
+        let mut shown = std::collections::BTreeSet::from([from]);
+        for node in &walked.nodes {
+            let head = view.required_head(node.id)?;
+            if !views::is_live(&head) {
+                continue;
+            }
+            shown.insert(node.id);
+            let brief = views::brief(&reading, &head, NODE_CHARS)?;
+            nodes.push(NodeView {
+                id: brief.id,
+                hop: node.hop,
+                title: brief.title,
+                kind: brief.kind,
+                project: brief.project,
+                preview: brief.preview,
+                superseded: brief.superseded,
+            });
+        }
+        let edges = walked
+            .edges
+            .iter()
+            .filter(|edge| shown.contains(&edge.src) && shown.contains(&edge.dst))
+            .map(EdgeView::from)
+            .collect();
+        Ok(GraphAnswer { id: from.get(), depth, nodes, edges, capped: walked.capped })
+    }
+}

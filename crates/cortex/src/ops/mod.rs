@@ -1,0 +1,252 @@
+//! Operations: what may be asked of a home, as plain requests and answers in the user's words.
+//!
+//! Every interface translates into these and nothing else. One file per group; each operation is a method of [`Ops`] that
+//! takes who asks and a request, and returns an answer or the one [`Error`]. Everything is sync: an async caller runs it
+//! on a thread that may block ([`wire`] has the requests as one enum, for that and for the socket).
+//!
+//! What must stay true: a change is a command of the kernel's front door; what is kept beside the kernel (`follow`,
+//! pending accesses) is a view of the journal or may be lost.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unused_self,
+    reason = "all operations have one shape: a method that takes who asks and a request of its own"
+)]
+
+pub mod archive;
+pub mod caller;
+pub mod capture;
+pub mod change;
+pub mod context;
+pub mod error;
+pub mod fields;
+mod follow;
+pub mod graph;
+pub mod parse;
+pub mod prompt;
+pub mod proof;
+pub mod read;
+pub mod recall;
+pub mod save;
+pub mod score;
+pub mod search;
+pub mod session;
+pub mod stats;
+pub mod timeline;
+pub mod views;
+pub mod wire;
+pub mod wording;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kernel::actor::ActorName;
+use kernel::command::{Command, Receipt, Stamp, Touches};
+use kernel::home::{Home, HomeLimits};
+use kernel::journal::Access;
+use kernel::limits::TOUCHES_MAX;
+use kernel::memory::{MemoryId, Millis};
+use kernel::{Cortex, Digest, Options, Reading, Request};
+
+pub use caller::{Caller, DEFAULT_ACTOR, Machine, Pinned, World};
+pub use error::{Error, Fault, Result};
+use follow::Follower;
+
+/// Accesses that wait before they are journaled although nobody asked.
+const PENDING_MAX: usize = 512;
+/// Locks that saves of the same thing share, so that two of them never both find it missing.
+const STRIPES: usize = 64;
+
+/// What can be set about operations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The same memory saved again within this time is counted, not stored.
+    pub dedup_window_ms: i64,
+    /// Archive by itself what is old and unimportant.
+    pub archive: bool,
+    /// How old, in days.
+    pub archive_after_days: u32,
+    /// Below which score, in thousandths.
+    pub archive_below: u32,
+    /// Mask what looks like a credential.
+    pub redact_secrets: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            dedup_window_ms: 15 * 60_000,
+            archive: true,
+            archive_after_days: 90,
+            archive_below: 100,
+            redact_secrets: true,
+        }
+    }
+}
+
+/// The operations of one home.
+#[derive(Debug)]
+pub struct Ops {
+    folder: PathBuf,
+    home: Home,
+    options: Options,
+    settings: Settings,
+    states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
+}
+
+/// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
+#[derive(Debug)]
+struct ActorState {
+    follower: Mutex<Follower>,
+    pending: Mutex<BTreeMap<MemoryId, Access>>,
+    saves: Vec<Mutex<()>>,
+}
+
+impl ActorState {
+    fn new() -> ActorState {
+        let saves = (0..STRIPES).map(|_| Mutex::default()).collect();
+        ActorState { follower: Mutex::default(), pending: Mutex::default(), saves }
+    }
+
+    /// Held while something that must be there once is looked for and made.
+    fn alone(&self, digest: &Digest) -> MutexGuard<'_, ()> {
+        let place = usize::from(digest.as_bytes()[0]) % STRIPES;
+        lock(&self.saves[place])
+    }
+}
+
+/// A panic elsewhere leaves data that the journal can correct, so a poisoned lock is no reason to stop.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ops {
+    /// Operations on the home in `folder`; nothing is opened yet. `wait`: for another process that has an actor open.
+    pub fn new(folder: impl Into<PathBuf>, settings: Settings, wait: Duration) -> Ops {
+        let folder = folder.into();
+        let options = Options { wait, hooks: recall::hooks(), ..Options::default() };
+        let home = Home::new(&folder, options.clone(), HomeLimits::default());
+        Ops { folder, home, options, settings, states: Mutex::default() }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// How actors are opened.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The caller's actor, made if it is new.
+    pub fn cortex(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        Ok(self.home.actor(&caller.actor, caller.now()?)?)
+    }
+
+    /// The caller's actor, to be read. Only the default one is made by reading: a name typed wrong must not become an
+    /// actor.
+    pub fn existing(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        if caller.actor.as_str() != DEFAULT_ACTOR && !self.home.has(&caller.actor) {
+            return Err(Error::missing("actor", &caller.actor));
+        }
+        self.cortex(caller)
+    }
+
+    fn reading(&self, caller: &Caller) -> Result<(Arc<Cortex>, Reading)> {
+        let cortex = self.existing(caller)?;
+        let reading = cortex.read()?;
+        Ok((cortex, reading))
+    }
+
+    fn state(&self, actor: &ActorName) -> Arc<ActorState> {
+        let mut states = lock(&self.states);
+        Arc::clone(states.entry(actor.clone()).or_insert_with(|| Arc::new(ActorState::new())))
+    }
+
+    /// Runs one command. After a failed write the actor is let go, so that the next call opens it anew.
+    fn submit(&self, cortex: &Cortex, stamp: Stamp, command: Command) -> Result<Receipt> {
+        let outcome = cortex.submit(Request { stamp, command, authority: None });
+        if matches!(outcome, Err(kernel::Error::Poisoned | kernel::Error::Closed)) {
+            self.home.release(cortex.actor());
+        }
+        Ok(outcome?)
+    }
+
+    /// Looks at what the journal holds that was not looked at yet, and lets `use_it` use it.
+    fn following<T>(
+        &self,
+        state: &ActorState,
+        reading: &Reading,
+        now: Millis,
+        use_it: impl FnOnce(&Follower) -> T,
+    ) -> Result<T> {
+        let mut follower = lock(&state.follower);
+        follower.catch_up(reading, now, self.settings.dedup_window_ms)?;
+        Ok(use_it(&follower))
+    }
+
+    /// Notes that memories were used. Cheap: they are journaled together, later.
+    fn note_accesses(&self, caller: &Caller, ids: &[MemoryId]) -> Result<()> {
+        let now = caller.now()?;
+        let state = self.state(&caller.actor);
+        let full = {
+            let mut pending = lock(&state.pending);
+            for id in ids {
+                let access = pending.entry(*id).or_insert(Access { id: *id, count: 0, at: now });
+                access.count = access.count.saturating_add(1);
+                access.at = access.at.max(now);
+            }
+            pending.len() >= PENDING_MAX
+        };
+        if full { self.flush_actor(&caller.actor, now) } else { Ok(()) }
+    }
+
+    /// Journals the accesses of an actor that were noted so far.
+    fn flush_actor(&self, actor: &ActorName, now: Millis) -> Result<()> {
+        let state = self.state(actor);
+        let noted: Vec<Access> = std::mem::take(&mut *lock(&state.pending)).into_values().collect();
+        if noted.is_empty() {
+            return Ok(());
+        }
+        let cortex = self.home.actor(actor, now)?;
+        for accesses in noted.chunks(TOUCHES_MAX) {
+            let touches = Touches { accesses: accesses.to_vec(), grants: Vec::new() };
+            self.submit(&cortex, Stamp::new(now, "recall"), Command::Touch(touches))?;
+        }
+        Ok(())
+    }
+
+    /// Journals every access that was noted so far.
+    pub fn flush(&self, now: Millis) -> Result<()> {
+        let actors: Vec<ActorName> = lock(&self.states).keys().cloned().collect();
+        actors.iter().try_for_each(|actor| self.flush_actor(actor, now))
+    }
+
+    /// What has to happen every now and then: accesses journaled, idle actors closed. Returns how many were closed.
+    pub fn tidy(&self, now: Millis) -> Result<usize> {
+        self.flush(now)?;
+        let closed = self.home.close_idle(now);
+        if closed > 0 {
+            // What is kept about an actor costs memory and can be had again.
+            lock(&self.states).retain(|_, state| Arc::strong_count(state) > 1);
+        }
+        Ok(closed)
+    }
+
+    /// Writes down what is pending and closes every actor.
+    pub fn close(&self, now: Millis) -> Result<()> {
+        let flushed = self.flush(now);
+        self.home.close_all();
+        flushed
+    }
+}

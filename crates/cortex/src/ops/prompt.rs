@@ -1,0 +1,152 @@
+//! Prompts: what people asked, as they said it.
+
+use std::ops::ControlFlow;
+
+use kernel::command::{Command, PromptDraft};
+use kernel::keys;
+use kernel::store::{KeyRange, View};
+use serde::{Deserialize, Serialize};
+
+use super::caller::Caller;
+use super::error::{Error, Result};
+use super::{Ops, wording};
+
+/// Prompts one answer lists.
+pub const PROMPTS_MAX: usize = 1_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PromptSaveRequest {
+    pub content: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// As for a save.
+    pub default_session: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptView {
+    /// The entry that holds it.
+    pub id: u64,
+    pub content: String,
+    pub session_id: String,
+    pub project: String,
+    pub created_at: String,
+    /// What was taken out. Empty if nothing was.
+    pub redacted: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PromptListRequest {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Only those that contain these words, in any case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    pub offset: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptListAnswer {
+    /// Newest first.
+    pub prompts: Vec<PromptView>,
+    pub total: usize,
+}
+
+impl Ops {
+    pub fn prompt_save(&self, caller: &Caller, request: PromptSaveRequest) -> Result<PromptView> {
+        if request.content.trim().is_empty() {
+            return Err(Error::invalid("content", "is empty"));
+        }
+        let cortex = self.cortex(caller)?;
+        let state = self.state(&caller.actor);
+        let project = self.project(caller, request.project.as_deref());
+        let session = self.attach(
+            caller,
+            &cortex,
+            &state,
+            request.session_id.as_deref(),
+            project.as_deref(),
+            request.default_session,
+        )?;
+        let mut screen = self.screen();
+        let text = screen.text(&request.content);
+        let draft = PromptDraft {
+            session: session.clone(),
+            project: project.clone(),
+            text: text.clone(),
+            salt: caller.salt()?,
+        };
+        let receipt = self.submit(&cortex, caller.stamp()?, Command::Prompt(draft))?;
+        Ok(PromptView {
+            id: receipt.seq,
+            content: text,
+            session_id: session.unwrap_or_default(),
+            project: project.unwrap_or_default(),
+            created_at: receipt.at.rfc3339(),
+            redacted: screen.report().note().unwrap_or_default(),
+        })
+    }
+
+    pub fn prompt_list(
+        &self,
+        caller: &Caller,
+        request: PromptListRequest,
+    ) -> Result<PromptListAnswer> {
+        let (_, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let limit = request.limit.unwrap_or(20).min(PROMPTS_MAX);
+        let project = request.project.as_deref().and_then(wording::normal_project);
+        let wanted_words = request.query.as_deref().map(str::to_lowercase);
+        let (mut prompts, mut total) = (Vec::new(), 0);
+        for seq in prompt_numbers(&view)? {
+            let Some(shown) = prompt_view(&view, seq)? else { continue };
+            let wanted = (request.project.is_none()
+                || project.as_deref().unwrap_or("") == shown.project)
+                && request.session_id.as_ref().is_none_or(|id| *id == shown.session_id)
+                && wanted_words
+                    .as_ref()
+                    .is_none_or(|words| shown.content.to_lowercase().contains(words));
+            if !wanted {
+                continue;
+            }
+            if total >= request.offset && prompts.len() < limit {
+                prompts.push(shown);
+            }
+            total += 1;
+        }
+        Ok(PromptListAnswer { prompts, total })
+    }
+}
+
+/// The entries of all prompts, newest first.
+pub(super) fn prompt_numbers(view: &View<'_>) -> Result<Vec<u64>> {
+    let mut numbers = Vec::new();
+    let range = KeyRange::prefix(&keys::prompts()).reversed();
+    view.scan(&range, &mut |key, _| {
+        numbers.extend(keys::trailing_u64(key));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(numbers)
+}
+
+/// A prompt, unless its text was erased.
+pub(super) fn prompt_view(view: &View<'_>, seq: u64) -> Result<Option<PromptView>> {
+    let Some(prompt) = view.prompt(seq)? else { return Ok(None) };
+    let Some(sealed) = view.sealed(seq)? else { return Ok(None) };
+    Ok(Some(PromptView {
+        id: seq,
+        content: sealed.open_note()?.text,
+        session_id: prompt.session.unwrap_or_default(),
+        project: prompt.project.unwrap_or_default(),
+        created_at: prompt.at.rfc3339(),
+        redacted: String::new(),
+    }))
+}

@@ -1,0 +1,160 @@
+//! One memory, its versions, and lists of memories.
+
+use std::ops::ControlFlow;
+
+use kernel::keys::{self, Index};
+use kernel::memory::{MemoryId, MemoryType};
+use serde::{Deserialize, Serialize};
+
+use super::caller::Caller;
+use super::error::{Error, Result};
+use super::views::{self, Memory, VersionView};
+use super::{Ops, wording};
+
+/// Memories one page of a list holds.
+pub const LIST_MAX: usize = 1_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GetRequest {
+    pub id: u64,
+    /// The newest if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// With every version there ever was.
+    pub history: bool,
+    /// Forgotten and archived ones too.
+    pub include_put_away: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GetAnswer {
+    #[serde(flatten)]
+    pub memory: Memory,
+    /// Oldest first; empty unless asked for.
+    pub history: Vec<VersionView>,
+    /// Ids of memories that replace this one.
+    pub superseded_by: Vec<u64>,
+    /// Ids of memories that say otherwise.
+    pub contradicted_by: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ListRequest {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Only archived ones.
+    pub archived: bool,
+    /// Only forgotten ones.
+    pub forgotten: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    pub offset: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ListAnswer {
+    /// Newest first.
+    pub memories: Vec<Memory>,
+    /// All that match, on this page or not.
+    pub total: usize,
+}
+
+pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
+    MemoryId::new(id).ok_or_else(|| Error::invalid("id", "is required; ids count from 1"))
+}
+
+impl Ops {
+    /// A memory in full. Counts as an access.
+    pub fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
+        let id = memory_id(request.id)?;
+        let (_, reading) = self.reading(caller)?;
+        let found = reading.resolve_version(id, request.version)?;
+        let forgotten = found.head.tombstone.is_some() || found.head.erased;
+        if forgotten && !request.include_put_away {
+            return Err(Error::missing("memory", id)
+                .with_hint(format!("it is forgotten; `cortex restore {id}` brings it back")));
+        }
+        let view = reading.view();
+        let mut history = Vec::new();
+        if request.history {
+            for version in view.versions(id)? {
+                let body = view.body(&version)?;
+                history.push(VersionView {
+                    version: version.n,
+                    title: body.as_ref().map(|body| body.title.clone()).unwrap_or_default(),
+                    content: body.map(|body| body.content).unwrap_or_default(),
+                    created_at: version.created.rfc3339(),
+                    by: version.by,
+                });
+            }
+        }
+        let (mut superseded_by, mut contradicted_by) = (Vec::new(), Vec::new());
+        for edge in view.edges_in(id, 256)? {
+            match edge.relation.name() {
+                "supersedes" => superseded_by.push(edge.src.get()),
+                "contradicts" => contradicted_by.push(edge.src.get()),
+                _ => {}
+            }
+        }
+        let body = found.body.as_ref();
+        let memory = views::memory(&reading, &found.head, &found.version, &found.usage, body);
+        if !forgotten {
+            self.note_accesses(caller, &[id])?;
+        }
+        Ok(GetAnswer { memory, history, superseded_by, contradicted_by })
+    }
+
+    /// Memories by what their heads say, newest first.
+    pub fn list(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
+        let (_, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let project = request.project.as_deref().map(|name| {
+            wording::normal_project(name).ok_or_else(|| Error::invalid("project", "is empty"))
+        });
+        let project = project.transpose()?;
+        let indexes: Vec<Index> = match (&request.session_id, &project) {
+            (Some(session), _) => vec![keys::by_session(session)],
+            (None, Some(project)) => vec![keys::by_project(project)],
+            (None, None) => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),
+        };
+        let mut ids: Vec<MemoryId> = Vec::new();
+        for index in &indexes {
+            view.scan_index(index, None, true, &mut |id| {
+                ids.push(id);
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        let scope = request.scope.as_deref().map(|scope| super::save::scope_of(Some(scope)));
+        let limit = request.limit.unwrap_or(20).min(LIST_MAX);
+        let (mut memories, mut total) = (Vec::new(), 0);
+        for id in ids {
+            let head = view.required_head(id)?;
+            let shown = match (request.forgotten, request.archived) {
+                (true, _) => head.tombstone.is_some() && !head.erased,
+                (false, true) => head.archived && head.tombstone.is_none(),
+                (false, false) => views::is_live(&head),
+            };
+            let wanted = shown
+                && project.as_ref().is_none_or(|name| head.project.as_ref() == Some(name))
+                && scope.is_none_or(|scope| head.scope == scope)
+                && request.kind.as_ref().is_none_or(|kind| head.kind == *kind);
+            if !wanted {
+                continue;
+            }
+            if total >= request.offset && memories.len() < limit {
+                memories.push(views::current(&reading, id)?);
+            }
+            total += 1;
+        }
+        Ok(ListAnswer { memories, total })
+    }
+}

@@ -1,0 +1,99 @@
+//! What was saved before and after a memory, in its session; without one, in its project.
+
+use std::ops::ControlFlow;
+
+use kernel::keys::{self, Index};
+use kernel::memory::{Head, MemoryId, MemoryType};
+use serde::{Deserialize, Serialize};
+
+use super::Ops;
+use super::caller::Caller;
+use super::error::{Error, Result};
+use super::read::memory_id;
+use super::session::{self, SessionView};
+use super::views::{self, Brief};
+
+/// Neighbours on each side.
+pub const SIDE_MAX: usize = 100;
+/// Characters of a neighbour, and of the memory in the middle.
+const NEIGHBOUR_CHARS: usize = 150;
+const FOCUS_CHARS: usize = 500;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelineRequest {
+    pub id: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimelineAnswer {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionView>,
+    /// Oldest first.
+    pub before: Vec<Brief>,
+    pub focus: Brief,
+    /// Oldest first.
+    pub after: Vec<Brief>,
+    /// Memories of the session, or of the project.
+    pub total: usize,
+}
+
+impl Ops {
+    pub fn timeline(&self, caller: &Caller, request: TimelineRequest) -> Result<TimelineAnswer> {
+        let id = memory_id(request.id)?;
+        let (_, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let head = view.required_head(id)?;
+        if !views::is_live(&head) {
+            return Err(Error::missing("memory", id)
+                .with_hint(format!("it is put away; `cortex restore {id}` brings it back")));
+        }
+        let indexes: Vec<Index> = match (&head.session, &head.project) {
+            (Some(session), _) => vec![keys::by_session(session)],
+            (None, Some(project)) => vec![keys::by_project(project)],
+            (None, None) => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),
+        };
+        // In the middle of a long list only the neighbours are of interest, but all of them are counted.
+        let mut ids: Vec<MemoryId> = Vec::new();
+        for index in &indexes {
+            view.scan_index(index, None, false, &mut |other| {
+                ids.push(other);
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        ids.sort_unstable();
+        let side = |n: Option<usize>| n.filter(|n| *n > 0).unwrap_or(5).min(SIDE_MAX);
+        let shown = |other: &Head| {
+            views::is_live(other) && other.session == head.session && other.project == head.project
+        };
+        let take = |ids: &mut dyn Iterator<Item = MemoryId>, wanted: usize| -> Result<Vec<Brief>> {
+            let mut briefs = Vec::new();
+            while briefs.len() < wanted {
+                let Some(other) = ids.next() else { break };
+                let other = view.required_head(other)?;
+                if shown(&other) {
+                    briefs.push(views::brief(&reading, &other, NEIGHBOUR_CHARS)?);
+                }
+            }
+            Ok(briefs)
+        };
+        let place = ids.partition_point(|other| *other < id);
+        let mut before = take(&mut ids[..place].iter().rev().copied(), side(request.before))?;
+        before.reverse();
+        let rest = ids.get(place + 1..).unwrap_or_default();
+        let after = take(&mut rest.iter().copied(), side(request.after))?;
+        let session = match &head.session {
+            Some(name) => {
+                view.session(name)?.map(|s| session::shown(&view, s, false)).transpose()?
+            }
+            None => None,
+        };
+        let focus = views::brief(&reading, &head, FOCUS_CHARS)?;
+        self.note_accesses(caller, &[id])?;
+        Ok(TimelineAnswer { session, before, focus, after, total: ids.len() })
+    }
+}

@@ -1,0 +1,170 @@
+//! Answers that several operations share. Field names are those of the wire; they are added, never renamed.
+//!
+//! Times are RFC 3339 in UTC. `type` is the caller's own word (the kind); `memory_type` is one of the nine shapes. Texts
+//! that are not set are empty, lists are never null.
+
+use kernel::Reading;
+use kernel::memory::{Body, Edge, Head, MemoryId, Usage, Version};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::Result;
+use super::fields;
+use super::parse::from_ppm;
+
+/// A memory in full.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    pub id: u64,
+    pub title: String,
+    pub content: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub project: String,
+    pub scope: String,
+    pub session_id: String,
+    pub topic_key: String,
+    pub created_at: String,
+    pub updated_at: String,
+    pub uri: String,
+    pub memory_type: String,
+    /// The version shown, and the newest there is.
+    pub version: u32,
+    pub latest: u32,
+    /// How often the same thing was saved again.
+    pub duplicates: u32,
+    pub tags: Vec<String>,
+    pub fields: Value,
+    pub pinned: bool,
+    pub archived: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<String>,
+    pub erased: bool,
+    pub accesses: u64,
+    pub by: String,
+    pub confidence: f64,
+    /// Where it stood in another system, if it was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// A memory in one line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Brief {
+    pub id: u64,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub project: String,
+    pub scope: String,
+    pub session_id: String,
+    pub created_at: String,
+    /// The beginning of what it says.
+    pub preview: String,
+    pub pinned: bool,
+    pub superseded: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EdgeView {
+    /// The entry that made it.
+    pub id: u64,
+    pub from_obs_id: u64,
+    pub to_obs_id: u64,
+    pub relation_type: String,
+    pub weight: f64,
+    pub created_at: String,
+    pub by: String,
+}
+
+impl From<&Edge> for EdgeView {
+    fn from(edge: &Edge) -> EdgeView {
+        EdgeView {
+            id: edge.seq,
+            from_obs_id: edge.src.get(),
+            to_obs_id: edge.dst.get(),
+            relation_type: edge.relation.name().to_owned(),
+            weight: from_ppm(edge.weight),
+            created_at: edge.at.rfc3339(),
+            by: edge.by.clone(),
+        }
+    }
+}
+
+/// One version of a memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VersionView {
+    pub version: u32,
+    pub title: String,
+    pub content: String,
+    pub created_at: String,
+    pub by: String,
+}
+
+pub(super) fn memory(
+    reading: &Reading,
+    head: &Head,
+    version: &Version,
+    usage: &Usage,
+    body: Option<&Body>,
+) -> Memory {
+    Memory {
+        id: head.id.get(),
+        title: body.map(|body| body.title.clone()).unwrap_or_default(),
+        content: body.map(|body| body.content.clone()).unwrap_or_default(),
+        kind: head.kind.clone(),
+        project: head.project.clone().unwrap_or_default(),
+        scope: head.scope.name().to_owned(),
+        session_id: head.session.clone().unwrap_or_default(),
+        topic_key: head.topic_key.clone().unwrap_or_default(),
+        created_at: head.created.rfc3339(),
+        updated_at: head.updated.rfc3339(),
+        uri: reading.uri(head, version.n).to_string(),
+        memory_type: head.memory_type.name().to_owned(),
+        version: version.n,
+        latest: head.version,
+        duplicates: head.duplicates,
+        tags: head.tags.clone(),
+        fields: body.map_or(Value::Null, |body| fields::to_json(&body.fields)),
+        pinned: head.pinned,
+        archived: head.archived,
+        deleted_at: head.tombstone.as_ref().map(|tombstone| tombstone.at.rfc3339()),
+        erased: head.erased,
+        accesses: usage.accesses,
+        by: version.by.clone(),
+        confidence: from_ppm(version.confidence),
+        origin: version.provenance.origin.clone(),
+    }
+}
+
+/// The current version of a memory in full.
+pub(super) fn current(reading: &Reading, id: MemoryId) -> Result<Memory> {
+    let resolved = reading.resolve_version(id, None)?;
+    let body = resolved.body.as_ref();
+    Ok(memory(reading, &resolved.head, &resolved.version, &resolved.usage, body))
+}
+
+/// A memory in one line, with at most `chars` characters of what it says.
+pub(super) fn brief(reading: &Reading, head: &Head, chars: usize) -> Result<Brief> {
+    let view = reading.view();
+    let version = view.required_version(head.id, head.version)?;
+    let body = view.body(&version)?;
+    let text = body.as_ref().map(|body| body.content.as_str()).unwrap_or_default();
+    Ok(Brief {
+        id: head.id.get(),
+        title: body.as_ref().map(|body| body.title.clone()).unwrap_or_default(),
+        kind: head.kind.clone(),
+        project: head.project.clone().unwrap_or_default(),
+        scope: head.scope.name().to_owned(),
+        session_id: head.session.clone().unwrap_or_default(),
+        created_at: head.created.rfc3339(),
+        preview: super::wording::shortened(text, chars),
+        pinned: head.pinned,
+        superseded: view.usage(head.id)?.superseded > 0,
+    })
+}
+
+/// In sight: neither forgotten, erased nor archived.
+pub(super) fn is_live(head: &Head) -> bool {
+    head.tombstone.is_none() && !head.erased && !head.archived
+}

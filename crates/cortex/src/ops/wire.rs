@@ -1,0 +1,99 @@
+//! Every operation as one enum, for the socket and for whoever dispatches by name.
+//!
+//! A request knows its answer ([`Operation`]), so that a client gets back what the method would have returned.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Ops;
+use super::caller::Caller;
+use super::error::{Error, Result};
+use super::{archive, capture, change, context, graph, prompt, proof, read, save, score, search};
+use super::{session, stats, timeline};
+
+/// A request, and what it is answered with.
+pub trait Operation: Serialize + Send + 'static {
+    type Answer: Serialize + DeserializeOwned + Send + 'static;
+
+    /// Its name on the wire.
+    const NAME: &'static str;
+
+    fn run(self, ops: &Ops, caller: &Caller) -> Result<Self::Answer>;
+    fn into_ask(self) -> Ask;
+}
+
+macro_rules! operations {
+    ($($variant:ident $name:literal $method:ident: $request:ty => $answer:ty;)+) => {
+        /// Anything that may be asked.
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[allow(clippy::large_enum_variant, reason = "one at a time, on its way to be answered")]
+        #[serde(tag = "op", content = "args")]
+        pub enum Ask {
+            $(#[serde(rename = $name)] $variant($request),)+
+        }
+
+        /// The names of all operations.
+        pub const NAMES: &[&str] = &[$($name),+];
+
+        impl Ops {
+            /// Answers anything, as JSON.
+            pub fn answer(&self, caller: &Caller, ask: Ask) -> Result<Value> {
+                match ask {
+                    $(Ask::$variant(request) => to_value(&self.$method(caller, request)?),)+
+                }
+            }
+        }
+
+        $(impl Operation for $request {
+            type Answer = $answer;
+            const NAME: &'static str = $name;
+
+            fn run(self, ops: &Ops, caller: &Caller) -> Result<$answer> {
+                ops.$method(caller, self)
+            }
+
+            fn into_ask(self) -> Ask {
+                Ask::$variant(self)
+            }
+        })+
+    };
+}
+
+operations! {
+    Save "save" save: save::SaveRequest => save::SaveAnswer;
+    Get "get" get: read::GetRequest => read::GetAnswer;
+    List "list" list: read::ListRequest => read::ListAnswer;
+    Update "update" update: change::UpdateRequest => change::ChangeAnswer;
+    Delete "delete" delete: change::DeleteRequest => change::DeleteAnswer;
+    Archive "archive" archive: change::ArchiveRequest => change::ChangeAnswer;
+    Restore "restore" restore: change::RestoreRequest => change::ChangeAnswer;
+    Pin "pin" pin: change::PinRequest => change::ChangeAnswer;
+    Search "search" search: search::SearchRequest => search::SearchAnswer;
+    Context "context" recent_context: context::ContextRequest => context::ContextAnswer;
+    Timeline "timeline" timeline: timeline::TimelineRequest => timeline::TimelineAnswer;
+    SessionStart "session_start" session_start: session::SessionStartRequest => session::SessionView;
+    SessionEnd "session_end" session_end: session::SessionEndRequest => session::SessionView;
+    SessionGet "session_get" session_get: session::SessionGetRequest => session::SessionView;
+    SessionList "session_list" session_list: session::SessionListRequest => session::SessionListAnswer;
+    SessionSummary "session_summary" session_summary: session::SummaryRequest => save::SaveAnswer;
+    PromptSave "prompt_save" prompt_save: prompt::PromptSaveRequest => prompt::PromptView;
+    PromptList "prompt_list" prompt_list: prompt::PromptListRequest => prompt::PromptListAnswer;
+    Relate "relate" relate: graph::RelateRequest => graph::RelateAnswer;
+    Unrelate "unrelate" unrelate: graph::UnrelateRequest => graph::UnrelateAnswer;
+    Graph "graph" graph: graph::GraphRequest => graph::GraphAnswer;
+    Score "score" score: score::ScoreRequest => score::ScoreAnswer;
+    Stats "stats" stats: stats::StatsRequest => stats::StatsAnswer;
+    Projects "projects" projects: stats::ProjectsRequest => stats::ProjectsAnswer;
+    MergeProjects "merge_projects" merge_projects: stats::MergeRequest => stats::MergeAnswer;
+    Entities "entities" entities: stats::EntitiesRequest => stats::EntitiesAnswer;
+    Capture "capture" capture: capture::CaptureRequest => capture::CaptureAnswer;
+    Suggest "suggest_topic_key" suggest: capture::SuggestRequest => capture::SuggestAnswer;
+    Prove "prove" prove: proof::ProveRequest => proof::ProveAnswer;
+    Root "root" root: proof::RootRequest => proof::RootAnswer;
+    Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
+}
+
+fn to_value(answer: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(answer).map_err(|error| Error::internal(error.to_string()))
+}

@@ -1,0 +1,27 @@
+//! Texts as answers show them, and the project a folder stands for.
+
+use std::path::Path;
+
+use crate::intake::project::tree::Disk;
+use crate::intake::project::{Place, Source, name, resolve};
+
+/// A project's name in its one spelling.
+pub(super) fn normal_project(given: &str) -> Option<String> {
+    name::from_given(given)
+}
+
+/// The project that a folder belongs to. A folder that is only a folder names one if `any` folder may.
+pub(super) fn project_of(cwd: &Path, home: Option<&Path>, any: bool) -> Option<String> {
+    let place = Place { given: None, cwd: Some(cwd), home };
+    let project = resolve(&place, &Disk).project?;
+    (any || project.source != Source::Folder).then_some(project.name)
+}
+
+/// At most `max` characters on one line, with an ellipsis where something is left out.
+pub(super) fn shortened(text: &str, max: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(max) {
+        Some((end, _)) => format!("{}...", flat[..end].trim_end()),
+        None => flat,
+    }
+}
