@@ -20,11 +20,14 @@ use crate::text::Search;
 use crate::vectors::Codes;
 
 /// Candidates each arm puts forward.
-const CANDIDATES: usize = 200;
+pub(super) const CANDIDATES: usize = 200;
 /// The best of them bring their neighbours in the session along.
 const WITH_NEIGHBOURS: usize = 60;
 /// Terms that one prefix may stand for.
 const PREFIX_TERMS: usize = 64;
+/// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the model:
+/// a question of a hundred kilobytes would take gigabytes.
+const INTERACTION_TOKENS: usize = 128;
 /// Scores each arm takes before it is known which memories may be shown: enough for candidates and their sessions.
 const TAKEN: usize = 4 * CANDIDATES;
 
@@ -300,6 +303,8 @@ impl DenseQuestion {
             let weight = u32::try_from(weight).unwrap_or(u32::MAX).max(1);
             tokens.extend(embedder.table().token_ids(word).into_iter().map(|id| (id, weight)));
         }
+        tokens.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+        tokens.truncate(INTERACTION_TOKENS);
         Ok(DenseQuestion { vector: embedder.embed(&text), tokens })
     }
 
