@@ -62,7 +62,9 @@ fn nothing_is_left_of_an_erased_memory() {
     }
     assert_eq!(passages(&twice, secret), None);
     assert!(!traces.iter().any(|trace| on_disk(trace)), "its vectors and tokens are gone");
-    for word in ["xylograph", "xylograp", "quetzalpetlatl", "Quetzalpetlatl", "fireplace", "fireplac"] {
+    for word in
+        ["xylograph", "xylograp", "quetzalpetlatl", "Quetzalpetlatl", "fireplace", "fireplac"]
+    {
         assert!(!holds(&disk.bytes(), word), "{word}");
         assert!(!dump(&twice.warm).iter().any(|((_, k), v)| holds(k, word) || holds(v, word)));
     }

@@ -112,16 +112,21 @@ impl Reference {
     /// The best memories that pass, by words alone.
     fn best(&self, query: &Query, gate: Option<&dyn Gate>) -> Vec<u64> {
         let question = analyzer().question(&query.text);
-        let df = |term: &String| self.0.iter().filter(|(_, terms, _)| terms.contains_key(term)).count();
-        let asked = question.terms.iter().map(|term| {
-            (term, idf(MEMORIES, u64::try_from(df(term)).unwrap()))
-        });
+        let df =
+            |term: &String| self.0.iter().filter(|(_, terms, _)| terms.contains_key(term)).count();
+        let asked = question
+            .terms
+            .iter()
+            .map(|term| (term, idf(MEMORIES, u64::try_from(df(term)).unwrap())));
         let asked: Vec<_> = asked.collect();
         let mut found: Vec<(u64, u64)> = Vec::new();
         for (head, terms, lengths) in &self.0 {
             let worth = |(term, rarity): &(&String, u64)| {
                 let counts = terms.get(*term)?;
-                Some(16 * rarity * u64::from(impact(&recall::text::Weights::default(), lengths, counts)))
+                Some(
+                    16 * rarity
+                        * u64::from(impact(&recall::text::Weights::default(), lengths, counts)),
+                )
             };
             let score: u64 = asked.iter().filter_map(worth).sum();
             if score > 0 && passes(head, query, gate) {
@@ -194,7 +199,8 @@ fn memories_that_are_over_do_not_crowd_out_the_others() {
     let saved = twice.warm.write(stamp(2), draft).unwrap().id.unwrap();
     for weights in [WORDS, Weights::default()] {
         let query = Query { weights, ..Query::new("apple", 5) };
-        let found = search(&twice.warm.read().unwrap(), None, &analyzer(), &query, at(100)).unwrap();
+        let found =
+            search(&twice.warm.read().unwrap(), None, &analyzer(), &query, at(100)).unwrap();
         assert_eq!(ids(&found), [saved.get()]);
     }
 }

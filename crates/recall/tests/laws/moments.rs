@@ -209,7 +209,8 @@ fn a_reading_that_is_very_old_still_shows_its_state() {
     let twice = filled(&Disk::new());
     let mut readings = vec![(twice.warm.read().unwrap(), twice.agree("before"))];
     for round in 0..9u64 {
-        let changes = (0..500u64).map(|n| update(1 + n % 13, 1 + n % 13 + 8 * (round * 40 + n / 13)));
+        let changes =
+            (0..500u64).map(|n| update(1 + n % 13, 1 + n % 13 + 8 * (round * 40 + n / 13)));
         for outcome in twice.warm.submit_bulk(changes.collect()).unwrap() {
             outcome.unwrap();
         }
@@ -228,7 +229,8 @@ fn a_rebuild_disturbs_no_reading() {
     // Up to exactly where the first slice of a rebuild ends.
     let slice = u64::try_from(kernel::limits::REBUILD_ENTRIES_PER_COMMIT).unwrap();
     let more = |from: u64, to: u64| {
-        let drafts = (from..=to).map(|n| request(Command::Write(Box::new(fact(n, "note", "plain")))));
+        let drafts =
+            (from..=to).map(|n| request(Command::Write(Box::new(fact(n, "note", "plain")))));
         for outcome in twice.warm.submit_bulk(drafts.collect()).unwrap() {
             outcome.unwrap();
         }
@@ -283,7 +285,9 @@ fn a_thousand_saves_are_each_found_by_the_next_search() {
             threads.spawn(move || {
                 for n in (0..1_500u64).take_while(|_| !done.load(Ordering::Relaxed)) {
                     let n = writer * 1_000_000 + n;
-                    cortex.write(stamp(1), fact(n, &format!("other{n}"), "noise in between")).unwrap();
+                    cortex
+                        .write(stamp(1), fact(n, &format!("other{n}"), "noise in between"))
+                        .unwrap();
                 }
             });
         }
