@@ -8,4 +8,5 @@
 mod erased;
 mod filters;
 mod moments;
+mod odd_questions;
 mod support;
