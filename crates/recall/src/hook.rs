@@ -17,7 +17,7 @@ use crate::document::{document, happened, speakers};
 use crate::embed::{DIMS, StaticEmbedder};
 use crate::passages::{self, Passages, Said};
 use crate::resident::{Change, Resident};
-use crate::text::{Settings, TextIndex};
+use crate::text::{Settings, TailHandle, TextIndex};
 use crate::vectors::Coder;
 
 /// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one says
@@ -39,6 +39,8 @@ pub struct RecallHook {
     changes: Vec<Change>,
     /// The last entry seen.
     seq: u64,
+    /// The last entry of the journal when the hook was opened.
+    present: u64,
 }
 
 impl RecallHook {
@@ -50,6 +52,7 @@ impl RecallHook {
             text: None,
             changes: Vec::new(),
             seq: 0,
+            present: 0,
         }
     }
 
@@ -110,10 +113,15 @@ impl JournalHook for RecallHook {
     }
 
     fn open(&mut self, view: &View<'_>) -> Result<()> {
-        self.text = Some(TextIndex::open_with(view, settings(), self.resident.tail.clone())?);
         self.seq = view.counters()?.size;
+        self.present = view.last_seq()?;
+        // While the index is made again its tails are of the past, without what was erased since: no reader may take them
+        // for those of its own past.
+        let rebuilding = self.seq < self.present;
+        let tail = if rebuilding { TailHandle::default() } else { self.resident.tail.clone() };
+        self.text = Some(TextIndex::open_with(view, settings(), tail)?);
         self.changes.clear();
-        self.resident.restart(self.seq);
+        self.resident.restart(self.seq, self.present);
         Ok(())
     }
 
@@ -150,12 +158,16 @@ impl JournalHook for RecallHook {
     }
 
     fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
-        self.resident.announce(self.changes.drain(..));
+        self.resident.announce(self.seq, self.changes.drain(..));
         Ok(())
     }
 
     fn committed(&mut self) {
         self.text().committed();
+        if self.seq >= self.present {
+            let tail = self.resident.tail.clone();
+            self.text().publish_in(tail);
+        }
         self.resident.committed(self.seq);
     }
 

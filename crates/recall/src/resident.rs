@@ -44,6 +44,8 @@ struct Vectors {
     at: u64,
     /// The last committed entry.
     head: u64,
+    /// Changes up to this entry were announced; of a state beyond it nothing is known.
+    announced: u64,
     /// Changes up to here are no longer among the recent ones.
     forgotten: u64,
     /// In order of entries, those that wait for their commit included.
@@ -55,7 +57,20 @@ impl Vectors {
     fn stale(&self, size: u64) -> Option<BTreeSet<u64>> {
         let common = size.min(self.at);
         let newer = self.recent.iter().rev().take_while(|change| change.seq > common);
-        (self.forgotten <= common).then(|| newer.map(|change| change.doc).collect())
+        let known = self.forgotten <= common && size <= self.announced;
+        known.then(|| newer.map(|change| change.doc).collect())
+    }
+
+    /// Vectors of texts that were erased after entry `since` are not kept, not even as a change that is over.
+    fn drop_erased(&mut self, since: u64) {
+        let new = self.recent.iter().rev().take_while(|change| change.seq > since);
+        let gone: BTreeSet<u64> =
+            new.filter(|change| change.codes.is_empty()).map(|change| change.doc).collect();
+        if !gone.is_empty() {
+            for change in self.recent.iter_mut().filter(|change| gone.contains(&change.doc)) {
+                change.codes = Vec::new();
+            }
+        }
     }
 
     /// Brings the codes to the last committed entry.
@@ -71,7 +86,7 @@ impl Vectors {
             && self.recent.front().is_some_and(|change| change.seq <= self.head)
             && let Some(change) = self.recent.pop_front()
         {
-            self.forgotten = change.seq;
+            self.forgotten = self.forgotten.max(change.seq);
         }
     }
 }
@@ -85,19 +100,24 @@ impl Resident {
         self.vectors.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts over from the state at entry `head`.
-    pub(crate) fn restart(&self, head: u64) {
-        *self.write() = Vectors { head, forgotten: head, ..Vectors::default() };
+    /// Starts over from the state at entry `head`, in a journal of `size` entries. They differ while the index is made again:
+    /// what is announced then happened long ago, and readers have a past of their own, with texts that were erased since.
+    pub(crate) fn restart(&self, head: u64, size: u64) {
+        *self.write() = Vectors { head, announced: head, forgotten: size, ..Vectors::default() };
     }
 
-    /// Tells of changes before they are committed: from the commit on, a view may show them.
-    pub(crate) fn announce(&self, changes: impl IntoIterator<Item = Change>) {
-        self.write().recent.extend(changes);
+    /// Tells of changes up to entry `seq` before they are committed: from the commit on, a view may show them.
+    pub(crate) fn announce(&self, seq: u64, changes: impl IntoIterator<Item = Change>) {
+        let mut vectors = self.write();
+        vectors.announced = seq;
+        vectors.recent.extend(changes);
     }
 
     pub(crate) fn committed(&self, head: u64) {
         let mut vectors = self.write();
+        let before = vectors.head;
         vectors.head = vectors.head.max(head);
+        vectors.drop_erased(before);
         vectors.catch_up();
     }
 
@@ -105,6 +125,7 @@ impl Resident {
     pub(crate) fn aborted(&self) {
         let mut vectors = self.write();
         let head = vectors.head;
+        vectors.announced = head;
         vectors.recent.retain(|change| change.seq <= head);
     }
 

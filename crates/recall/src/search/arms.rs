@@ -20,11 +20,14 @@ use crate::text::Search;
 use crate::vectors::Codes;
 
 /// Candidates each arm puts forward.
-const CANDIDATES: usize = 200;
+pub(super) const CANDIDATES: usize = 200;
 /// The best of them bring their neighbours in the session along.
 const WITH_NEIGHBOURS: usize = 60;
 /// Terms that one prefix may stand for.
 const PREFIX_TERMS: usize = 64;
+/// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the model:
+/// a question of a hundred kilobytes would take gigabytes.
+const INTERACTION_TOKENS: usize = 128;
 /// Scores each arm takes before it is known which memories may be shown: enough for candidates and their sessions.
 const TAKEN: usize = 4 * CANDIDATES;
 
@@ -66,7 +69,8 @@ pub(super) fn gather(
         let looked_at: BTreeSet<&u64> = words.scores.keys().chain(near.scores.keys()).collect();
         for id in looked_at {
             sessions.add(*id)?;
-            let about = words.share(words.of(*id)) + near.share(meaning.score(*id)?);
+            let near = if counts(Arm::Meaning) { near.share(meaning.score(*id)?) } else { 0 };
+            let about = words.share(words.of(*id)).saturating_add(near);
             sessions.turn(*id, about);
         }
         let leaders = [&words.order, &near.order]
@@ -225,8 +229,13 @@ struct Meaning<'a> {
 impl Meaning<'_> {
     /// What is less than alike says no more than nothing.
     fn score(&self, id: u64) -> Result<u64> {
+        Ok(self.known(id)?.unwrap_or(0))
+    }
+
+    /// `None` if the question or the memory has no vector.
+    fn known(&self, id: u64) -> Result<Option<u64>> {
         if self.question.is_zero() {
-            return Ok(0);
+            return Ok(None);
         }
         let score = if self.stale.contains(&id) {
             let mut fresh = Codes::new(self.codes.dims());
@@ -237,19 +246,21 @@ impl Meaning<'_> {
         } else {
             self.codes.score(self.question, id)
         };
-        Ok(score.and_then(|score| u64::try_from(score).ok()).unwrap_or(0))
+        Ok(score.map(|score| u64::try_from(score).unwrap_or(0)))
     }
 
     /// The nearest memories that may be shown, best first.
     fn nearest(&self, lens: &Lens<'_>) -> Result<Scores> {
-        let stale = self.stale.iter().map(|id| Ok((*id, self.score(*id)?)));
-        let stale = stale.collect::<Result<Vec<_>>>()?;
+        let mut stale = Vec::new();
+        for id in self.stale {
+            stale.extend(self.known(*id)?.map(|score| (*id, score)));
+        }
         let ask = |admits: &dyn Fn(u64) -> bool| -> Result<Vec<(u64, u64)>> {
             let current = |doc| !self.stale.contains(&doc) && admits(doc);
             let hits = self.codes.top_k(self.question, TAKEN, &current);
             let mut found: Vec<(u64, u64)> =
                 hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
-            found.extend(stale.iter().filter(|(doc, score)| *score > 0 && admits(*doc)));
+            found.extend(stale.iter().filter(|(doc, _)| admits(*doc)));
             found.sort_unstable_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
             found.truncate(TAKEN);
             Ok(found)
@@ -292,6 +303,8 @@ impl DenseQuestion {
             let weight = u32::try_from(weight).unwrap_or(u32::MAX).max(1);
             tokens.extend(embedder.table().token_ids(word).into_iter().map(|id| (id, weight)));
         }
+        tokens.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+        tokens.truncate(INTERACTION_TOKENS);
         Ok(DenseQuestion { vector: embedder.embed(&text), tokens })
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Lens<'a> {
     now: Millis,
     /// Ids that pass every filter that has an index; `None`: no such filter.
     allowed: Option<Ids>,
+    /// Whether a memory is shown now is asked with everything else, and not only of the best.
+    close: bool,
     /// Heads are looked at once per question.
     judged: RefCell<HashMap<u64, Option<Rc<Head>>>>,
 }
@@ -62,13 +64,20 @@ impl<'a> Lens<'a> {
             }
         }
         let judged = RefCell::default();
-        Ok(Lens { view, gate, query, analyzer, question, now, allowed, judged })
+        Ok(Lens { view, gate, query, analyzer, question, now, allowed, close: false, judged })
+    }
+
+    /// Admits only what is shown now. Costs a version for each memory.
+    pub(super) fn look_closer(&mut self) {
+        self.close = true;
+        self.judged.borrow_mut().clear();
     }
 
     /// Few memories fail what is not decided by an index, so it may be asked after the best were taken.
     pub(super) fn decided_by_indexes(&self) -> bool {
         let query = self.query;
-        self.gate.is_none()
+        !self.close
+            && self.gate.is_none()
             && !phrases::are_in(self.question)
             && query.scope.is_none()
             && query.kinds.is_empty()
@@ -92,11 +101,12 @@ impl<'a> Lens<'a> {
         }
         let head = MemoryId::new(id).map(|id| self.view.head(id)).transpose()?.flatten();
         let mut judged = head.filter(|head| self.admits_head(head)).map(Rc::new);
-        if phrases::are_in(self.question)
+        let asks_phrases = phrases::are_in(self.question);
+        if (asks_phrases || self.close)
             && let Some(head) = &judged
-            && !self
-                .read_row(head)?
-                .is_some_and(|row| phrases::fits(self.analyzer, self.question, &row))
+            && !self.read_row(head)?.is_some_and(|row| {
+                !asks_phrases || phrases::fits(self.analyzer, self.question, &row)
+            })
         {
             judged = None;
         }

@@ -119,12 +119,21 @@ pub fn search(
     }
     let view = reading.view();
     let question = analyzer.question(&query.text);
-    let lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;
+    let limit = query.limit.min(LIMIT_MAX);
+    let mut lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;
     let resident = reading.shared::<Resident>().unwrap_or_default();
-    let candidates = arms::gather(&view, &resident, &lens, query, (analyzer, &question))?;
-    let fused = Fused::new(&candidates, query.weights);
+    let mut candidates = arms::gather(&view, &resident, &lens, query, (analyzer, &question))?;
+    let mut fused = Fused::new(&candidates, query.weights);
+    let mut found = best(&lens, &fused, limit)?;
+    if found.len() < limit.min(candidates.len()) && candidates.len() >= arms::CANDIDATES {
+        // What is over took the places of what is not: judge every memory before it is ranked.
+        lens.look_closer();
+        candidates = arms::gather(&view, &resident, &lens, query, (analyzer, &question))?;
+        fused = Fused::new(&candidates, query.weights);
+        found = best(&lens, &fused, limit)?;
+    }
     let mut hits = Vec::new();
-    for (candidate, row, score) in best(&lens, &fused, query.limit.min(LIMIT_MAX))? {
+    for (candidate, row, score) in found {
         let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
         let body = row.body.as_ref();
         let full = kernel::forms::render(&row.head, &row.version, body, Form::Full);

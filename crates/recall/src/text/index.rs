@@ -66,6 +66,14 @@ impl TextIndex {
         })
     }
 
+    /// Publishes the tail in another place from now on.
+    pub(crate) fn publish_in(&mut self, published: TailHandle) {
+        if !self.published.is(&published) {
+            published.publish(Arc::clone(&self.committed.1));
+            self.published = published;
+        }
+    }
+
     /// Where searches get the tail from.
     pub fn handle(&self) -> TailHandle {
         self.published.clone()

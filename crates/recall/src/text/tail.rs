@@ -100,6 +100,11 @@ impl TailHandle {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The same place, not the same tail.
+    pub(super) fn is(&self, other: &TailHandle) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(super) fn publish(&self, tail: Arc<Tail>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = tail;
     }
