@@ -90,6 +90,7 @@ pub mod salience;
 pub mod scope;
 pub mod state;
 pub mod store;
+pub mod timeline;
 pub mod uri;
 
 pub use apply::{Changes, EdgeChange, HeadChange};

@@ -19,6 +19,7 @@ mod forget;
 mod get;
 mod graph;
 mod history;
+mod hits;
 mod hook;
 mod import;
 mod journal;
@@ -35,8 +36,10 @@ mod score;
 mod search;
 mod session;
 mod setup;
+mod similar;
 mod snapshot;
 mod stats;
+mod timeline;
 mod tour;
 mod update;
 mod verify;
@@ -72,6 +75,8 @@ enum Command {
     Update(Box<update::UpdateArgs>),
     History(history::HistoryArgs),
     Search(Box<search::SearchArgs>),
+    Similar(Box<similar::SimilarArgs>),
+    Timeline(timeline::TimelineArgs),
     Find(find::FindArgs),
     Context(context::ContextArgs),
     Forget(forget::ForgetArgs),
@@ -164,6 +169,8 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::Update(args) => update::run(args, inv, out),
         Command::History(args) => history::run(args, inv, out),
         Command::Search(args) => search::run(args, inv, out),
+        Command::Similar(args) => similar::run(args, inv, out),
+        Command::Timeline(args) => timeline::run(args, inv, out),
         Command::Find(args) => find::run(args, inv, out),
         Command::Context(args) => context::run(args, inv, out),
         Command::Forget(args) => forget::forget(args, inv, out),
@@ -211,6 +218,8 @@ fn addressed(command: &Command) -> Option<&kernel::actor::ActorName> {
         Command::Restore(args) => &args.memory,
         Command::Erase(args) => &args.memory,
         Command::Graph(args) => &args.memory,
+        Command::Similar(args) => &args.memory,
+        Command::Timeline(args) => &args.memory,
         Command::Score(args) => &args.memory,
         Command::Prove(args) => args.memory.as_ref()?,
         _ => return None,

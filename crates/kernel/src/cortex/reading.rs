@@ -14,6 +14,7 @@ use crate::memory::{Body, Head, MemoryId, Millis, Usage, Version};
 use crate::merkle::Roots;
 use crate::scope::{Authority, Gate};
 use crate::store::{Reader, Side, View};
+use crate::timeline::{Timeline, TimelineQuery};
 use crate::uri::Uri;
 
 /// A consistent state of an actor's memory.
@@ -85,6 +86,15 @@ impl Reading {
 
     pub fn walk(&self, gate: Option<&dyn Gate>, walk: &Walk, now: Millis) -> Result<Walked> {
         crate::graph::walk(&self.view(), gate, walk, now)
+    }
+
+    pub fn timeline(
+        &self,
+        gate: Option<&dyn Gate>,
+        query: &TimelineQuery,
+        now: Millis,
+    ) -> Result<Timeline> {
+        crate::timeline::timeline(&self.view(), gate, query, now)
     }
 
     /// The exact version a URI names; old ones stay resolvable after updates and after forgetting.

@@ -160,9 +160,9 @@ impl<'a> SaidRows<'a> {
 
 /// Scores of an arm, and the documents best first.
 #[derive(Default)]
-struct Scores {
+pub(super) struct Scores {
     scores: HashMap<u64, u64>,
-    order: Vec<u64>,
+    pub(super) order: Vec<u64>,
 }
 
 impl Scores {
@@ -172,7 +172,7 @@ impl Scores {
         Scores { scores: found.into_iter().collect(), order }
     }
 
-    fn of(&self, id: u64) -> u64 {
+    pub(super) fn of(&self, id: u64) -> u64 {
         self.scores.get(&id).copied().unwrap_or(0)
     }
 
@@ -214,12 +214,12 @@ fn judged_late<T>(
 }
 
 /// How near memories are to the question, as of one state.
-struct Meaning<'a> {
-    view: &'a View<'a>,
-    codes: &'a Codes,
+pub(super) struct Meaning<'a> {
+    pub(super) view: &'a View<'a>,
+    pub(super) codes: &'a Codes,
     /// Documents whose codes belong to another state.
-    stale: &'a BTreeSet<u64>,
-    question: &'a Embedding,
+    pub(super) stale: &'a BTreeSet<u64>,
+    pub(super) question: &'a Embedding,
 }
 
 impl Meaning<'_> {
@@ -241,7 +241,7 @@ impl Meaning<'_> {
     }
 
     /// The nearest memories that may be shown, best first.
-    fn nearest(&self, lens: &Lens<'_>) -> Result<Scores> {
+    pub(super) fn nearest(&self, lens: &Lens<'_>) -> Result<Scores> {
         let stale = self.stale.iter().map(|id| Ok((*id, self.score(*id)?)));
         let stale = stale.collect::<Result<Vec<_>>>()?;
         let ask = |admits: &dyn Fn(u64) -> bool| -> Result<Vec<(u64, u64)>> {
