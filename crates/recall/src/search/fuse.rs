@@ -3,7 +3,13 @@
 //! Min-max per question and not ranks: how far ahead a memory is says more than that it is ahead. An arm whose candidates
 //! all score the same moves none of them.
 
+use std::fmt;
+
 use super::arms::Candidate;
+use crate::error::{Error, Result};
+
+/// The largest weight that can be asked for, in hundredths.
+const WEIGHT_MAX: u32 = 10_000;
 
 /// One on every scale.
 pub(super) const ONE: u64 = 1_000_000;
@@ -51,6 +57,42 @@ impl Weights {
     pub fn of(&self, arm: Arm) -> u32 {
         let place = Arm::ALL.iter().position(|other| *other == arm);
         place.and_then(|place| self.0.get(place)).copied().unwrap_or(0)
+    }
+
+    /// As people write them: `words=40,meaning=0`. What is not named keeps its default.
+    pub fn parse(text: &str) -> Result<Weights> {
+        let mut weights = Weights::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let named = |arm: &Arm| arm.name() == name.trim();
+            let Some(place) = Arm::ALL.iter().position(named) else {
+                let arms = Arm::ALL.map(Arm::name).join(", ");
+                return Err(Error::invalid("weights", format!("no arm {name:?}; use {arms}")));
+            };
+            let value = value.trim().parse::<u32>().ok().filter(|value| *value <= WEIGHT_MAX);
+            weights.0[place] = value.ok_or_else(|| {
+                let reason = format!("{part:?} is not {name}=N with N from 0 to {WEIGHT_MAX}");
+                Error::invalid("weights", reason)
+            })?;
+        }
+        Ok(weights)
+    }
+
+    /// The defaults of the first arms, in the order of `Arm::ALL`; the others do not count.
+    pub fn first(arms: usize) -> Weights {
+        let mut weights = Weights::default();
+        weights.0.iter_mut().skip(arms).for_each(|weight| *weight = 0);
+        weights
+    }
+}
+
+impl fmt::Display for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (arm, weight)) in Arm::ALL.iter().zip(self.0).enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{}={weight}", arm.name())?;
+        }
+        Ok(())
     }
 }
 
@@ -147,5 +189,32 @@ impl Scale {
 
     fn rank(&self, value: u64) -> usize {
         self.values.partition_point(|other| *other > value) + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_named_and_read_back() {
+        let weights = Weights::parse("words=40, meaning=0").unwrap();
+        assert_eq!((weights.of(Arm::Words), weights.of(Arm::Meaning)), (40, 0));
+        assert_eq!(weights.of(Arm::Session), Weights::default().of(Arm::Session));
+        assert_eq!(Weights::parse(&weights.to_string()).unwrap(), weights);
+        assert_eq!(Weights::parse("").unwrap(), Weights::default());
+        for bad in ["word=1", "words", "words=-1", "words=x", "words=10001", "30,30"] {
+            assert!(Weights::parse(bad).is_err(), "{bad}");
+        }
+        let error = Weights::parse("wrods=1").unwrap_err().to_string();
+        assert!(error.contains("wrods") && error.contains("words, meaning"), "{error}");
+    }
+
+    #[test]
+    fn an_ablation_adds_one_arm_after_the_other() {
+        assert_eq!(Weights::first(0).0, [0; Arm::ALL.len()]);
+        assert_eq!(Weights::first(Arm::ALL.len()), Weights::default());
+        let two = Weights::first(2);
+        assert!(two.of(Arm::Meaning) > 0 && two.of(Arm::Interaction) == 0);
     }
 }
