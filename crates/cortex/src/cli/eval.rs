@@ -28,7 +28,7 @@ const SEED: u64 = 1;
 /// text} and qrels.tsv (query, document, 1). Each group is a project.
 ///
 /// Weights say how much each arm of the search counts, in hundredths: words, meaning, interaction, session, speaker, date,
-/// prior. --compare asks every question with other weights too and prints each difference with the p-value of a paired
+/// prior, entities. --compare asks every question with other weights too and prints each difference with the p-value of a paired
 /// randomisation test. --ablation adds one arm after the other.
 ///
 /// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}}, session:

@@ -9,6 +9,7 @@ mod compact;
 mod context;
 mod delegate;
 mod details;
+mod entities;
 mod entry_view;
 mod eval;
 mod export;
@@ -77,6 +78,7 @@ enum Command {
     Search(Box<search::SearchArgs>),
     Similar(Box<similar::SimilarArgs>),
     Timeline(timeline::TimelineArgs),
+    Entities(entities::EntitiesArgs),
     Find(find::FindArgs),
     Context(context::ContextArgs),
     Forget(forget::ForgetArgs),
@@ -171,6 +173,7 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::Search(args) => search::run(args, inv, out),
         Command::Similar(args) => similar::run(args, inv, out),
         Command::Timeline(args) => timeline::run(args, inv, out),
+        Command::Entities(args) => entities::run(args, inv, out),
         Command::Find(args) => find::run(args, inv, out),
         Command::Context(args) => context::run(args, inv, out),
         Command::Forget(args) => forget::forget(args, inv, out),

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use kernel::store::View;
@@ -13,6 +14,7 @@ use super::fuse::{Arm, ONE};
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
 use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
+use crate::entities;
 use crate::error::Result;
 use crate::passages::{self, Passages, Said};
 use crate::resident::Resident;
@@ -23,6 +25,8 @@ use crate::vectors::Codes;
 const CANDIDATES: usize = 200;
 /// The best of them bring their neighbours in the session along.
 const WITH_NEIGHBOURS: usize = 60;
+/// Memories that count as naming one thing; of a name in more of them the newest. What so many name tells little apart.
+const NAMING_MAX: usize = 4 * CANDIDATES;
 /// Terms that one prefix may stand for.
 const PREFIX_TERMS: usize = 64;
 /// Scores each arm takes before it is known which memories may be shown: enough for candidates and their sessions.
@@ -41,6 +45,8 @@ pub(super) struct Candidate {
     pub(super) date: u64,
     /// Parts per million.
     pub(super) prior: u64,
+    /// How many of the things that the question names it names too.
+    pub(super) entities: u64,
 }
 
 pub(super) fn gather(
@@ -62,8 +68,19 @@ pub(super) fn gather(
         let near = if counts(Arm::Meaning) { meaning.nearest(lens)? } else { Scores::default() };
         let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
         ids.extend(near.order.iter().take(CANDIDATES));
+        let naming = if counts(Arm::Entities) {
+            naming(view, lens, &query.text)?
+        } else {
+            Scores::default()
+        };
+        ids.extend(naming.order.iter().take(CANDIDATES));
         let mut sessions = Sessions::new(view, lens);
-        let looked_at: BTreeSet<&u64> = words.scores.keys().chain(near.scores.keys()).collect();
+        let looked_at: BTreeSet<&u64> = words
+            .scores
+            .keys()
+            .chain(near.scores.keys())
+            .chain(naming.order.iter().take(CANDIDATES))
+            .collect();
         for id in looked_at {
             sessions.add(*id)?;
             let about = words.share(words.of(*id)) + near.share(meaning.score(*id)?);
@@ -95,6 +112,7 @@ pub(super) fn gather(
                 speaker: u64::from(named) * 1_000,
                 date: dates.matches(said.happened.unwrap_or(head.created)),
                 prior: u64::from(head.importance),
+                entities: naming.of(id),
             });
         }
         sessions.weigh(&interaction);
@@ -176,11 +194,11 @@ impl Scores {
         self.scores.get(&id).copied().unwrap_or(0)
     }
 
-    /// A score as parts per million of the best.
+    /// A score as parts per million of the best; nothing where the arm found nothing.
     fn share(&self, score: u64) -> u64 {
-        let best = self.order.first().map_or(0, |best| self.of(*best)).max(1);
-        let share = u128::from(score) * u128::from(ONE) / u128::from(best);
-        u64::try_from(share).unwrap_or(u64::MAX)
+        let best = self.order.first().map_or(0, |best| self.of(*best));
+        let share = (u128::from(score) * u128::from(ONE)).checked_div(u128::from(best));
+        share.map_or(0, |share| u64::try_from(share).unwrap_or(u64::MAX))
     }
 }
 
@@ -192,6 +210,24 @@ fn word_scores(search: &Search<'_>, lens: &Lens<'_>, question: &Question) -> Res
     let ask =
         |admits: &dyn Fn(u64) -> bool| search.top_k(&terms, TAKEN, admits, &question.excluded);
     let found = judged_late(lens, |(doc, _)| *doc, ask)?;
+    Ok(Scores::new(found))
+}
+
+/// Memories that name what the question names, by how much of it; among equals the newest first.
+fn naming(view: &View<'_>, lens: &Lens<'_>, text: &str) -> Result<Scores> {
+    let mut scores: HashMap<u64, u64> = HashMap::new();
+    for entity in entities::rows::asked(text) {
+        let mut seen = 0;
+        entities::rows::naming(view, &entity, &mut |id| {
+            if lens.admits(id) {
+                *scores.entry(id).or_default() += 1;
+                seen += 1;
+            }
+            if seen == NAMING_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+    }
+    let mut found: Vec<(u64, u64)> = scores.into_iter().collect();
+    found.sort_unstable_by_key(|(id, named)| std::cmp::Reverse((*named, *id)));
     Ok(Scores::new(found))
 }
 

@@ -23,10 +23,11 @@ pub enum Arm {
     Speaker,
     Date,
     Prior,
+    Entities,
 }
 
 impl Arm {
-    pub const ALL: [Arm; 7] = [
+    pub const ALL: [Arm; 8] = [
         Arm::Words,
         Arm::Meaning,
         Arm::Interaction,
@@ -34,6 +35,7 @@ impl Arm {
         Arm::Speaker,
         Arm::Date,
         Arm::Prior,
+        Arm::Entities,
     ];
 
     pub fn name(self) -> &'static str {
@@ -45,13 +47,14 @@ impl Arm {
             Arm::Speaker => "speaker",
             Arm::Date => "date",
             Arm::Prior => "prior",
+            Arm::Entities => "entities",
         }
     }
 }
 
 /// How much each arm counts, in hundredths, in the order of `Arm::ALL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weights(pub [u32; 7]);
+pub struct Weights(pub [u32; 8]);
 
 impl Weights {
     pub fn of(&self, arm: Arm) -> u32 {
@@ -98,7 +101,7 @@ impl fmt::Display for Weights {
 
 impl Default for Weights {
     fn default() -> Weights {
-        Weights([30, 30, 40, 25, 20, 20, 2])
+        Weights([30, 30, 40, 25, 20, 20, 2, 60])
     }
 }
 
@@ -122,13 +125,14 @@ fn raw(candidate: &Candidate, arm: Arm) -> u64 {
         Arm::Speaker => candidate.speaker,
         Arm::Date => candidate.date,
         Arm::Prior => candidate.prior,
+        Arm::Entities => candidate.entities,
     }
 }
 
 /// The candidates of one question on one scale.
 pub(super) struct Fused<'c> {
     candidates: &'c [Candidate],
-    scales: [Scale; 7],
+    scales: [Scale; 8],
     weights: Weights,
 }
 
@@ -140,7 +144,10 @@ impl<'c> Fused<'c> {
 
     /// Candidates by their place, best first, each with its score.
     pub(super) fn ranked(&self) -> Vec<(&'c Candidate, u64)> {
-        let most: u64 = self.weights.0.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
+        // An arm that says nothing of any candidate, like dates in a question without one, lowers no score.
+        let speaks = |(scale, _): &(&Scale, u32)| scale.high > 0;
+        let speaking = self.scales.iter().zip(self.weights.0).filter(speaks);
+        let most = speaking.map(|(_, weight)| u64::from(weight)).sum::<u64>().max(1);
         let score = |candidate: &Candidate| -> u64 {
             let arms = Arm::ALL.iter().zip(&self.scales).zip(self.weights.0);
             let sum: u64 = arms
