@@ -5,7 +5,7 @@
 use kernel::memory::{Body, Fields, Head, Millis};
 
 use crate::analyze::Analyzer;
-use crate::entities;
+use crate::entities::{self, Entity};
 use crate::text::Field;
 
 /// A memory as the indexes see it.
@@ -15,6 +15,8 @@ pub struct Document {
     pub terms: Vec<(Field, String)>,
     /// What the vector is made of: what was said, without who said it and when.
     pub dense: String,
+    /// Files, symbols and the like that it names.
+    pub entities: Vec<Entity>,
 }
 
 /// Words in the typed fields of a memory that say something.
@@ -124,7 +126,8 @@ pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
     if let Some(at) = happened(body) {
         add(Field::DATE, &date_words(at));
     }
-    for entity in entities::extract(&body.title, &body.content) {
+    let entities = entities::extract(&body.title, &body.content);
+    for entity in &entities {
         add(Field::ENTITIES, &entity.value);
     }
     let mut dense = spoken(body);
@@ -132,5 +135,5 @@ pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
         dense.push(' ');
         dense.push_str(text);
     }
-    Document { terms, dense }
+    Document { terms, dense, entities }
 }

@@ -11,6 +11,7 @@ mod config;
 mod context;
 mod delegate;
 mod details;
+mod entities;
 mod entry_view;
 mod eval;
 mod export;
@@ -20,6 +21,7 @@ mod forget;
 mod get;
 mod graph;
 mod history;
+mod hits;
 mod hook;
 mod import;
 mod journal;
@@ -37,6 +39,7 @@ mod search;
 mod serve;
 mod session;
 mod setup;
+mod similar;
 mod snapshot;
 mod stats;
 pub mod surroundings;
@@ -79,6 +82,8 @@ enum Command {
     Update(Box<update::UpdateArgs>),
     History(history::HistoryArgs),
     Search(Box<search::SearchArgs>),
+    Similar(Box<similar::SimilarArgs>),
+    Entities(entities::EntitiesArgs),
     Find(find::FindArgs),
     Context(context::ContextArgs),
     Forget(forget::ForgetArgs),
@@ -245,6 +250,8 @@ fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome
         Command::Update(args) => update::run(args, inv, out),
         Command::History(args) => history::run(args, inv, out),
         Command::Search(args) => search::run(args, inv, out),
+        Command::Similar(args) => similar::run(args, inv, out),
+        Command::Entities(args) => entities::run(args, inv, out),
         Command::Find(args) => find::run(args, inv, out),
         Command::Context(args) => context::run(args, inv, out),
         Command::Forget(args) => forget::forget(args, inv, out),
@@ -302,6 +309,7 @@ fn addressed(command: &Command) -> Option<&kernel::actor::ActorName> {
         Command::Restore(args) => &args.memory,
         Command::Erase(args) => &args.memory,
         Command::Graph(args) => &args.memory,
+        Command::Similar(args) => &args.memory,
         Command::Score(args) => &args.memory,
         Command::Prove(args) => args.memory.as_ref()?,
         _ => return None,

@@ -16,7 +16,7 @@ use testkit::build::{at, body, id, removal, salt, stamp};
 use crate::support::{Twice, analyzer, ids};
 
 const MEMORIES: u64 = 3_000;
-const WORDS: Weights = Weights([1, 0, 0, 0, 0, 0, 0]);
+const WORDS: Weights = Weights([1, 0, 0, 0, 0, 0, 0, 0]);
 const TYPES: [MemoryType; 3] = [MemoryType::Fact, MemoryType::Goal, MemoryType::Decision];
 
 fn mixed(n: u64) -> u64 {

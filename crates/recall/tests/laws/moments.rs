@@ -317,7 +317,7 @@ fn a_thousand_saves_are_each_found_by_the_next_search() {
                     assert_eq!(words(&word).first(), Some(&saved));
                 }
                 7 => {
-                    let meaning = Weights([0, 1, 0, 0, 0, 0, 0]);
+                    let meaning = Weights([0, 1, 0, 0, 0, 0, 0, 0]);
                     assert!(find(&format!("about {word}. text"), meaning).contains(&saved));
                 }
                 _ => {}
