@@ -157,7 +157,7 @@ impl JournalHook for Failing {
     }
 
     fn entry(&mut self, _: &View<'_>, r: Recorded<'_>, _: &mut Staged<'_>) -> Result<()> {
-        let fails = self.entry.load(Ordering::Relaxed) && r.entry.seq % 2 == 0;
+        let fails = self.entry.load(Ordering::Relaxed) && r.entry.seq.is_multiple_of(2);
         if fails { Err(Error::corrupt("entry", "told to fail")) } else { Ok(()) }
     }
 
