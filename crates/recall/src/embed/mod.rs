@@ -8,13 +8,15 @@ mod embedding;
 #[cfg(test)]
 mod hash;
 mod max_sim;
+pub mod minilm;
 mod static_model;
 mod wordpiece;
 
-pub use embedding::{Embedding, ONE};
+pub use embedding::{DIMS_MAX, Embedding, ONE};
 #[cfg(test)]
 pub(crate) use hash::HashEmbedder;
 pub use max_sim::{MaxSim, SIM_ONE};
+pub use minilm::{MiniLm, ModelError};
 pub use static_model::{DIMS, ROWS, StaticEmbedder, TokenTable};
 pub use wordpiece::{UNKNOWN, WordPiece};
 
