@@ -4,6 +4,7 @@
 //! an embedding is a function of (model id, text) alone, bit for bit, on every machine. So everything from the table to the
 //! score is integer arithmetic, and a model whose output changes in any way gets another id.
 
+pub mod cache;
 mod embedding;
 #[cfg(test)]
 mod hash;
@@ -12,6 +13,7 @@ pub mod minilm;
 mod static_model;
 mod wordpiece;
 
+pub use cache::{CacheError, EmbeddingCache};
 pub use embedding::{DIMS_MAX, Embedding, ONE};
 #[cfg(test)]
 pub(crate) use hash::HashEmbedder;
