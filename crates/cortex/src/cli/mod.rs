@@ -19,6 +19,8 @@ mod get;
 mod graph;
 mod history;
 mod journal;
+mod model;
+mod model_check;
 mod open;
 mod output;
 mod parse;
@@ -95,6 +97,7 @@ enum Command {
     ScopeList(scope::ListArgs),
     ScopeKeygen(scope::KeygenArgs),
     Eval(eval::EvalArgs),
+    Model(model::ModelArgs),
     Actors(stats::ActorsArgs),
     Tour(tour::TourArgs),
     Help(HelpArgs),
@@ -177,6 +180,7 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::ScopeList(args) => scope::list(args, inv, out),
         Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
         Command::Eval(args) => eval::run(args, inv, out),
+        Command::Model(args) => model::run(args, inv, out),
         Command::Actors(args) => stats::actors(args, inv, out),
         Command::VerifyProof(_) | Command::Tour(_) | Command::Help(_) => Ok(()),
     }

@@ -267,6 +267,6 @@ pub(crate) fn request_digest(arguments: &[&[u8]]) -> Digest {
 }
 
 /// An environment variable that is set to something.
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -64,7 +64,11 @@ pub struct EmbeddingCache {
     index: HashMap<Digest, u32>,
     /// Whole records in the file, good or not.
     records: u32,
+    /// The last of them as it stands there: who finds it in its place again need not read what comes before.
+    last: Vec<u8>,
     damaged: u64,
+    /// Something at the end that is no whole record.
+    torn: bool,
     /// `None` as long as there is no file.
     open: Option<Mutex<File>>,
 }
@@ -86,7 +90,9 @@ impl EmbeddingCache {
             dims,
             index: HashMap::new(),
             records: 0,
+            last: Vec::new(),
             damaged: 0,
+            torn: false,
             open: None,
         };
         cache.read_index()?;
@@ -112,7 +118,7 @@ impl EmbeddingCache {
 
     /// Records that were there and could not be used, or 1 for a file whose header is not ours.
     pub fn damaged(&self) -> u64 {
-        self.damaged
+        self.damaged + u64::from(self.torn)
     }
 
     pub fn contains(&self, body: &Digest) -> bool {
@@ -195,6 +201,8 @@ impl EmbeddingCache {
             self.index.insert(*body, self.records);
             self.records += 1;
         }
+        self.last = bytes.split_off(bytes.len().saturating_sub(self.record_size()));
+        self.torn = false;
         Ok(added.len())
     }
 
@@ -208,14 +216,14 @@ impl EmbeddingCache {
         let before = self.index.len();
         self.index.retain(|body, _| keep(body));
         let gone = before - self.index.len();
-        if gone > 0 || self.damaged > 0 {
-            let mut kept = Vec::with_capacity(self.index.len());
+        if gone > 0 || self.damaged() > 0 {
             let mut failed = Ok(());
             let old = EmbeddingCache {
                 folder: self.folder.clone(),
                 file: self.file.clone(),
                 header: self.header.clone(),
                 index: std::mem::take(&mut self.index),
+                last: Vec::new(),
                 open: self.open.take(),
                 ..*self
             };
@@ -225,16 +233,14 @@ impl EmbeddingCache {
                     if failed.is_ok() {
                         bytes.clear();
                         append_record(&mut bytes, &body, &vector);
-                        kept.push(body);
                         failed = out.write_all(&bytes);
                     }
                 });
                 scanned.map_err(io::Error::other)?;
                 std::mem::replace(&mut failed, Ok(()))
             })?;
-            self.records = u32::try_from(kept.len()).map_err(|_| CacheError::Full)?;
-            self.index = (0u32..).zip(kept).map(|(record, body)| (body, record)).collect();
-            self.damaged = 0;
+            // What was just written is read once more: the index then stands for what is on disk.
+            self.read_index()?;
         }
         Ok(gone)
     }
@@ -252,7 +258,7 @@ impl EmbeddingCache {
         self.io(file.sync_all())?;
         self.io(std::fs::rename(&unfinished, &self.file))?;
         self.open = Some(Mutex::new(self.io(File::open(&self.file))?));
-        self.records = 0;
+        self.start_anew(false);
         Ok(())
     }
 
@@ -264,11 +270,14 @@ impl EmbeddingCache {
         Ok(lock)
     }
 
+    /// Brings the index up to what the file holds now.
     fn read_index(&mut self) -> Result<()> {
-        self.index.clear();
-        (self.records, self.damaged, self.open) = (0, 0, None);
+        self.open = None;
         let file = match File::open(&self.file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.start_anew(false);
+                return Ok(());
+            }
             other => self.io(other)?,
         };
         let mut reader = BufReader::with_capacity(1 << 16, &file);
@@ -276,14 +285,22 @@ impl EmbeddingCache {
         let length = self.io(fill(&mut reader, &mut found))?;
         if length < found.len() || found != self.header {
             // Not written to its end, or not of this model: `put_many` starts anew.
-            self.damaged = 1;
+            self.start_anew(true);
             return Ok(());
         }
         let mut bytes = vec![0; self.record_size()];
+        if let Some(before) = self.records.checked_sub(1) {
+            self.io(reader.seek(SeekFrom::Start(self.place(before))))?;
+            if self.io(fill(&mut reader, &mut bytes))? < bytes.len() || bytes != self.last {
+                self.start_anew(false);
+                self.io(reader.seek(SeekFrom::Start(self.place(0))))?;
+            }
+        }
+        self.torn = false;
         loop {
             let read = self.io(fill(&mut reader, &mut bytes))?;
             if read < bytes.len() {
-                self.damaged += u64::from(read > 0);
+                self.torn = read > 0;
                 break;
             }
             // A later record of the same body is the newer one.
@@ -292,10 +309,17 @@ impl EmbeddingCache {
                 None => self.damaged += 1,
             }
             self.records = self.records.checked_add(1).ok_or(CacheError::Full)?;
+            self.last.clone_from(&bytes);
         }
         drop(reader);
         self.open = Some(Mutex::new(file));
         Ok(())
+    }
+
+    fn start_anew(&mut self, torn: bool) {
+        self.index.clear();
+        self.last.clear();
+        (self.records, self.damaged, self.torn) = (0, 0, torn);
     }
 
     fn record(&self, bytes: &[u8]) -> Option<(Digest, Embedding)> {
@@ -348,9 +372,9 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     for entry in entries {
         let path = entry.map_err(io)?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let ours = name.starts_with("embeddings-");
         // One that was never finished is as good as one that was damaged.
-        if ours && (name.ends_with(".bin") || name.ends_with(".new")) {
+        let ours = path.extension().is_some_and(|end| end == "bin" || end == "new");
+        if ours && name.starts_with("embeddings-") {
             found.push(path);
         }
     }

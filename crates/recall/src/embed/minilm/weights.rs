@@ -69,9 +69,10 @@ impl<'f> Tensors<'f> {
             return Err(damaged(format!("{} bytes do not fill its shape", bytes.len())));
         }
         let values: Vec<f32> = words.iter().map(|word| f32::from_le_bytes(*word)).collect();
-        match values.iter().all(|value| value.is_finite()) {
-            true => Ok(values),
-            false => Err(damaged("holds values that are no numbers".into())),
+        if values.iter().all(|value| value.is_finite()) {
+            Ok(values)
+        } else {
+            Err(damaged("holds values that are no numbers".into()))
         }
     }
 }
