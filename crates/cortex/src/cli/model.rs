@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use kernel::Cortex;
 use kernel::memory::Millis;
-use recall::embed::{DIMS, Embedder, MiniLm, StaticEmbedder};
+use kernel::{Cortex, Digest};
+use recall::embed::{DIMS, Embedder, EmbeddingCache, MiniLm, StaticEmbedder};
 use serde_json::{Value, json};
 
 use super::failure::{Failure, Outcome};
@@ -13,7 +13,7 @@ use super::model_check::{self, CheckArgs};
 use super::open::{Invocation, variable};
 use super::output::{Output, Progress, plain, say};
 use super::stats::table;
-use crate::embedders::fill::{coverage, fill};
+use crate::embedders::fill::{Coverage, coverage, fill};
 use crate::embedders::http::{HttpEmbedder, Patience};
 use crate::embedders::install::{self, Source};
 use crate::embedders::settings::{self, Choice, HttpSettings};
@@ -206,20 +206,18 @@ fn status(inv: &Invocation, out: &mut Output) -> Outcome {
     let cortex = inv.existing()?;
     let reading = cortex.read()?;
     let (model, dims) = described(chosen.as_ref());
-    let (memories, with_vector, bytes, damaged) = if let Some(chosen) = &chosen {
-        let cache = chosen.cache(&inv.home().actor_folder(inv.actor()))?;
-        let coverage = coverage(&reading, &cache)?;
-        (coverage.memories, coverage.with_vector, cache.bytes(), cache.damaged())
-    } else {
-        // The built-in model's vectors are written with the memories themselves.
-        let counters = reading.view().counters()?;
-        let all = counters.live() + counters.tombstoned + counters.archived;
-        (all, all, 0, 0)
+    let cache = match &chosen {
+        Some(chosen) => Some(chosen.cache(&inv.home().actor_folder(inv.actor()))?),
+        None => None,
     };
+    // The built-in model's vectors are written with the memories themselves.
+    let has = |body: &Digest| cache.as_ref().is_none_or(|cache| cache.contains(body));
+    let Coverage { memories, with_vector } = coverage(&reading, &has)?;
     let view = json!({
         "chosen": choice(inv)?.name(), "model": model, "dims": dims, "actor": inv.actor().as_str(),
         "memories": memories, "with_vector": with_vector,
-        "cache_bytes": bytes, "cache_damaged": damaged,
+        "cache_bytes": cache.as_ref().map_or(0, EmbeddingCache::bytes),
+        "cache_damaged": cache.as_ref().map_or(0, EmbeddingCache::damaged),
     });
     table(out, &view)?;
     if with_vector < memories {

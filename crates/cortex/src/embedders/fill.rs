@@ -34,12 +34,15 @@ pub(crate) struct Filled {
     pub(crate) dropped: usize,
 }
 
-/// Counts memories that can be found, and how many of them have a vector.
-pub(crate) fn coverage(reading: &Reading, cache: &EmbeddingCache) -> kernel::Result<Coverage> {
+/// Counts memories that can be found, and how many of them have a vector, which `has` knows.
+pub(crate) fn coverage(
+    reading: &Reading,
+    has: &dyn Fn(&Digest) -> bool,
+) -> kernel::Result<Coverage> {
     let mut coverage = Coverage::default();
     each_body(reading, 0, &mut |_, hash| {
         coverage.memories += 1;
-        coverage.with_vector += u64::from(cache.contains(&hash));
+        coverage.with_vector += u64::from(has(&hash));
         true
     })?;
     Ok(coverage)
@@ -105,7 +108,7 @@ pub(crate) fn fill<E: From<EmbedError> + From<kernel::Error>>(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Filled, E> {
     let mut filled = Filled::default();
-    let before = coverage(&open()?.read()?, cache)?;
+    let before = coverage(&open()?.read()?, &|hash| cache.contains(hash))?;
     let missing = before.memories - before.with_vector;
     let (mut after, mut done) = (0, 0);
     loop {

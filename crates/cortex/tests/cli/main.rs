@@ -9,7 +9,9 @@
 mod bad_input;
 mod delegates;
 mod memories;
+mod models;
 mod proofs;
 mod streams;
 mod support;
+mod tiny_model;
 mod transcripts;
