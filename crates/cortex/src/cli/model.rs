@@ -23,7 +23,8 @@ use crate::embedders::{Chosen, EmbedError};
 ///
 /// The built-in one (static) is always there and needs nothing. MiniLM reads whole sentences: it is installed once and then
 /// works offline. A service (http) is anything that speaks OpenAI's embeddings protocol. After choosing another model, run
-/// `cortex model embed`; a memory that has no vector of it is found by the built-in one.
+/// `cortex model embed`: it makes the vectors and keeps them in a cache beside the store. Searches still use the built-in
+/// model alone.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex model list
@@ -38,16 +39,20 @@ pub(crate) struct ModelArgs {
 
 #[derive(Subcommand, Debug)]
 enum ModelCommand {
-    /// Lists the models one may choose. JSON: [{model, chosen, installed, dims, about}]
+    /// Lists the models one may choose.
+    ///
+    /// JSON: [{model, chosen, installed, dims, about}]
     List,
     Install(InstallArgs),
     Use(UseArgs),
-    /// Shows the chosen model, how many memories have a vector of it, and what that takes. JSON: {chosen, model, dims,
-    /// actor, memories, with_vector, cache_bytes, cache_damaged}
+    /// Shows the chosen model, how many memories have a vector of it, and what that takes.
+    ///
+    /// JSON: {chosen, model, dims, actor, memories, with_vector, cache_bytes, cache_damaged}
     Status,
     Check(CheckArgs),
-    /// Gives every memory a vector of the chosen model. May be stopped and started again at any time. JSON: {model,
-    /// embedded, cut, refused, dropped}
+    /// Gives every memory a vector of the chosen model; may be stopped and started again at any time.
+    ///
+    /// JSON: {model, embedded, cut, refused, dropped}
     Embed,
 }
 
@@ -67,7 +72,9 @@ struct InstallArgs {
     any_weights: bool,
 }
 
-/// Chooses a model and writes that to cortex.toml. JSON: {chosen, model, dims}
+/// Chooses a model and writes that to cortex.toml.
+///
+/// JSON: {chosen, model, dims}
 #[derive(Args, Debug)]
 struct UseArgs {
     /// static, minilm or http
@@ -250,7 +257,7 @@ fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
         say(format_args!("{} are so long that the model read only their beginning", filled.cut));
     }
     if filled.refused > 0 {
-        say(format_args!("{} were refused; they keep the built-in vector", filled.refused));
+        say(format_args!("{} were refused by the embedder", filled.refused));
     }
     Ok(())
 }

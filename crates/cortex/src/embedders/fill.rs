@@ -28,7 +28,7 @@ pub(crate) struct Filled {
     pub(crate) embedded: u64,
     /// Of these the model read only the beginning.
     pub(crate) cut: u64,
-    /// The embedder would not take them; they keep the built-in vector.
+    /// The embedder would not take them; they are tried again next time.
     pub(crate) refused: u64,
     /// Vectors of what is no longer there.
     pub(crate) dropped: usize,

@@ -1,8 +1,7 @@
 //! The embedders one may choose besides the built-in one: MiniLM from a folder, and services over HTTP.
 //!
 //! They live outside the deterministic crates because they read folders, ask the network and compute in floats. What must stay
-//! true: nothing here is needed to save or to search. Vectors go into a cache; a memory without one is found by the
-//! built-in model.
+//! true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any time.
 
 pub(crate) mod fill;
 pub(crate) mod http;

@@ -266,7 +266,7 @@ fn a_service_that_fails_in_the_middle_costs_nothing_that_was_done() {
     assert!(!found["hits"].as_array().unwrap().is_empty());
     home.run(&["model", "status"]).ends(2);
 
-    // A service at another address is another model, so the file is pointed there by hand only to see who is asked again.
+    // What the service did before it failed is kept.
     let status = with_key(&home, &["model", "status", "--json"]);
     let view: Value = serde_json::from_slice(&status.stdout).unwrap();
     assert_eq!((&view["with_vector"], &view["memories"]), (&json!(256), &json!(301)));
