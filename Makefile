@@ -5,14 +5,14 @@
 CARGO = cargo
 # --locked: what is tested is what Cargo.lock names, never a newer version that appeared overnight.
 LOCKED = --locked
-# Passed to the bench, e.g. make bench BENCH_ARGS='--memories 20000 --dir /mnt/disk'
+# Passed to the bench, e.g. make bench BENCH_ARGS='--only recall --recall 10000 --dir /mnt/disk'; --help tells all of them
 BENCH_ARGS =
 
 help:
 	@echo 'make run     build cortex and take the tour, in a temporary folder'
 	@echo 'make test    every test, doctests included'
 	@echo 'make check   formatting, lints, and who may depend on whom'
-	@echo 'make bench   what it costs, beside SQLite and the bare disk (BENCH_ARGS="--memories N --dir FOLDER")'
+	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
 # rust-toolchain.toml names the toolchain; rustup's cargo picks it up by itself. Without any, say what to do.
 toolchain:

@@ -13,14 +13,12 @@ use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::proof::{Claim, Subject, check, prove};
 use kernel::store::KeyRange;
 use kernel::{Cortex, Options, Request};
-use recall::RecallHook;
-use recall::analyze::{Analyzer, Language};
-use recall::search::{Query, search};
+use recall::search::Query;
 
-use crate::measure::{Samples, note, per_second, ratio, row, timed};
+use crate::Outcome;
+use crate::cortex_recall;
+use crate::measure::{Samples, heading, note, per_second, ratio, row, timed};
 use crate::sqlite::SqliteStorage;
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 const WRITES: usize = 400;
 const CONTENT_BYTES: usize = 600;
@@ -65,7 +63,7 @@ fn words(seed: u64, bytes: usize) -> String {
 }
 
 pub fn run(scratch: &Path, memories: usize) -> Outcome<()> {
-    println!("{:<44} {:>22}  {:<44} {:<26} verdict", "what", "measured", "beside", "bar");
+    heading();
     let actor = ActorName::parse("bench")?;
     let folder = scratch.join("actor");
     let ours = Cortex::open(&folder, &actor, Options::default())?;
@@ -83,7 +81,7 @@ pub fn run(scratch: &Path, memories: usize) -> Outcome<()> {
         rate >= 5_000.0,
     );
     singles(scratch, &ours, &theirs)?;
-    everything_on(scratch, &actor, memories)?;
+    everything_on(scratch, memories)?;
     concurrent(&ours, &theirs);
     reads(&ours)?;
     drop(theirs);
@@ -129,11 +127,8 @@ fn singles(scratch: &Path, ours: &Cortex, theirs: &Cortex) -> Outcome<()> {
 }
 
 /// The same write with words, vectors and entities staged in its commit.
-fn everything_on(scratch: &Path, actor: &ActorName, memories: usize) -> Outcome<()> {
-    let hooks: kernel::HookFactory =
-        Arc::new(|| vec![Box::new(RecallHook::new(Analyzer::new(Language::English)))]);
-    let options = Options { hooks, ..Options::default() };
-    let cortex = Cortex::open(&scratch.join("recall"), actor, options)?;
+fn everything_on(scratch: &Path, memories: usize) -> Outcome<()> {
+    let cortex = cortex_recall::open(&scratch.join("recall"))?;
     let rate = per_second(memories, fill(&cortex, memories));
     let mut file = OpenOptions::new().create(true).append(true).open(scratch.join("raw"))?;
     let mut append = || file.write_all(&[7u8; 1_024]).and_then(|()| file.sync_data());
@@ -154,10 +149,9 @@ fn everything_on(scratch: &Path, actor: &ActorName, memories: usize) -> Outcome<
         ratio(own, raw) <= 6.0,
     );
     let reading = cortex.read()?;
-    let analyzer = Analyzer::new(Language::English);
     let asked = Samples::of(50, |i| {
         let query = Query::new(words(i as u64 * 31, 40), 10);
-        search(&reading, None, &analyzer, &query, Millis(0)).expect("a readable store");
+        cortex_recall::recall(&reading, &query).expect("a readable store");
     });
     note(
         &format!("a question over {memories}, p50 / p95"),

@@ -4,7 +4,9 @@
 //! commits with the entry or not at all. A hook that keeps state in memory brings it up to date in `committed`, which runs
 //! before anybody is told that the write succeeded, and forgets what it staged in `aborted`.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::apply::Changes;
 use crate::error::Result;
@@ -48,7 +50,16 @@ pub trait JournalHook: Send + fmt::Debug {
 
     /// The batch is gone; nothing staged since the last `committed` exists.
     fn aborted(&mut self);
+
+    /// What the hook keeps in memory for readers. Every `Reading` of the open actor can get at it.
+    fn shared(&self) -> Option<Shared> {
+        None
+    }
 }
+
+/// State in memory that a hook keeps up to date and readers look at. It may be ahead of a reading or behind it: whoever
+/// uses it must check which state it shows.
+pub type Shared = Arc<dyn Any + Send + Sync>;
 
 /// Where a hook puts its rows: the derived space of the side being written.
 #[derive(Debug)]

@@ -91,9 +91,9 @@ pub struct IdempotencyRecord {
 
 fn decode_at<T>(what: &'static str, key: &[u8], bytes: &[u8]) -> Result<T>
 where
-    T: for<'b> Decode<'b, ()> + Encode<()>,
+    T: for<'b> Decode<'b, ()>,
 {
-    codec::decode(what, bytes)
+    codec::decode_derived(what, bytes)
         .map_err(|error| Error::corrupt(crate::digest::encode_hex(key), error.to_string()))
 }
 
@@ -108,7 +108,7 @@ fn not_an_index_row(key: &[u8]) -> Error {
 impl View<'_> {
     fn record<T>(&self, what: &'static str, key: &[u8]) -> Result<Option<T>>
     where
-        T: for<'b> Decode<'b, ()> + Encode<()>,
+        T: for<'b> Decode<'b, ()>,
     {
         self.get(key)?.map(|bytes| decode_at(what, key, &bytes)).transpose()
     }

@@ -1,31 +1,28 @@
 //! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
 //!
-//! Rows: the text index under its own prefixes, `0x90 | id` the vector of a memory, `0x91 | id` its tokens. All of it follows
+//! Rows: the text index under its own prefixes, `0x90 | id` the passages of a memory: vectors and tokens. All of it follows
 //! from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
 //! restored and because some questions include them; erased ones are gone from every row.
 
+use std::sync::Arc;
+
 use kernel::Result;
-use kernel::hook::{JournalHook, Recorded, Staged};
+use kernel::hook::{JournalHook, Recorded, Shared, Staged};
 use kernel::journal::Payload;
 use kernel::memory::{Body, Head, MemoryId};
 use kernel::store::View;
 
-use crate::analyze::{ANALYZER_VERSION, Analyzer};
-use crate::document::document;
-use crate::embed::{Embedder, StaticEmbedder};
-use crate::text::{Settings, TailHandle, TextIndex};
-use crate::vectors;
+use crate::analyze::{ANALYZER_VERSION, Analyzer, fold};
+use crate::document::{document, happened, speakers};
+use crate::embed::{DIMS, StaticEmbedder};
+use crate::passages::{self, Passages, Said};
+use crate::resident::{Change, Resident};
+use crate::text::{Settings, TextIndex};
+use crate::vectors::Coder;
 
-/// Tokens kept per memory for late interaction. What comes later in a long text is found by its words and its vector.
+/// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one says
+/// later is found by its words and its vector.
 const TOKENS_MAX: usize = 512;
-
-pub(crate) fn vector_key(id: u64) -> Vec<u8> {
-    [&[0x90][..], &id.to_be_bytes()].concat()
-}
-
-pub(crate) fn tokens_key(id: u64) -> Vec<u8> {
-    [&[0x91][..], &id.to_be_bytes()].concat()
-}
 
 pub(crate) fn settings() -> Settings {
     Settings { analyzer: ANALYZER_VERSION, ..Settings::default() }
@@ -34,13 +31,26 @@ pub(crate) fn settings() -> Settings {
 #[derive(Debug)]
 pub struct RecallHook {
     analyzer: Analyzer,
+    coder: Coder,
+    resident: Arc<Resident>,
     /// `None` until `open`.
     text: Option<TextIndex>,
+    /// Vectors that changed since the last commit.
+    changes: Vec<Change>,
+    /// The last entry seen.
+    seq: u64,
 }
 
 impl RecallHook {
     pub fn new(analyzer: Analyzer) -> RecallHook {
-        RecallHook { analyzer, text: None }
+        RecallHook {
+            analyzer,
+            coder: Coder::new(DIMS),
+            resident: Arc::default(),
+            text: None,
+            changes: Vec::new(),
+            seq: 0,
+        }
     }
 
     fn text(&mut self) -> &mut TextIndex {
@@ -55,16 +65,27 @@ impl RecallHook {
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         let document = document(&self.analyzer, head, body);
-        let id = head.id.get();
-        self.text().put(view, id, &document.terms, staged)?;
-        let embedder = StaticEmbedder::shared();
-        let mut tokens = embedder.table().token_ids(&document.dense);
-        let vector = embedder.embed(&document.dense);
-        tokens.truncate(TOKENS_MAX);
-        staged.set(vector_key(id), Some(vectors::encode(&vector)));
-        let bytes = tokens.iter().flat_map(|t| u16::try_from(*t).unwrap_or(u16::MAX).to_be_bytes());
-        staged.set(tokens_key(id), Some(bytes.collect()));
+        let doc = head.id.get();
+        self.text().put(view, doc, &document.terms, staged)?;
+        let passages = self.passages(&document.dense, body);
+        staged.set(passages::key(doc), Some(passages.encode()));
+        self.changes.push(Change { seq: self.seq, doc, codes: passages.codes });
         Ok(())
+    }
+
+    fn passages(&self, text: &str, body: &Body) -> Passages {
+        let embedder = StaticEmbedder::shared();
+        let parts = passages::cut(text).into_iter();
+        let mut tokens: Vec<Vec<u32>> =
+            parts.map(|part| embedder.table().token_ids(part)).collect();
+        let whole = (tokens.len() > 1).then(|| embedder.embed_ids(&tokens.concat()));
+        let each = tokens.iter().map(|tokens| embedder.embed_ids(tokens));
+        let codes = whole.into_iter().chain(each).map(|vector| self.coder.code(&vector)).collect();
+        for tokens in &mut tokens {
+            tokens.truncate(TOKENS_MAX);
+        }
+        let speakers = speakers(body).iter().map(|name| fold(name)).collect();
+        Passages { codes, said: Said { happened: happened(body), speakers, tokens } }
     }
 
     /// The memory as it is after this entry; nothing if its text was erased since.
@@ -89,7 +110,10 @@ impl JournalHook for RecallHook {
     }
 
     fn open(&mut self, view: &View<'_>) -> Result<()> {
-        self.text = Some(TextIndex::open_with(view, settings(), TailHandle::default())?);
+        self.text = Some(TextIndex::open_with(view, settings(), self.resident.tail.clone())?);
+        self.seq = view.counters()?.size;
+        self.changes.clear();
+        self.resident.restart(self.seq);
         Ok(())
     }
 
@@ -99,6 +123,7 @@ impl JournalHook for RecallHook {
         recorded: Recorded<'_>,
         staged: &mut Staged<'_>,
     ) -> Result<()> {
+        self.seq = recorded.entry.seq;
         match recorded.payload {
             Payload::Write(_) => match MemoryId::new(recorded.entry.seq) {
                 Some(id) => self.put_current(view, id, staged),
@@ -114,10 +139,10 @@ impl JournalHook for RecallHook {
                 self.put_current(view, update.id, staged)
             }
             Payload::Erase(erase) if view.head(erase.id)?.is_some() => {
-                let id = erase.id.get();
-                self.text().erase(view, id, staged)?;
-                staged.set(vector_key(id), None);
-                staged.set(tokens_key(id), None);
+                let doc = erase.id.get();
+                self.text().erase(view, doc, staged)?;
+                staged.set(passages::key(doc), None);
+                self.changes.push(Change { seq: self.seq, doc, codes: Vec::new() });
                 Ok(())
             }
             _ => Ok(()),
@@ -125,14 +150,22 @@ impl JournalHook for RecallHook {
     }
 
     fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+        self.resident.announce(self.changes.drain(..));
         Ok(())
     }
 
     fn committed(&mut self) {
         self.text().committed();
+        self.resident.committed(self.seq);
     }
 
     fn aborted(&mut self) {
         self.text().aborted();
+        self.changes.clear();
+        self.resident.aborted();
+    }
+
+    fn shared(&self) -> Option<Shared> {
+        Some(Arc::<Resident>::clone(&self.resident))
     }
 }

@@ -7,7 +7,8 @@
 //! - [`text`]: the inverted index inside the actor's store.
 //! - [`document`]: what of a memory can be found.
 //! - [`hook`]: keeps all of it current in the commit that changes a memory.
-//! - [`search`]: questions answered; [`measure`]: how well.
+//! - `passages`: a memory's vectors and tokens as a row; `resident`: what is kept in memory for searches.
+//! - [`search`]: questions answered; [`measure`]: how well; [`labelled`]: by which questions and answers.
 //!
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
 
@@ -17,7 +18,10 @@ pub mod embed;
 pub mod entities;
 pub mod error;
 pub mod hook;
+pub mod labelled;
 pub mod measure;
+mod passages;
+mod resident;
 pub mod search;
 pub mod text;
 pub mod vectors;

@@ -1,16 +1,14 @@
 //! `cortex eval`: how well search does on a labelled set.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kernel::command::{Command, Draft, Stamp};
-use kernel::memory::{Body, Event, Fields, Millis, Salt};
-use kernel::{Cortex, Request};
-use recall::measure::{Means, Table, measure};
+use kernel::Cortex;
+use recall::labelled::{self, LabelledSet};
+use recall::measure::{Means, Table};
 use recall::search::{Query, search};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Outcome};
@@ -40,42 +38,18 @@ pub(crate) struct EvalArgs {
     weights: Vec<u32>,
 }
 
-#[derive(Debug, Deserialize)]
-struct CorpusLine {
-    #[serde(rename = "_id")]
-    id: String,
-    #[serde(default)]
-    group: Option<String>,
-    #[serde(default)]
-    session: Option<String>,
-    #[serde(default)]
-    time: Option<String>,
-    #[serde(default)]
-    speaker: Option<String>,
-    #[serde(default)]
-    title: Option<String>,
-    text: String,
-    #[serde(default)]
-    caption: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct QueryLine {
-    #[serde(rename = "_id")]
-    id: String,
-    #[serde(default)]
-    group: Option<String>,
-    #[serde(default)]
-    category: Option<String>,
-    text: String,
-}
-
 pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let corpus: Vec<CorpusLine> = lines(&args.folder.join("corpus.jsonl"))?;
-    let questions: Vec<QueryLine> = lines(&args.folder.join("queries.jsonl"))?;
-    let answers = answers(&args.folder.join("qrels.tsv"))?;
+    let text = |name: &str| {
+        let path = args.folder.join(name);
+        std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))
+    };
+    let set = LabelledSet::parse(
+        &text(labelled::CORPUS)?,
+        &text(labelled::QUESTIONS)?,
+        &text(labelled::ANSWERS)?,
+    )?;
     let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
-    let outcome = evaluate(args, inv, &scratch, &corpus, &questions, &answers, out);
+    let outcome = evaluate(args, inv, &scratch, &set, out);
     let removed = std::fs::remove_dir_all(&scratch);
     outcome?;
     removed.map_err(|error| Failure::file(&scratch, error))
@@ -85,26 +59,21 @@ fn evaluate(
     args: &EvalArgs,
     inv: &Invocation,
     scratch: &Path,
-    corpus: &[CorpusLine],
-    questions: &[QueryLine],
-    answers: &HashMap<String, BTreeSet<String>>,
+    set: &LabelledSet,
     out: &mut Output,
 ) -> Outcome {
     let cortex = Cortex::open(scratch, inv.actor(), inv.options().clone())?;
-    let ids = save(&cortex, corpus)?;
-    let sessions: HashMap<&str, &str> = corpus
-        .iter()
-        .filter_map(|line| Some((line.id.as_str(), line.session.as_deref()?)))
-        .collect();
+    let mut saving = Progress::new("saved");
+    let ids = set.save(&cortex, &mut |done, all| saving.at(done as u64, all as u64))?;
     let reading = cortex.read()?;
     let (mut turns, mut by_session) = (Table::default(), Table::default());
     let mut times: Vec<Duration> = Vec::new();
     let mut progress = Progress::new("asked");
     let analyzer = analyzer();
-    for (n, question) in questions.iter().enumerate() {
-        progress.at(n as u64, questions.len() as u64);
-        let category = question.category.as_deref().unwrap_or("uncategorised");
-        let Some(relevant) = answers.get(&question.id) else { continue };
+    for (n, question) in set.questions.iter().enumerate() {
+        progress.at(n as u64, set.questions.len() as u64);
+        let category = question.category();
+        let Some(relevant) = set.relevant(question) else { continue };
         if !args.categories.is_empty() && !args.categories.iter().any(|c| c == category) {
             continue;
         }
@@ -118,19 +87,15 @@ fn evaluate(
         times.push(started.elapsed());
         let returned: Vec<String> =
             answer.hits.iter().filter_map(|hit| ids.get(&hit.id.get()).cloned()).collect();
-        turns.add(category, measure(&returned, relevant));
-        let session = |id: &String| sessions.get(id.as_str()).map(|s| (*s).to_owned());
-        let wanted: BTreeSet<String> = relevant.iter().filter_map(session).collect();
-        if !wanted.is_empty() {
-            let mut seen = BTreeSet::new();
-            let found: Vec<String> =
-                returned.iter().filter_map(session).filter(|s| seen.insert(s.clone())).collect();
-            by_session.add(category, measure(&found, &wanted));
+        let (memories, sessions) = set.judge(&returned, relevant);
+        turns.add(category, memories);
+        if let Some(sessions) = sessions {
+            by_session.add(category, sessions);
         }
     }
     times.sort_unstable();
     let bytes = cortex.size_bytes()?;
-    print(out, &turns, &by_session, &times, corpus.len(), bytes)
+    print(out, &turns, &by_session, &times, set.corpus.len(), bytes)
 }
 
 fn print(
@@ -191,83 +156,4 @@ fn objects(means: &BTreeMap<String, Means>) -> Value {
         .collect();
     whole.insert("categories".into(), Value::Object(categories));
     Value::Object(whole)
-}
-
-/// Saves the corpus as a user would import it; returns the set's name of each memory.
-fn save(cortex: &Cortex, corpus: &[CorpusLine]) -> Outcome<HashMap<u64, String>> {
-    let mut ids = HashMap::new();
-    let mut progress = Progress::new("saved");
-    for (n, chunk) in corpus.chunks(1_000).enumerate() {
-        progress.at((n * 1_000) as u64, corpus.len() as u64);
-        let requests = chunk.iter().enumerate().map(|(i, line)| request(n * 1_000 + i, line));
-        let receipts = cortex.submit_bulk(requests.collect())?;
-        for (line, receipt) in chunk.iter().zip(receipts) {
-            if let Some(id) = receipt?.id {
-                ids.insert(id.get(), line.id.clone());
-            }
-        }
-    }
-    Ok(ids)
-}
-
-fn request(n: usize, line: &CorpusLine) -> Request {
-    let caption = line.caption.as_deref().map(|c| format!(" [{c}]")).unwrap_or_default();
-    let content = format!("{}{caption}", line.text);
-    let happened_at = line.time.as_deref().and_then(spoken_date);
-    let title = line.title.clone().or_else(|| line.speaker.clone());
-    let title = title.filter(|t| !t.trim().is_empty()).unwrap_or_else(|| "untitled".into());
-    let participants = line.speaker.iter().cloned().collect();
-    let event = Event { happened_at, outcome: None, participants };
-    let title = title.lines().next().unwrap_or("untitled").chars().take(200).collect();
-    let body = Body { title, content, fields: Fields::Event(event) };
-    let mut salt = [7; 16];
-    salt[..8].copy_from_slice(&(n as u64).to_be_bytes());
-    let mut draft = Draft::new(body, Salt(salt));
-    draft.project.clone_from(&line.group);
-    draft.session.clone_from(&line.session);
-    let at = Millis(1_700_000_000_000 + i64::try_from(n).unwrap_or(0));
-    let stamp = Stamp::new(at, "eval");
-    Request { stamp, command: Command::Write(Box::new(draft)), authority: None }
-}
-
-/// `1:56 pm on 8 May, 2023`, or a date as programs write it.
-fn spoken_date(text: &str) -> Option<Millis> {
-    if let Ok(time) = super::parse::time(text) {
-        return Some(time);
-    }
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let year = words.iter().find(|w| w.len() == 4 && w.bytes().all(|b| b.is_ascii_digit()))?;
-    let (place, month) = words.iter().enumerate().find_map(|(place, word)| {
-        let names =
-            ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-        let lower = word.to_lowercase();
-        names.iter().position(|name| lower.starts_with(name)).map(|month| (place, month + 1))
-    })?;
-    let day: u32 = words.get(place.checked_sub(1)?)?.parse().ok()?;
-    super::parse::time(&format!("{year}-{month:02}-{day:02}")).ok()
-}
-
-fn lines<T: for<'d> Deserialize<'d>>(path: &Path) -> Outcome<Vec<T>> {
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
-    text.lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(n, line)| {
-            serde_json::from_str(line).map_err(|error| {
-                Failure::Input(format!("{} line {}: {error}", path.display(), n + 1))
-            })
-        })
-        .collect()
-}
-
-fn answers(path: &Path) -> Outcome<HashMap<String, BTreeSet<String>>> {
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
-    let mut answers: HashMap<String, BTreeSet<String>> = HashMap::new();
-    for line in text.lines().skip(1) {
-        let mut columns = line.split('\t');
-        if let (Some(question), Some(document)) = (columns.next(), columns.next()) {
-            answers.entry(question.to_owned()).or_default().insert(document.to_owned());
-        }
-    }
-    Ok(answers)
 }

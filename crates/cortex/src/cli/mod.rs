@@ -11,19 +11,21 @@ mod delegate;
 mod details;
 mod entry_view;
 mod eval;
+mod export;
 mod failure;
-mod fields;
+pub(crate) mod fields;
 mod find;
 mod forget;
 mod get;
 mod graph;
 mod history;
+mod import;
 mod journal;
 mod model;
 mod model_check;
 mod open;
 mod output;
-mod parse;
+pub(crate) mod parse;
 mod prove;
 mod relate;
 mod root;
@@ -92,6 +94,8 @@ enum Command {
     Weights(stats::WeightsArgs),
     Session(session::SessionArgs),
     Prompt(session::PromptArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
     ScopeGrant(Box<scope::GrantArgs>),
     ScopeRevoke(scope::RevokeArgs),
     ScopeList(scope::ListArgs),
@@ -175,6 +179,8 @@ fn run(cli: &Cli, out: &mut Output) -> Outcome {
         Command::Weights(args) => stats::weights(args, inv, out),
         Command::Session(args) => session::run(args, inv, out),
         Command::Prompt(args) => session::prompt(args, inv, out),
+        Command::Export(args) => export::run(args, inv, out),
+        Command::Import(args) => import::run(args, inv, out),
         Command::ScopeGrant(args) => scope::grant(args, inv, out),
         Command::ScopeRevoke(args) => scope::revoke(args, inv, out),
         Command::ScopeList(args) => scope::list(args, inv, out),

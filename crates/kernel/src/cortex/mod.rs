@@ -22,7 +22,7 @@ use crate::context::{Bundle, ContextQuery};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::find::{Found, Query};
-use crate::hook::JournalHook;
+use crate::hook::{JournalHook, Shared};
 use crate::journal::{FoundMemory, Manifest, SCHEMA};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::memory::{Millis, Salt};
@@ -70,6 +70,8 @@ pub struct Cortex {
     /// `None` only while dropping: the pen must stop before the store closes.
     pen: Option<Pen>,
     delegates: delegate::Delegates,
+    /// What the hooks of the open actor keep in memory for readers.
+    shared: Arc<[Shared]>,
     options: Options,
     folder: Option<PathBuf>,
     /// Held for as long as the actor is open, so that no other process writes.
@@ -141,6 +143,7 @@ impl Cortex {
         let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
         hooks.each(|hook| hook.open(&view))?;
         drop(reader);
+        let shared = hooks.shared().into();
         let writer = Writer::new(actor.clone(), Arc::clone(&storage), side, hooks);
         let pen = Pen::start(writer, actor.as_str())?;
         // An erasure that a crash interrupted is finished before anything else.
@@ -148,7 +151,7 @@ impl Cortex {
         let actor = actor.clone();
         let delegates = delegate::Delegates::default();
         let (folder, lock) = (None, None);
-        Ok(Cortex { actor, storage, pen: Some(pen), delegates, options, folder, lock })
+        Ok(Cortex { actor, storage, pen: Some(pen), delegates, shared, options, folder, lock })
     }
 
     pub fn actor(&self) -> &ActorName {
@@ -251,7 +254,7 @@ impl Cortex {
     pub fn read(&self) -> Result<Reading> {
         let reader = self.storage.reader()?;
         let side = live_side(&*reader)?;
-        Ok(Reading::new(reader, side, self.actor.clone()))
+        Ok(Reading::new(reader, side, self.actor.clone(), Arc::clone(&self.shared)))
     }
 
     pub fn find(&self, query: &Query, now: Millis) -> Result<Found> {

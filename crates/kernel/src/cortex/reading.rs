@@ -1,5 +1,7 @@
 //! Reads of one consistent state: by URI, by query, as a context, and its root.
 
+use std::sync::Arc;
+
 use crate::actor::ActorName;
 use crate::commitments::roots_at;
 use crate::context::{Bundle, ContextQuery};
@@ -7,6 +9,7 @@ use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::graph::{Walk, Walked};
+use crate::hook::Shared;
 use crate::memory::{Body, Head, MemoryId, Millis, Usage, Version};
 use crate::merkle::Roots;
 use crate::scope::{Authority, Gate};
@@ -18,6 +21,7 @@ pub struct Reading {
     reader: Box<dyn Reader + Send>,
     side: Side,
     actor: ActorName,
+    shared: Arc<[Shared]>,
 }
 
 impl std::fmt::Debug for Reading {
@@ -37,8 +41,18 @@ pub struct Resolved {
 }
 
 impl Reading {
-    pub(super) fn new(reader: Box<dyn Reader + Send>, side: Side, actor: ActorName) -> Reading {
-        Reading { reader, side, actor }
+    pub(super) fn new(
+        reader: Box<dyn Reader + Send>,
+        side: Side,
+        actor: ActorName,
+        shared: Arc<[Shared]>,
+    ) -> Reading {
+        Reading { reader, side, actor, shared }
+    }
+
+    /// What a hook of the open actor keeps in memory, by its type.
+    pub fn shared<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.shared.iter().find_map(|shared| Arc::clone(shared).downcast().ok())
     }
 
     pub fn view(&self) -> View<'_> {

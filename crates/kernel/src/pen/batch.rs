@@ -4,7 +4,7 @@ use crate::apply::apply;
 use crate::codec;
 use crate::commitments::{Commitments, roots_at};
 use crate::error::{Error, Result};
-use crate::hook::{JournalHook, Recorded, Staged};
+use crate::hook::{JournalHook, Recorded, Shared, Staged};
 use crate::journal::{Entry, Payload};
 use crate::keys;
 use crate::memory::Sealed;
@@ -32,6 +32,11 @@ impl Hooks {
     ) -> Result<()> {
         call(&mut self.commitments)?;
         self.others.iter_mut().try_for_each(|hook| call(&mut **hook))
+    }
+
+    /// What they keep in memory for readers.
+    pub(crate) fn shared(&self) -> Vec<Shared> {
+        self.others.iter().filter_map(|hook| hook.shared()).collect()
     }
 
     pub(crate) fn committed(&mut self) {

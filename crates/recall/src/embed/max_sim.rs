@@ -46,15 +46,17 @@ impl<'a> MaxSim<'a> {
 
     /// The weighted mean over the question's tokens of the best similarity in the document; 0 where none is positive.
     pub fn score(&mut self, document: &[u32]) -> i64 {
-        if self.total == 0 {
-            return 0;
-        }
-        let mut sum = 0i128;
-        for (&(token, weight), memo) in self.tokens.iter().zip(&mut self.memo) {
+        let found = self.matches(document);
+        self.mean(&found)
+    }
+
+    /// The best similarity in the document for each of the question's tokens.
+    pub fn matches(&mut self, document: &[u32]) -> Vec<i32> {
+        let mut found = vec![0; self.tokens.len()];
+        for ((&(token, _), memo), best) in self.tokens.iter().zip(&mut self.memo).zip(&mut found) {
             if memo.is_empty() {
                 memo.resize(self.table.len(), UNSEEN);
             }
-            let mut best = 0;
             for &id in document {
                 let Some(seen) = usize::try_from(id).ok().and_then(|at| memo.get_mut(at)) else {
                     continue;
@@ -62,11 +64,17 @@ impl<'a> MaxSim<'a> {
                 if *seen == UNSEEN {
                     *seen = if id == UNKNOWN { 0 } else { self.table.similarity(token, id) };
                 }
-                best = best.max(*seen);
+                *best = (*best).max(*seen);
             }
-            sum += i128::from(best) * i128::from(weight);
         }
-        i64::try_from(sum / self.total).unwrap_or(SIM_ONE)
+        found
+    }
+
+    /// The mean of such similarities, by the weights of the question's tokens.
+    pub fn mean(&self, best: &[i32]) -> i64 {
+        let weighted = self.tokens.iter().zip(best);
+        let sum: i128 = weighted.map(|(&(_, w), &best)| i128::from(best) * i128::from(w)).sum();
+        sum.checked_div(self.total).and_then(|mean| i64::try_from(mean).ok()).unwrap_or(0)
     }
 }
 

@@ -82,6 +82,11 @@ pub(super) fn endpoint_path(word: &str) -> &str {
 
 /// Adds what the piece is. `quoted`: it stood in quotes by itself.
 pub(super) fn classify(piece: &str, quoted: bool, before: &str, last: &str, found: &mut Found) {
+    // Most words are prose. A plain one can only be a package, and only after a word that says so.
+    let plain = !quoted && piece.bytes().all(|b| b.is_ascii_lowercase());
+    if plain && !matches!(last, "add" | "install") {
+        return;
+    }
     if let Some(name) = piece.strip_prefix('$') {
         let name = name.strip_prefix('{').unwrap_or(name);
         let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());

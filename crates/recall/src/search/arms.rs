@@ -1,22 +1,23 @@
 //! The arms: each puts candidates forward and scores all of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::ControlFlow;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use kernel::keys;
 use kernel::store::View;
 
+use super::Query;
 use super::dates::DateWords;
-use super::filter::{Lens, Row};
-use super::{QUESTION_BYTES_MAX, Query};
+use super::filter::Lens;
+use super::fuse::{Arm, ONE};
+use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
-use crate::document::{happened, speakers};
 use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
-use crate::error::{Error, Result};
-use crate::hook::{settings, tokens_key, vector_key};
-use crate::text::{Search, TailHandle, TextIndex};
-use crate::vectors;
+use crate::error::Result;
+use crate::passages::{self, Passages, Said};
+use crate::resident::Resident;
+use crate::text::Search;
+use crate::vectors::Codes;
 
 /// Candidates each arm puts forward.
 const CANDIDATES: usize = 200;
@@ -24,13 +25,13 @@ const CANDIDATES: usize = 200;
 const WITH_NEIGHBOURS: usize = 60;
 /// Terms that one prefix may stand for.
 const PREFIX_TERMS: usize = 64;
-/// The nearest vectors that are looked at more closely.
-const TAKEN_MAX: usize = 2_000;
+/// Scores each arm takes before it is known which memories may be shown: enough for candidates and their sessions.
+const TAKEN: usize = 4 * CANDIDATES;
 
 /// A memory that may answer, with what each arm says of it. All scores are as the arm measures them.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) row: Rc<Row>,
+    pub(super) id: u64,
     pub(super) words: u64,
     pub(super) meaning: u64,
     pub(super) interaction: u64,
@@ -44,54 +45,117 @@ pub(super) struct Candidate {
 
 pub(super) fn gather(
     view: &View<'_>,
-    analyzer: &Analyzer,
+    resident: &Resident,
     lens: &Lens<'_>,
     query: &Query,
+    (analyzer, question): (&Analyzer, &Question),
 ) -> Result<Vec<Candidate>> {
-    if query.text.len() > QUESTION_BYTES_MAX {
-        let (size, max) = (query.text.len(), QUESTION_BYTES_MAX);
-        return Err(Error::TooLarge { field: "question", size, max });
-    }
-    let question = analyzer.question(&query.text);
-    let index = TextIndex::open_with(view, settings(), TailHandle::default())?;
-    let search = Search::new(view, &index.handle())?;
-    let words = word_scores(&search, lens, &question)?;
-    let dense = DenseQuestion::new(analyzer, &search, lens, &question, &words)?;
-    let meaning = dense.scores(view, lens)?;
+    let search = Search::new(view, &resident.tail)?;
+    let words = word_scores(&search, lens, question)?;
+    let said = SaidRows::new(view);
+    let names = said.names(&words.order[..words.order.len().min(CANDIDATES)])?;
+    let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
+    resident.with_codes(view, |codes, stale| {
+        let meaning = Meaning { view, codes, stale, question: &dense.vector };
+        // An arm that does not count does no work.
+        let counts = |arm: Arm| query.weights.of(arm) > 0;
+        let near = if counts(Arm::Meaning) { meaning.nearest(lens)? } else { Scores::default() };
+        let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
+        ids.extend(near.order.iter().take(CANDIDATES));
+        let mut sessions = Sessions::new(view, lens);
+        let looked_at: BTreeSet<&u64> = words.scores.keys().chain(near.scores.keys()).collect();
+        for id in looked_at {
+            sessions.add(*id)?;
+            let about = words.share(words.of(*id)) + near.share(meaning.score(*id)?);
+            sessions.turn(*id, about);
+        }
+        let leaders = [&words.order, &near.order]
+            .into_iter()
+            .flat_map(|order| order.iter().take(WITH_NEIGHBOURS).copied());
+        sessions.bring_neighbours(&leaders.collect::<Vec<_>>(), &mut ids)?;
+        let dates = DateWords::of(&query.text);
+        let mut interaction = dense.interaction();
+        let mut candidates = Vec::with_capacity(ids.len());
+        for id in ids {
+            let Some(head) = lens.head(id)? else { continue };
+            let said = said.of(id)?;
+            let neighbours = sessions.neighbours(id);
+            let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
+            let named = said.speakers.iter().any(|name| question.surface.contains(name));
+            candidates.push(Candidate {
+                id,
+                words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
+                meaning: smooth(meaning.score(id)?, [before?, after?]),
+                interaction: if counts(Arm::Interaction) {
+                    interact(&mut interaction, &said.tokens, sessions.coverage(id))
+                } else {
+                    0
+                },
+                session: 0,
+                speaker: u64::from(named) * 1_000,
+                date: dates.matches(said.happened.unwrap_or(head.created)),
+                prior: u64::from(head.importance),
+            });
+        }
+        sessions.weigh(&interaction);
+        for candidate in &mut candidates {
+            candidate.session = sessions.score(candidate.id);
+        }
+        Ok(candidates)
+    })
+}
 
-    let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
-    ids.extend(meaning.order.iter().take(CANDIDATES));
-    let sessions = Sessions::of(view, lens, &words, &meaning, &mut ids)?;
-    let dates = DateWords::of(&query.text);
-    let mut candidates = Vec::new();
-    let mut interaction = dense.interaction();
-    for id in ids {
-        if !lens.admits(id) {
-            continue;
+/// How well the best passage answers word for word: a long text has a match for every word, but not in one place. What each
+/// word of the question found is added to what its session covers.
+fn interact(
+    interaction: &mut MaxSim<'_>,
+    passages: &[Vec<u32>],
+    mut covered: Option<&mut Vec<i32>>,
+) -> u64 {
+    let mut closest = 0;
+    for tokens in passages {
+        let found = interaction.matches(tokens);
+        closest = closest.max(interaction.mean(&found));
+        if let Some(covered) = covered.as_deref_mut() {
+            covered.resize(found.len(), 0);
+            for (covered, found) in covered.iter_mut().zip(found) {
+                *covered = found.max(*covered);
+            }
         }
-        let Some(row) = lens.row(id)? else { continue };
-        if excluded(analyzer, &question, &row) || !has_phrases(analyzer, &question, &row) {
-            continue;
-        }
-        let tokens = read_tokens(view, id)?;
-        let late = u64::try_from(interaction.score(&tokens)).unwrap_or(0);
-        let body = row.body.as_ref();
-        let named = body.is_some_and(|body| {
-            speakers(body).iter().any(|s| question.surface.contains(&crate::analyze::fold(s)))
-        });
-        let at = body.and_then(happened).unwrap_or(row.head.created);
-        candidates.push(Candidate {
-            words: sessions.smooth(id, &words.scores),
-            meaning: sessions.smooth(id, &meaning.scores),
-            interaction: late,
-            session: sessions.prior(id),
-            speaker: u64::from(named) * 1_000,
-            date: dates.matches(at),
-            prior: u64::from(row.head.importance),
-            row,
-        });
     }
-    Ok(candidates)
+    u64::try_from(closest).unwrap_or(0)
+}
+
+/// Rows of what was said, read once per question.
+struct SaidRows<'a> {
+    view: &'a View<'a>,
+    read: RefCell<HashMap<u64, Rc<Said>>>,
+}
+
+impl<'a> SaidRows<'a> {
+    fn new(view: &'a View<'a>) -> SaidRows<'a> {
+        SaidRows { view, read: RefCell::default() }
+    }
+
+    fn of(&self, id: u64) -> Result<Rc<Said>> {
+        if let Some(said) = self.read.borrow().get(&id) {
+            return Ok(Rc::clone(said));
+        }
+        let bytes = self.view.get(&passages::key(id))?;
+        let said = bytes.map(|bytes| Passages::said(id, &bytes)).transpose()?.unwrap_or_default();
+        let said = Rc::new(said);
+        self.read.borrow_mut().insert(id, Rc::clone(&said));
+        Ok(said)
+    }
+
+    /// Who speaks in these memories.
+    fn names(&self, ids: &[u64]) -> Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for id in ids {
+            names.extend(self.of(*id)?.speakers.iter().cloned());
+        }
+        Ok(names)
+    }
 }
 
 /// Scores of an arm, and the documents best first.
@@ -101,54 +165,97 @@ struct Scores {
     order: Vec<u64>,
 }
 
+impl Scores {
+    /// Best first.
+    fn new(found: Vec<(u64, u64)>) -> Scores {
+        let order = found.iter().map(|(doc, _)| *doc).collect();
+        Scores { scores: found.into_iter().collect(), order }
+    }
+
+    fn of(&self, id: u64) -> u64 {
+        self.scores.get(&id).copied().unwrap_or(0)
+    }
+
+    /// A score as parts per million of the best.
+    fn share(&self, score: u64) -> u64 {
+        let best = self.order.first().map_or(0, |best| self.of(*best)).max(1);
+        let share = u128::from(score) * u128::from(ONE) / u128::from(best);
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
+}
+
 fn word_scores(search: &Search<'_>, lens: &Lens<'_>, question: &Question) -> Result<Scores> {
     let mut terms: Vec<(String, u32)> = question.terms.iter().map(|t| (t.clone(), 16)).collect();
     for prefix in &question.prefixes {
         terms.extend(search.prefix_terms(prefix, PREFIX_TERMS)?.into_iter().map(|t| (t, 16)));
     }
-    let found =
-        search.top_k(&terms, 4 * CANDIDATES, &|doc| lens.admits(doc), &question.excluded)?;
-    let order = found.iter().map(|(doc, _)| *doc).collect();
-    Ok(Scores { scores: found.into_iter().collect(), order })
+    let ask =
+        |admits: &dyn Fn(u64) -> bool| search.top_k(&terms, TAKEN, admits, &question.excluded);
+    let found = judged_late(lens, |(doc, _)| *doc, ask)?;
+    Ok(Scores::new(found))
 }
 
-fn read_tokens(view: &View<'_>, id: u64) -> Result<Vec<u32>> {
-    let bytes = view.get(&tokens_key(id))?.unwrap_or_default();
-    Ok(bytes.as_chunks::<2>().0.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).collect())
-}
-
-fn excluded(analyzer: &Analyzer, question: &Question, row: &Row) -> bool {
-    if question.excluded.is_empty() && question.excluded_phrases.is_empty() {
-        return false;
+/// Takes the best by what indexes say, then drops what may not be shown. Reading a head costs more than a score, and most
+/// memories may be shown: only where that leaves too few is every one judged before it is ranked.
+fn judged_late<T>(
+    lens: &Lens<'_>,
+    doc: impl Fn(&T) -> u64,
+    ask: impl Fn(&dyn Fn(u64) -> bool) -> Result<Vec<T>>,
+) -> Result<Vec<T>> {
+    if lens.decided_by_indexes() {
+        let mut found = ask(&|doc| lens.indexed(doc))?;
+        let all = found.len() < TAKEN;
+        found.retain(|item| lens.admits(doc(item)));
+        if all || found.len() >= CANDIDATES {
+            return Ok(found);
+        }
     }
-    let terms = terms_of(analyzer, row);
-    question.excluded.iter().any(|term| terms.iter().any(|t| t.0 == *term))
-        || question.excluded_phrases.iter().any(|phrase| holds_phrase(&terms, phrase))
+    ask(&|doc| lens.admits(doc))
 }
 
-fn has_phrases(analyzer: &Analyzer, question: &Question, row: &Row) -> bool {
-    question.phrases.is_empty() || {
-        let terms = terms_of(analyzer, row);
-        question.phrases.iter().all(|phrase| holds_phrase(&terms, phrase))
+/// How near memories are to the question, as of one state.
+struct Meaning<'a> {
+    view: &'a View<'a>,
+    codes: &'a Codes,
+    /// Documents whose codes belong to another state.
+    stale: &'a BTreeSet<u64>,
+    question: &'a Embedding,
+}
+
+impl Meaning<'_> {
+    /// What is less than alike says no more than nothing.
+    fn score(&self, id: u64) -> Result<u64> {
+        if self.question.is_zero() {
+            return Ok(0);
+        }
+        let score = if self.stale.contains(&id) {
+            let mut fresh = Codes::new(self.codes.dims());
+            let bytes = self.view.get(&passages::key(id))?;
+            let codes = bytes.map(|bytes| Passages::codes(id, &bytes)).transpose()?;
+            fresh.set(id, &codes.unwrap_or_default());
+            fresh.score(self.question, id)
+        } else {
+            self.codes.score(self.question, id)
+        };
+        Ok(score.and_then(|score| u64::try_from(score).ok()).unwrap_or(0))
     }
-}
 
-fn terms_of(analyzer: &Analyzer, row: &Row) -> Vec<(String, u32)> {
-    let mut terms = Vec::new();
-    if let Some(body) = &row.body {
-        let text = format!("{}\n{}", body.title, body.content);
-        analyzer.terms(&text, &mut |term, position| terms.push((term.to_owned(), position)));
+    /// The nearest memories that may be shown, best first.
+    fn nearest(&self, lens: &Lens<'_>) -> Result<Scores> {
+        let stale = self.stale.iter().map(|id| Ok((*id, self.score(*id)?)));
+        let stale = stale.collect::<Result<Vec<_>>>()?;
+        let ask = |admits: &dyn Fn(u64) -> bool| -> Result<Vec<(u64, u64)>> {
+            let current = |doc| !self.stale.contains(&doc) && admits(doc);
+            let hits = self.codes.top_k(self.question, TAKEN, &current);
+            let mut found: Vec<(u64, u64)> =
+                hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
+            found.extend(stale.iter().filter(|(doc, score)| *score > 0 && admits(*doc)));
+            found.sort_unstable_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
+            found.truncate(TAKEN);
+            Ok(found)
+        };
+        Ok(Scores::new(judged_late(lens, |(doc, _)| *doc, ask)?))
     }
-    terms
-}
-
-/// The words of a phrase stand one after the other.
-fn holds_phrase(terms: &[(String, u32)], phrase: &[String]) -> bool {
-    let at = |word: &str, position: u32| terms.iter().any(|(t, p)| *p == position && t == word);
-    let Some((first, rest)) = phrase.split_first() else { return true };
-    terms.iter().filter(|(term, _)| term == first).any(|(_, start)| {
-        rest.iter().zip(1..).all(|(word, step)| at(word, start.saturating_add(step)))
-    })
 }
 
 /// The question as the vectors see it: without the names of who speaks, which every turn of theirs resembles.
@@ -161,18 +268,9 @@ impl DenseQuestion {
     fn new(
         analyzer: &Analyzer,
         search: &Search<'_>,
-        lens: &Lens<'_>,
         question: &Question,
-        words: &Scores,
+        names: &BTreeSet<String>,
     ) -> Result<DenseQuestion> {
-        let mut names = BTreeSet::new();
-        for id in words.order.iter().take(CANDIDATES) {
-            if let Some(row) = lens.row(*id)?
-                && let Some(body) = &row.body
-            {
-                names.extend(speakers(body).iter().map(|s| crate::analyze::fold(s)));
-            }
-        }
         let kept: Vec<&str> = question
             .surface
             .iter()
@@ -199,113 +297,5 @@ impl DenseQuestion {
 
     fn interaction(&self) -> MaxSim<'static> {
         MaxSim::new(StaticEmbedder::shared().table(), &self.tokens)
-    }
-
-    fn scores(&self, view: &View<'_>, lens: &Lens<'_>) -> Result<Scores> {
-        if self.vector.is_zero() {
-            return Ok(Scores::default());
-        }
-        // Reading a head costs more than comparing a vector: where it decides little, it is read for the best only.
-        let late = lens.decided_by_indexes();
-        let mut found: Vec<(u64, u64)> = Vec::new();
-        view.scan(&kernel::store::KeyRange::prefix(&vector_key(0)[..1]), &mut |key, value| {
-            let Some(id) = keys::trailing_u64(key) else { return Ok(ControlFlow::Continue(())) };
-            let passes = if late { lens.indexed(id) } else { lens.admits(id) };
-            if passes {
-                let vector = vectors::decode(value)
-                    .map_err(|error| Error::corrupt(format!("vector {id}"), error.to_string()))?;
-                // What is less than alike says no more than nothing.
-                found.push((id, u64::try_from(self.vector.dot(&vector)).unwrap_or(0)));
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        let best_first = |(id, score): &(u64, u64)| (std::cmp::Reverse(*score), *id);
-        if late && found.len() > TAKEN_MAX {
-            found.select_nth_unstable_by_key(TAKEN_MAX, best_first);
-            found.truncate(TAKEN_MAX);
-        }
-        found.sort_unstable_by_key(best_first);
-        if late {
-            found.retain(|(id, _)| lens.admits(*id));
-        }
-        let order = found.iter().map(|(id, _)| *id).collect();
-        Ok(Scores { scores: found.into_iter().collect(), order })
-    }
-}
-
-/// Neighbours in a session: what was said before and after belongs to what was said.
-struct Sessions {
-    before: HashMap<u64, u64>,
-    after: HashMap<u64, u64>,
-    session_of: HashMap<u64, String>,
-    priors: HashMap<String, u64>,
-}
-
-impl Sessions {
-    /// Also adds the neighbours of the best candidates to `ids`.
-    fn of(
-        view: &View<'_>,
-        lens: &Lens<'_>,
-        words: &Scores,
-        meaning: &Scores,
-        ids: &mut BTreeSet<u64>,
-    ) -> Result<Sessions> {
-        let mut session_of = HashMap::new();
-        let mut sessions: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-        for id in ids.iter() {
-            let head = kernel::memory::MemoryId::new(*id).map(|id| view.head(id)).transpose()?;
-            if let Some(session) = head.flatten().and_then(|head| head.session) {
-                sessions.entry(session.clone()).or_default();
-                session_of.insert(*id, session);
-            }
-        }
-        let (mut before, mut after) = (HashMap::new(), HashMap::new());
-        let mut priors = HashMap::new();
-        for (session, members) in &mut sessions {
-            view.scan_index(&keys::by_session(session), None, false, &mut |id| {
-                if lens.admits(id.get()) {
-                    members.push(id.get());
-                }
-                Ok(ControlFlow::Continue(()))
-            })?;
-            for pair in members.windows(2) {
-                after.insert(pair[0], pair[1]);
-                before.insert(pair[1], pair[0]);
-            }
-            // A session about the question has several turns about it.
-            let mut best: Vec<u64> =
-                members.iter().filter_map(|id| words.scores.get(id)).copied().collect();
-            best.sort_unstable_by(|a, b| b.cmp(a));
-            priors.insert(session.clone(), best.iter().take(5).sum());
-        }
-        let leaders: Vec<u64> = words
-            .order
-            .iter()
-            .take(WITH_NEIGHBOURS)
-            .chain(meaning.order.iter().take(WITH_NEIGHBOURS))
-            .copied()
-            .collect();
-        for id in leaders {
-            for neighbour in [before.get(&id), after.get(&id)].into_iter().flatten() {
-                ids.insert(*neighbour);
-                if let Some(session) = session_of.get(&id).cloned() {
-                    session_of.insert(*neighbour, session);
-                }
-            }
-        }
-        Ok(Sessions { before, after, session_of, priors })
-    }
-
-    /// A score with a share of its neighbours'.
-    fn smooth(&self, id: u64, scores: &HashMap<u64, u64>) -> u64 {
-        let of = |id: Option<&u64>| id.and_then(|id| scores.get(id)).copied().unwrap_or(0);
-        let own = of(Some(&id));
-        own.saturating_mul(100)
-            .saturating_add(of(self.before.get(&id)).saturating_mul(45))
-            .saturating_add(of(self.after.get(&id)).saturating_mul(30))
-    }
-
-    fn prior(&self, id: u64) -> u64 {
-        self.session_of.get(&id).and_then(|session| self.priors.get(session)).copied().unwrap_or(0)
     }
 }

@@ -1,8 +1,7 @@
 //! Which memories a question is about: filters and gates apply before anything is ranked.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
-use std::ops::ControlFlow;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use kernel::find::{Standing, standing};
@@ -11,7 +10,9 @@ use kernel::memory::{Body, Head, MemoryId, Millis, Usage, Version};
 use kernel::scope::Gate;
 use kernel::store::View;
 
-use super::Query;
+use super::ids::Ids;
+use super::{Query, phrases};
+use crate::analyze::{Analyzer, Question};
 use crate::error::Result;
 
 /// A memory with all that ranking looks at.
@@ -28,12 +29,13 @@ pub(super) struct Lens<'a> {
     view: &'a View<'a>,
     gate: Option<&'a dyn Gate>,
     query: &'a Query,
+    analyzer: &'a Analyzer,
+    question: &'a Question,
     now: Millis,
     /// Ids that pass every filter that has an index; `None`: no such filter.
-    allowed: Option<BTreeSet<u64>>,
-    /// Heads and rows are looked at once per question.
-    judged: RefCell<HashMap<u64, bool>>,
-    rows: RefCell<HashMap<u64, Option<Rc<Row>>>>,
+    allowed: Option<Ids>,
+    /// Heads are looked at once per question.
+    judged: RefCell<HashMap<u64, Option<Rc<Head>>>>,
 }
 
 impl<'a> Lens<'a> {
@@ -41,6 +43,7 @@ impl<'a> Lens<'a> {
         view: &'a View<'a>,
         gate: Option<&'a dyn Gate>,
         query: &'a Query,
+        (analyzer, question): (&'a Analyzer, &'a Question),
         now: Millis,
     ) -> Result<Lens<'a>> {
         let mut sets: Vec<Vec<Index>> = Vec::new();
@@ -50,28 +53,23 @@ impl<'a> Lens<'a> {
         if !query.types.is_empty() {
             sets.push(query.types.iter().map(|t| keys::by_type(*t)).collect());
         }
-        let mut allowed: Option<BTreeSet<u64>> = None;
+        let mut allowed: Option<Ids> = None;
         for indexes in sets {
-            let mut ids = BTreeSet::new();
-            for index in &indexes {
-                view.scan_index(index, None, false, &mut |id| {
-                    ids.insert(id.get());
-                    Ok(ControlFlow::Continue(()))
-                })?;
+            let listed = Ids::listed(view, &indexes)?;
+            match &mut allowed {
+                Some(allowed) => allowed.retain_in(&listed),
+                None => allowed = Some(listed),
             }
-            allowed = Some(match allowed {
-                Some(before) => before.intersection(&ids).copied().collect(),
-                None => ids,
-            });
         }
-        let (judged, rows) = (RefCell::default(), RefCell::default());
-        Ok(Lens { view, gate, query, now, allowed, judged, rows })
+        let judged = RefCell::default();
+        Ok(Lens { view, gate, query, analyzer, question, now, allowed, judged })
     }
 
     /// Few memories fail what is not decided by an index, so it may be asked after the best were taken.
     pub(super) fn decided_by_indexes(&self) -> bool {
         let query = self.query;
         self.gate.is_none()
+            && !phrases::are_in(self.question)
             && query.scope.is_none()
             && query.kinds.is_empty()
             && query.created_from.is_none()
@@ -81,21 +79,34 @@ impl<'a> Lens<'a> {
 
     /// Passes the filters that have an index.
     pub(super) fn indexed(&self, id: u64) -> bool {
-        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&id))
+        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(id))
+    }
+
+    /// The head of a memory that may be in the answer.
+    pub(super) fn head(&self, id: u64) -> Result<Option<Rc<Head>>> {
+        if !self.indexed(id) {
+            return Ok(None);
+        }
+        if let Some(judged) = self.judged.borrow().get(&id) {
+            return Ok(judged.clone());
+        }
+        let head = MemoryId::new(id).map(|id| self.view.head(id)).transpose()?.flatten();
+        let mut judged = head.filter(|head| self.admits_head(head)).map(Rc::new);
+        if phrases::are_in(self.question)
+            && let Some(head) = &judged
+            && !self
+                .read_row(head)?
+                .is_some_and(|row| phrases::fits(self.analyzer, self.question, &row))
+        {
+            judged = None;
+        }
+        self.judged.borrow_mut().insert(id, judged.clone());
+        Ok(judged)
     }
 
     /// May this memory be in the answer? A store that cannot be read lets nothing through; the row itself then says why.
     pub(super) fn admits(&self, id: u64) -> bool {
-        if !self.indexed(id) {
-            return false;
-        }
-        if let Some(judged) = self.judged.borrow().get(&id) {
-            return *judged;
-        }
-        let head = MemoryId::new(id).and_then(|id| self.view.head(id).ok().flatten());
-        let judged = head.is_some_and(|head| self.admits_head(&head));
-        self.judged.borrow_mut().insert(id, judged);
-        judged
+        self.head(id).is_ok_and(|head| head.is_some())
     }
 
     fn admits_head(&self, head: &Head) -> bool {
@@ -116,18 +127,12 @@ impl<'a> Lens<'a> {
     }
 
     /// The memory in full, if it is shown now.
-    pub(super) fn row(&self, id: u64) -> Result<Option<Rc<Row>>> {
-        if let Some(row) = self.rows.borrow().get(&id) {
-            return Ok(row.clone());
-        }
-        let row = self.read_row(id)?.map(Rc::new);
-        self.rows.borrow_mut().insert(id, row.clone());
-        Ok(row)
+    pub(super) fn row(&self, id: u64) -> Result<Option<Row>> {
+        self.head(id)?.map_or(Ok(None), |head| self.read_row(&head))
     }
 
-    fn read_row(&self, id: u64) -> Result<Option<Row>> {
-        let Some(id) = MemoryId::new(id) else { return Ok(None) };
-        let Some(head) = self.view.head(id)? else { return Ok(None) };
+    fn read_row(&self, head: &Head) -> Result<Option<Row>> {
+        let (id, head) = (head.id, head.clone());
         let version = match self.query.as_of {
             None => self.view.required_version(id, head.version)?,
             Some(moment) => {

@@ -3,12 +3,10 @@
 //! Min-max per question and not ranks: how far ahead a memory is says more than that it is ahead. An arm whose candidates
 //! all score the same moves none of them.
 
-use kernel::find::Standing;
-
 use super::arms::Candidate;
 
 /// One on every scale.
-const ONE: u64 = 1_000_000;
+pub(super) const ONE: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arm {
@@ -49,9 +47,16 @@ impl Arm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights(pub [u32; 7]);
 
+impl Weights {
+    pub fn of(&self, arm: Arm) -> u32 {
+        let place = Arm::ALL.iter().position(|other| *other == arm);
+        place.and_then(|place| self.0.get(place)).copied().unwrap_or(0)
+    }
+}
+
 impl Default for Weights {
     fn default() -> Weights {
-        Weights([30, 30, 40, 25, 15, 20, 2])
+        Weights([30, 30, 40, 25, 20, 20, 2])
     }
 }
 
@@ -78,37 +83,43 @@ fn raw(candidate: &Candidate, arm: Arm) -> u64 {
     }
 }
 
-/// Candidates, best first, with their score and what each arm said.
-pub(super) fn rank<'c>(
+/// The candidates of one question on one scale.
+pub(super) struct Fused<'c> {
     candidates: &'c [Candidate],
-    weights: &Weights,
-) -> Vec<(&'c Candidate, u64, Vec<ArmScore>)> {
-    let scales = Arm::ALL.map(|arm| Scale::of(candidates, arm));
-    let most: u64 = weights.0.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
-    let mut ranked: Vec<_> = candidates
-        .iter()
-        .map(|candidate| {
-            let arms: Vec<ArmScore> = Arm::ALL
-                .iter()
-                .zip(&scales)
-                .zip(weights.0)
-                .map(|((arm, scale), weight)| {
-                    let value = raw(candidate, *arm);
-                    let (score, rank) = (scale.place(value), scale.rank(value));
-                    ArmScore { arm: *arm, score, rank, weight }
-                })
-                .collect();
-            let sum: u64 = arms.iter().map(|arm| arm.score * u64::from(arm.weight)).sum();
-            let mut score = sum / most;
-            // What was replaced answers only if nothing better does.
-            if candidate.row.standing == Standing::Superseded {
-                score /= 2;
-            }
-            (candidate, score, arms)
+    scales: [Scale; 7],
+    weights: Weights,
+}
+
+impl<'c> Fused<'c> {
+    pub(super) fn new(candidates: &'c [Candidate], weights: Weights) -> Fused<'c> {
+        let scales = Arm::ALL.map(|arm| Scale::of(candidates, arm));
+        Fused { candidates, scales, weights }
+    }
+
+    /// Candidates by their place, best first, each with its score.
+    pub(super) fn ranked(&self) -> Vec<(&'c Candidate, u64)> {
+        let most: u64 = self.weights.0.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
+        let score = |candidate: &Candidate| -> u64 {
+            let arms = Arm::ALL.iter().zip(&self.scales).zip(self.weights.0);
+            let sum: u64 = arms
+                .map(|((arm, scale), weight)| scale.place(raw(candidate, *arm)) * u64::from(weight))
+                .sum();
+            sum / most
+        };
+        let mut ranked: Vec<_> = self.candidates.iter().map(|c| (c, score(c))).collect();
+        ranked.sort_by_key(|(candidate, score)| (std::cmp::Reverse(*score), candidate.id));
+        ranked
+    }
+
+    /// What each arm said of a candidate.
+    pub(super) fn arms(&self, candidate: &Candidate) -> Vec<ArmScore> {
+        let arms = Arm::ALL.iter().zip(&self.scales).zip(self.weights.0);
+        arms.map(|((arm, scale), weight)| {
+            let value = raw(candidate, *arm);
+            ArmScore { arm: *arm, score: scale.place(value), rank: scale.rank(value), weight }
         })
-        .collect();
-    ranked.sort_by_key(|(candidate, score, _)| (std::cmp::Reverse(*score), candidate.row.head.id));
-    ranked
+        .collect()
+    }
 }
 
 /// The values of one arm over the candidates.

@@ -9,15 +9,27 @@ mod arms;
 mod dates;
 mod filter;
 mod fuse;
+mod ids;
+mod phrases;
 mod preview;
+mod sessions;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use kernel::Reading;
 use kernel::find::Standing;
+use kernel::forms::Form;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
 use kernel::scope::Gate;
 
 use crate::analyze::Analyzer;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::resident::Resident;
+
+use arms::Candidate;
+use filter::{Lens, Row};
+use fuse::Fused;
 
 pub use fuse::{Arm, ArmScore, Weights};
 pub use preview::preview;
@@ -101,33 +113,67 @@ pub fn search(
     query: &Query,
     now: Millis,
 ) -> Result<Answer> {
+    if query.text.len() > QUESTION_BYTES_MAX {
+        let (size, max) = (query.text.len(), QUESTION_BYTES_MAX);
+        return Err(Error::TooLarge { field: "question", size, max });
+    }
     let view = reading.view();
-    let lens = filter::Lens::new(&view, gate, query, now)?;
-    let candidates = arms::gather(&view, analyzer, &lens, query)?;
-    let ranked = fuse::rank(&candidates, &query.weights);
     let question = analyzer.question(&query.text);
+    let lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;
+    let resident = reading.shared::<Resident>().unwrap_or_default();
+    let candidates = arms::gather(&view, &resident, &lens, query, (analyzer, &question))?;
+    let fused = Fused::new(&candidates, query.weights);
     let mut hits = Vec::new();
-    for (candidate, score, arms) in ranked.into_iter().take(query.limit.min(LIMIT_MAX)) {
-        let row = &candidate.row;
+    for (candidate, row, score) in best(&lens, &fused, query.limit.min(LIMIT_MAX))? {
         let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
-        let full = kernel::forms::render(
-            &row.head,
-            &row.version,
-            row.body.as_ref(),
-            kernel::forms::Form::Full,
-        );
+        let body = row.body.as_ref();
+        let full = kernel::forms::render(&row.head, &row.version, body, Form::Full);
         hits.push(Hit {
             id: row.head.id,
             preview: preview(analyzer, &question, &text),
             tokens: kernel::forms::tokens(&full),
-            head: row.head.clone(),
-            version: row.version.clone(),
-            usage: row.usage.clone(),
-            body: row.body.clone(),
+            head: row.head,
+            version: row.version,
+            usage: row.usage,
+            body: row.body,
             standing: row.standing,
             score,
-            arms,
+            arms: fused.arms(candidate),
         });
     }
     Ok(Answer { hits, candidates: candidates.len() })
+}
+
+/// The best that are shown now. What was replaced answers only if nothing better does: it counts half.
+///
+/// Whether a memory is shown and whether it was replaced needs its version and its usage, which are read from the best
+/// downwards and only until there are enough.
+fn best<'c>(
+    lens: &Lens<'_>,
+    fused: &Fused<'c>,
+    limit: usize,
+) -> Result<Vec<(&'c Candidate, Row, u64)>> {
+    let mut waiting: BinaryHeap<(u64, Reverse<MemoryId>, usize)> = BinaryHeap::new();
+    let mut halved: Vec<(&Candidate, Row)> = Vec::new();
+    let mut found = Vec::new();
+    let mut ranked = fused.ranked().into_iter().peekable();
+    while found.len() < limit {
+        let next = ranked.peek().map(|(candidate, score)| (*score, Reverse(candidate.id)));
+        let replaced = waiting.peek().map(|(score, id, _)| (*score, Reverse(id.0.get())));
+        if replaced.is_some() && replaced >= next {
+            let Some((score, _, at)) = waiting.pop() else { break };
+            let (candidate, row) = &halved[at];
+            found.push((*candidate, row.clone(), score));
+            continue;
+        }
+        let Some((candidate, score)) = ranked.next() else { break };
+        let Some(row) = lens.row(candidate.id)? else { continue };
+        if row.standing == Standing::Superseded {
+            waiting.push((score / 2, Reverse(row.head.id), halved.len()));
+            halved.push((candidate, row));
+        } else {
+            found.push((candidate, row, score));
+        }
+    }
+    Ok(found)
 }

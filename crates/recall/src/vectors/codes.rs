@@ -1,12 +1,14 @@
 //! The columns of one set of vectors, and the scan over them.
 //!
-//! Each vector is a sketch (a bit for each dimension) and i8 codes scaled by its own largest component. Up to `EXACT_UP_TO`
-//! vectors the scan ranks all by their codes; above, sketches first choose at least `KEEP` candidates. All choices are by
-//! (distance or score, then slot), so the place of a row in the columns, which deletes move, never shows.
+//! Each vector is a sketch (a bit for each dimension) and i8 codes scaled by its own largest component; a document has one
+//! vector or several, and is as near as its nearest. Rows are in the order of their documents, so what was inserted when
+//! never shows. Up to `EXACT_UP_TO` vectors the scan ranks all by their codes; above, sketches first choose at least `KEEP`
+//! candidates. All choices are by (distance or score, then document).
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::ops::Range;
 
+use super::code::{Code, rounded};
 use super::sketch::Rotation;
 use crate::embed::Embedding;
 
@@ -16,29 +18,25 @@ pub const EXACT_UP_TO: usize = 20_000;
 /// Candidates the sketches must leave: at least, for each result asked for, and one of so many vectors. 400 were enough on
 /// synthetic clusters; on this model's vectors of 100,000 made-up sentences 2,000 find 0.975 of the true ten, 4,000 0.989.
 const KEEP: usize = 4000;
-const KEEP_EACH: usize = 40;
+const KEEP_EACH: usize = 20;
 const KEEP_ONE_OF: usize = 50;
 
-/// Candidates compared by their full values, at least and for each result asked for.
-const FINAL: usize = 40;
-const FINAL_EACH: usize = 4;
+pub(super) const LEVELS: i64 = 127;
 
-const LEVELS: i64 = 127;
-
-/// A found vector; the score is the cosine times `embed::ONE`.
+/// A found document; the score is the cosine times `embed::ONE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
-    pub slot: u32,
+    pub doc: u64,
     pub score: i64,
 }
 
-/// Vectors in memory, each under a slot number the caller chose.
+/// Vectors in memory, by document.
 #[derive(Debug)]
 pub struct Codes {
     dims: usize,
     rotation: Rotation,
-    slots: Vec<u32>,
-    rows: HashMap<u32, usize>,
+    /// Ascending; a document is there once for each of its vectors.
+    docs: Vec<u64>,
     sketches: Vec<u64>,
     levels: Vec<i8>,
     scales: Vec<i16>,
@@ -49,99 +47,77 @@ impl Codes {
         Codes {
             dims,
             rotation: Rotation::new(dims),
-            slots: Vec::new(),
-            rows: HashMap::new(),
+            docs: Vec::new(),
             sketches: Vec::new(),
             levels: Vec::new(),
             scales: Vec::new(),
         }
     }
 
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Vectors.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.docs.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.docs.is_empty()
     }
 
-    pub fn contains(&self, slot: u32) -> bool {
-        self.rows.contains_key(&slot)
+    pub fn contains(&self, doc: u64) -> bool {
+        self.docs.binary_search(&doc).is_ok()
     }
 
     /// Bytes held by the columns.
     pub fn bytes(&self) -> usize {
-        self.sketches.len() * 8 + self.levels.len() + self.scales.len() * 2 + self.slots.len() * 4
+        self.sketches.len() * 8 + self.levels.len() + self.scales.len() * 2 + self.docs.len() * 8
     }
 
-    /// Sets the vector of a slot. A zero vector is near nothing, so it takes the slot's vector away. False when the
-    /// dimensions are not these.
-    pub fn insert(&mut self, slot: u32, embedding: &Embedding) -> bool {
-        if embedding.dims() != self.dims {
+    fn rows_of(&self, doc: u64) -> Range<usize> {
+        let start = self.docs.partition_point(|other| *other < doc);
+        start..start + self.docs[start..].iter().take_while(|other| **other == doc).count()
+    }
+
+    /// Sets the vectors of a document; none takes it out. False when the dimensions are not these.
+    ///
+    /// A zero vector is near nothing, so it is left out. New documents come last and cost no more than their own rows.
+    pub fn set(&mut self, doc: u64, codes: &[Code]) -> bool {
+        let words = self.rotation.words();
+        if codes.iter().any(|code| code.levels.len() != self.dims || code.sketch.len() != words) {
             return false;
         }
-        self.remove(slot);
-        let scale = embedding.values().iter().map(|v| v.saturating_abs()).max().unwrap_or(0);
-        if scale == 0 {
-            return true;
-        }
-        self.rows.insert(slot, self.slots.len());
-        self.slots.push(slot);
-        self.rotation.sketch(embedding.values(), &mut self.sketches);
-        self.scales.push(scale);
-        self.levels.extend(embedding.values().iter().map(|&value| {
-            i8::try_from(rounded(i64::from(value) * LEVELS, i64::from(scale))).unwrap_or(0)
-        }));
+        let codes = codes.iter().filter(|code| code.scale > 0);
+        let old = self.rows_of(doc);
+        let n = codes.clone().count();
+        self.docs.splice(old.clone(), std::iter::repeat_n(doc, n));
+        self.scales.splice(old.clone(), codes.clone().map(|code| code.scale));
+        let levels = codes.clone().flat_map(|code| code.levels.iter().copied());
+        self.levels.splice(old.start * self.dims..old.end * self.dims, levels);
+        let sketches = codes.flat_map(|code| code.sketch.iter().copied());
+        self.sketches.splice(old.start * words..old.end * words, sketches);
         true
     }
 
-    /// Forgets a slot: the last row takes its place. False when there was none.
-    pub fn remove(&mut self, slot: u32) -> bool {
-        let Some(row) = self.rows.remove(&slot) else {
-            return false;
-        };
-        take_row(&mut self.sketches, row, self.rotation.words());
-        take_row(&mut self.levels, row, self.dims);
-        self.scales.swap_remove(row);
-        self.slots.swap_remove(row);
-        if let Some(&moved) = self.slots.get(row) {
-            self.rows.insert(moved, row);
-        }
-        true
+    /// How near a document is; `None` if it has no vector.
+    pub fn score(&self, query: &Embedding, doc: u64) -> Option<i64> {
+        self.rows_of(doc).map(|row| self.score_row(query, row)).max()
     }
 
-    /// The nearest `k` by their codes, best first.
-    pub fn top_k(&self, query: &Embedding, k: usize, filter: &dyn Fn(u32) -> bool) -> Vec<Hit> {
+    /// The nearest `k` documents by their codes, best first.
+    pub fn top_k(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<Hit> {
         if k == 0 || query.dims() != self.dims || query.is_zero() {
             return Vec::new();
         }
-        let hits = if self.len() <= EXACT_UP_TO {
-            let rows = 0..self.len();
-            rows.filter(|&row| filter(self.slots[row])).map(|row| self.hit(query, row)).collect()
+        let hit = |row: usize| Hit { doc: self.docs[row], score: self.score_row(query, row) };
+        let hits: Vec<Hit> = if self.len() <= EXACT_UP_TO {
+            (0..self.len()).filter(|&row| filter(self.docs[row])).map(hit).collect()
         } else {
             let keep = k.saturating_mul(KEEP_EACH).max(KEEP).max(self.len() / KEEP_ONE_OF);
-            let rows = self.candidates(query, keep, filter);
-            rows.into_iter().map(|row| self.hit(query, row)).collect()
+            self.candidates(query, keep, filter).into_iter().map(hit).collect()
         };
-        best(hits, k)
-    }
-
-    /// As `top_k`, with the last few compared by their full values, which `exact` brings from the store. A slot it does
-    /// not have keeps the score of its codes.
-    pub fn top_k_exact(
-        &self,
-        query: &Embedding,
-        k: usize,
-        filter: &dyn Fn(u32) -> bool,
-        exact: &mut dyn FnMut(u32) -> Option<Embedding>,
-    ) -> Vec<Hit> {
-        let wide = if k == 0 { 0 } else { k.saturating_mul(FINAL_EACH).max(FINAL) };
-        let mut hits = self.top_k(query, wide, filter);
-        for hit in &mut hits {
-            if let Some(full) = exact(hit.slot) {
-                hit.score = query.dot(&full);
-            }
-        }
         best(hits, k)
     }
 
@@ -152,7 +128,7 @@ impl Codes {
         &self,
         query: &Embedding,
         keep: usize,
-        filter: &dyn Fn(u32) -> bool,
+        filter: &dyn Fn(u64) -> bool,
     ) -> Vec<usize> {
         let mut sketch = Vec::new();
         self.rotation.sketch(query.values(), &mut sketch);
@@ -167,7 +143,7 @@ impl Codes {
             let to = reach(&all, target);
             let ring = distances.iter().enumerate().filter(|(_, d)| (from..=to).contains(*d));
             accepted.extend(
-                ring.filter(|(row, _)| filter(self.slots[*row]))
+                ring.filter(|(row, _)| filter(self.docs[*row]))
                     .map(|(row, &distance)| (distance, row)),
             );
             if accepted.len() >= keep || usize::from(to) + 1 >= all.len() {
@@ -193,15 +169,12 @@ impl Codes {
         self.sketches.chunks_exact(sketch.len().max(1)).map(|row| differing(row, sketch)).collect()
     }
 
-    fn hit(&self, query: &Embedding, row: usize) -> Hit {
+    fn score_row(&self, query: &Embedding, row: usize) -> i64 {
         let codes = &self.levels[row * self.dims..(row + 1) * self.dims];
         // At most |query| * |codes| = 2^15 * 127 * sqrt(512): within i32.
         let dot: i32 =
             query.values().iter().zip(codes).map(|(&q, &c)| i32::from(q) * i32::from(c)).sum();
-        Hit {
-            slot: self.slots[row],
-            score: rounded(i64::from(dot) * i64::from(self.scales[row]), LEVELS),
-        }
+        rounded(i64::from(dot) * i64::from(self.scales[row]), LEVELS)
     }
 }
 
@@ -220,19 +193,16 @@ fn differing(a: &[u64], b: &[u64]) -> u16 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as u16).sum()
 }
 
-/// Divides, half away from zero, for a positive divisor.
-fn rounded(value: i64, by: i64) -> i64 {
-    (value + value.signum() * (by / 2)) / by
-}
-
-fn take_row<T: Copy>(column: &mut Vec<T>, row: usize, width: usize) {
-    let last = column.len() - width;
-    column.copy_within(last.., row * width);
-    column.truncate(last);
-}
-
+/// The best `k` documents, each with its nearest vector. Hits come in the order of their documents.
 fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
-    let order = |hit: &Hit| (Reverse(hit.score), hit.slot);
+    hits.dedup_by(|later, kept| {
+        let same = later.doc == kept.doc;
+        if same {
+            kept.score = kept.score.max(later.score);
+        }
+        same
+    });
+    let order = |hit: &Hit| (Reverse(hit.score), hit.doc);
     if k < hits.len() {
         hits.select_nth_unstable_by_key(k, order);
         hits.truncate(k);

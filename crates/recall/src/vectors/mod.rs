@@ -1,12 +1,14 @@
 //! Nearest vectors by a flat scan over codes: a sketch of signs picks candidates, small integers rank them.
 //!
 //! Owns the columns in memory (`Codes`), the sketch, and the bytes a store row holds. What must stay true: the answer is a
-//! function of the set of (slot, embedding), the query and the filter. The order of inserts and deletes never shows, ties go to
-//! the lower slot, and a filter is exact: nothing it refuses is returned, nothing it accepts is crowded out by what it refuses.
+//! function of the set of (document, embedding), the query and the filter. The order of changes never shows, ties go to
+//! the lower document, and a filter is exact: nothing it refuses is returned, nothing it accepts is crowded out by what it refuses.
 
+mod code;
 mod codes;
 mod row;
 mod sketch;
 
+pub use code::{Code, Coder};
 pub use codes::{Codes, EXACT_UP_TO, Hit};
 pub use row::{RowError, decode, encode};

@@ -18,13 +18,17 @@ pub(super) struct Rotation {
 
 impl Rotation {
     pub(super) fn new(dims: usize) -> Rotation {
-        // At least one word; padding to a power of two only adds zeros.
-        let length = dims.next_power_of_two().max(64);
+        let length = Rotation::length(dims);
         let mut state = SEED;
         let signs = (0..length * ROUNDS)
             .map(|_| if splitmix(&mut state) >> 63 == 0 { 1 } else { -1 })
             .collect();
         Rotation { signs, growth: length.trailing_zeros() / 2, length }
+    }
+
+    /// Bits of a sketch. At least one word; padding to a power of two only adds zeros.
+    pub(super) fn length(dims: usize) -> usize {
+        dims.next_power_of_two().max(64)
     }
 
     /// How many u64 a sketch has.

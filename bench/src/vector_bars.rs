@@ -1,0 +1,83 @@
+//! The vector arm: how much of the true ten the sketch scan finds, and what it costs.
+//!
+//! Exact is the dot product of the full i16 values with every vector. The scan is exact by construction up to `EXACT_UP_TO`
+//! vectors; on smaller sets the sketches are therefore only proved where they are used.
+
+use recall::embed::{DIMS, Embedder, Embedding, StaticEmbedder};
+use recall::vectors::{Coder, Codes, EXACT_UP_TO, Hit};
+
+use crate::corpus::Corpus;
+use crate::measure::{Samples, compared, cpu, row};
+
+const QUESTIONS: usize = 200;
+const RECALL_MIN: f64 = 0.98;
+
+/// Vectors of the generated corpus and of its questions.
+pub fn generated(corpus: &Corpus, memories: u64) {
+    let texts = (0..memories).map(|n| {
+        let memory = corpus.memory(n);
+        format!("{}. {}", memory.title, memory.content)
+    });
+    let questions = (0..QUESTIONS as u64).map(|n| corpus.question(n, memories)).collect();
+    run(&format!("{memories} generated"), texts, questions);
+}
+
+/// Vectors of real texts. A set of no more than `EXACT_UP_TO` says nothing of the sketches, so a second row has pairs of its
+/// texts joined, until there are enough for them.
+pub fn labelled(texts: &[String], questions: Vec<String>) {
+    let step = questions.len().div_ceil(QUESTIONS).max(1);
+    let questions: Vec<String> = questions.into_iter().step_by(step).collect();
+    run("real texts", texts.iter().cloned(), questions.clone());
+    if texts.len() <= EXACT_UP_TO {
+        let joined = (1..texts.len()).flat_map(|step| {
+            texts.iter().zip(texts.iter().cycle().skip(step)).map(|(a, b)| format!("{a} {b}"))
+        });
+        let all = texts.iter().cloned().chain(joined).take(5 * EXACT_UP_TO);
+        run("real texts and pairs", all, questions);
+    }
+}
+
+fn run(what: &str, texts: impl Iterator<Item = String>, questions: Vec<String>) {
+    let embedder = StaticEmbedder::shared();
+    let (coder, mut codes) = (Coder::new(DIMS), Codes::new(DIMS));
+    let mut vectors: Vec<Embedding> = Vec::new();
+    for text in texts {
+        let vector = embedder.embed(&text);
+        codes.set(vectors.len() as u64, &[coder.code(&vector)]);
+        vectors.push(vector);
+    }
+    let questions: Vec<Embedding> = questions.iter().map(|text| embedder.embed(text)).collect();
+    let (mut found, mut wanted) = (0, 0);
+    let mut cpus = Vec::new();
+    let walls = Samples::of(questions.len(), |n| {
+        let before = cpu();
+        codes.top_k(&questions[n], 10, &|_| true);
+        cpus.push(cpu() - before);
+    });
+    for question in &questions {
+        let mut exact: Vec<i64> = vectors.iter().map(|vector| question.dot(vector)).collect();
+        let scores = exact.clone();
+        exact.sort_unstable_by(|a, b| b.cmp(a));
+        let tenth = exact.get(9).or(exact.last()).copied().unwrap_or(0);
+        // By score and not by number: of two equally near, either is right.
+        let right =
+            |hits: Vec<Hit>| hits.iter().filter(|hit| scores[hit.doc as usize] >= tenth).count();
+        found += right(codes.top_k(question, 10, &|_| true));
+        wanted += vectors.len().min(10);
+    }
+    let recall = found as f64 / wanted.max(1) as f64;
+    let megabytes = codes.bytes() as f64 / 1e6;
+    let how = if vectors.len() > EXACT_UP_TO { "sketches first" } else { "every code compared" };
+    row(
+        &format!("vectors, {what}: recall@10"),
+        format!("{recall:.4}"),
+        format!("of {}, {how}", vectors.len()),
+        format!(">= {RECALL_MIN}"),
+        recall >= RECALL_MIN,
+    );
+    compared(
+        "  a query, p50 / p95",
+        format!("{:.2?} / {:.2?}", walls.p50(), walls.p95()),
+        format!("CPU {:.2?}; {megabytes:.0} MB of codes", Samples::new(cpus).p50()),
+    );
+}

@@ -1,0 +1,37 @@
+//! Phrases and what is excluded: the only parts of a question that look at the text of a memory.
+
+use super::filter::Row;
+use crate::analyze::{Analyzer, Question};
+
+/// Does the memory hold all phrases of the question, and nothing that it excludes?
+pub(super) fn fits(analyzer: &Analyzer, question: &Question, row: &Row) -> bool {
+    let terms = terms_of(analyzer, row);
+    question.phrases.iter().all(|phrase| holds_phrase(&terms, phrase))
+        && !question.excluded.iter().any(|term| terms.iter().any(|t| t.0 == *term))
+        && !question.excluded_phrases.iter().any(|phrase| holds_phrase(&terms, phrase))
+}
+
+/// Questions without such parts need not look.
+pub(super) fn are_in(question: &Question) -> bool {
+    !question.phrases.is_empty()
+        || !question.excluded.is_empty()
+        || !question.excluded_phrases.is_empty()
+}
+
+fn terms_of(analyzer: &Analyzer, row: &Row) -> Vec<(String, u32)> {
+    let mut terms = Vec::new();
+    if let Some(body) = &row.body {
+        let text = format!("{}\n{}", body.title, body.content);
+        analyzer.terms(&text, &mut |term, position| terms.push((term.to_owned(), position)));
+    }
+    terms
+}
+
+/// The words of a phrase stand one after the other.
+fn holds_phrase(terms: &[(String, u32)], phrase: &[String]) -> bool {
+    let at = |word: &str, position: u32| terms.iter().any(|(t, p)| *p == position && t == word);
+    let Some((first, rest)) = phrase.split_first() else { return true };
+    terms.iter().filter(|(term, _)| term == first).any(|(_, start)| {
+        rest.iter().zip(1..).all(|(word, step)| at(word, start.saturating_add(step)))
+    })
+}

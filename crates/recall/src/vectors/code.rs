@@ -1,0 +1,90 @@
+//! One vector as it is kept: i8 levels scaled by its largest component, and its sketch.
+
+use super::codes::LEVELS;
+use super::sketch::Rotation;
+use crate::embed::Embedding;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The largest component; 0 for the zero vector.
+    pub(crate) scale: i16,
+    pub(crate) levels: Vec<i8>,
+    pub(crate) sketch: Vec<u64>,
+}
+
+/// Makes codes of vectors with so many dimensions.
+#[derive(Debug)]
+pub struct Coder {
+    rotation: Rotation,
+}
+
+impl Coder {
+    pub fn new(dims: usize) -> Coder {
+        Coder { rotation: Rotation::new(dims) }
+    }
+
+    pub fn code(&self, embedding: &Embedding) -> Code {
+        let scale = embedding.values().iter().map(|v| v.saturating_abs()).max().unwrap_or(0);
+        let mut sketch = Vec::with_capacity(self.rotation.words());
+        self.rotation.sketch(embedding.values(), &mut sketch);
+        let level = |value: &i16| {
+            let level = rounded(i64::from(*value) * LEVELS, i64::from(scale.max(1)));
+            i8::try_from(level).unwrap_or(0)
+        };
+        Code { scale, levels: embedding.values().iter().map(level).collect(), sketch }
+    }
+}
+
+impl Code {
+    /// Bytes of a code in a row.
+    pub(crate) fn size(dims: usize) -> usize {
+        2 + dims + sketch_words(dims) * 8
+    }
+
+    pub(crate) fn push_to(&self, out: &mut Vec<u8>) {
+        out.extend(self.scale.to_le_bytes());
+        out.extend(self.levels.iter().map(|level| level.cast_unsigned()));
+        out.extend(self.sketch.iter().flat_map(|word| word.to_le_bytes()));
+    }
+
+    /// Reads what `push_to` wrote; `None` if there are not just as many bytes.
+    pub(crate) fn read(dims: usize, bytes: &[u8]) -> Option<Code> {
+        let (scale, rest) = bytes.split_first_chunk::<2>()?;
+        let (levels, sketch) = rest.split_at_checked(dims)?;
+        let (sketch, rest) = sketch.as_chunks::<8>();
+        (sketch.len() == sketch_words(dims) && rest.is_empty()).then(|| Code {
+            scale: i16::from_le_bytes(*scale),
+            levels: levels.iter().map(|level| level.cast_signed()).collect(),
+            sketch: sketch.iter().map(|word| u64::from_le_bytes(*word)).collect(),
+        })
+    }
+}
+
+fn sketch_words(dims: usize) -> usize {
+    Rotation::length(dims) / 64
+}
+
+/// Divides, half away from zero, for a positive divisor.
+pub(super) fn rounded(value: i64, by: i64) -> i64 {
+    (value + value.signum() * (by / 2)) / by
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::{Embedder, HashEmbedder};
+
+    #[test]
+    fn comes_back() {
+        for dims in [1, 16, 256, 384] {
+            for embedding in [HashEmbedder::new(dims).embed("two words"), Embedding::zero(dims)] {
+                let code = Coder::new(dims).code(&embedding);
+                let mut bytes = Vec::new();
+                code.push_to(&mut bytes);
+                assert_eq!(bytes.len(), Code::size(dims));
+                assert_eq!(Code::read(dims, &bytes), Some(code));
+                assert_eq!(Code::read(dims, &bytes[1..]), None);
+            }
+        }
+    }
+}
