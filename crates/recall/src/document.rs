@@ -13,7 +13,7 @@ use crate::text::Field;
 pub struct Document {
     /// All occurrences, by field.
     pub terms: Vec<(Field, String)>,
-    /// What the vector is made of: what was said, without who said it and when.
+    /// What the vector is made of, see `dense`.
     pub dense: String,
 }
 
@@ -98,6 +98,16 @@ pub fn spoken(body: &Body) -> String {
     }
 }
 
+/// What vectors are made of: what was said, without who said it and when. A function of the body alone.
+pub fn dense(body: &Body) -> String {
+    let mut dense = spoken(body);
+    for text in typed_text(&body.fields) {
+        dense.push(' ');
+        dense.push_str(text);
+    }
+    dense
+}
+
 pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
     let mut terms = Vec::new();
     let mut add = |field: Field, text: &str| {
@@ -127,10 +137,5 @@ pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
     for entity in entities::extract(&body.title, &body.content) {
         add(Field::ENTITIES, &entity.value);
     }
-    let mut dense = spoken(body);
-    for text in typed_text(&body.fields) {
-        dense.push(' ');
-        dense.push_str(text);
-    }
-    Document { terms, dense }
+    Document { terms, dense: dense(body) }
 }
