@@ -13,7 +13,7 @@ use crate::text::Field;
 pub struct Document {
     /// All occurrences, by field.
     pub terms: Vec<(Field, String)>,
-    /// What the vector is made of: what was said, without who said it and when.
+    /// What the vector is made of, see `dense`.
     pub dense: String,
     /// Files, symbols and the like that it names.
     pub entities: Vec<Entity>,
@@ -100,6 +100,16 @@ pub fn spoken(body: &Body) -> String {
     }
 }
 
+/// What vectors are made of: what was said, without who said it and when. A function of the body alone.
+pub fn dense(body: &Body) -> String {
+    let mut dense = spoken(body);
+    for text in typed_text(&body.fields) {
+        dense.push(' ');
+        dense.push_str(text);
+    }
+    dense
+}
+
 pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
     let mut terms = Vec::new();
     let mut add = |field: Field, text: &str| {
@@ -130,10 +140,5 @@ pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
     for entity in &entities {
         add(Field::ENTITIES, &entity.value);
     }
-    let mut dense = spoken(body);
-    for text in typed_text(&body.fields) {
-        dense.push(' ');
-        dense.push_str(text);
-    }
-    Document { terms, dense, entities }
+    Document { terms, dense: dense(body), entities }
 }

@@ -26,6 +26,8 @@ mod hook;
 mod import;
 mod journal;
 mod mcp;
+mod model;
+mod model_check;
 mod open;
 mod output;
 mod prove;
@@ -113,6 +115,7 @@ enum Command {
     ScopeList(scope::ListArgs),
     ScopeKeygen(scope::KeygenArgs),
     Eval(eval::EvalArgs),
+    Model(model::ModelArgs),
     Actors(stats::ActorsArgs),
     Setup(setup::SetupArgs),
     Hook(hook::HookArgs),
@@ -150,9 +153,12 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let around = Surroundings::own();
+    let mut around = Surroundings::own();
     if is_local(&cli.command) {
         return ExitCode::from(run_here(&cli, around));
+    }
+    if matches!(cli.command, Command::Model(_)) {
+        bring_key(&cli.globals, &mut around);
     }
     let entry = open::home_folder(&cli.globals, &around.variables, &around.cwd)
         .and_then(|folder| serve::enter(&folder, open::wait(&cli.globals)));
@@ -164,6 +170,19 @@ pub fn main() -> ExitCode {
             report(&failure, &output_of(cli.globals.json, around).0);
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+/// Takes the key of an embedding service along: the daemon that runs the command has variables of its own.
+fn bring_key(globals: &Globals, around: &mut Surroundings) {
+    let config = open::home_folder(globals, &around.variables, &around.cwd)
+        .and_then(|folder| Ok(crate::config::load(&folder, &around.variables)?));
+    // A file that cannot be read is reported by the command itself.
+    let Ok(config) = config else { return };
+    if let Some(name) = config.text("embedder.key_env")
+        && let Some(key) = surroundings::own_variable(name)
+    {
+        around.variables.insert(name.to_owned(), key);
     }
 }
 
@@ -192,7 +211,7 @@ fn is_local(command: &Command) -> bool {
             | Command::Stop(_)
             | Command::Config(_)
             | Command::Mcp(_)
-    )
+    ) || matches!(command, Command::Model(args) if args.is_local())
 }
 
 fn output_of(json: bool, around: Surroundings) -> (Output, Around) {
@@ -280,6 +299,7 @@ fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome
         Command::ScopeList(args) => scope::list(args, inv, out),
         Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
         Command::Eval(args) => eval::run(args, inv, out),
+        Command::Model(args) => model::run(args, inv, out),
         Command::Actors(args) => stats::actors(args, inv, out),
         Command::Timeline(args) => browse::timeline(args, inv, out),
         Command::Sessions(args) => browse::sessions(args, inv, out),
