@@ -78,6 +78,9 @@ pub fn build<E: Engine>(folder: &Path, memories: u64) -> Outcome<()> {
     let peak = memory("VmHWM");
     engine.settle()?;
     let extra = engine.extra()?;
+    let asked: Vec<String> =
+        (0..WARM_UP + QUESTIONS).map(|n| corpus.question(n, memories)).collect();
+    std::fs::write(folder.join(ASKED), asked.join("\n"))?;
     println!(
         "{}",
         json!({"wall": wall.as_secs_f64(), "cpu": spent.as_secs_f64(), "peak": peak, "extra": extra})
@@ -189,10 +192,6 @@ pub fn built(scratch: &Path, engine: &str, memories: u64) -> Outcome<Built> {
     std::fs::create_dir_all(&folder)?;
     let told = child(engine, "build", &folder, memories)?;
     let bytes = bytes_in(&folder)?;
-    let corpus = Corpus::new();
-    let asked: Vec<String> =
-        (0..WARM_UP + QUESTIONS).map(|n| corpus.question(n, memories)).collect();
-    std::fs::write(folder.join(ASKED), asked.join("\n"))?;
     Ok(Built {
         wall: seconds(&told["wall"]),
         cpu: seconds(&told["cpu"]),

@@ -1,15 +1,14 @@
 //! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
 //!
-//! Rows: the text index under its own prefixes, `0x90 | id` the passages of a memory: vectors and tokens,
-//! `0x91` and `0x92` the entities it names. All of it follows
-//! from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
+//! Rows: the text index under its own prefixes, `0x90 | id` the vectors of a memory, `0x91` and `0x92` the entities it
+//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens. All of it follows from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
 //! restored and because some questions include them; erased ones are gone from every row.
 
 use std::sync::Arc;
 
 use kernel::Result;
 use kernel::hook::{JournalHook, Recorded, Shared, Staged};
-use kernel::journal::Payload;
+use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Body, Head, MemoryId};
 use kernel::store::View;
 
@@ -17,10 +16,11 @@ use crate::analyze::{ANALYZER_VERSION, Analyzer, fold};
 use crate::document::{document, happened, speakers};
 use crate::embed::{DIMS, StaticEmbedder};
 use crate::entities;
-use crate::passages::{self, Passages, Said};
+use crate::passages::{self, Said};
+use crate::places::{self, Place};
 use crate::resident::{Change, Resident};
 use crate::text::{Settings, TailHandle, TextIndex};
-use crate::vectors::Coder;
+use crate::vectors::{Code, Coder};
 
 /// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one says
 /// later is found by its words and its vector.
@@ -37,7 +37,7 @@ pub struct RecallHook {
     resident: Arc<Resident>,
     /// `None` until `open`.
     text: Option<TextIndex>,
-    /// Vectors that changed since the last commit.
+    /// Memories that changed since the last commit.
     changes: Vec<Change>,
     /// The last entry seen.
     seq: u64,
@@ -73,25 +73,29 @@ impl RecallHook {
         let doc = head.id.get();
         self.text().put(view, doc, &document.terms, staged)?;
         entities::rows::put(view, doc, &document.entities, staged)?;
-        let passages = self.passages(&document.dense, body);
-        staged.set(passages::key(doc), Some(passages.encode()));
-        self.changes.push(Change { seq: self.seq, doc, codes: passages.codes });
+        let (codes, said) = self.passages(&document.dense, body);
+        staged.set(passages::codes_key(doc), Some(passages::encode_codes(&codes)));
+        staged.set(passages::said_key(doc), Some(said.encode()));
+        self.place(head, Some(codes), staged);
         Ok(())
     }
 
-    fn passages(&self, text: &str, body: &Body) -> Passages {
+    fn passages(&self, text: &str, body: &Body) -> (Vec<Code>, Said) {
         let embedder = StaticEmbedder::shared();
         let parts = passages::cut(text).into_iter();
-        let mut tokens: Vec<Vec<u32>> =
-            parts.map(|part| embedder.table().token_ids(part)).collect();
+        let tokens: Vec<Vec<u32>> = parts.map(|part| embedder.table().token_ids(part)).collect();
         let whole = (tokens.len() > 1).then(|| embedder.embed_ids(&tokens.concat()));
         let each = tokens.iter().map(|tokens| embedder.embed_ids(tokens));
         let codes = whole.into_iter().chain(each).map(|vector| self.coder.code(&vector)).collect();
-        for tokens in &mut tokens {
-            tokens.truncate(TOKENS_MAX);
-        }
         let speakers = speakers(body).iter().map(|name| fold(name)).collect();
-        Passages { codes, said: Said { happened: happened(body), speakers, tokens } }
+        (codes, Said::new(happened(body), speakers, &tokens, TOKENS_MAX))
+    }
+
+    /// Notes where a memory stands from this entry on.
+    fn place(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
+        let (seq, doc, place) = (self.seq, head.id.get(), Place::of(head));
+        staged.set(places::key(doc), place.as_ref().map(Place::encode));
+        self.changes.push(Change { seq, doc, codes, place });
     }
 
     /// The memory as it is after this entry; nothing if its text was erased since.
@@ -103,10 +107,10 @@ impl RecallHook {
     ) -> Result<()> {
         let head = view.required_head(id)?;
         let version = view.required_version(id, head.version)?;
-        match view.body(&version)? {
-            Some(body) => self.put(view, &head, &body, staged),
-            None => Ok(()),
+        if let Some(body) = view.body(&version)? {
+            self.put(view, &head, &body, staged)?;
         }
+        Ok(())
     }
 }
 
@@ -149,14 +153,25 @@ impl JournalHook for RecallHook {
             {
                 self.put_current(view, update.id, staged)
             }
-            Payload::Erase(erase) if view.head(erase.id)?.is_some() => {
-                let doc = erase.id.get();
-                self.text().erase(view, doc, staged)?;
-                entities::rows::put(view, doc, &[], staged)?;
-                staged.set(passages::key(doc), None);
-                self.changes.push(Change { seq: self.seq, doc, codes: Vec::new() });
+            Payload::UpdateHead(UpdateHead { id, .. })
+            | Payload::Tombstone(TombstoneMemory { id, .. })
+            | Payload::Restore(Restore { id, .. }) => {
+                let head = view.required_head(*id)?;
+                self.place(&head, None, staged);
                 Ok(())
             }
+            Payload::Erase(erase) => match view.head(erase.id)? {
+                Some(head) => {
+                    let doc = erase.id.get();
+                    self.text().erase(view, doc, staged)?;
+                    entities::rows::put(view, doc, &[], staged)?;
+                    staged.set(passages::codes_key(doc), None);
+                    staged.set(passages::said_key(doc), None);
+                    self.place(&head, Some(Vec::new()), staged);
+                    Ok(())
+                }
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }

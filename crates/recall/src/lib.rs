@@ -7,7 +7,8 @@
 //! - [`text`]: the inverted index inside the actor's store.
 //! - [`document`]: what of a memory can be found.
 //! - [`hook`]: keeps all of it current in the commit that changes a memory.
-//! - `passages`: a memory's vectors and tokens as a row; `resident`: what is kept in memory for searches.
+//! - `passages`: a memory's vectors and tokens as rows; `places`: its session, its date, whether it is out of sight;
+//!   `resident`: what of them is kept in memory for searches.
 //! - [`search`]: questions answered; [`measure`]: how well; [`labelled`]: by which questions and answers.
 //!
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
@@ -21,6 +22,7 @@ pub mod hook;
 pub mod labelled;
 pub mod measure;
 mod passages;
+mod places;
 mod resident;
 pub mod search;
 pub mod text;

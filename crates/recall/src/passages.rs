@@ -1,18 +1,23 @@
-//! The passages of a memory as a row: their vectors and their tokens.
+//! The passages of a memory as rows: their vectors and their tokens.
 //!
 //! A memory of a few sentences is one passage. A longer one is cut into several, because a vector of many sentences is near
 //! everything and nothing, and because a long text has a match for every word. What ranking asks of every candidate besides,
-//! who spoke and when, stands in the row too, so that bodies are read for answers only.
+//! who spoke and when, stands there too, so that bodies are read for answers only.
 //!
-//! The row: version, dimensions u16, count of codes u16, the codes; when it happened i64 (the least for never); count of
-//! speakers u8, each a length u8 and its folded name; then for each passage a count of tokens u16 and the tokens u16. Numbers
-//! are little-endian.
+//! Two rows, because a scan wants all vectors and a question the words of a few memories. Codes: version, dimensions u16,
+//! count u16, the codes. What was said: version, when it happened i64 (the least for never); count of speakers u8, each a
+//! length u8 and its folded name; then for each passage a count of tokens u16 and the tokens u16. Numbers are little-endian.
+
+use std::ops::ControlFlow;
 
 use kernel::error::Error;
+use kernel::keys;
 use kernel::memory::Millis;
+use kernel::store::{KeyRange, View};
 
+use crate::embed::DIMS;
 use crate::error::Result;
-use crate::vectors::Code;
+use crate::vectors::{Code, Codes};
 
 const VERSION: u8 = 1;
 
@@ -23,26 +28,26 @@ const WHOLE_WORDS: usize = 120;
 /// Passages of one memory. Those of a text that would need more are longer instead.
 const PASSAGES_MAX: usize = 64;
 
-/// What a memory is judged by besides its words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Passages {
-    /// One for the whole text; if that is cut, one more for each passage.
-    pub(crate) codes: Vec<Code>,
-    pub(crate) said: Said,
-}
-
 /// What was said, by whom, and when.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) happened: Option<Millis>,
     /// Folded, as questions are. Those that are too long to be named in a question are left out.
     pub(crate) speakers: Vec<String>,
-    /// By passage.
-    pub(crate) tokens: Vec<Vec<u32>>,
+    /// Of all passages, one after the other.
+    tokens: Vec<u16>,
+    /// Where the tokens of each passage end.
+    ends: Vec<usize>,
 }
 
-pub(crate) fn key(doc: u64) -> Vec<u8> {
+/// The row of a memory's codes: one for the whole text; if that is cut, one more for each passage.
+pub(crate) fn codes_key(doc: u64) -> Vec<u8> {
     [&[0x90][..], &doc.to_be_bytes()].concat()
+}
+
+/// The row of what it says.
+pub(crate) fn said_key(doc: u64) -> Vec<u8> {
+    [&[0x94][..], &doc.to_be_bytes()].concat()
 }
 
 /// Cuts a text where sentences end, or at the word if they do not.
@@ -78,48 +83,89 @@ fn place_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
 }
 
-impl Passages {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let dims = self.codes.first().map_or(0, |code| code.levels.len());
-        let tokens: usize = self.said.tokens.iter().map(|tokens| 2 + 2 * tokens.len()).sum();
-        let mut out = Vec::with_capacity(32 + self.codes.len() * Code::size(dims) + tokens);
-        out.push(VERSION);
-        out.extend(short(dims).to_le_bytes());
-        out.extend(short(self.codes.len()).to_le_bytes());
-        for code in &self.codes {
-            code.push_to(&mut out);
+pub(crate) fn encode_codes(codes: &[Code]) -> Vec<u8> {
+    let dims = codes.first().map_or(0, |code| code.levels.len());
+    let mut out = Vec::with_capacity(5 + codes.len() * Code::size(dims));
+    out.push(VERSION);
+    out.extend(short(dims).to_le_bytes());
+    out.extend(short(codes.len()).to_le_bytes());
+    for code in codes {
+        code.push_to(&mut out);
+    }
+    out
+}
+
+/// The codes of a memory in the state that a view shows.
+pub(crate) fn read_codes(view: &View<'_>, doc: u64) -> Result<Vec<Code>> {
+    let bytes = view.get(&codes_key(doc))?;
+    bytes.map(|bytes| decode_codes(doc, &bytes)).transpose().map(Option::unwrap_or_default)
+}
+
+fn decode_codes(doc: u64, bytes: &[u8]) -> Result<Vec<Code>> {
+    let (dims, codes) = split(bytes).ok_or_else(|| damaged(doc))?;
+    let codes = codes.chunks_exact(Code::size(dims));
+    codes.map(|code| Code::read(dims, code).ok_or_else(|| damaged(doc))).collect()
+}
+
+/// The codes of all memories, from their rows.
+pub(crate) fn load_codes(view: &View<'_>) -> Result<Codes> {
+    let mut all = Codes::new(DIMS);
+    view.scan(&KeyRange::prefix(&codes_key(0)[..1]), &mut |key, value| {
+        if let Some(doc) = keys::trailing_u64(key) {
+            let (dims, codes) = split(value).ok_or_else(|| damaged(doc))?;
+            for code in codes.chunks_exact(Code::size(dims)) {
+                all.append(doc, code).ok_or_else(|| damaged(doc))?;
+            }
         }
-        out.extend(self.said.happened.map_or(NEVER, |at| at.0).to_le_bytes());
-        let speakers = self.said.speakers.iter().filter(|name| name.len() <= NAME_BYTES_MAX);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(all)
+}
+
+impl Said {
+    /// Tokens beyond `most` of a passage are left out.
+    pub(crate) fn new(
+        happened: Option<Millis>,
+        speakers: Vec<String>,
+        passages: &[Vec<u32>],
+        most: usize,
+    ) -> Said {
+        let mut said = Said { happened, speakers, ..Said::default() };
+        for tokens in passages {
+            said.tokens.extend(tokens.iter().take(most).map(|token| short(*token)));
+            said.ends.push(said.tokens.len());
+        }
+        said
+    }
+
+    /// The tokens of each passage.
+    pub(crate) fn passages(&self) -> impl Iterator<Item = &[u16]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(from, to)| &self.tokens[from..*to])
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(32 + 2 * self.tokens.len() + 2 * self.ends.len());
+        out.push(VERSION);
+        out.extend(self.happened.map_or(NEVER, |at| at.0).to_le_bytes());
+        let speakers = self.speakers.iter().filter(|name| name.len() <= NAME_BYTES_MAX);
         let speakers: Vec<&String> = speakers.take(SPEAKERS_MAX).collect();
         out.push(u8::try_from(speakers.len()).unwrap_or(u8::MAX));
         for name in speakers {
             out.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
             out.extend(name.as_bytes());
         }
-        for tokens in &self.said.tokens {
+        for tokens in self.passages() {
             out.extend(short(tokens.len()).to_le_bytes());
-            out.extend(tokens.iter().flat_map(|token| short(*token).to_le_bytes()));
+            out.extend(tokens.iter().flat_map(|token| token.to_le_bytes()));
         }
         out
     }
 
-    #[cfg(test)]
-    pub(crate) fn decode(doc: u64, bytes: &[u8]) -> Result<Passages> {
-        Ok(Passages { codes: Passages::codes(doc, bytes)?, said: Passages::said(doc, bytes)? })
-    }
-
-    /// Only the vectors, which are all that a scan wants.
-    pub(crate) fn codes(doc: u64, bytes: &[u8]) -> Result<Vec<Code>> {
-        let (dims, codes, _) = split(bytes).ok_or_else(|| damaged(doc))?;
-        let mut codes = codes.chunks_exact(Code::size(dims));
-        codes.by_ref().map(|code| Code::read(dims, code).ok_or_else(|| damaged(doc))).collect()
-    }
-
-    /// Everything but the vectors.
-    pub(crate) fn said(doc: u64, bytes: &[u8]) -> Result<Said> {
-        let (_, _, said) = split(bytes).ok_or_else(|| damaged(doc))?;
-        read_said(said).ok_or_else(|| damaged(doc))
+    /// What a memory says in the state that a view shows; nothing if it is not there.
+    pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Said> {
+        let Some(bytes) = view.get(&said_key(doc))? else { return Ok(Said::default()) };
+        Ok(decode_said(&bytes).ok_or_else(|| damaged(doc))?)
     }
 }
 
@@ -138,17 +184,18 @@ fn damaged(doc: u64) -> Error {
     Error::corrupt(format!("passages of memory {doc}"), "do not decode")
 }
 
-/// Dimensions, the codes and the rest.
-fn split(bytes: &[u8]) -> Option<(usize, &[u8], &[u8])> {
-    let (&[version, d0, d1, n0, n1], rest) = bytes.split_first_chunk::<5>()?;
+/// Dimensions and the codes.
+fn split(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (&[version, d0, d1, n0, n1], codes) = bytes.split_first_chunk::<5>()?;
     let dims = usize::from(u16::from_le_bytes([d0, d1]));
     let count = usize::from(u16::from_le_bytes([n0, n1]));
-    let (codes, said) = rest.split_at_checked(count.checked_mul(Code::size(dims))?)?;
-    (version == VERSION).then_some((dims, codes, said))
+    let whole = codes.len() == count.checked_mul(Code::size(dims))?;
+    (version == VERSION && whole).then_some((dims, codes))
 }
 
-fn read_said(bytes: &[u8]) -> Option<Said> {
-    let (happened, rest) = bytes.split_first_chunk::<8>()?;
+fn decode_said(bytes: &[u8]) -> Option<Said> {
+    let (&version, rest) = bytes.split_first()?;
+    let (happened, rest) = rest.split_first_chunk::<8>()?;
     let happened = i64::from_le_bytes(*happened);
     let (&speakers, mut rest) = rest.split_first()?;
     let mut said =
@@ -159,14 +206,16 @@ fn read_said(bytes: &[u8]) -> Option<Said> {
         said.speakers.push(String::from_utf8(name.to_vec()).ok()?);
         rest = after;
     }
+    said.tokens.reserve(rest.len() / 2);
     while let Some((count, after)) = rest.split_first_chunk::<2>() {
         let (tokens, after) =
             after.split_at_checked(2 * usize::from(u16::from_le_bytes(*count)))?;
         let tokens = tokens.as_chunks().0.iter();
-        said.tokens.push(tokens.map(|pair| u16::from_le_bytes(*pair).into()).collect());
+        said.tokens.extend(tokens.map(|pair| u16::from_le_bytes(*pair)));
+        said.ends.push(said.tokens.len());
         rest = after;
     }
-    rest.is_empty().then_some(said)
+    (version == VERSION && rest.is_empty()).then_some(said)
 }
 
 #[cfg(test)]
@@ -205,15 +254,19 @@ mod tests {
             cut_at in any::<prop::sample::Index>(),
         ) {
             let coder = Coder::new(256);
-            let codes = texts.iter().map(|t| coder.code(&StaticEmbedder::shared().embed(t)));
-            let tokens = texts.iter().map(|t| t.bytes().map(u32::from).collect());
-            let said = Said { happened, speakers, tokens: tokens.collect() };
-            let passages = Passages { codes: codes.collect(), said };
-            let bytes = passages.encode();
-            prop_assert_eq!(&Passages::decode(7, &bytes).unwrap(), &passages);
-            prop_assert_eq!(&Passages::codes(7, &bytes).unwrap(), &passages.codes);
-            let shorter = cut_at.index(bytes.len());
-            prop_assert_ne!(Passages::decode(7, &bytes[..shorter]).ok(), Some(passages));
+            let codes: Vec<Code> =
+                texts.iter().map(|t| coder.code(&StaticEmbedder::shared().embed(t))).collect();
+            let tokens: Vec<Vec<u32>> =
+                texts.iter().map(|t| t.bytes().map(u32::from).collect()).collect();
+            let said = Said::new(happened, speakers, &tokens, 512);
+            prop_assert_eq!(said.passages().count(), texts.len());
+            let bytes = said.encode();
+            prop_assert_eq!(decode_said(&bytes), Some(said.clone()));
+            let shorter = &bytes[..cut_at.index(bytes.len())];
+            prop_assert_ne!(decode_said(shorter), Some(said));
+            let bytes = encode_codes(&codes);
+            prop_assert_eq!(&decode_codes(7, &bytes).unwrap(), &codes);
+            prop_assert!(decode_codes(7, &bytes[..cut_at.index(bytes.len())]).is_err());
         }
     }
 }

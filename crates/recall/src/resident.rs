@@ -1,22 +1,21 @@
-//! What recall keeps in memory while an actor is open: the tail of the text index, and the codes of all vectors.
+//! What recall keeps in memory while an actor is open: the tail of the text index, the codes of all vectors, and where every
+//! memory stands.
 //!
 //! The hook writes it, searches read it. Both may be a commit apart, so what must stay true is: a search sees exactly the
-//! state its view shows. The tail carries the number of the entry it belongs to. For the codes, every change is announced
-//! before its commit; a search takes the codes for what they are and reads the few vectors that changed between its own
+//! state its view shows. The tail carries the number of the entry it belongs to. For codes and places, every change is
+//! announced before its commit; a search takes them for what they are and reads the few that changed between its own
 //! state and theirs from its view.
 //!
-//! Codes are loaded by the first search, not by the open: whoever only writes never pays for them.
+//! They are loaded by the first search, not by the open: whoever only writes never pays for them.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ops::ControlFlow;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use kernel::keys;
-use kernel::store::{KeyRange, View};
+use kernel::store::View;
 
-use crate::embed::DIMS;
 use crate::error::Result;
-use crate::passages::{self, Passages};
+use crate::passages;
+use crate::places::{Place, Places};
 use crate::text::TailHandle;
 use crate::vectors::{Code, Codes};
 
@@ -26,21 +25,44 @@ const REMEMBERED: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Resident {
     pub(crate) tail: TailHandle,
-    vectors: RwLock<Vectors>,
+    kept: RwLock<Kept>,
 }
 
-/// The vectors of a memory from an entry on; none when it was erased.
+/// A memory from an entry on.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) seq: u64,
     pub(crate) doc: u64,
-    pub(crate) codes: Vec<Code>,
+    /// `None`: they stay as they are.
+    pub(crate) codes: Option<Vec<Code>>,
+    /// `None` when it was erased.
+    pub(crate) place: Option<Place>,
+}
+
+/// Codes and places of all memories in one state.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    pub(crate) codes: Codes,
+    pub(crate) places: Places,
+}
+
+impl Columns {
+    pub(crate) fn load(view: &View<'_>) -> Result<Columns> {
+        Ok(Columns { codes: passages::load_codes(view)?, places: Places::load(view)? })
+    }
+
+    fn set(&mut self, change: &Change) {
+        if let Some(codes) = &change.codes {
+            self.codes.set(change.doc, codes);
+        }
+        self.places.set(change.doc, change.place.clone());
+    }
 }
 
 #[derive(Debug, Default)]
-struct Vectors {
+struct Kept {
     /// As of entry `at`; `None` until somebody asks.
-    codes: Option<Codes>,
+    columns: Option<Columns>,
     at: u64,
     /// The last committed entry.
     head: u64,
@@ -52,8 +74,8 @@ struct Vectors {
     recent: VecDeque<Change>,
 }
 
-impl Vectors {
-    /// Documents whose codes differ between the loaded state and the one at `size`; `None` if that is not known any more.
+impl Kept {
+    /// Documents that differ between the loaded state and the one at `size`; `None` if that is not known any more.
     fn stale(&self, size: u64) -> Option<BTreeSet<u64>> {
         let common = size.min(self.at);
         let newer = self.recent.iter().rev().take_while(|change| change.seq > common);
@@ -65,20 +87,20 @@ impl Vectors {
     fn drop_erased(&mut self, since: u64) {
         let new = self.recent.iter().rev().take_while(|change| change.seq > since);
         let gone: BTreeSet<u64> =
-            new.filter(|change| change.codes.is_empty()).map(|change| change.doc).collect();
+            new.filter(|change| change.place.is_none()).map(|change| change.doc).collect();
         if !gone.is_empty() {
             for change in self.recent.iter_mut().filter(|change| gone.contains(&change.doc)) {
-                change.codes = Vec::new();
+                change.codes = change.codes.take().map(|_| Vec::new());
             }
         }
     }
 
-    /// Brings the codes to the last committed entry.
+    /// Brings the columns to the last committed entry.
     fn catch_up(&mut self) {
-        if let Some(codes) = &mut self.codes {
+        if let Some(columns) = &mut self.columns {
             let (at, head) = (self.at, self.head);
             for change in self.recent.iter().filter(|c| c.seq > at && c.seq <= head) {
-                codes.set(change.doc, &change.codes);
+                columns.set(change);
             }
             self.at = head;
         }
@@ -92,85 +114,73 @@ impl Vectors {
 }
 
 impl Resident {
-    fn read(&self) -> RwLockReadGuard<'_, Vectors> {
-        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, Kept> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Vectors> {
-        self.vectors.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, Kept> {
+        self.kept.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts over from the state at entry `head`, in a journal of `size` entries. They differ while the index is made again:
     /// what is announced then happened long ago, and readers have a past of their own, with texts that were erased since.
     pub(crate) fn restart(&self, head: u64, size: u64) {
-        *self.write() = Vectors { head, announced: head, forgotten: size, ..Vectors::default() };
+        *self.write() = Kept { head, announced: head, forgotten: size, ..Kept::default() };
     }
 
     /// Tells of changes up to entry `seq` before they are committed: from the commit on, a view may show them.
     pub(crate) fn announce(&self, seq: u64, changes: impl IntoIterator<Item = Change>) {
-        let mut vectors = self.write();
-        vectors.announced = seq;
-        vectors.recent.extend(changes);
+        let mut kept = self.write();
+        kept.announced = seq;
+        kept.recent.extend(changes);
     }
 
     pub(crate) fn committed(&self, head: u64) {
-        let mut vectors = self.write();
-        let before = vectors.head;
-        vectors.head = vectors.head.max(head);
-        vectors.drop_erased(before);
-        vectors.catch_up();
+        let mut kept = self.write();
+        let before = kept.head;
+        kept.head = kept.head.max(head);
+        kept.drop_erased(before);
+        kept.catch_up();
     }
 
     /// What was announced since the last commit will not come.
     pub(crate) fn aborted(&self) {
-        let mut vectors = self.write();
-        let head = vectors.head;
-        vectors.announced = head;
-        vectors.recent.retain(|change| change.seq <= head);
+        let mut kept = self.write();
+        let head = kept.head;
+        kept.announced = head;
+        kept.recent.retain(|change| change.seq <= head);
     }
 
-    /// Hands over codes of the state that `view` shows. Those of the documents in the set are out of date; their vectors
+    /// Hands over columns of the state that `view` shows. Those of the documents in the set are out of date; what they say
     /// must be read from the view.
-    pub(crate) fn with_codes<T>(
+    pub(crate) fn with_columns<T>(
         &self,
         view: &View<'_>,
-        look: impl FnOnce(&Codes, &BTreeSet<u64>) -> Result<T>,
+        look: impl FnOnce(&Columns, &BTreeSet<u64>) -> Result<T>,
     ) -> Result<T> {
         let size = view.counters()?.size;
-        if let Some((codes, stale)) = usable(&self.read(), size) {
-            return look(codes, &stale);
+        if let Some((columns, stale)) = usable(&self.read(), size) {
+            return look(columns, &stale);
         }
-        let loaded = load(view)?;
-        let mut vectors = self.write();
+        let loaded = Columns::load(view)?;
+        let mut kept = self.write();
         // Not while the index is being made again beside the one that the view shows.
-        if size <= vectors.head && vectors.forgotten <= size && vectors.at <= size {
-            (vectors.codes, vectors.at) = (Some(loaded), size);
-            vectors.catch_up();
-            drop(vectors);
-            let vectors = self.read();
-            if let Some((codes, stale)) = usable(&vectors, size) {
-                return look(codes, &stale);
+        if size <= kept.head && kept.forgotten <= size && kept.at <= size {
+            (kept.columns, kept.at) = (Some(loaded), size);
+            kept.catch_up();
+            drop(kept);
+            let kept = self.read();
+            if let Some((columns, stale)) = usable(&kept, size) {
+                return look(columns, &stale);
             }
-            drop(vectors);
-            return look(&load(view)?, &BTreeSet::new());
+            drop(kept);
+            return look(&Columns::load(view)?, &BTreeSet::new());
         }
-        drop(vectors);
+        drop(kept);
         look(&loaded, &BTreeSet::new())
     }
 }
 
-fn usable(vectors: &Vectors, size: u64) -> Option<(&Codes, BTreeSet<u64>)> {
-    Some((vectors.codes.as_ref()?, vectors.stale(size)?))
-}
-
-/// All codes, from their rows.
-pub(crate) fn load(view: &View<'_>) -> Result<Codes> {
-    let mut codes = Codes::new(DIMS);
-    view.scan(&KeyRange::prefix(&passages::key(0)[..1]), &mut |key, value| {
-        if let Some(doc) = keys::trailing_u64(key) {
-            codes.set(doc, &Passages::codes(doc, value)?);
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(codes)
+fn usable(kept: &Kept, size: u64) -> Option<(&Columns, BTreeSet<u64>)> {
+    Some((kept.columns.as_ref()?, kept.stale(size)?))
 }

@@ -8,18 +8,21 @@ use super::{TokenTable, UNKNOWN};
 /// Similarity 1: every token of the question found itself.
 pub const SIM_ONE: i64 = 1 << 16;
 
-/// Marks a pair not computed yet; no similarity is that large.
-const UNSEEN: i32 = i32::MAX;
+/// A token that no document had yet.
+const UNSEEN: u32 = u32::MAX;
 
 /// A question ready to be compared with many documents.
 ///
-/// Documents share most of their words, so each (question token, vocabulary token) pair is computed once.
+/// Documents share most of their words, so the similarities of a token to the whole question are computed once.
 #[derive(Debug)]
 pub struct MaxSim<'a> {
     table: &'a TokenTable,
     tokens: Vec<(u32, u32)>,
     total: i128,
-    memo: Vec<Vec<i32>>,
+    /// For each token of the vocabulary where its similarities are.
+    rows: Vec<u32>,
+    /// A similarity for each of the question's tokens, row after row.
+    similarities: Vec<i32>,
 }
 
 impl<'a> MaxSim<'a> {
@@ -40,34 +43,45 @@ impl<'a> MaxSim<'a> {
             same
         });
         let total = tokens.iter().map(|&(_, weight)| i128::from(weight)).sum();
-        let memo = vec![Vec::new(); tokens.len()];
-        MaxSim { table, tokens, total, memo }
+        let rows = vec![UNSEEN; table.len()];
+        MaxSim { table, tokens, total, rows, similarities: Vec::new() }
     }
 
     /// The weighted mean over the question's tokens of the best similarity in the document; 0 where none is positive.
     pub fn score(&mut self, document: &[u32]) -> i64 {
-        let found = self.matches(document);
+        let found = self.matches(document.iter().copied());
         self.mean(&found)
     }
 
     /// The best similarity in the document for each of the question's tokens.
-    pub fn matches(&mut self, document: &[u32]) -> Vec<i32> {
+    pub fn matches(&mut self, document: impl Iterator<Item = u32>) -> Vec<i32> {
         let mut found = vec![0; self.tokens.len()];
-        for ((&(token, _), memo), best) in self.tokens.iter().zip(&mut self.memo).zip(&mut found) {
-            if memo.is_empty() {
-                memo.resize(self.table.len(), UNSEEN);
-            }
-            for &id in document {
-                let Some(seen) = usize::try_from(id).ok().and_then(|at| memo.get_mut(at)) else {
-                    continue;
-                };
-                if *seen == UNSEEN {
-                    *seen = if id == UNKNOWN { 0 } else { self.table.similarity(token, id) };
-                }
-                *best = (*best).max(*seen);
+        for id in document {
+            let similarities = self.similarities_to(id);
+            for (best, similarity) in found.iter_mut().zip(similarities) {
+                *best = (*best).max(*similarity);
             }
         }
         found
+    }
+
+    fn similarities_to(&mut self, id: u32) -> &[i32] {
+        let Some(row) = usize::try_from(id).ok().and_then(|at| self.rows.get_mut(at)) else {
+            return &[];
+        };
+        // A word that the model does not know is like no other.
+        if id == UNKNOWN {
+            return &[];
+        }
+        let width = self.tokens.len();
+        if *row == UNSEEN {
+            let table = self.table;
+            *row = u32::try_from(self.similarities.len() / width.max(1)).unwrap_or(UNSEEN);
+            let of = |&(token, _): &(u32, u32)| table.similarity(token, id);
+            self.similarities.extend(self.tokens.iter().map(of));
+        }
+        let start = usize::try_from(*row).unwrap_or(0) * width;
+        self.similarities.get(start..start + width).unwrap_or_default()
     }
 
     /// The mean of such similarities, by the weights of the question's tokens.

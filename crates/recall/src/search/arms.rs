@@ -9,14 +9,15 @@ use kernel::store::View;
 
 use super::Query;
 use super::dates::DateWords;
-use super::filter::Lens;
+use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ONE};
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
 use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::entities;
 use crate::error::Result;
-use crate::passages::{self, Passages, Said};
+use crate::passages::{self, Said};
+use crate::places::Placed;
 use crate::resident::Resident;
 use crate::text::Search;
 use crate::vectors::Codes;
@@ -32,7 +33,7 @@ const PREFIX_TERMS: usize = 64;
 /// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the model:
 /// a question of a hundred kilobytes would take gigabytes.
 const INTERACTION_TOKENS: usize = 128;
-/// Scores each arm takes before it is known which memories may be shown: enough for candidates and their sessions.
+/// Scores each arm takes: enough for candidates and for what their sessions say.
 const TAKEN: usize = 4 * CANDIDATES;
 
 /// A memory that may answer, with what each arm says of it. All scores are as the arm measures them.
@@ -59,25 +60,26 @@ pub(super) fn gather(
     query: &Query,
     (analyzer, question): (&Analyzer, &Question),
 ) -> Result<Vec<Candidate>> {
-    let search = Search::new(view, &resident.tail)?;
-    let words = word_scores(&search, lens, question)?;
-    let said = SaidRows::new(view);
-    let names = said.names(&words.order[..words.order.len().min(CANDIDATES)])?;
-    let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
-    resident.with_codes(view, |codes, stale| {
-        let meaning = Meaning { view, codes, stale, question: &dense.vector };
+    resident.with_columns(view, |columns, stale| {
+        let judge = Judge { lens, placed: Placed::new(view, &columns.places, stale)? };
+        let search = Search::new(view, &resident.tail)?;
+        let words = word_scores(&search, &judge, question)?;
+        let said = SaidRows::new(view);
+        let names = said.names(&words.order[..words.order.len().min(CANDIDATES)])?;
+        let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
+        let meaning = Meaning { view, codes: &columns.codes, stale, question: &dense.vector };
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
-        let near = if counts(Arm::Meaning) { meaning.nearest(lens)? } else { Scores::default() };
+        let near = if counts(Arm::Meaning) { meaning.nearest(&judge)? } else { Scores::default() };
         let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
         ids.extend(near.order.iter().take(CANDIDATES));
         let naming = if counts(Arm::Entities) {
-            naming(view, lens, &query.text)?
+            naming(view, &judge, &query.text)?
         } else {
             Scores::default()
         };
         ids.extend(naming.order.iter().take(CANDIDATES));
-        let mut sessions = Sessions::new(view, lens);
+        let mut sessions = Sessions::new(&judge);
         let looked_at: BTreeSet<&u64> = words
             .scores
             .keys()
@@ -85,7 +87,7 @@ pub(super) fn gather(
             .chain(naming.order.iter().take(CANDIDATES))
             .collect();
         for id in looked_at {
-            sessions.add(*id)?;
+            sessions.add(*id);
             let near = if counts(Arm::Meaning) { near.share(meaning.score(*id)?) } else { 0 };
             let about = words.share(words.of(*id)).saturating_add(near);
             sessions.turn(*id, about);
@@ -93,12 +95,12 @@ pub(super) fn gather(
         let leaders = [&words.order, &near.order]
             .into_iter()
             .flat_map(|order| order.iter().take(WITH_NEIGHBOURS).copied());
-        sessions.bring_neighbours(&leaders.collect::<Vec<_>>(), &mut ids)?;
+        sessions.bring_neighbours(&leaders.collect::<Vec<_>>(), &mut ids);
         let dates = DateWords::of(&query.text);
         let mut interaction = dense.interaction();
         let mut candidates = Vec::with_capacity(ids.len());
         for id in ids {
-            let Some(head) = lens.head(id)? else { continue };
+            let Some(place) = judge.placed.get(id) else { continue };
             let said = said.of(id)?;
             let neighbours = sessions.neighbours(id);
             let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
@@ -108,14 +110,14 @@ pub(super) fn gather(
                 words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
                 meaning: smooth(meaning.score(id)?, [before?, after?]),
                 interaction: if counts(Arm::Interaction) {
-                    interact(&mut interaction, &said.tokens, sessions.coverage(id))
+                    interact(&mut interaction, &said, sessions.coverage(id))
                 } else {
                     0
                 },
                 session: 0,
                 speaker: u64::from(named) * 1_000,
-                date: dates.matches(said.happened.unwrap_or(head.created)),
-                prior: u64::from(head.importance),
+                date: dates.matches(said.happened.unwrap_or(place.created)),
+                prior: u64::from(place.importance),
                 entities: naming.of(id),
             });
         }
@@ -129,14 +131,10 @@ pub(super) fn gather(
 
 /// How well the best passage answers word for word: a long text has a match for every word, but not in one place. What each
 /// word of the question found is added to what its session covers.
-fn interact(
-    interaction: &mut MaxSim<'_>,
-    passages: &[Vec<u32>],
-    mut covered: Option<&mut Vec<i32>>,
-) -> u64 {
+fn interact(interaction: &mut MaxSim<'_>, said: &Said, mut covered: Option<&mut Vec<i32>>) -> u64 {
     let mut closest = 0;
-    for tokens in passages {
-        let found = interaction.matches(tokens);
+    for tokens in said.passages() {
+        let found = interaction.matches(tokens.iter().copied().map(u32::from));
         closest = closest.max(interaction.mean(&found));
         if let Some(covered) = covered.as_deref_mut() {
             covered.resize(found.len(), 0);
@@ -163,9 +161,7 @@ impl<'a> SaidRows<'a> {
         if let Some(said) = self.read.borrow().get(&id) {
             return Ok(Rc::clone(said));
         }
-        let bytes = self.view.get(&passages::key(id))?;
-        let said = bytes.map(|bytes| Passages::said(id, &bytes)).transpose()?.unwrap_or_default();
-        let said = Rc::new(said);
+        let said = Rc::new(Said::read(self.view, id)?);
         self.read.borrow_mut().insert(id, Rc::clone(&said));
         Ok(said)
     }
@@ -206,24 +202,22 @@ impl Scores {
     }
 }
 
-fn word_scores(search: &Search<'_>, lens: &Lens<'_>, question: &Question) -> Result<Scores> {
+fn word_scores(search: &Search<'_>, judge: &Judge<'_>, question: &Question) -> Result<Scores> {
     let mut terms: Vec<(String, u32)> = question.terms.iter().map(|t| (t.clone(), 16)).collect();
     for prefix in &question.prefixes {
         terms.extend(search.prefix_terms(prefix, PREFIX_TERMS)?.into_iter().map(|t| (t, 16)));
     }
-    let ask =
-        |admits: &dyn Fn(u64) -> bool| search.top_k(&terms, TAKEN, admits, &question.excluded);
-    let found = judged_late(lens, |(doc, _)| *doc, ask)?;
-    Ok(Scores::new(found))
+    let admits = |doc| judge.admits(doc);
+    Ok(Scores::new(search.top_k(&terms, TAKEN, &admits, &question.excluded)?))
 }
 
 /// Memories that name what the question names, by how much of it; among equals the newest first.
-fn naming(view: &View<'_>, lens: &Lens<'_>, text: &str) -> Result<Scores> {
+fn naming(view: &View<'_>, judge: &Judge<'_>, text: &str) -> Result<Scores> {
     let mut scores: HashMap<u64, u64> = HashMap::new();
     for entity in entities::rows::asked(text) {
         let mut seen = 0;
         entities::rows::naming(view, &entity, &mut |id| {
-            if lens.admits(id) {
+            if judge.admits(id) {
                 *scores.entry(id).or_default() += 1;
                 seen += 1;
             }
@@ -233,24 +227,6 @@ fn naming(view: &View<'_>, lens: &Lens<'_>, text: &str) -> Result<Scores> {
     let mut found: Vec<(u64, u64)> = scores.into_iter().collect();
     found.sort_unstable_by_key(|(id, named)| std::cmp::Reverse((*named, *id)));
     Ok(Scores::new(found))
-}
-
-/// Takes the best by what indexes say, then drops what may not be shown. Reading a head costs more than a score, and most
-/// memories may be shown: only where that leaves too few is every one judged before it is ranked.
-fn judged_late<T>(
-    lens: &Lens<'_>,
-    doc: impl Fn(&T) -> u64,
-    ask: impl Fn(&dyn Fn(u64) -> bool) -> Result<Vec<T>>,
-) -> Result<Vec<T>> {
-    if lens.decided_by_indexes() {
-        let mut found = ask(&|doc| lens.indexed(doc))?;
-        let all = found.len() < TAKEN;
-        found.retain(|item| lens.admits(doc(item)));
-        if all || found.len() >= CANDIDATES {
-            return Ok(found);
-        }
-    }
-    ask(&|doc| lens.admits(doc))
 }
 
 /// How near memories are to the question, as of one state.
@@ -275,9 +251,7 @@ impl Meaning<'_> {
         }
         let score = if self.stale.contains(&id) {
             let mut fresh = Codes::new(self.codes.dims());
-            let bytes = self.view.get(&passages::key(id))?;
-            let codes = bytes.map(|bytes| Passages::codes(id, &bytes)).transpose()?;
-            fresh.set(id, &codes.unwrap_or_default());
+            fresh.set(id, &passages::read_codes(self.view, id)?);
             fresh.score(self.question, id)
         } else {
             self.codes.score(self.question, id)
@@ -286,22 +260,17 @@ impl Meaning<'_> {
     }
 
     /// The nearest memories that may be shown, best first.
-    pub(super) fn nearest(&self, lens: &Lens<'_>) -> Result<Scores> {
-        let mut stale = Vec::new();
-        for id in self.stale {
-            stale.extend(self.known(*id)?.map(|score| (*id, score)));
+    pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Scores> {
+        let current = |doc| !self.stale.contains(&doc) && judge.admits(doc);
+        let hits = self.codes.top_k(self.question, TAKEN, &current);
+        let mut found: Vec<(u64, u64)> =
+            hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
+        for id in self.stale.iter().filter(|id| judge.admits(**id)) {
+            found.extend(self.known(*id)?.map(|score| (*id, score)));
         }
-        let ask = |admits: &dyn Fn(u64) -> bool| -> Result<Vec<(u64, u64)>> {
-            let current = |doc| !self.stale.contains(&doc) && admits(doc);
-            let hits = self.codes.top_k(self.question, TAKEN, &current);
-            let mut found: Vec<(u64, u64)> =
-                hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
-            found.extend(stale.iter().filter(|(doc, _)| admits(*doc)));
-            found.sort_unstable_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
-            found.truncate(TAKEN);
-            Ok(found)
-        };
-        Ok(Scores::new(judged_late(lens, |(doc, _)| *doc, ask)?))
+        found.sort_unstable_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
+        found.truncate(TAKEN);
+        Ok(Scores::new(found))
     }
 }
 

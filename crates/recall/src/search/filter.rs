@@ -14,6 +14,7 @@ use super::ids::Ids;
 use super::{Named, Query, phrases};
 use crate::analyze::{Analyzer, Question};
 use crate::error::Result;
+use crate::places::{Place, Placed};
 
 /// A memory with all that ranking looks at.
 #[derive(Clone, Debug)]
@@ -77,8 +78,8 @@ impl<'a> Lens<'a> {
         self.judged.borrow_mut().clear();
     }
 
-    /// Few memories fail what is not decided by an index, so it may be asked after the best were taken.
-    pub(super) fn decided_by_indexes(&self) -> bool {
+    /// Indexes and places tell all of it; no head need be read.
+    fn decided_by_places(&self) -> bool {
         let query = self.query;
         !self.close
             && self.gate.is_none()
@@ -91,12 +92,12 @@ impl<'a> Lens<'a> {
     }
 
     /// Passes the filters that have an index.
-    pub(super) fn indexed(&self, id: u64) -> bool {
+    fn indexed(&self, id: u64) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(id))
     }
 
     /// The head of a memory that may be in the answer.
-    pub(super) fn head(&self, id: u64) -> Result<Option<Rc<Head>>> {
+    fn head(&self, id: u64) -> Result<Option<Rc<Head>>> {
         if !self.indexed(id) {
             return Ok(None);
         }
@@ -118,9 +119,10 @@ impl<'a> Lens<'a> {
         Ok(judged)
     }
 
-    /// May this memory be in the answer? A store that cannot be read lets nothing through; the row itself then says why.
-    pub(super) fn admits(&self, id: u64) -> bool {
-        self.head(id).is_ok_and(|head| head.is_some())
+    /// What `admits_head` says, where nothing else is asked.
+    fn admits_place(&self, place: &Place) -> bool {
+        (self.query.include_forgotten || !place.forgotten)
+            && (self.query.include_archived || !place.archived)
     }
 
     fn admits_head(&self, head: &Head) -> bool {
@@ -170,5 +172,22 @@ impl<'a> Lens<'a> {
             }
         }
         Ok(named)
+    }
+}
+
+/// Says which memories may be in the answer, and where they stand.
+pub(super) struct Judge<'a> {
+    pub(super) lens: &'a Lens<'a>,
+    pub(super) placed: Placed<'a>,
+}
+
+impl Judge<'_> {
+    /// A store that cannot be read lets nothing through; the row itself then says why.
+    pub(super) fn admits(&self, id: u64) -> bool {
+        if self.lens.decided_by_places() {
+            let place = self.placed.get(id);
+            return self.lens.indexed(id) && place.is_some_and(|p| self.lens.admits_place(p));
+        }
+        self.lens.head(id).is_ok_and(|head| head.is_some())
     }
 }

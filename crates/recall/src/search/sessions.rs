@@ -1,15 +1,11 @@
 //! Sessions: what was said before and after belongs to what was said.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::ControlFlow;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
-use kernel::keys;
-use kernel::store::View;
-
-use super::filter::Lens;
+use super::filter::Judge;
 use super::fuse::ONE;
 use crate::embed::{MaxSim, SIM_ONE};
-use crate::error::Result;
 
 /// Turns of a session that count for what the session is about.
 const BEST_TURNS: usize = 6;
@@ -18,12 +14,11 @@ const COVERAGE: u64 = 25;
 
 /// The sessions of the candidates.
 pub(super) struct Sessions<'a> {
-    view: &'a View<'a>,
-    lens: &'a Lens<'a>,
-    session_of: HashMap<u64, String>,
+    judge: &'a Judge<'a>,
+    session_of: HashMap<u64, Arc<str>>,
     /// All ids of a session, ascending, admitted or not.
-    members: BTreeMap<String, Vec<u64>>,
-    told: HashMap<String, Told>,
+    members: HashMap<Arc<str>, Vec<u64>>,
+    told: HashMap<Arc<str>, Told>,
 }
 
 /// What a session has to say to a question.
@@ -37,25 +32,19 @@ struct Told {
 }
 
 impl<'a> Sessions<'a> {
-    pub(super) fn new(view: &'a View<'a>, lens: &'a Lens<'a>) -> Sessions<'a> {
-        let (session_of, told) = (HashMap::new(), HashMap::new());
-        Sessions { view, lens, session_of, members: BTreeMap::new(), told }
+    pub(super) fn new(judge: &'a Judge<'a>) -> Sessions<'a> {
+        let (session_of, members, told) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Sessions { judge, session_of, members, told }
     }
 
     /// Looks up the session of a memory.
-    pub(super) fn add(&mut self, id: u64) -> Result<()> {
-        let head = self.lens.head(id)?;
-        let Some(session) = head.and_then(|head| head.session.clone()) else { return Ok(()) };
-        if !self.members.contains_key(&session) {
-            let mut members = Vec::new();
-            self.view.scan_index(&keys::by_session(&session), None, false, &mut |id| {
-                members.push(id.get());
-                Ok(ControlFlow::Continue(()))
-            })?;
-            self.members.insert(session.clone(), members);
+    pub(super) fn add(&mut self, id: u64) {
+        let place = self.judge.placed.get(id);
+        let Some(session) = place.and_then(|place| place.session.as_ref()) else { return };
+        if !self.members.contains_key(session) {
+            self.members.insert(Arc::clone(session), self.judge.placed.members(session));
         }
-        self.session_of.insert(id, session);
-        Ok(())
+        self.session_of.insert(id, Arc::clone(session));
     }
 
     /// Notes how much a turn is about the question.
@@ -72,7 +61,7 @@ impl<'a> Sessions<'a> {
 
     fn told(&mut self, id: u64) -> Option<&mut Told> {
         let session = self.session_of.get(&id)?;
-        Some(self.told.entry(session.clone()).or_default())
+        Some(self.told.entry(Arc::clone(session)).or_default())
     }
 
     /// A session about the question has several turns about it, and together they say something to each of its words.
@@ -96,25 +85,20 @@ impl<'a> Sessions<'a> {
         let members = self.session_of.get(&id).and_then(|session| self.members.get(session));
         let Some(members) = members else { return [None, None] };
         let at = members.partition_point(|other| *other < id);
-        let before = members[..at].iter().rev().copied().find(|id| self.lens.admits(*id));
+        let before = members[..at].iter().rev().copied().find(|id| self.judge.admits(*id));
         let rest = members.get(at + 1..).unwrap_or_default();
-        [before, rest.iter().copied().find(|id| self.lens.admits(*id))]
+        [before, rest.iter().copied().find(|id| self.judge.admits(*id))]
     }
 
     /// Adds the neighbours of some memories to `ids`.
-    pub(super) fn bring_neighbours(
-        &mut self,
-        leaders: &[u64],
-        ids: &mut BTreeSet<u64>,
-    ) -> Result<()> {
+    pub(super) fn bring_neighbours(&mut self, leaders: &[u64], ids: &mut BTreeSet<u64>) {
         for id in leaders {
             for neighbour in self.neighbours(*id).into_iter().flatten() {
                 if ids.insert(neighbour) {
-                    self.add(neighbour)?;
+                    self.add(neighbour);
                 }
             }
         }
-        Ok(())
     }
 }
 

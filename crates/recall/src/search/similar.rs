@@ -11,13 +11,14 @@ use kernel::memory::{MemoryId, Millis};
 use kernel::scope::Gate;
 
 use super::arms::Meaning;
-use super::filter::Lens;
+use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ArmScore, ONE};
 use super::{Answer, LIMIT_MAX, Query, hit};
 use crate::analyze::Analyzer;
 use crate::embed;
 use crate::error::{Error, Result};
-use crate::passages::{self, Passages};
+use crate::passages;
+use crate::places::Placed;
 use crate::resident::Resident;
 
 /// The memories nearest to `id`, itself left out. Of the query, filters and limit count; its text and weights do not.
@@ -41,16 +42,18 @@ pub fn similar(
     let title = view.body(&version)?.map(|body| body.title).unwrap_or_default();
     // Previews begin where a memory speaks of the same.
     let about = analyzer.question(&title);
-    let (nothing, bytes) = (analyzer.question(""), view.get(&passages::key(id.get()))?);
-    let codes = bytes.map(|bytes| Passages::codes(id.get(), &bytes)).transpose()?;
+    let (nothing, codes) = (analyzer.question(""), passages::read_codes(&view, id.get())?);
     let lens = Lens::new(&view, gate, query, (analyzer, &nothing), now)?;
     let resident = reading.shared::<Resident>().unwrap_or_default();
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();
-    resident.with_codes(&view, |all, stale| {
-        for code in codes.unwrap_or_default() {
+    resident.with_columns(&view, |columns, stale| {
+        let placed = Placed::new(&view, &columns.places, stale)?;
+        let judge = Judge { lens: &lens, placed };
+        for code in codes {
             let question = code.embedding();
-            let meaning = Meaning { view: &view, codes: all, stale, question: &question };
-            let found = meaning.nearest(&lens)?;
+            let codes = &columns.codes;
+            let meaning = Meaning { view: &view, codes, stale, question: &question };
+            let found = meaning.nearest(&judge)?;
             for other in found.order.iter().filter(|other| **other != id.get()) {
                 let nearest = near.entry(*other).or_default();
                 *nearest = found.of(*other).max(*nearest);

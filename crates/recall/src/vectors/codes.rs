@@ -18,7 +18,7 @@ pub const EXACT_UP_TO: usize = 20_000;
 /// Candidates the sketches must leave: at least, for each result asked for, and one of so many vectors. 400 were enough on
 /// synthetic clusters; on this model's vectors of 100,000 made-up sentences 2,000 find 0.975 of the true ten, 4,000 0.989.
 const KEEP: usize = 4000;
-const KEEP_EACH: usize = 20;
+const KEEP_EACH: usize = 5;
 const KEEP_ONE_OF: usize = 50;
 
 pub(super) const LEVELS: i64 = 127;
@@ -99,6 +99,24 @@ impl Codes {
         let sketches = codes.flat_map(|code| code.sketch.iter().copied());
         self.sketches.splice(old.start * words..old.end * words, sketches);
         true
+    }
+
+    /// Adds a vector from its bytes, see `Code::push_to`. Documents come in ascending order. `None` if it does not fit.
+    pub(crate) fn append(&mut self, doc: u64, bytes: &[u8]) -> Option<()> {
+        let (scale, rest) = bytes.split_first_chunk::<2>()?;
+        let (levels, sketch) = rest.split_at_checked(self.dims)?;
+        let (sketch, rest) = sketch.as_chunks::<8>();
+        if sketch.len() != self.rotation.words() || !rest.is_empty() {
+            return None;
+        }
+        let scale = i16::from_le_bytes(*scale);
+        if scale > 0 {
+            self.docs.push(doc);
+            self.scales.push(scale);
+            self.levels.extend(levels.iter().map(|level| level.cast_signed()));
+            self.sketches.extend(sketch.iter().map(|word| u64::from_le_bytes(*word)));
+        }
+        Some(())
     }
 
     /// How near a document is; `None` if it has no vector.

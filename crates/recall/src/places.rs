@@ -1,0 +1,238 @@
+//! Where a memory stands: its session, when it came, how important it is, whether it is out of sight.
+//!
+//! Ranking asks this of thousands of memories for one question; a head is a row of the store, a place is a line in memory.
+//! What must stay true: a place says of its memory what its head says, entry by entry.
+//!
+//! The row: flags (1 forgotten, 2 archived, 4 in a session), created i64, importance u32, both little-endian, the session.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use kernel::error::Error;
+use kernel::keys;
+use kernel::memory::{Head, Millis};
+use kernel::store::{KeyRange, View};
+
+use crate::error::Result;
+
+const FORGOTTEN: u8 = 1;
+const ARCHIVED: u8 = 2;
+const IN_SESSION: u8 = 4;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) created: Millis,
+    pub(crate) importance: u32,
+    pub(crate) forgotten: bool,
+    pub(crate) archived: bool,
+    pub(crate) session: Option<Arc<str>>,
+}
+
+pub(crate) fn key(doc: u64) -> Vec<u8> {
+    [&[0x93][..], &doc.to_be_bytes()].concat()
+}
+
+impl Place {
+    /// `None` for what was erased: it stands nowhere.
+    pub(crate) fn of(head: &Head) -> Option<Place> {
+        (!head.erased).then(|| Place {
+            created: head.created,
+            importance: head.importance,
+            forgotten: head.tombstone.is_some(),
+            archived: head.archived,
+            session: head.session.as_deref().map(Arc::from),
+        })
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let session = self.session.as_deref();
+        let mut out = Vec::with_capacity(13 + session.map_or(0, str::len));
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        out.push(
+            flag(self.forgotten, FORGOTTEN)
+                | flag(self.archived, ARCHIVED)
+                | flag(session.is_some(), IN_SESSION),
+        );
+        out.extend(self.created.0.to_le_bytes());
+        out.extend(self.importance.to_le_bytes());
+        out.extend(session.unwrap_or_default().as_bytes());
+        out
+    }
+
+    fn decode(doc: u64, bytes: &[u8]) -> Result<Place> {
+        let parsed = || {
+            let (&flags, rest) = bytes.split_first()?;
+            let (created, rest) = rest.split_first_chunk::<8>()?;
+            let (importance, session) = rest.split_first_chunk::<4>()?;
+            let session = std::str::from_utf8(session).ok()?;
+            let known = flags & !(FORGOTTEN | ARCHIVED | IN_SESSION) == 0;
+            let in_session = flags & IN_SESSION != 0;
+            (known && (in_session || session.is_empty())).then(|| Place {
+                created: Millis(i64::from_le_bytes(*created)),
+                importance: u32::from_le_bytes(*importance),
+                forgotten: flags & FORGOTTEN != 0,
+                archived: flags & ARCHIVED != 0,
+                session: in_session.then(|| Arc::from(session)),
+            })
+        };
+        let damaged = || Error::corrupt(format!("place of memory {doc}"), "does not decode");
+        Ok(parsed().ok_or_else(damaged)?)
+    }
+
+    pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Option<Place>> {
+        view.get(&key(doc))?.map(|bytes| Place::decode(doc, &bytes)).transpose()
+    }
+}
+
+/// The places of all memories.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    /// By document, which is a number of the journal.
+    places: Vec<Option<Place>>,
+    /// Documents of each session, ascending.
+    sessions: HashMap<Arc<str>, Vec<u64>>,
+}
+
+impl Places {
+    pub(crate) fn load(view: &View<'_>) -> Result<Places> {
+        let mut places = Places::default();
+        view.scan(&KeyRange::prefix(&key(0)[..1]), &mut |key, value| {
+            if let Some(doc) = keys::trailing_u64(key) {
+                places.set(doc, Some(Place::decode(doc, value)?));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(places)
+    }
+
+    pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
+        self.places.get(index(doc))?.as_ref()
+    }
+
+    pub(crate) fn set(&mut self, doc: u64, place: Option<Place>) {
+        let at = index(doc);
+        if at >= self.places.len() {
+            self.places.resize(at + 1, None);
+        }
+        let mut place = place;
+        let before = self.places[at].take().and_then(|place| place.session);
+        let after = place.as_mut().and_then(|place| place.session.as_mut());
+        if before.as_ref() != after.as_deref() {
+            if let Some(docs) = before.and_then(|before| self.sessions.get_mut(&before)) {
+                docs.retain(|other| *other != doc);
+            }
+            if let Some(session) = after {
+                // One copy of each name.
+                match self.sessions.get_key_value(session) {
+                    Some((name, _)) => *session = Arc::clone(name),
+                    None => {
+                        self.sessions.insert(Arc::clone(session), Vec::new());
+                    }
+                }
+                let docs = self.sessions.entry(Arc::clone(session)).or_default();
+                let place = docs.partition_point(|other| *other < doc);
+                docs.insert(place, doc);
+            }
+        }
+        self.places[at] = place;
+    }
+}
+
+/// A store cannot hold more memories than a usize counts.
+fn index(doc: u64) -> usize {
+    usize::try_from(doc).unwrap_or(usize::MAX)
+}
+
+/// Places as of one state: those of stale documents are read from it.
+pub(crate) struct Placed<'a> {
+    places: &'a Places,
+    stale: BTreeMap<u64, Option<Place>>,
+}
+
+impl<'a> Placed<'a> {
+    pub(crate) fn new(
+        view: &View<'_>,
+        places: &'a Places,
+        stale: &BTreeSet<u64>,
+    ) -> Result<Placed<'a>> {
+        let mut read = BTreeMap::new();
+        for doc in stale {
+            read.insert(*doc, Place::read(view, *doc)?);
+        }
+        Ok(Placed { places, stale: read })
+    }
+
+    pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
+        match self.stale.get(&doc) {
+            Some(place) => place.as_ref(),
+            None => self.places.get(doc),
+        }
+    }
+
+    /// All memories of a session, ascending.
+    pub(crate) fn members(&self, session: &str) -> Vec<u64> {
+        let known = self.places.sessions.get(session).map_or(&[][..], Vec::as_slice);
+        let mut members: Vec<u64> =
+            known.iter().copied().filter(|doc| !self.stale.contains_key(doc)).collect();
+        let is_in = |place: &Place| place.session.as_deref() == Some(session);
+        let fresh = self.stale.iter().filter(|(_, place)| place.as_ref().is_some_and(is_in));
+        members.extend(fresh.map(|(doc, _)| *doc));
+        members.sort_unstable();
+        members
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn a_place() -> impl Strategy<Value = Place> {
+        let session = prop::option::of("[ab]{0,2}").prop_map(|s| s.map(Arc::from));
+        (any::<i64>(), any::<u32>(), any::<bool>(), any::<bool>(), session).prop_map(
+            |(created, importance, forgotten, archived, session)| Place {
+                created: Millis(created),
+                importance,
+                forgotten,
+                archived,
+                session,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_back_and_damage_is_noticed(place in a_place(), cut in 0usize..13) {
+            let bytes = place.encode();
+            prop_assert_eq!(Place::decode(7, &bytes).unwrap(), place);
+            prop_assert!(Place::decode(7, &bytes[..cut]).is_err());
+        }
+
+        #[test]
+        fn columns_are_what_was_set_last(
+            changes in prop::collection::vec((1u64..9, prop::option::of(a_place())), 0..40),
+            stale in prop::collection::btree_map(1u64..9, prop::option::of(a_place()), 0..4),
+        ) {
+            let (mut places, mut model) = (Places::default(), BTreeMap::new());
+            for (doc, place) in changes {
+                places.set(doc, place.clone());
+                model.insert(doc, place);
+            }
+            model.extend(stale.clone());
+            let placed = Placed { places: &places, stale };
+            for doc in 0..10 {
+                prop_assert_eq!(placed.get(doc), model.get(&doc).and_then(Option::as_ref));
+            }
+            for session in ["", "a", "ab", "c"] {
+                let is_in = |place: &Place| place.session.as_deref() == Some(session);
+                let members: Vec<u64> = model
+                    .iter()
+                    .filter(|(_, place)| place.as_ref().is_some_and(is_in))
+                    .map(|(doc, _)| *doc)
+                    .collect();
+                prop_assert_eq!(placed.members(session), members);
+            }
+        }
+    }
+}
