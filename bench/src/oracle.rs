@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use kernel::Reading;
 use kernel::memory::MemoryId;
+use recall::analyze::Memo;
 use recall::document::document;
 use recall::text::{FIELDS, Search, TailHandle, Weights};
 
@@ -42,14 +43,14 @@ pub struct Agreement {
 impl Oracle {
     /// From the memories themselves, not from any row of recall.
     pub fn of(reading: &Reading, ids: impl Iterator<Item = u64>) -> Outcome<Oracle> {
-        let (view, analyzer) = (reading.view(), analyzer());
+        let (view, analyzer, mut memo) = (reading.view(), analyzer(), Memo::default());
         let mut oracle = Oracle::default();
         for id in ids {
             let head = view.required_head(MemoryId::new(id).ok_or("ids begin with 1")?)?;
             let version = view.required_version(head.id, head.version)?;
             let Some(body) = view.body(&version)? else { continue };
             let lengths = oracle.lengths.entry(id).or_default();
-            for (field, term) in document(&analyzer, &head, &body).terms {
+            for (field, term) in document(&analyzer, &mut memo, &head, &body).terms {
                 lengths[field.index()] += 1;
                 let occurrences = oracle.postings.entry(term).or_default().entry(id).or_default();
                 occurrences[field.index()] += 1;

@@ -4,7 +4,7 @@
 
 use kernel::memory::{Body, Fields, Head, Millis};
 
-use crate::analyze::Analyzer;
+use crate::analyze::{Analyzer, Memo};
 use crate::entities::{self, Entity};
 use crate::text::Field;
 
@@ -110,10 +110,10 @@ pub fn dense(body: &Body) -> String {
     dense
 }
 
-pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
+pub fn document(analyzer: &Analyzer, memo: &mut Memo, head: &Head, body: &Body) -> Document {
     let mut terms = Vec::new();
     let mut add = |field: Field, text: &str| {
-        analyzer.terms(text, &mut |term, _| terms.push((field, term.to_owned())));
+        analyzer.terms_with(memo, text, &mut |term, _| terms.push((field, term.to_owned())));
     };
     let repeats = body.content.trim().starts_with(body.title.trim().trim_end_matches(['…', '.']));
     if !repeats {

@@ -12,7 +12,7 @@ use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Body, Head, MemoryId};
 use kernel::store::View;
 
-use crate::analyze::{ANALYZER_VERSION, Analyzer, fold};
+use crate::analyze::{ANALYZER_VERSION, Analyzer, Memo, fold};
 use crate::document::{document, happened, speakers};
 use crate::embed::{DIMS, StaticEmbedder};
 use crate::entities;
@@ -33,6 +33,7 @@ pub(crate) fn settings() -> Settings {
 #[derive(Debug)]
 pub struct RecallHook {
     analyzer: Analyzer,
+    memo: Memo,
     coder: Coder,
     resident: Arc<Resident>,
     /// `None` until `open`.
@@ -49,6 +50,7 @@ impl RecallHook {
     pub fn new(analyzer: Analyzer) -> RecallHook {
         RecallHook {
             analyzer,
+            memo: Memo::default(),
             coder: Coder::new(DIMS),
             resident: Arc::default(),
             text: None,
@@ -69,9 +71,9 @@ impl RecallHook {
         body: &Body,
         staged: &mut Staged<'_>,
     ) -> Result<()> {
-        let document = document(&self.analyzer, head, body);
+        let document = document(&self.analyzer, &mut self.memo, head, body);
         let doc = head.id.get();
-        self.text().put(view, doc, &document.terms, staged)?;
+        self.text().put(view, doc, document.terms, staged)?;
         entities::rows::put(view, doc, &document.entities, staged)?;
         let (codes, said) = self.passages(&document.dense, body);
         staged.set(passages::codes_key(doc), Some(passages::encode_codes(&codes)));

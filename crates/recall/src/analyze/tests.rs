@@ -234,3 +234,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_memo_changes_no_term() {
+    let texts = [
+        "Le fetchUser_v2 lié à src/auth.rs — l'été, 東京タワー 🎉 and running runners",
+        "fetchUser_v2 running HTTPServer C++ a/b-c.d 10.2.3 naïve Naive",
+    ];
+    for language in [Language::English, Language::French, Language::Turkish] {
+        let (analyzer, mut memo) = (Analyzer::new(language), Memo::default());
+        for text in texts.iter().chain(&texts) {
+            let (mut plain, mut known) = (Vec::new(), Vec::new());
+            analyzer.terms(text, &mut |term, at| plain.push((term.to_owned(), at)));
+            analyzer.terms_with(&mut memo, text, &mut |term, at| known.push((term.to_owned(), at)));
+            assert_eq!(plain, known, "{language:?} {text}");
+        }
+    }
+}

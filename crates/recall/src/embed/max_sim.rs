@@ -3,7 +3,7 @@
 //! It sees what pooling blurs: one rare word that agrees. What must stay true: the result is an integer in `0..=SIM_ONE`,
 //! whatever the weights and lengths, and the memo changes the time and never the score.
 
-use super::{TokenTable, UNKNOWN};
+use super::{DIMS, TokenTable, UNKNOWN};
 
 /// Similarity 1: every token of the question found itself.
 pub const SIM_ONE: i64 = 1 << 16;
@@ -18,6 +18,8 @@ const UNSEEN: u32 = u32::MAX;
 pub struct MaxSim<'a> {
     table: &'a TokenTable,
     tokens: Vec<(u32, u32)>,
+    /// Their rows in the table.
+    wide: Vec<[i16; DIMS]>,
     total: i128,
     /// For each token of the vocabulary where its similarities are.
     rows: Vec<u32>,
@@ -43,8 +45,9 @@ impl<'a> MaxSim<'a> {
             same
         });
         let total = tokens.iter().map(|&(_, weight)| i128::from(weight)).sum();
+        let wide = tokens.iter().map(|&(token, _)| table.widened(token)).collect();
         let rows = vec![UNSEEN; table.len()];
-        MaxSim { table, tokens, total, rows, similarities: Vec::new() }
+        MaxSim { table, tokens, wide, total, rows, similarities: Vec::new() }
     }
 
     /// The weighted mean over the question's tokens of the best similarity in the document; 0 where none is positive.
@@ -77,8 +80,9 @@ impl<'a> MaxSim<'a> {
         if *row == UNSEEN {
             let table = self.table;
             *row = u32::try_from(self.similarities.len() / width.max(1)).unwrap_or(UNSEEN);
-            let of = |&(token, _): &(u32, u32)| table.similarity(token, id);
-            self.similarities.extend(self.tokens.iter().map(of));
+            let tokens = self.tokens.iter().zip(&self.wide);
+            let of = |(&(token, _), wide): (&(u32, u32), _)| table.similarity((token, wide), id);
+            self.similarities.extend(tokens.map(of));
         }
         let start = usize::try_from(*row).unwrap_or(0) * width;
         self.similarities.get(start..start + width).unwrap_or_default()

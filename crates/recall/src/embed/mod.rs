@@ -5,6 +5,7 @@
 //! score is integer arithmetic, and a model whose output changes in any way gets another id.
 
 pub mod cache;
+mod dot;
 mod embedding;
 #[cfg(test)]
 mod hash;
@@ -14,6 +15,7 @@ mod static_model;
 mod wordpiece;
 
 pub use cache::{CacheError, EmbeddingCache};
+pub(crate) use dot::dot;
 pub use embedding::{DIMS_MAX, Embedding, ONE};
 #[cfg(test)]
 pub(crate) use hash::HashEmbedder;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use super::max_sim::{MaxSim, SIM_ONE};
-use super::{Embedder, Embedding, UNKNOWN, WordPiece};
+use super::{Embedder, Embedding, UNKNOWN, WordPiece, dot};
 
 pub const ROWS: usize = 30_522;
 pub const DIMS: usize = 256;
@@ -79,12 +79,19 @@ impl TokenTable {
         row_bytes(id).iter().map(|byte| byte.cast_signed())
     }
 
-    /// Cosine of two tokens' rows times `SIM_ONE`.
-    pub fn similarity(&self, a: u32, b: u32) -> i32 {
+    /// A row ready to be compared with many others; zeros for an id that does not exist.
+    pub(super) fn widened(&self, id: u32) -> [i16; DIMS] {
+        let mut wide = [0; DIMS];
+        wide.iter_mut().zip(self.row(id)).for_each(|(wide, value)| *wide = value.into());
+        wide
+    }
+
+    /// Cosine of two tokens' rows times `SIM_ONE`, the first one widened.
+    pub(super) fn similarity(&self, (a, wide): (u32, &[i16; DIMS]), b: u32) -> i32 {
         if !self.knows(a) || !self.knows(b) {
             return 0;
         }
-        let dot = dot(row_bytes(a), row_bytes(b));
+        let dot = dot(wide, row_bytes(b), signed);
         // 2^22 * 2^26 / 2^16 = 2^32 at most, times 2^26 again: within i64.
         let once = (i64::from(dot) * self.inverse(a)) >> 16;
         let both = (once * self.inverse(b) + (1 << 31)) >> 32;
@@ -101,9 +108,10 @@ impl TokenTable {
             (0u32..)
                 .take(self.len())
                 .map(|id| {
-                    let row = row_bytes(id);
+                    let (row, wide) = (row_bytes(id), self.widened(id));
                     // Eight fraction bits in the root keep the rounding below what a similarity can show.
-                    let length = (u64::from(dot(row, row).unsigned_abs()) << 16).isqrt().max(1);
+                    let length =
+                        (u64::from(dot(&wide, row, signed).unsigned_abs()) << 16).isqrt().max(1);
                     ((1u64 << 40) / length).cast_signed()
                 })
                 .collect()
@@ -183,14 +191,8 @@ fn row_bytes(id: u32) -> &'static [u8] {
     if at < ROWS { &TABLE[BODY + at * DIMS..BODY + (at + 1) * DIMS] } else { &[] }
 }
 
-fn dot(a: &[u8], b: &[u8]) -> i32 {
-    // A loop of fixed length is what the compiler makes fast.
-    if let (Ok(a), Ok(b)) = (<&[u8; DIMS]>::try_from(a), <&[u8; DIMS]>::try_from(b)) {
-        let products =
-            a.iter().zip(b).map(|(a, b)| i16::from(a.cast_signed()) * i16::from(b.cast_signed()));
-        return products.map(i32::from).sum();
-    }
-    a.iter().zip(b).map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b.cast_signed())).sum()
+fn signed(byte: u8) -> i16 {
+    byte.cast_signed().into()
 }
 
 /// A positive f32, by its bits, in units of 2^-22, rounded; anything out of range ends at the range.

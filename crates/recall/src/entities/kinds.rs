@@ -2,37 +2,63 @@
 //!
 //! Must stay true: a piece is judged by itself and the two words before it, in time linear in its length.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::{EntityKind, Found};
 
 /// Extensions that make a bare word a file.
-const EXTENSIONS: &str = "go ts tsx js jsx mjs cjs py pyi rs java kt kts rb php cs cpp cc hpp swift scala lua zig ex exs \
+static EXTENSIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    words(
+        "go ts tsx js jsx mjs cjs py pyi rs java kt kts rb php cs cpp cc hpp swift scala lua zig ex exs \
 erl hs ml clj dart yaml yml json jsonl toml xml ini cfg conf env lock sql sh bash zsh ps1 bat md mdx rst txt csv tsv css scss \
 sass less html htm proto graphql gql vue svelte tf tfvars gradle ipynb pdf png jpg jpeg svg gif log db sqlite wasm so dll exe \
-zip tar gz mod sum";
+zip tar gz mod sum",
+    )
+});
 /// One-letter extensions; others are abbreviations (`e.g`, `i.e`).
-const SHORT: &str = "c h r d s m v";
-const NAMED: &str = "Makefile Dockerfile Containerfile Justfile Jenkinsfile Vagrantfile Procfile Gemfile Rakefile CODEOWNERS \
-.gitignore .gitattributes .dockerignore .editorconfig .npmrc .nvmrc .env .bashrc .zshrc .profile .prettierrc .eslintrc";
+static SHORT: LazyLock<HashSet<&str>> = LazyLock::new(|| words("c h r d s m v"));
+static NAMED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    words(
+        "Makefile Dockerfile Containerfile Justfile Jenkinsfile Vagrantfile Procfile Gemfile Rakefile CODEOWNERS \
+.gitignore .gitattributes .dockerignore .editorconfig .npmrc .nvmrc .env .bashrc .zshrc .profile .prettierrc .eslintrc",
+    )
+});
 /// Products, not files.
-const PRODUCTS: &str = "node.js next.js vue.js nuxt.js three.js d3.js express.js react.js angular.js ember.js backbone.js \
-chart.js moment.js nest.js alpine.js socket.io draw.io bun.js deno.js";
-const ROOTS: &str = "etc usr var home tmp opt bin sbin root proc sys dev Users mnt srv lib run Library Applications";
+static PRODUCTS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    words(
+        "node.js next.js vue.js nuxt.js three.js d3.js express.js react.js angular.js ember.js backbone.js \
+chart.js moment.js nest.js alpine.js socket.io draw.io bun.js deno.js",
+    )
+});
+static ROOTS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    words(
+        "etc usr var home tmp opt bin sbin root proc sys dev Users mnt srv lib run Library Applications",
+    )
+});
 const HOSTS: [&str; 4] = ["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"];
-const VERSIONED: &str = "python go golang node nodejs rust java jdk ruby php postgres postgresql mysql redis kotlin swift \
-typescript react django rails angular ubuntu debian kubernetes terraform version";
-const ERRNO: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV \
+static VERSIONED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    words(
+        "python go golang node nodejs rust java jdk ruby php postgres postgresql mysql redis kotlin swift \
+typescript react django rails angular ubuntu debian kubernetes terraform version",
+    )
+});
+static ERRNO: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    words(
+        "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV \
 ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE EDEADLK ENAMETOOLONG \
 ENOSYS ENOTEMPTY ELOOP ENOTSUP EPROTO EADDRINUSE EADDRNOTAVAIL ENETUNREACH ECONNABORTED ECONNRESET ECONNREFUSED ENOTCONN \
 ETIMEDOUT EHOSTUNREACH EALREADY EINPROGRESS ESTALE EWOULDBLOCK ENOTFOUND EAI_AGAIN ERESOLVE EINTEGRITY \
-SIGSEGV SIGABRT SIGKILL SIGTERM SIGBUS SIGILL SIGFPE SIGPIPE";
-const VERBS: &str = "GET POST PUT PATCH DELETE HEAD OPTIONS";
+SIGSEGV SIGABRT SIGKILL SIGTERM SIGBUS SIGILL SIGFPE SIGPIPE",
+    )
+});
 
-fn among(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split_ascii_whitespace().any(|entry| entry == word)
+fn words(list: &'static str) -> HashSet<&'static str> {
+    list.split_ascii_whitespace().collect()
 }
 
 pub(super) fn is_verb(word: &str) -> bool {
-    among(VERBS, word)
+    matches!(word, "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS")
 }
 
 /// Removes the punctuation a sentence puts around a name, but not what names begin with.
@@ -99,7 +125,7 @@ pub(super) fn classify(piece: &str, imported: bool, before: &str, last: &str, fo
         return;
     }
     if is_version(piece)
-        || (is_short_version(piece) && among(VERSIONED, &last.to_ascii_lowercase()))
+        || (is_short_version(piece) && VERSIONED.contains(last.to_ascii_lowercase().as_str()))
     {
         found.add(EntityKind::Version, piece);
         return;
@@ -127,7 +153,7 @@ fn is_error(name: &str) -> bool {
             (least..=most).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_digit())
         })
     };
-    if digits("E", 4, 4) || digits("TS", 4, 5) || digits("CS", 4, 4) || among(ERRNO, name) {
+    if digits("E", 4, 4) || digits("TS", 4, 5) || digits("CS", 4, 4) || ERRNO.contains(name) {
         return true;
     }
     if name.strip_prefix("ERR_").is_some_and(|rest| rest.len() > 1 && is_upper_name(name)) {
@@ -263,7 +289,7 @@ fn file(piece: &str) -> Option<&str> {
         return None;
     }
     let name = body.rsplit(['/', '\\']).next().unwrap_or(body);
-    if among(NAMED, name) {
+    if NAMED.contains(name) {
         return Some(path);
     }
     let deep = name.len() < body.len();
@@ -272,7 +298,7 @@ fn file(piece: &str) -> Option<&str> {
         || body
             .strip_prefix('/')
             .and_then(|rest| rest.split_once('/'))
-            .is_some_and(|(root, _)| among(ROOTS, root));
+            .is_some_and(|(root, _)| ROOTS.contains(root));
     if rooted && deep && body.len() > 3 {
         return Some(path);
     }
@@ -280,10 +306,10 @@ fn file(piece: &str) -> Option<&str> {
     let extension_like = extension.len() <= 10
         && extension.starts_with(|c: char| c.is_ascii_alphabetic())
         && extension.bytes().all(|b| b.is_ascii_alphanumeric());
-    if !extension_like || (extension.len() == 1 && !among(SHORT, extension)) {
+    if !extension_like || (extension.len() == 1 && !SHORT.contains(extension)) {
         return None;
     }
-    let known = among(EXTENSIONS, extension);
+    let known = EXTENSIONS.contains(extension);
     if deep {
         let head = body.split(['/', '\\']).next().unwrap_or("");
         // A site without its scheme is no file of ours.
@@ -292,10 +318,10 @@ fn file(piece: &str) -> Option<&str> {
         // Of prose with a slash (`Node.js/Deno`, `e.g./i.e`) no step but the last may be empty.
         let whole =
             body.trim_start_matches(['/', '.']).split(['/', '\\']).all(|step| !step.is_empty());
-        let words = among(PRODUCTS, &name.to_ascii_lowercase());
+        let words = PRODUCTS.contains(name.to_ascii_lowercase().as_str());
         return (whole && !site && !words && (known || !stem.is_empty())).then_some(path);
     }
-    let product = among(PRODUCTS, &name.to_ascii_lowercase());
+    let product = PRODUCTS.contains(name.to_ascii_lowercase().as_str());
     let stem_named = stem.contains(|c: char| c.is_alphabetic() || c == '_')
         || !stem.is_empty() && known && extension.len() > 1;
     (known && stem_named && !product).then_some(path)

@@ -1,5 +1,7 @@
 //! Phrases and what is excluded: the only parts of a question that look at the text of a memory.
 
+use std::collections::HashSet;
+
 use super::filter::Row;
 use crate::analyze::{Analyzer, Question};
 
@@ -18,19 +20,21 @@ pub(super) fn are_in(question: &Question) -> bool {
         || !question.excluded_phrases.is_empty()
 }
 
-fn terms_of(analyzer: &Analyzer, row: &Row) -> Vec<(String, u32)> {
-    let mut terms = Vec::new();
+fn terms_of(analyzer: &Analyzer, row: &Row) -> HashSet<(String, u32)> {
+    let mut terms = HashSet::new();
     if let Some(body) = &row.body {
         let text = format!("{}\n{}", body.title, body.content);
-        analyzer.terms(&text, &mut |term, position| terms.push((term.to_owned(), position)));
+        analyzer.terms(&text, &mut |term, position| {
+            terms.insert((term.to_owned(), position));
+        });
     }
     terms
 }
 
 /// The words of a phrase stand one after the other.
-fn holds_phrase(terms: &[(String, u32)], phrase: &[String]) -> bool {
-    let at = |word: &str, position: u32| terms.iter().any(|(t, p)| *p == position && t == word);
+fn holds_phrase(terms: &HashSet<(String, u32)>, phrase: &[String]) -> bool {
     let Some((first, rest)) = phrase.split_first() else { return true };
+    let at = |word: &String, position: u32| terms.contains(&(word.clone(), position));
     terms.iter().filter(|(term, _)| term == first).any(|(_, start)| {
         rest.iter().zip(1..).all(|(word, step)| at(word, start.saturating_add(step)))
     })

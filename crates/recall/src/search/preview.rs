@@ -23,12 +23,15 @@ pub fn preview(analyzer: &Analyzer, question: &Question, text: &str) -> String {
         start += word.chars().count() + 1;
     }
     // The window with the most hits; the first of equals.
-    let best = places
-        .iter()
-        .map(|from| places.iter().filter(|p| (*from..from + PREVIEW_CHARS).contains(*p)).count())
-        .enumerate()
-        .max_by_key(|(at, count)| (*count, std::cmp::Reverse(*at)))
-        .map_or(0, |(at, _)| places[at]);
+    let (mut best, mut most, mut end) = (0, 0, 0);
+    for (at, from) in places.iter().enumerate() {
+        while places.get(end).is_some_and(|place| *place < from + PREVIEW_CHARS) {
+            end += 1;
+        }
+        if end - at > most {
+            (best, most) = (*from, end - at);
+        }
+    }
     let from = best.saturating_sub(40).min(chars.len() - PREVIEW_CHARS);
     let mut passage: String = chars[from..from + PREVIEW_CHARS].iter().collect();
     if from > 0 {

@@ -1,4 +1,4 @@
-//! Changes to the index: a document comes, is replaced, goes, or is erased.
+//! Changes to the index: a document comes, is replaced, or is erased.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -84,41 +84,10 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        terms: &[(Field, String)],
+        terms: Vec<(Field, String)>,
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.put_pending(view, doc, terms)?;
-        self.hand_over(|key, value| staged.set(key, value));
-        Ok(())
-    }
-
-    /// Replaces some fields of a document, live or deleted; the others stay as they are. `terms` are all occurrences in
-    /// those fields. Says whether there is such a document.
-    ///
-    /// A hook needs this for what lies outside the body, like tags: a verification cannot read bodies of older entries.
-    pub fn put_fields(
-        &mut self,
-        view: &View<'_>,
-        doc: u64,
-        fields: &[Field],
-        terms: &[(Field, String)],
-        staged: &mut Staged<'_>,
-    ) -> Result<bool> {
-        let there = self.put_fields_pending(view, doc, fields, terms)?;
-        self.hand_over(|key, value| staged.set(key, value));
-        Ok(there)
-    }
-
-    /// Brings a deleted document back as it was; says whether there was one.
-    pub fn restore(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<bool> {
-        let there = self.restore_pending(view, doc)?;
-        self.hand_over(|key, value| staged.set(key, value));
-        Ok(there)
-    }
-
-    /// Takes a document out of all answers. Its record stays for `restore`. Without such a document nothing happens.
-    pub fn delete(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
-        self.delete_pending(view, doc)?;
         self.hand_over(|key, value| staged.set(key, value));
         Ok(())
     }
@@ -168,58 +137,17 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        terms: &[(Field, String)],
+        terms: Vec<(Field, String)>,
     ) -> Result<()> {
         if doc == 0 {
             return Err(Error::invalid("doc", "0 names no document"));
         }
         self.begin(view)?;
         let (lengths, terms) = count(terms);
-        if self.take_out(view, doc)?.is_none() {
-            self.take_withdrawn(view, doc)?;
-        }
+        self.take_out(view, doc)?;
         let forward = self.record(view, lengths, &terms)?;
         self.insert(doc, forward);
         self.changed(view)
-    }
-
-    pub(super) fn put_fields_pending(
-        &mut self,
-        view: &View<'_>,
-        doc: u64,
-        fields: &[Field],
-        terms: &[(Field, String)],
-    ) -> Result<bool> {
-        self.begin(view)?;
-        let live = self.take_out(view, doc)?;
-        let is_live = live.is_some();
-        let found = if is_live { live } else { self.take_withdrawn(view, doc)? };
-        let Some(mut forward) = found else { return Ok(false) };
-        let (lengths, terms) = count(terms);
-        let fresh = self.record(view, lengths, &terms)?;
-        forward.replace(fields, &fresh);
-        if is_live {
-            self.insert(doc, forward);
-        } else {
-            self.withdraw(doc, forward);
-        }
-        self.changed(view)?;
-        Ok(true)
-    }
-
-    pub(super) fn delete_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
-        self.begin(view)?;
-        let Some(forward) = self.take_out(view, doc)? else { return Ok(()) };
-        self.withdraw(doc, forward);
-        self.changed(view)
-    }
-
-    pub(super) fn restore_pending(&mut self, view: &View<'_>, doc: u64) -> Result<bool> {
-        self.begin(view)?;
-        let Some(forward) = self.take_withdrawn(view, doc)? else { return Ok(false) };
-        self.insert(doc, forward);
-        self.changed(view)?;
-        Ok(true)
     }
 
     pub(super) fn erase_pending(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
@@ -228,9 +156,7 @@ impl TextIndex {
         for (key, value) in self.pending.rows(view, &KeyRange::prefix(&rows::dictionary()))? {
             words.insert(rows::parse_term_id(&value)?, rows::parse_term(&key)?);
         }
-        let mut records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
-        let live = records.len();
-        records.extend(self.pending.rows(view, &KeyRange::prefix(&rows::all_withdrawn()))?);
+        let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
         let all = KeyRange {
             from: vec![rows::FIRST_PREFIX],
             to: Some(vec![rows::END_PREFIX]),
@@ -242,7 +168,7 @@ impl TextIndex {
         self.meta = Meta::new(self.settings);
         self.tail = Arc::default();
         self.ids.clear();
-        for (n, (key, value)) in records.into_iter().enumerate() {
+        for (key, value) in records {
             let kept = rows::trailing_doc(&key)?;
             if kept == doc {
                 continue;
@@ -257,11 +183,7 @@ impl TextIndex {
             // The ids tell in which order words came, erased ones included; the words themselves do not.
             terms.sort_unstable();
             let forward = self.record(view, forward.lengths, &terms)?;
-            if n < live {
-                self.insert(kept, forward);
-            } else {
-                self.withdraw(kept, forward);
-            }
+            self.insert(kept, forward);
             self.changed(view)?;
         }
         self.stamp();
@@ -292,22 +214,9 @@ impl TextIndex {
         self.meta.documents += 1;
     }
 
-    /// Keeps the record of a document that was taken out.
-    fn withdraw(&mut self, doc: u64, mut forward: Forward) {
-        forward.epoch = 0;
-        self.pending.set(rows::withdrawn(doc), Some(forward.encode()));
-    }
-
-    fn take_withdrawn(&mut self, view: &View<'_>, doc: u64) -> Result<Option<Forward>> {
-        let key = rows::withdrawn(doc);
-        let Some(bytes) = self.pending.get(view, &key)? else { return Ok(None) };
-        self.pending.set(key, None);
-        Forward::decode(&bytes).map(Some)
-    }
-
     /// Removes the current version of a document, if there is one.
-    fn take_out(&mut self, view: &View<'_>, doc: u64) -> Result<Option<Forward>> {
-        let Some(bytes) = self.pending.get(view, &rows::forward(doc))? else { return Ok(None) };
+    fn take_out(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
+        let Some(bytes) = self.pending.get(view, &rows::forward(doc))? else { return Ok(()) };
         let forward = Forward::decode(&bytes)?;
         self.pending.set(rows::forward(doc), None);
         self.meta.documents = self.meta.documents.saturating_sub(1);
@@ -315,7 +224,7 @@ impl TextIndex {
         if forward.epoch == self.meta.epoch {
             self.pending.set(rows::in_tail(doc), None);
             tail.remove(doc);
-            return Ok(Some(forward));
+            return Ok(());
         }
         // Its postings stay where they are until a merge; the page of the dead hides them, the burial corrects the df.
         let run = self.meta.run_of(forward.epoch)?;
@@ -327,7 +236,7 @@ impl TextIndex {
         let row = rows::encode_terms(terms.iter().copied());
         self.pending.set(rows::buried(doc), Some(row));
         tail.bury(doc, terms);
-        Ok(Some(forward))
+        Ok(())
     }
 
     fn term_id(&mut self, view: &View<'_>, term: &str) -> Result<u32> {
@@ -375,18 +284,16 @@ impl TextIndex {
 }
 
 /// Field lengths, and how often each term occurs in each field, in order of first occurrence.
-fn count(terms: &[(Field, String)]) -> ([u32; FIELDS], Terms) {
+fn count(terms: Vec<(Field, String)>) -> ([u32; FIELDS], Terms) {
     let mut lengths = [0u32; FIELDS];
-    let mut counted = Terms::new();
-    let mut places: HashMap<&str, usize> = HashMap::with_capacity(terms.len());
+    let mut counted: HashMap<String, (usize, [u32; FIELDS])> = HashMap::with_capacity(terms.len());
     for (field, term) in terms {
-        let field = field.index();
+        let (field, place) = (field.index(), counted.len());
         lengths[field] = lengths[field].saturating_add(1);
-        let place = *places.entry(term).or_insert_with(|| {
-            counted.push((term.clone(), [0; FIELDS]));
-            counted.len() - 1
-        });
-        counted[place].1[field] = counted[place].1[field].saturating_add(1);
+        let (_, tfs) = counted.entry(term).or_insert((place, [0; FIELDS]));
+        tfs[field] = tfs[field].saturating_add(1);
     }
-    (lengths, counted)
+    let mut counted: Vec<_> = counted.into_iter().collect();
+    counted.sort_unstable_by_key(|(_, (place, _))| *place);
+    (lengths, counted.into_iter().map(|(term, (_, tfs))| (term, tfs)).collect())
 }

@@ -6,7 +6,7 @@
 //! What must stay true:
 //!
 //! - Rows are a function of the sequence of changes alone, never of how they were grouped into commits: flushes and merges
-//!   happen inside `put` and `delete`, at counted changes. A rebuild therefore writes the same bytes.
+//!   happen inside `put`, at counted changes. A rebuild therefore writes the same bytes.
 //! - Scores are a function of the live documents alone: lengths are measured against frozen references, and the document
 //!   frequency is the exact live one. Flush and merge points change neither scores nor order.
 //! - Everything is integer arithmetic, and ties go to the smaller id.

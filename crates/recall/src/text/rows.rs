@@ -7,19 +7,16 @@
 //! 83                              -> meta
 //! 84 | 0 | doc u64                -> the document is in the tail
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
-//! 84 | 2 | doc u64                -> forward record of a deleted document, from which it can be restored
 //! 85 | run u32 | doc / 4096 u64   -> bitmap of documents whose postings in the run are dead
 //! ```
 //!
 //! An *epoch* is the time between two flushes. A forward record carries the epoch of its put, a run covers a range of epochs:
 //! together they say where the postings of a document lie, whatever was merged since.
 
-use std::collections::BTreeMap;
-
 use kernel::error::{Error, Result};
 
 use super::bytes::{Cursor, push_varint};
-use super::score::{FIELDS, Field};
+use super::score::FIELDS;
 
 pub(super) const FIRST_PREFIX: u8 = 0x80;
 const DICTIONARY: u8 = 0x80;
@@ -106,14 +103,6 @@ pub(super) fn all_buried() -> Vec<u8> {
     vec![ASIDE, 1]
 }
 
-pub(super) fn withdrawn(doc: u64) -> Vec<u8> {
-    [&[ASIDE, 2], doc.to_be_bytes().as_slice()].concat()
-}
-
-pub(super) fn all_withdrawn() -> Vec<u8> {
-    vec![ASIDE, 2]
-}
-
 pub(super) fn dead(run: u32, page: u64) -> Vec<u8> {
     [&[DEAD], run.to_be_bytes().as_slice(), &page.to_be_bytes()].concat()
 }
@@ -158,21 +147,6 @@ pub(super) struct Forward {
 const PLAIN: [u32; FIELDS] = [0, 1, 0, 0, 0, 0];
 
 impl Forward {
-    /// Takes some fields from `fresh` in place of what they are here.
-    pub(super) fn replace(&mut self, fields: &[Field], fresh: &Forward) {
-        let mut terms: BTreeMap<u32, [u32; FIELDS]> = self.terms.drain(..).collect();
-        for field in fields.iter().map(|field| field.index()) {
-            self.lengths[field] = fresh.lengths[field];
-            for tfs in terms.values_mut() {
-                tfs[field] = 0;
-            }
-            for (term, tfs) in &fresh.terms {
-                terms.entry(*term).or_default()[field] = tfs[field];
-            }
-        }
-        self.terms = terms.into_iter().filter(|(_, tfs)| *tfs != [0; FIELDS]).collect();
-    }
-
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(16 + 2 * self.terms.len());
         push_varint(&mut out, self.epoch.into());

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::code::{Code, rounded};
 use super::sketch::Rotation;
-use crate::embed::Embedding;
+use crate::embed::{Embedding, dot};
 
 /// So many vectors are ranked one by one: about a millisecond.
 pub const EXACT_UP_TO: usize = 20_000;
@@ -190,8 +190,7 @@ impl Codes {
     fn score_row(&self, query: &Embedding, row: usize) -> i64 {
         let codes = &self.levels[row * self.dims..(row + 1) * self.dims];
         // At most |query| * |codes| = 2^15 * 127 * sqrt(512): within i32.
-        let dot: i32 =
-            query.values().iter().zip(codes).map(|(&q, &c)| i32::from(q) * i32::from(c)).sum();
+        let dot = dot(query.values(), codes, i16::from);
         rounded(i64::from(dot) * i64::from(self.scales[row]), LEVELS)
     }
 }

@@ -7,6 +7,7 @@ use kernel::journal::HeadPatch;
 use kernel::memory::{Head, MemoryType, Millis, Scope};
 use kernel::scope::Gate;
 use kernel::{Reading, Request};
+use recall::analyze::Memo;
 use recall::document::document;
 use recall::search::{Query, Weights, search};
 use recall::text::{FIELDS, idf, impact};
@@ -102,7 +103,8 @@ impl Reference {
             let found = reading.resolve_version(id(n), None).unwrap();
             let mut terms: BTreeMap<String, [u32; FIELDS]> = BTreeMap::new();
             let mut lengths = [0; FIELDS];
-            let document = document(&analyzer(), &found.head, &found.body.unwrap());
+            let document =
+                document(&analyzer(), &mut Memo::default(), &found.head, &found.body.unwrap());
             for (field, term) in document.terms {
                 terms.entry(term).or_default()[field.index()] += 1;
                 lengths[field.index()] += 1;

@@ -37,9 +37,6 @@ impl Reader for Rows {
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Put(u64, Vec<(Field, String)>),
-    Delete(u64),
-    Restore(u64),
-    Tag(u64, Vec<(Field, String)>),
     Erase(u64),
 }
 
@@ -92,12 +89,7 @@ impl Bench {
         let mut own = WriteSet::new();
         for step in steps {
             match step {
-                Step::Put(doc, terms) => index.put_pending(&view, *doc, terms),
-                Step::Delete(doc) => index.delete_pending(&view, *doc),
-                Step::Restore(doc) => index.restore_pending(&view, *doc).map(drop),
-                Step::Tag(doc, terms) => {
-                    index.put_fields_pending(&view, *doc, &[Field::TAGS], terms).map(drop)
-                }
+                Step::Put(doc, terms) => index.put_pending(&view, *doc, terms.clone()),
                 Step::Erase(doc) => index.erase_pending(&view, *doc),
             }
             .unwrap();
@@ -155,24 +147,13 @@ pub(super) struct Naive(BTreeMap<u64, Vec<(Field, String)>>);
 impl Naive {
     pub(super) fn after(steps: &[Step]) -> Naive {
         let mut docs: BTreeMap<u64, Vec<(Field, String)>> = BTreeMap::new();
-        let mut gone: BTreeMap<u64, Vec<(Field, String)>> = BTreeMap::new();
         for step in steps {
             match step {
                 Step::Put(doc, terms) => {
-                    gone.remove(doc);
                     docs.insert(*doc, terms.clone());
                 }
-                Step::Tag(doc, tags) => {
-                    if let Some(terms) = docs.get_mut(doc).or(gone.get_mut(doc)) {
-                        terms.retain(|(field, _)| *field != Field::TAGS);
-                        terms.extend(tags.iter().cloned());
-                    }
-                }
-                Step::Delete(doc) => gone.extend(docs.remove_entry(doc)),
-                Step::Restore(doc) => docs.extend(gone.remove_entry(doc)),
                 Step::Erase(doc) => {
                     docs.remove(doc);
-                    gone.remove(doc);
                 }
             }
         }
@@ -238,12 +219,8 @@ fn doc() -> impl Strategy<Value = u64> {
 fn step(erase: bool) -> impl Strategy<Value = Step> {
     let field = (0..FIELDS).prop_map(|n| Field::ALL[n]);
     let terms = prop::collection::vec((field, word()), 0..8);
-    let tags = prop::collection::vec(word().prop_map(|word| (Field::TAGS, word)), 0..3);
     prop_oneof![
         12 => (doc(), terms).prop_map(|(doc, terms)| Step::Put(doc, terms)),
-        3 => doc().prop_map(Step::Delete),
-        2 => doc().prop_map(Step::Restore),
-        2 => (doc(), tags).prop_map(|(doc, tags)| Step::Tag(doc, tags)),
         u32::from(erase) => doc().prop_map(Step::Erase),
     ]
 }

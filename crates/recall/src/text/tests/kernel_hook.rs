@@ -43,16 +43,12 @@ impl JournalHook for TextHook {
         let id = match r.payload {
             Payload::Write(_) => r.entry.seq,
             Payload::Update(update) => update.id.get(),
-            Payload::Restore(restore) => {
-                return index.restore(view, restore.id.get(), staged).map(drop);
-            }
-            Payload::Tombstone(gone) => return index.delete(view, gone.id.get(), staged),
             Payload::Erase(erase) => return index.erase(view, erase.id.get(), staged),
             _ => return Ok(()),
         };
         // Only the body of the entry itself can be read, live, on rebuild and in a verification.
         let Some(sealed) = r.sealed else { return Ok(()) };
-        index.put(view, id, &terms(&sealed.open()?), staged)
+        index.put(view, id, terms(&sealed.open()?), staged)
     }
 
     fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
@@ -117,11 +113,7 @@ fn the_index_lives_in_the_kernel() {
     let text = body(MemoryType::Fact, "number seven", "replaced");
     let revision = Revision::new(written[7], None, text, salt(100));
     cortex.update(stamp(100), revision).unwrap();
-    cortex.tombstone(stamp(101), removal(written[8])).unwrap();
-    cortex.tombstone(stamp(102), removal(written[22])).unwrap();
-    cortex.restore(stamp(103), removal(written[8])).unwrap();
     assert!(ask(&cortex, &handle, "secret7").is_empty());
-    assert!(ask(&cortex, &handle, "secret22").is_empty());
     assert_eq!(ids(&ask(&cortex, &handle, "replaced")), [written[7].get()]);
     assert_eq!(ids(&ask(&cortex, &handle, "secret8")), [written[8].get()]);
     assert_clean(&cortex);

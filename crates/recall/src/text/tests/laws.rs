@@ -135,7 +135,7 @@ fn a_search_sees_the_commit_of_its_view() {
     let before = bench.rows.clone();
     bench.step(&plain(3, "cat"));
     bench.commit();
-    bench.step(&Step::Delete(1));
+    bench.step(&Step::Put(1, Vec::new()));
     bench.commit();
     let view = View::new(&before, Side::A);
     let search = Search::new(&view, &bench.index.handle()).unwrap();
@@ -169,7 +169,7 @@ fn long_lists_are_skipped_through_correctly() {
     for n in 1..=9000u64 {
         let doc = if next(5) == 0 { 1 + next(n) } else { n };
         if next(12) == 0 {
-            steps.push(Step::Delete(doc));
+            steps.push(Step::Put(doc, Vec::new()));
         } else {
             // The first words are in most documents, the last in few.
             let mut text: Vec<&str> = Vec::new();
