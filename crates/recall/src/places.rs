@@ -164,6 +164,9 @@ impl<'a> Placed<'a> {
     }
 
     pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
+        if self.stale.is_empty() {
+            return self.places.get(doc);
+        }
         match self.stale.get(&doc) {
             Some(place) => place.as_ref(),
             None => self.places.get(doc),

@@ -177,14 +177,19 @@ impl<'a> Lens<'a> {
 
 /// Says which memories may be in the answer, and where they stand.
 pub(super) struct Judge<'a> {
-    pub(super) lens: &'a Lens<'a>,
+    lens: &'a Lens<'a>,
     pub(super) placed: Placed<'a>,
+    by_places: bool,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    pub(super) fn new(lens: &'a Lens<'a>, placed: Placed<'a>) -> Judge<'a> {
+        Judge { lens, placed, by_places: lens.decided_by_places() }
+    }
+
     /// A store that cannot be read lets nothing through; the row itself then says why.
     pub(super) fn admits(&self, id: u64) -> bool {
-        if self.lens.decided_by_places() {
+        if self.by_places {
             let place = self.placed.get(id);
             return self.lens.indexed(id) && place.is_some_and(|p| self.lens.admits_place(p));
         }

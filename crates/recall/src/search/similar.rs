@@ -47,8 +47,7 @@ pub fn similar(
     let resident = reading.shared::<Resident>().unwrap_or_default();
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();
     resident.with_columns(&view, |columns, stale| {
-        let placed = Placed::new(&view, &columns.places, stale)?;
-        let judge = Judge { lens: &lens, placed };
+        let judge = Judge::new(&lens, Placed::new(&view, &columns.places, stale)?);
         for code in codes {
             let question = code.embedding();
             let codes = &columns.codes;
