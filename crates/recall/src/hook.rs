@@ -12,19 +12,15 @@ use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Body, Head, MemoryId};
 use kernel::store::View;
 
-use crate::analyze::{ANALYZER_VERSION, Analyzer, Memo, fold};
-use crate::document::{document, happened, speakers};
-use crate::embed::{DIMS, StaticEmbedder};
+use crate::analyze::{ANALYZER_VERSION, Analyzer, Memo};
+use crate::document::document;
+use crate::embed::DIMS;
 use crate::entities;
-use crate::passages::{self, Said};
+use crate::passages;
 use crate::places::{self, Place};
 use crate::resident::{Change, Resident};
 use crate::text::{Settings, TailHandle, TextIndex};
 use crate::vectors::{Code, Coder};
-
-/// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one says
-/// later is found by its words and its vector.
-const TOKENS_MAX: usize = 512;
 
 pub(crate) fn settings() -> Settings {
     Settings { analyzer: ANALYZER_VERSION, ..Settings::default() }
@@ -75,22 +71,11 @@ impl RecallHook {
         let doc = head.id.get();
         self.text().put(view, doc, document.terms, staged)?;
         entities::rows::put(view, doc, &document.entities, staged)?;
-        let (codes, said) = self.passages(&document.dense, body);
+        let (codes, said) = passages::of(&self.coder, &document.dense, body);
         staged.set(passages::codes_key(doc), Some(passages::encode_codes(&codes)));
         staged.set(passages::said_key(doc), Some(said.encode()));
         self.place(head, Some(codes), staged);
         Ok(())
-    }
-
-    fn passages(&self, text: &str, body: &Body) -> (Vec<Code>, Said) {
-        let embedder = StaticEmbedder::shared();
-        let parts = passages::cut(text).into_iter();
-        let tokens: Vec<Vec<u32>> = parts.map(|part| embedder.table().token_ids(part)).collect();
-        let whole = (tokens.len() > 1).then(|| embedder.embed_ids(&tokens.concat()));
-        let each = tokens.iter().map(|tokens| embedder.embed_ids(tokens));
-        let codes = whole.into_iter().chain(each).map(|vector| self.coder.code(&vector)).collect();
-        let speakers = speakers(body).iter().map(|name| fold(name)).collect();
-        (codes, Said::new(happened(body), speakers, &tokens, TOKENS_MAX))
     }
 
     /// Notes where a memory stands from this entry on.

@@ -12,12 +12,14 @@ use std::ops::ControlFlow;
 
 use kernel::error::Error;
 use kernel::keys;
-use kernel::memory::Millis;
+use kernel::memory::{Body, Millis};
 use kernel::store::{KeyRange, View};
 
-use crate::embed::DIMS;
+use crate::analyze::fold;
+use crate::document::{happened, speakers};
+use crate::embed::{DIMS, StaticEmbedder};
 use crate::error::Result;
-use crate::vectors::{Code, Codes};
+use crate::vectors::{Code, Coder, Codes};
 
 const VERSION: u8 = 1;
 
@@ -27,6 +29,10 @@ const PASSAGE_WORDS: usize = 80;
 const WHOLE_WORDS: usize = 120;
 /// Passages of one memory. Those of a text that would need more are longer instead.
 const PASSAGES_MAX: usize = 64;
+
+/// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one says
+/// later is found by its words and its vector.
+const TOKENS_MAX: usize = 512;
 
 /// What was said, by whom, and when.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,6 +89,18 @@ fn place_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
 }
 
+/// Vectors and tokens of a text; who speaks in it and when it happened.
+pub(crate) fn of(coder: &Coder, text: &str, body: &Body) -> (Vec<Code>, Said) {
+    let embedder = StaticEmbedder::shared();
+    let parts = cut(text).into_iter();
+    let tokens: Vec<Vec<u32>> = parts.map(|part| embedder.table().token_ids(part)).collect();
+    let whole = (tokens.len() > 1).then(|| embedder.embed_ids(&tokens.concat()));
+    let each = tokens.iter().map(|tokens| embedder.embed_ids(tokens));
+    let codes = whole.into_iter().chain(each).map(|vector| coder.code(&vector)).collect();
+    let speakers = speakers(body).iter().map(|name| fold(name)).collect();
+    (codes, Said::new(happened(body), speakers, &tokens))
+}
+
 pub(crate) fn encode_codes(codes: &[Code]) -> Vec<u8> {
     let dims = codes.first().map_or(0, |code| code.levels.len());
     let mut out = Vec::with_capacity(5 + codes.len() * Code::size(dims));
@@ -123,16 +141,10 @@ pub(crate) fn load_codes(view: &View<'_>) -> Result<Codes> {
 }
 
 impl Said {
-    /// Tokens beyond `most` of a passage are left out.
-    pub(crate) fn new(
-        happened: Option<Millis>,
-        speakers: Vec<String>,
-        passages: &[Vec<u32>],
-        most: usize,
-    ) -> Said {
+    fn new(happened: Option<Millis>, speakers: Vec<String>, passages: &[Vec<u32>]) -> Said {
         let mut said = Said { happened, speakers, ..Said::default() };
         for tokens in passages {
-            said.tokens.extend(tokens.iter().take(most).map(|token| short(*token)));
+            said.tokens.extend(tokens.iter().take(TOKENS_MAX).map(|token| short(*token)));
             said.ends.push(said.tokens.len());
         }
         said
@@ -221,8 +233,7 @@ fn decode_said(bytes: &[u8]) -> Option<Said> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::{Embedder, StaticEmbedder};
-    use crate::vectors::Coder;
+    use crate::embed::Embedder;
     use proptest::prelude::*;
 
     #[test]
@@ -258,7 +269,7 @@ mod tests {
                 texts.iter().map(|t| coder.code(&StaticEmbedder::shared().embed(t))).collect();
             let tokens: Vec<Vec<u32>> =
                 texts.iter().map(|t| t.bytes().map(u32::from).collect()).collect();
-            let said = Said::new(happened, speakers, &tokens, 512);
+            let said = Said::new(happened, speakers, &tokens);
             prop_assert_eq!(said.passages().count(), texts.len());
             let bytes = said.encode();
             prop_assert_eq!(decode_said(&bytes), Some(said.clone()));

@@ -3,7 +3,8 @@
 //! Ranking asks this of thousands of memories for one question; a head is a row of the store, a place is a line in memory.
 //! What must stay true: a place says of its memory what its head says, entry by entry.
 //!
-//! The row: flags (1 forgotten, 2 archived, 4 in a session), created i64, importance u32, both little-endian, the session.
+//! The row: flags (1 forgotten, 2 archived, 4 in a session), created i64, importance u32, versions u32, all
+//! little-endian, the session.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -24,6 +25,8 @@ const IN_SESSION: u8 = 4;
 pub(crate) struct Place {
     pub(crate) created: Millis,
     pub(crate) importance: u32,
+    /// How many versions it has.
+    pub(crate) versions: u32,
     pub(crate) forgotten: bool,
     pub(crate) archived: bool,
     pub(crate) session: Option<Arc<str>>,
@@ -39,6 +42,7 @@ impl Place {
         (!head.erased).then(|| Place {
             created: head.created,
             importance: head.importance,
+            versions: head.version,
             forgotten: head.tombstone.is_some(),
             archived: head.archived,
             session: head.session.as_deref().map(Arc::from),
@@ -47,7 +51,7 @@ impl Place {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let session = self.session.as_deref();
-        let mut out = Vec::with_capacity(13 + session.map_or(0, str::len));
+        let mut out = Vec::with_capacity(17 + session.map_or(0, str::len));
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         out.push(
             flag(self.forgotten, FORGOTTEN)
@@ -56,6 +60,7 @@ impl Place {
         );
         out.extend(self.created.0.to_le_bytes());
         out.extend(self.importance.to_le_bytes());
+        out.extend(self.versions.to_le_bytes());
         out.extend(session.unwrap_or_default().as_bytes());
         out
     }
@@ -64,13 +69,15 @@ impl Place {
         let parsed = || {
             let (&flags, rest) = bytes.split_first()?;
             let (created, rest) = rest.split_first_chunk::<8>()?;
-            let (importance, session) = rest.split_first_chunk::<4>()?;
+            let (importance, rest) = rest.split_first_chunk::<4>()?;
+            let (versions, session) = rest.split_first_chunk::<4>()?;
             let session = std::str::from_utf8(session).ok()?;
             let known = flags & !(FORGOTTEN | ARCHIVED | IN_SESSION) == 0;
             let in_session = flags & IN_SESSION != 0;
             (known && (in_session || session.is_empty())).then(|| Place {
                 created: Millis(i64::from_le_bytes(*created)),
                 importance: u32::from_le_bytes(*importance),
+                versions: u32::from_le_bytes(*versions),
                 forgotten: flags & FORGOTTEN != 0,
                 archived: flags & ARCHIVED != 0,
                 session: in_session.then(|| Arc::from(session)),
@@ -173,6 +180,15 @@ impl<'a> Placed<'a> {
         }
     }
 
+    /// Memories with more than one version.
+    pub(crate) fn revised(&self) -> impl Iterator<Item = u64> {
+        let docs = (0u64..).zip(&self.places.places);
+        let known = docs.filter(|(doc, _)| !self.stale.contains_key(doc));
+        let stale = self.stale.iter().map(|(doc, place)| (*doc, place));
+        let revised = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.versions > 1);
+        known.chain(stale).filter(move |(_, place)| revised(place)).map(|(doc, _)| doc)
+    }
+
     /// All memories of a session, ascending.
     pub(crate) fn members(&self, session: &str) -> Vec<u64> {
         let known = self.places.sessions.get(session).map_or(&[][..], Vec::as_slice);
@@ -193,10 +209,11 @@ mod tests {
 
     fn a_place() -> impl Strategy<Value = Place> {
         let session = prop::option::of("[ab]{0,2}").prop_map(|s| s.map(Arc::from));
-        (any::<i64>(), any::<u32>(), any::<bool>(), any::<bool>(), session).prop_map(
-            |(created, importance, forgotten, archived, session)| Place {
+        (any::<i64>(), any::<u32>(), 1u32..3, any::<bool>(), any::<bool>(), session).prop_map(
+            |(created, importance, versions, forgotten, archived, session)| Place {
                 created: Millis(created),
                 importance,
+                versions,
                 forgotten,
                 archived,
                 session,
@@ -206,7 +223,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_come_back_and_damage_is_noticed(place in a_place(), cut in 0usize..13) {
+        fn rows_come_back_and_damage_is_noticed(place in a_place(), cut in 0usize..17) {
             let bytes = place.encode();
             prop_assert_eq!(Place::decode(7, &bytes).unwrap(), place);
             prop_assert!(Place::decode(7, &bytes[..cut]).is_err());
@@ -227,6 +244,12 @@ mod tests {
             for doc in 0..10 {
                 prop_assert_eq!(placed.get(doc), model.get(&doc).and_then(Option::as_ref));
             }
+            let mut revised: Vec<u64> = placed.revised().collect();
+            revised.sort_unstable();
+            let more = |place: &&Option<Place>| place.as_ref().is_some_and(|p| p.versions > 1);
+            let expected: Vec<u64> =
+                model.iter().filter(|(_, place)| more(place)).map(|(doc, _)| *doc).collect();
+            prop_assert_eq!(revised, expected);
             for session in ["", "a", "ab", "c"] {
                 let is_in = |place: &Place| place.session.as_deref() == Some(session);
                 let members: Vec<u64> = model

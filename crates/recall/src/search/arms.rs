@@ -11,6 +11,7 @@ use super::Query;
 use super::dates::DateWords;
 use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ONE};
+use super::past::Past;
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
 use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
@@ -62,19 +63,22 @@ pub(super) fn gather(
 ) -> Result<Vec<Candidate>> {
     resident.with_columns(view, |columns, stale| {
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
-        let search = Search::new(view, &resident.tail)?;
-        let words = word_scores(&search, &judge, question)?;
-        let said = SaidRows::new(view);
+        let past = Past::new(lens, &judge, analyzer)?;
+        let mut search = Search::new(view, &resident.tail)?;
+        search.add(past.documents())?;
+        let words = word_scores(&search, (&judge, &past), question)?;
+        let said = SaidRows::new(view, &past);
         let names = said.names(&words.order[..words.order.len().min(CANDIDATES)])?;
         let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
-        let meaning = Meaning { view, codes: &columns.codes, stale, question: &dense.vector };
+        let (codes, past) = (&columns.codes, &past);
+        let meaning = Meaning { view, codes, stale, past, question: &dense.vector };
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
         let near = if counts(Arm::Meaning) { meaning.nearest(&judge)? } else { Scores::default() };
         let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
         ids.extend(near.order.iter().take(CANDIDATES));
         let naming = if counts(Arm::Entities) {
-            naming(view, &judge, &query.text)?
+            naming(view, (&judge, past), &query.text)?
         } else {
             Scores::default()
         };
@@ -149,19 +153,24 @@ fn interact(interaction: &mut MaxSim<'_>, said: &Said, mut covered: Option<&mut 
 /// Rows of what was said, read once per question.
 struct SaidRows<'a> {
     view: &'a View<'a>,
+    past: &'a Past,
     read: RefCell<HashMap<u64, Rc<Said>>>,
 }
 
 impl<'a> SaidRows<'a> {
-    fn new(view: &'a View<'a>) -> SaidRows<'a> {
-        SaidRows { view, read: RefCell::default() }
+    fn new(view: &'a View<'a>, past: &'a Past) -> SaidRows<'a> {
+        SaidRows { view, past, read: RefCell::default() }
     }
 
     fn of(&self, id: u64) -> Result<Rc<Said>> {
         if let Some(said) = self.read.borrow().get(&id) {
             return Ok(Rc::clone(said));
         }
-        let said = Rc::new(Said::read(self.view, id)?);
+        let said = match self.past.get(id) {
+            Some(former) => former.said.clone(),
+            None => Said::read(self.view, id)?,
+        };
+        let said = Rc::new(said);
         self.read.borrow_mut().insert(id, Rc::clone(&said));
         Ok(said)
     }
@@ -202,27 +211,38 @@ impl Scores {
     }
 }
 
-fn word_scores(search: &Search<'_>, judge: &Judge<'_>, question: &Question) -> Result<Scores> {
+fn word_scores(
+    search: &Search<'_>,
+    (judge, past): (&Judge<'_>, &Past),
+    question: &Question,
+) -> Result<Scores> {
     let mut terms: Vec<(String, u32)> = question.terms.iter().map(|t| (t.clone(), 16)).collect();
     for prefix in &question.prefixes {
         terms.extend(search.prefix_terms(prefix, PREFIX_TERMS)?.into_iter().map(|t| (t, 16)));
     }
-    let admits = |doc| judge.admits(doc);
-    Ok(Scores::new(search.top_k(&terms, TAKEN, &admits, &question.excluded)?))
+    let admits = |doc| past.memory(doc).is_some_and(|id| judge.admits(id));
+    let mut found = search.top_k(&terms, TAKEN, &admits, &question.excluded)?;
+    for (doc, _) in &mut found {
+        *doc = past.memory(*doc).unwrap_or(*doc);
+    }
+    Ok(Scores::new(found))
 }
 
 /// Memories that name what the question names, by how much of it; among equals the newest first.
-fn naming(view: &View<'_>, judge: &Judge<'_>, text: &str) -> Result<Scores> {
+fn naming(view: &View<'_>, (judge, past): (&Judge<'_>, &Past), text: &str) -> Result<Scores> {
     let mut scores: HashMap<u64, u64> = HashMap::new();
     for entity in entities::rows::asked(text) {
         let mut seen = 0;
         entities::rows::naming(view, &entity, &mut |id| {
-            if judge.admits(id) {
+            if past.get(id).is_none() && judge.admits(id) {
                 *scores.entry(id).or_default() += 1;
                 seen += 1;
             }
             if seen == NAMING_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
+        for (id, _) in past.iter().filter(|(_, former)| former.names(&entity)) {
+            *scores.entry(id).or_default() += 1;
+        }
     }
     let mut found: Vec<(u64, u64)> = scores.into_iter().collect();
     found.sort_unstable_by_key(|(id, named)| std::cmp::Reverse((*named, *id)));
@@ -235,6 +255,7 @@ pub(super) struct Meaning<'a> {
     pub(super) codes: &'a Codes,
     /// Documents whose codes belong to another state.
     pub(super) stale: &'a BTreeSet<u64>,
+    pub(super) past: &'a Past,
     pub(super) question: &'a Embedding,
 }
 
@@ -249,7 +270,9 @@ impl Meaning<'_> {
         if self.question.is_zero() {
             return Ok(None);
         }
-        let score = if self.stale.contains(&id) {
+        let score = if let Some(former) = self.past.get(id) {
+            former.codes.score(self.question, id)
+        } else if self.stale.contains(&id) {
             let mut fresh = Codes::new(self.codes.dims());
             fresh.set(id, &passages::read_codes(self.view, id)?);
             fresh.score(self.question, id)
@@ -261,12 +284,15 @@ impl Meaning<'_> {
 
     /// The nearest memories that may be shown, best first.
     pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Scores> {
-        let current = |doc| !self.stale.contains(&doc) && judge.admits(doc);
+        let other = |doc| self.stale.contains(&doc) || self.past.get(doc).is_some();
+        let current = |doc| !other(doc) && judge.admits(doc);
         let hits = self.codes.top_k(self.question, TAKEN, &current);
         let mut found: Vec<(u64, u64)> =
             hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
-        for id in self.stale.iter().filter(|id| judge.admits(**id)) {
-            found.extend(self.known(*id)?.map(|score| (*id, score)));
+        let others: BTreeSet<u64> =
+            self.stale.iter().copied().chain(self.past.iter().map(|(id, _)| id)).collect();
+        for id in others.into_iter().filter(|id| judge.admits(*id)) {
+            found.extend(self.known(id)?.map(|score| (id, score)));
         }
         found.sort_unstable_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
         found.truncate(TAKEN);

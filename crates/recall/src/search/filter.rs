@@ -91,6 +91,10 @@ impl<'a> Lens<'a> {
             && query.as_of.is_none()
     }
 
+    pub(super) fn asks_about_the_past(&self) -> bool {
+        self.query.as_of.is_some()
+    }
+
     /// Passes the filters that have an index.
     fn indexed(&self, id: u64) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(id))

@@ -10,6 +10,7 @@ mod dates;
 mod filter;
 mod fuse;
 mod ids;
+mod past;
 mod phrases;
 mod preview;
 mod sessions;

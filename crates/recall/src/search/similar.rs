@@ -13,6 +13,7 @@ use kernel::scope::Gate;
 use super::arms::Meaning;
 use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ArmScore, ONE};
+use super::past::Past;
 use super::{Answer, LIMIT_MAX, Query, hit};
 use crate::analyze::Analyzer;
 use crate::embed;
@@ -48,10 +49,12 @@ pub fn similar(
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();
     resident.with_columns(&view, |columns, stale| {
         let judge = Judge::new(&lens, Placed::new(&view, &columns.places, stale)?);
+        let past = Past::new(&lens, &judge, analyzer)?;
         for code in codes {
             let question = code.embedding();
             let codes = &columns.codes;
-            let meaning = Meaning { view: &view, codes, stale, question: &question };
+            let (view, past, question) = (&view, &past, &question);
+            let meaning = Meaning { view, codes, stale, past, question };
             let found = meaning.nearest(&judge)?;
             for other in found.order.iter().filter(|other| **other != id.get()) {
                 let nearest = near.entry(*other).or_default();

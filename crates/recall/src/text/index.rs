@@ -284,7 +284,7 @@ impl TextIndex {
 }
 
 /// Field lengths, and how often each term occurs in each field, in order of first occurrence.
-fn count(terms: Vec<(Field, String)>) -> ([u32; FIELDS], Terms) {
+pub(super) fn count(terms: Vec<(Field, String)>) -> ([u32; FIELDS], Terms) {
     let mut lengths = [0u32; FIELDS];
     let mut counted: HashMap<String, (usize, [u32; FIELDS])> = HashMap::with_capacity(terms.len());
     for (field, term) in terms {

@@ -4,17 +4,18 @@
 //! each window the terms that together cannot beat it are only asked about documents that the others brought up.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
+use super::index::count;
 use super::lists::{Dead, TermLists, Window};
 use super::meta::{Meta, Settings};
-use super::rows::{self, PAGE_DOCS};
-use super::score::idf;
+use super::rows::{self, Forward, PAGE_DOCS};
+use super::score::{Field, idf};
 use super::tail::{Tail, TailHandle};
 
 const WINDOW: usize = 4096;
@@ -29,6 +30,8 @@ pub struct Search<'a> {
     view: &'a View<'a>,
     meta: Meta,
     tail: Arc<Tail>,
+    /// Words of added documents that the dictionary does not have.
+    added: HashMap<String, u32>,
 }
 
 impl std::fmt::Debug for Search<'_> {
@@ -45,7 +48,39 @@ impl<'a> Search<'a> {
         // A commit may have come between the view and this line, or come here before the view sees it.
         let fits = current.seq == meta.seq;
         let tail = if fits { current } else { Arc::new(Tail::read(view, &meta)?) };
-        Ok(Search { view, meta, tail })
+        Ok(Search { view, meta, tail, added: HashMap::new() })
+    }
+
+    /// Adds documents for this search alone. None of them has a number that the index has.
+    pub fn add<'d>(
+        &mut self,
+        documents: impl Iterator<Item = (u64, &'d [(Field, String)])>,
+    ) -> Result<()> {
+        for (doc, terms) in documents {
+            let (lengths, terms) = count(terms.to_vec());
+            let mut forward = Forward { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
+            for (term, tfs) in terms {
+                let fresh = u32::try_from(self.added.len()).unwrap_or(u32::MAX);
+                let id = match self.term_id(&term)? {
+                    Some(id) => id,
+                    None => self.meta.next_term.saturating_add(fresh),
+                };
+                if id >= self.meta.next_term {
+                    self.added.insert(term, id);
+                }
+                forward.terms.push((id, tfs));
+            }
+            forward.terms.sort_unstable();
+            Arc::make_mut(&mut self.tail).put(doc, &forward, &self.meta.settings.weights);
+        }
+        Ok(())
+    }
+
+    fn term_id(&self, term: &str) -> Result<Option<u32>> {
+        match self.view.get(&rows::term_key(term))? {
+            Some(value) => rows::parse_term_id(&value).map(Some),
+            None => Ok(self.added.get(term).copied()),
+        }
     }
 
     /// Live documents.
@@ -126,8 +161,7 @@ impl<'a> Search<'a> {
     }
 
     fn lists(&self, term: &str) -> Result<Option<TermLists>> {
-        let Some(value) = self.view.get(&rows::term_key(term))? else { return Ok(None) };
-        let id = rows::parse_term_id(&value)?;
+        let Some(id) = self.term_id(term)? else { return Ok(None) };
         TermLists::read(self.view, &self.meta, &self.tail, id).map(Some)
     }
 

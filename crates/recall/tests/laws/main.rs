@@ -9,4 +9,5 @@ mod erased;
 mod filters;
 mod moments;
 mod odd_questions;
+mod past;
 mod support;
