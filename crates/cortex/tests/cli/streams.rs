@@ -68,6 +68,42 @@ fn an_import_in_bulk_is_answered_line_by_line() {
     }
 }
 
+/// Lines that a killed process had acknowledged: it is fed with `line(0)`, `line(1)` … and dies after `wanted` answers.
+fn acknowledged_until_killed(
+    home: &Home,
+    wanted: u64,
+    line: impl Fn(u64) -> String + Send + 'static,
+) -> Vec<u64> {
+    let mut child = home.command().args(["save", "--lines"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || {
+        for n in 0_u64.. {
+            if input.write_all(line(n).as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut heard = Vec::new();
+    for _ in 0..wanted {
+        let mut line = String::new();
+        assert!(output.read_line(&mut line).unwrap() > 0, "the stream ended by itself");
+        heard.push(line);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    feeder.join().unwrap();
+    // What is still in the pipe was acknowledged too; a torn last line was not.
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    heard.extend(rest.split_inclusive('\n').filter(|l| l.ends_with('\n')).map(Into::into));
+    let id = |line: &String| {
+        let answer: Value = serde_json::from_str(line).unwrap();
+        answer["id"].as_u64().unwrap_or_else(|| panic!("{answer}"))
+    };
+    heard.iter().map(id).collect()
+}
+
 /// Kills a saving process at a random moment; everything it had acknowledged is there.
 #[test]
 fn kill_9_loses_nothing_acknowledged() {
@@ -77,36 +113,11 @@ fn kill_9_loses_nothing_acknowledged() {
     let mut acknowledged: Vec<(u64, String)> = Vec::new();
     for round in 0..KILL_ROUNDS {
         let wanted = 1 + (u64::from(seed) / (round + 1)) % 400;
-        let mut child =
-            home.command().args(["save", "--lines"]).stdin(Stdio::piped()).spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        let feeder = std::thread::spawn(move || {
-            for n in 0_u64.. {
-                let line = format!("{{\"title\":\"round {round} memory {n}\",\"tags\":[\"t\"]}}\n");
-                if input.write_all(line.as_bytes()).is_err() {
-                    return;
-                }
-            }
+        let ids = acknowledged_until_killed(&home, wanted, move |n| {
+            format!("{{\"title\":\"round {round} memory {n}\",\"tags\":[\"t\"]}}\n")
         });
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut heard = Vec::new();
-        for _ in 0..wanted {
-            let mut line = String::new();
-            assert!(output.read_line(&mut line).unwrap() > 0, "the stream ended by itself");
-            heard.push(line);
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        feeder.join().unwrap();
-        // What is still in the pipe was acknowledged too; a torn last line was not.
-        let mut rest = String::new();
-        output.read_to_string(&mut rest).unwrap();
-        heard.extend(rest.split_inclusive('\n').filter(|l| l.ends_with('\n')).map(Into::into));
-        for (n, line) in heard.iter().enumerate() {
-            let answer: Value = serde_json::from_str(line).unwrap();
-            let id = answer["id"].as_u64().unwrap_or_else(|| panic!("{answer}"));
-            acknowledged.push((id, format!("round {round} memory {n}")));
-        }
+        let titles = (0..).map(|n| format!("round {round} memory {n}"));
+        acknowledged.extend(ids.into_iter().zip(titles));
         home.run(&["verify"]).ok();
     }
     let journal = home.run(&["journal", "--kind", "write"]).ok().out;
@@ -118,6 +129,32 @@ fn kill_9_loses_nothing_acknowledged() {
         assert!(stored.contains(&format!("{id} {title:?}")), "{id} {title:?} is lost");
     }
     println!("{} acknowledged, {} stored", acknowledged.len(), stored.len());
+}
+
+/// The index becomes a run every 1,024 changes, and eight runs become one. A process that dies in such a commit leaves an index
+/// that finds everything it had acknowledged. `verify` makes the index again and compares every row.
+#[test]
+fn kill_9_in_a_flush_or_a_merge_leaves_every_search_complete() {
+    let home = Home::new();
+    let word = |group: u64, n: u64| format!("w{group}x{n}");
+    for (group, fill) in [(0, 700), (1, 6_300)] {
+        let line = |n: u64| format!("{{\"title\":\"filling {}\"}}\n", word(group, n));
+        let filling: String = (0..fill).map(line).collect();
+        home.piped(&["save", "--lines", "--bulk", "1000"], filling.as_bytes()).ok();
+        for round in 0..3 {
+            let group = 10 * group + round + 2;
+            let ids = acknowledged_until_killed(&home, 150 + 60 * round, move |n| {
+                format!("{{\"title\":\"round {}\"}}\n", word(group, n))
+            });
+            let last = u64::try_from(ids.len()).unwrap() - 1;
+            for n in [0, last / 3, last / 2, last - 1, last] {
+                let found = home.run(&["search", &word(group, n), "--json"]).ok().json();
+                let place = usize::try_from(n).unwrap();
+                assert_eq!(found["hits"][0]["id"], ids[place], "{group} {n}: {found}");
+            }
+        }
+        home.run(&["verify"]).ok();
+    }
 }
 
 #[test]
