@@ -232,6 +232,7 @@ impl TextIndex {
         let key = rows::dead(run.id, doc / PAGE_DOCS);
         let page = rows::mark_dead(self.pending.get(view, &key)?, doc)?;
         self.pending.set(key, Some(page));
+        merge::bury(view, &mut self.pending, &mut self.meta, forward.epoch, doc)?;
         let terms: Arc<[u32]> = forward.terms.iter().map(|(term, _)| *term).collect();
         let row = rows::encode_terms(terms.iter().copied());
         self.pending.set(rows::buried(doc), Some(row));
@@ -266,10 +267,9 @@ impl TextIndex {
         self.meta.changes += 1;
         if self.meta.changes >= self.settings.flush_docs.max(1) {
             let tail = std::mem::take(&mut self.tail);
-            merge::flush(&mut self.pending, &mut self.meta, &tail);
-            while let Some(range) = merge::due(&self.meta) {
-                merge::merge(view, &mut self.pending, &mut self.meta, range)?;
-            }
+            merge::flush_and_begin(view, &mut self.pending, &mut self.meta, &tail)?;
+        } else {
+            merge::advance(view, &mut self.pending, &mut self.meta)?;
         }
         self.stamp();
         Ok(())

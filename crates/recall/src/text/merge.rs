@@ -1,5 +1,9 @@
 //! Making runs: a flush turns the tail into one. Merging them: eight of a level become one of the next; large runs that are mostly dead are joined.
 //!
+//! A merge goes in slices, one with every change, and is over before the next flush: no write waits for a whole one. The runs
+//! it is made of answer until it is done. What dies in them meanwhile is marked dead in the new run too; whether a slice still
+//! met its posting makes no difference to what follows.
+//!
 //! A merge drops dead postings. Each one it drops is added to the term's difference, so that postings plus differences, over
 //! all runs, stay the exact live document frequency.
 
@@ -11,7 +15,7 @@ use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};
 use super::bytes::Cursor;
-use super::meta::{Meta, Run};
+use super::meta::{Job, Meta, Run};
 use super::pending::Pending;
 use super::rows::{self, PAGE_DOCS, damaged};
 use super::slab::{self, Writer};
@@ -22,14 +26,14 @@ const FAN_IN: usize = 8;
 /// Runs of this level hold 8 * 8 flushes, 64k documents, and do not grow: the longest merge is bounded.
 const TOP_LEVEL: u32 = 2;
 
-/// Terms whose postings are in memory at a time.
-const TERMS_AT_ONCE: u32 = 4096;
+/// Slices between two flushes: three merges can fall due with one flush, and each makes a run and removes its sources.
+const SLICES: u32 = 8;
 
 /// Postings and difference, by term.
 type Lists = BTreeMap<u32, (Vec<Posting>, i64)>;
 
 /// Turns the tail into a run.
-pub(super) fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
+fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
     meta.changes = 0;
     if tail.docs.is_empty() && tail.buried.is_empty() {
         return;
@@ -60,7 +64,7 @@ pub(super) fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
 }
 
 /// The runs to merge next, as a range of the list. Runs in it are neighbours, so that epochs stay ranges.
-pub(super) fn due(meta: &Meta) -> Option<Range<usize>> {
+fn due(meta: &Meta) -> Option<Range<usize>> {
     let runs = &meta.runs;
     let start = runs.len().checked_sub(FAN_IN);
     if let Some(start) = start
@@ -78,15 +82,11 @@ pub(super) fn due(meta: &Meta) -> Option<Range<usize>> {
     Some(at..at + 2)
 }
 
-/// Replaces the runs of a range by one.
-pub(super) fn merge(
-    view: &View<'_>,
-    pending: &mut Pending,
-    meta: &mut Meta,
-    range: Range<usize>,
-) -> Result<()> {
-    let merged: Vec<Run> = meta.runs[range.clone()].to_vec();
-    let [oldest, .., newest] = merged.as_slice() else { return Ok(()) };
+/// Begins the merge that is due, if there is one.
+fn begin(meta: &mut Meta) {
+    let Some(range) = due(meta) else { return };
+    let merged = &meta.runs[range];
+    let [oldest, .., newest] = merged else { return };
     let run = Run {
         id: meta.next_run,
         level: (oldest.level + 1).min(TOP_LEVEL),
@@ -94,44 +94,102 @@ pub(super) fn merge(
         docs: merged.iter().map(Run::live).sum(),
         dead: 0,
     };
-    let mut graves = Vec::with_capacity(merged.len());
-    for old in &merged {
-        graves.push(bury_run(view, pending, old)?);
-    }
-    let mut writer = Writer::new(run.id);
-    let mut term = 0;
-    while term < meta.next_term {
-        let end = term.saturating_add(TERMS_AT_ONCE);
-        let mut lists = Lists::new();
-        for (old, dead) in merged.iter().zip(&graves) {
-            gather(view, pending, old.id, &(term..end), dead, &mut lists)?;
+    let slice = meta.next_term.div_ceil((meta.settings.flush_docs / SLICES).max(1)).max(1);
+    let sources = merged.iter().map(|run| run.id).collect();
+    meta.job = Some(Job { run, sources, done: false, terms: 0..meta.next_term, slice });
+    meta.next_run += 1;
+}
+
+/// Does the next slice of the merge under way, if there is one.
+pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -> Result<()> {
+    let Some(job) = &mut meta.job else { return Ok(()) };
+    let start = job.terms.start;
+    let end = start.saturating_add(job.slice).min(job.terms.end);
+    if job.done {
+        for source in &job.sources {
+            let (from, to) = (rows::term_in_run(*source, start), rows::term_in_run(*source, end));
+            let range = KeyRange { from, to: Some(to), reverse: false };
+            for (key, _) in pending.rows(view, &range)? {
+                pending.set(key, None);
+            }
         }
+    } else {
+        let mut lists = Lists::new();
+        for source in &job.sources {
+            let dead = graves(view, pending, *source)?;
+            gather(view, pending, *source, &(start..end), &dead, &mut lists)?;
+        }
+        let mut writer = Writer::new(job.run.id);
         for (term, (postings, difference)) in &mut lists {
             // Runs overlap where documents were updated. A document is alive in one of them at most.
             postings.sort_unstable();
             writer.list(pending, *term, postings, *difference);
         }
-        term = end;
+        writer.close(pending);
     }
-    writer.close(pending);
-    for old in &merged {
-        for (key, _) in pending.rows(view, &KeyRange::prefix(&rows::run(old.id)))? {
+    job.terms.start = end;
+    if end < job.terms.end {
+        return Ok(());
+    }
+    if job.done {
+        meta.job = None;
+        begin(meta);
+        return Ok(());
+    }
+    job.done = true;
+    job.terms.start = 0;
+    let (run, sources) = (job.run, job.sources.clone());
+    for source in &sources {
+        for (key, _) in pending.rows(view, &KeyRange::prefix(&rows::dead_of(*source)))? {
             pending.set(key, None);
         }
     }
-    meta.next_run += 1;
-    meta.runs.splice(range, [run]);
+    let at = meta.runs.iter().position(|run| sources.first() == Some(&run.id));
+    let at = at.ok_or_else(|| damaged("meta", "the runs of a merge are not there"))?;
+    meta.runs.splice(at..at + sources.len(), [run]);
+    Ok(())
+}
+
+/// Flushes the tail. Whatever was due before is finished first: runs of a level stay neighbours.
+pub(super) fn flush_and_begin(
+    view: &View<'_>,
+    pending: &mut Pending,
+    meta: &mut Meta,
+    tail: &Tail,
+) -> Result<()> {
+    while meta.job.is_some() {
+        advance(view, pending, meta)?;
+    }
+    flush(pending, meta, tail);
+    begin(meta);
+    Ok(())
+}
+
+/// Notes a death in a run that is being merged.
+pub(super) fn bury(
+    view: &View<'_>,
+    pending: &mut Pending,
+    meta: &mut Meta,
+    epoch: u32,
+    doc: u64,
+) -> Result<()> {
+    let Some(job) = meta.job.as_mut().filter(|job| !job.done) else { return Ok(()) };
+    if (job.run.epochs.0..=job.run.epochs.1).contains(&epoch) {
+        job.run.dead += 1;
+        let key = rows::dead(job.run.id, doc / PAGE_DOCS);
+        let page = rows::mark_dead(pending.get(view, &key)?, doc)?;
+        pending.set(key, Some(page));
+    }
     Ok(())
 }
 
 type Graves = BTreeMap<u64, Vec<u8>>;
 
-/// Takes the pages of the dead of a run out of the store.
-fn bury_run(view: &View<'_>, pending: &mut Pending, run: &Run) -> Result<Graves> {
+/// The pages of the dead of a run.
+fn graves(view: &View<'_>, pending: &Pending, run: u32) -> Result<Graves> {
     let mut pages = Graves::new();
-    for (key, page) in pending.rows(view, &KeyRange::prefix(&rows::dead_of(run.id)))? {
+    for (key, page) in pending.rows(view, &KeyRange::prefix(&rows::dead_of(run)))? {
         pages.insert(rows::trailing_doc(&key)?, page);
-        pending.set(key, None);
     }
     Ok(pages)
 }

@@ -2,6 +2,8 @@
 //!
 //! It is rewritten with every change, so that it names the journal entry whose state the index shows.
 
+use std::ops::Range;
+
 use kernel::error::{Error, Result};
 use kernel::store::View;
 
@@ -9,7 +11,7 @@ use super::bytes::{Cursor, push_varint};
 use super::rows::{self, damaged};
 use super::score::{FieldWeight, Weights};
 
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// Changes between two flushes.
 pub const FLUSH_DOCS: u32 = 1024;
@@ -48,6 +50,21 @@ impl Run {
     }
 }
 
+/// A merge under way. It advances by a slice with every change; searches see nothing of it until it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Job {
+    /// The run that is being made.
+    pub(super) run: Run,
+    /// Those it is made of: neighbours in the list of runs until it takes their place.
+    pub(super) sources: Vec<u32>,
+    /// It has taken their place; what is left is to remove their rows.
+    pub(super) done: bool,
+    /// The next term, and the one to end before.
+    pub(super) terms: Range<u32>,
+    /// Terms of one slice.
+    pub(super) slice: u32,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Meta {
     pub(super) settings: Settings,
@@ -61,6 +78,7 @@ pub(super) struct Meta {
     pub(super) changes: u32,
     pub(super) next_run: u32,
     pub(super) next_term: u32,
+    pub(super) job: Option<Job>,
     /// By epoch, oldest first.
     pub(super) runs: Vec<Run>,
 }
@@ -75,6 +93,7 @@ impl Meta {
             changes: 0,
             next_run: 0,
             next_term: 0,
+            job: None,
             runs: Vec::new(),
         }
     }
@@ -107,12 +126,23 @@ impl Meta {
         for n in [self.epoch, self.changes, self.next_run, self.next_term] {
             push(n.into());
         }
-        for run in &self.runs {
+        push(u64::try_from(self.runs.len()).unwrap_or(u64::MAX));
+        let mut push_run = |run: &Run| {
             for n in [run.id, run.level, run.epochs.0, run.epochs.1] {
                 push(n.into());
             }
             push(run.docs);
             push(run.dead);
+        };
+        self.runs.iter().for_each(&mut push_run);
+        if let Some(job) = &self.job {
+            push_run(&job.run);
+            for n in [u32::from(job.done), job.terms.start, job.terms.end, job.slice] {
+                push(n.into());
+            }
+            for n in &job.sources {
+                push((*n).into());
+            }
         }
         out
     }
@@ -141,17 +171,31 @@ impl Meta {
         for n in [&mut meta.epoch, &mut meta.changes, &mut meta.next_run, &mut meta.next_term] {
             *n = cursor.u32()?;
         }
-        while !cursor.is_empty() {
-            meta.runs.push(Run {
-                id: cursor.u32()?,
-                level: cursor.u32()?,
-                epochs: (cursor.u32()?, cursor.u32()?),
-                docs: cursor.varint()?,
-                dead: cursor.varint()?,
-            });
+        for _ in 0..cursor.varint()? {
+            meta.runs.push(parse_run(&mut cursor)?);
+        }
+        if !cursor.is_empty() {
+            let run = parse_run(&mut cursor)?;
+            let done = cursor.u32()? == 1;
+            let terms = cursor.u32()?..cursor.u32()?;
+            let (slice, mut sources) = (cursor.u32()?, Vec::new());
+            while !cursor.is_empty() {
+                sources.push(cursor.u32()?);
+            }
+            meta.job = Some(Job { run, sources, done, terms, slice });
         }
         Some(meta)
     }
+}
+
+fn parse_run(cursor: &mut Cursor<'_>) -> Option<Run> {
+    Some(Run {
+        id: cursor.u32()?,
+        level: cursor.u32()?,
+        epochs: (cursor.u32()?, cursor.u32()?),
+        docs: cursor.varint()?,
+        dead: cursor.varint()?,
+    })
 }
 
 #[cfg(test)]
@@ -164,9 +208,20 @@ mod tests {
         (meta.seq, meta.documents, meta.next_term) = (1 << 40, 9, 300);
         meta.runs.push(Run { id: 3, level: 1, epochs: (0, 7), docs: 70, dead: 2 });
         meta.runs.push(Run { id: 4, level: 0, epochs: (8, 8), docs: 10, dead: 0 });
-        let bytes = meta.encode();
-        assert_eq!(Meta::decode(&bytes).unwrap(), meta);
-        assert!(Meta::decode(&bytes[..bytes.len() - 1]).is_err());
+        let job = Job {
+            run: Run { id: 5, level: 2, epochs: (0, 8), docs: 70, dead: 1 },
+            sources: vec![3, 4],
+            done: false,
+            terms: 20..300,
+            slice: 10,
+        };
+        for job in [None, Some(job)] {
+            meta.job = job;
+            let bytes = meta.encode();
+            assert_eq!(Meta::decode(&bytes).unwrap(), meta);
+            // A list of numbers has no end of its own; the last source may be missed, the rest may not.
+            assert_ne!(Meta::decode(&bytes[..bytes.len() - 1]).ok(), Some(meta.clone()));
+        }
         assert_eq!(meta.run_of(5).unwrap().id, 3);
         assert_eq!(meta.run_of(8).unwrap().id, 4);
         assert!(meta.run_of(9).is_err());

@@ -157,6 +157,29 @@ fn updates_do_not_pile_up() {
     bench.search(|search| assert_equal(search, &Naive::after(&steps), &ask("cat dog"), &[]));
 }
 
+// Every change does a slice of the merge under way, and documents die in the runs it is made of.
+#[test]
+fn answers_hold_in_every_slice_of_a_merge() {
+    let mut seed = 11u64;
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut words = || WORDS[usize::try_from(next(12).min(next(12))).unwrap()];
+    let texts: Vec<String> = (0..900).map(|_| [words(), words(), words()].join(" ")).collect();
+    let steps: Vec<Step> = texts.iter().map(|text| plain(1 + next(150), text)).collect();
+    let mut bench = Bench::new(48);
+    for (n, step) in steps.iter().enumerate() {
+        bench.step(step);
+        bench.commit();
+        if n % 2 == 0 {
+            let naive = Naive::after(&steps[..=n]);
+            bench.search(|search| assert_equal(search, &naive, &ask("cat dog jay"), &[]));
+        }
+    }
+    assert!(Bench::after(48, 7, &steps).text_rows() == bench.text_rows(), "rows depend on commits");
+}
+
 // Large enough for lists of many blocks over several windows, and for terms that are skipped.
 #[test]
 fn long_lists_are_skipped_through_correctly() {
