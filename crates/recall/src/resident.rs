@@ -16,6 +16,7 @@ use kernel::store::{KeyRange, View};
 
 use crate::embed::DIMS;
 use crate::error::Result;
+use crate::models::Shelf;
 use crate::passages::{self, Passages};
 use crate::text::TailHandle;
 use crate::vectors::{Code, Codes};
@@ -26,6 +27,8 @@ const REMEMBERED: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Resident {
     pub(crate) tail: TailHandle,
+    /// Codes of an optional model.
+    pub(crate) models: Shelf,
     vectors: RwLock<Vectors>,
 }
 
@@ -62,7 +65,8 @@ impl Vectors {
     }
 
     /// Vectors of texts that were erased after entry `since` are not kept, not even as a change that is over.
-    fn drop_erased(&mut self, since: u64) {
+    /// Returns those.
+    fn drop_erased(&mut self, since: u64) -> BTreeSet<u64> {
         let new = self.recent.iter().rev().take_while(|change| change.seq > since);
         let gone: BTreeSet<u64> =
             new.filter(|change| change.codes.is_empty()).map(|change| change.doc).collect();
@@ -71,6 +75,7 @@ impl Vectors {
                 change.codes = Vec::new();
             }
         }
+        gone
     }
 
     /// Brings the codes to the last committed entry.
@@ -104,6 +109,7 @@ impl Resident {
     /// what is announced then happened long ago, and readers have a past of their own, with texts that were erased since.
     pub(crate) fn restart(&self, head: u64, size: u64) {
         *self.write() = Vectors { head, announced: head, forgotten: size, ..Vectors::default() };
+        self.models.clear();
     }
 
     /// Tells of changes up to entry `seq` before they are committed: from the commit on, a view may show them.
@@ -117,8 +123,13 @@ impl Resident {
         let mut vectors = self.write();
         let before = vectors.head;
         vectors.head = vectors.head.max(head);
-        vectors.drop_erased(before);
+        let erased = vectors.drop_erased(before);
         vectors.catch_up();
+        // A search takes the locks in the other order.
+        drop(vectors);
+        if !erased.is_empty() {
+            self.models.erase(erased);
+        }
     }
 
     /// What was announced since the last commit will not come.

@@ -13,7 +13,7 @@ pub mod minilm;
 mod static_model;
 mod wordpiece;
 
-pub use cache::{CacheError, EmbeddingCache};
+pub use cache::{CacheError, EmbeddingCache, Part};
 pub use embedding::{DIMS_MAX, Embedding, ONE};
 #[cfg(test)]
 pub(crate) use hash::HashEmbedder;

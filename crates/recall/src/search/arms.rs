@@ -8,6 +8,7 @@ use std::rc::Rc;
 use kernel::store::View;
 
 use super::Query;
+use super::by_model::{self, ByModel};
 use super::dates::DateWords;
 use super::filter::Lens;
 use super::fuse::{Arm, ONE};
@@ -16,6 +17,7 @@ use crate::analyze::{Analyzer, Question};
 use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::entities;
 use crate::error::Result;
+use crate::models::ModelCodes;
 use crate::passages::{self, Passages, Said};
 use crate::resident::Resident;
 use crate::text::Search;
@@ -33,7 +35,7 @@ const PREFIX_TERMS: usize = 64;
 /// a question of a hundred kilobytes would take gigabytes.
 const INTERACTION_TOKENS: usize = 128;
 /// Scores each arm takes before it is known which memories may be shown: enough for candidates and their sessions.
-const TAKEN: usize = 4 * CANDIDATES;
+pub(super) const TAKEN: usize = 4 * CANDIDATES;
 
 /// A memory that may answer, with what each arm says of it. All scores are as the arm measures them.
 #[derive(Clone, Debug)]
@@ -41,6 +43,8 @@ pub(super) struct Candidate {
     pub(super) id: u64,
     pub(super) words: u64,
     pub(super) meaning: u64,
+    /// Whether an optional model said so, and not the built-in one.
+    pub(super) by_model: bool,
     pub(super) interaction: u64,
     pub(super) session: u64,
     /// Thousandths.
@@ -62,13 +66,17 @@ pub(super) fn gather(
     let search = Search::new(view, &resident.tail)?;
     let words = word_scores(&search, lens, question)?;
     let said = SaidRows::new(view);
-    let names = said.names(&words.order[..words.order.len().min(CANDIDATES)])?;
+    let names = said.names(&words)?;
     let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
-    resident.with_codes(view, |codes, stale| {
-        let meaning = Meaning { view, codes, stale, question: &dense.vector };
+    with_codes((view, resident), query, |codes, stale, model| {
+        let mut meaning = Meaning { view, codes, stale, question: &dense.vector, model: None };
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
-        let near = if counts(Arm::Meaning) { meaning.nearest(lens)? } else { Scores::default() };
+        let near = if counts(Arm::Meaning) {
+            meaning.nearest_by(lens, ByModel::new(model, query.model.as_ref(), lens))?
+        } else {
+            Scores::default()
+        };
         let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
         ids.extend(near.order.iter().take(CANDIDATES));
         let naming = if counts(Arm::Entities) {
@@ -107,6 +115,7 @@ pub(super) fn gather(
                 id,
                 words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
                 meaning: smooth(meaning.score(id)?, [before?, after?]),
+                by_model: meaning.by_model(id)?.is_some(),
                 interaction: if counts(Arm::Interaction) {
                     interact(&mut interaction, &said.tokens, sessions.coverage(id))
                 } else {
@@ -125,6 +134,25 @@ pub(super) fn gather(
         }
         Ok(candidates)
     })
+}
+
+/// Hands over the codes of the built-in model, which are those of the view but for the stale ones, and of the query's model.
+fn with_codes<T>(
+    (view, resident): (&View<'_>, &Resident),
+    query: &Query,
+    look: impl FnOnce(&Codes, &BTreeSet<u64>, Option<&ModelCodes>) -> Result<T>,
+) -> Result<T> {
+    let Some(asked) = &query.model else {
+        return resident.with_codes(view, |codes, stale| look(codes, stale, None));
+    };
+    resident.models.read(&asked.model, |model| {
+        resident.with_codes(view, |codes, stale| look(codes, stale, model))
+    })
+}
+
+/// Who speaks in the memories that the words found.
+pub(super) fn names_in(view: &View<'_>, words: &Scores) -> Result<BTreeSet<String>> {
+    SaidRows::new(view).names(words)
 }
 
 /// How well the best passage answers word for word: a long text has a match for every word, but not in one place. What each
@@ -170,10 +198,10 @@ impl<'a> SaidRows<'a> {
         Ok(said)
     }
 
-    /// Who speaks in these memories.
-    fn names(&self, ids: &[u64]) -> Result<BTreeSet<String>> {
+    /// Who speaks in the best of these memories.
+    fn names(&self, words: &Scores) -> Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
-        for id in ids {
+        for id in words.order.iter().take(CANDIDATES) {
             names.extend(self.of(*id)?.speakers.iter().cloned());
         }
         Ok(names)
@@ -189,7 +217,7 @@ pub(super) struct Scores {
 
 impl Scores {
     /// Best first.
-    fn new(found: Vec<(u64, u64)>) -> Scores {
+    pub(super) fn new(found: Vec<(u64, u64)>) -> Scores {
         let order = found.iter().map(|(doc, _)| *doc).collect();
         Scores { scores: found.into_iter().collect(), order }
     }
@@ -206,7 +234,11 @@ impl Scores {
     }
 }
 
-fn word_scores(search: &Search<'_>, lens: &Lens<'_>, question: &Question) -> Result<Scores> {
+pub(super) fn word_scores(
+    search: &Search<'_>,
+    lens: &Lens<'_>,
+    question: &Question,
+) -> Result<Scores> {
     let mut terms: Vec<(String, u32)> = question.terms.iter().map(|t| (t.clone(), 16)).collect();
     for prefix in &question.prefixes {
         terms.extend(search.prefix_terms(prefix, PREFIX_TERMS)?.into_iter().map(|t| (t, 16)));
@@ -237,7 +269,7 @@ fn naming(view: &View<'_>, lens: &Lens<'_>, text: &str) -> Result<Scores> {
 
 /// Takes the best by what indexes say, then drops what may not be shown. Reading a head costs more than a score, and most
 /// memories may be shown: only where that leaves too few is every one judged before it is ranked.
-fn judged_late<T>(
+pub(super) fn judged_late<T>(
     lens: &Lens<'_>,
     doc: impl Fn(&T) -> u64,
     ask: impl Fn(&dyn Fn(u64) -> bool) -> Result<Vec<T>>,
@@ -260,9 +292,11 @@ pub(super) struct Meaning<'a> {
     /// Documents whose codes belong to another state.
     pub(super) stale: &'a BTreeSet<u64>,
     pub(super) question: &'a Embedding,
+    /// Decides where it has a vector.
+    pub(super) model: Option<ByModel<'a>>,
 }
 
-impl Meaning<'_> {
+impl<'a> Meaning<'a> {
     /// What is less than alike says no more than nothing.
     fn score(&self, id: u64) -> Result<u64> {
         Ok(self.known(id)?.unwrap_or(0))
@@ -270,6 +304,15 @@ impl Meaning<'_> {
 
     /// `None` if the question or the memory has no vector.
     fn known(&self, id: u64) -> Result<Option<u64>> {
+        let by_model = self.by_model(id)?;
+        if by_model.is_some() { Ok(by_model) } else { self.built_in(id) }
+    }
+
+    fn by_model(&self, id: u64) -> Result<Option<u64>> {
+        self.model.as_ref().map_or(Ok(None), |model| model.score(id))
+    }
+
+    fn built_in(&self, id: u64) -> Result<Option<u64>> {
         if self.question.is_zero() {
             return Ok(None);
         }
@@ -283,6 +326,16 @@ impl Meaning<'_> {
             self.codes.score(self.question, id)
         };
         Ok(score.map(|score| u64::try_from(score).unwrap_or(0)))
+    }
+
+    /// The nearest by either model; from here on the optional one decides where it has a vector.
+    fn nearest_by(&mut self, lens: &Lens<'_>, model: Option<ByModel<'a>>) -> Result<Scores> {
+        let near = self.nearest(lens)?;
+        let Some(mut model) = model else { return Ok(near) };
+        let nearest = model.nearest()?;
+        model.fit(near.order.iter().chain(&nearest).copied(), |id| self.built_in(id))?;
+        self.model = Some(model);
+        by_model::merged(near, nearest, |id| self.score(id))
     }
 
     /// The nearest memories that may be shown, best first.

@@ -49,7 +49,8 @@ pub fn similar(
     resident.with_codes(&view, |all, stale| {
         for code in codes.unwrap_or_default() {
             let question = code.embedding();
-            let meaning = Meaning { view: &view, codes: all, stale, question: &question };
+            let model = None;
+            let meaning = Meaning { view: &view, codes: all, stale, question: &question, model };
             let found = meaning.nearest(&lens)?;
             for other in found.order.iter().filter(|other| **other != id.get()) {
                 let nearest = near.entry(*other).or_default();
@@ -69,7 +70,7 @@ pub fn similar(
         let Some(row) = lens.row(other)? else { continue };
         let score = (score.saturating_mul(ONE) / embed::ONE.unsigned_abs()).min(ONE);
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
-        hits.push(hit(&lens, (analyzer, &about), row, score, vec![arm])?);
+        hits.push(hit(&lens, (analyzer, &about), row, score, (vec![arm], false))?);
     }
-    Ok(Answer { hits, candidates })
+    Ok(Answer { hits, candidates, by_model: 0 })
 }
