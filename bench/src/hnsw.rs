@@ -27,7 +27,11 @@ impl Vectors {
 
     pub fn push(&mut self, values: &[i16]) {
         let scale = values.iter().map(|v| i32::from(*v).abs()).max().unwrap_or(0).max(1);
-        let level = |value: &i16| (i32::from(*value) * 127 / scale) as i8;
+        // Rounded as the scan's codes are, so that both rank by the same numbers.
+        let level = |value: &i16| {
+            let product = i32::from(*value) * 127;
+            ((product + product.signum() * (scale / 2)) / scale) as i8
+        };
         self.levels.extend(values.iter().map(level));
         self.scales.push(scale);
     }

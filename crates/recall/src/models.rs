@@ -18,14 +18,20 @@ use crate::passages;
 use crate::resident::Resident;
 use crate::vectors::{Code, Coder, Codes, Hit};
 
-/// The texts of a memory that a model reads: the whole, and if that is long, its passages. Their places are the numbers
-/// of `embed::Part`.
+/// The texts of a memory that a model reads: its passages, of which a short one has one.
 pub fn texts(body: &Body) -> Vec<String> {
-    let whole = dense(body);
-    let cut = passages::cut(&whole);
-    let passages: Vec<String> =
-        if cut.len() > 1 { cut.into_iter().map(str::to_owned).collect() } else { Vec::new() };
-    std::iter::once(whole).chain(passages).collect()
+    passages::cut(&dense(body)).into_iter().map(str::to_owned).collect()
+}
+
+/// The vectors of a memory, in the order of `embed::Part`, from those of its texts. The whole of several passages is what they
+/// have in common: models read only the beginning of a long text, and reading it twice would cost twice.
+pub fn vectors(of_texts: Vec<Embedding>) -> Vec<Embedding> {
+    if of_texts.len() < 2 {
+        return of_texts;
+    }
+    let parts: Vec<(&Embedding, i32)> = of_texts.iter().map(|vector| (vector, 1)).collect();
+    let whole = Embedding::blend(&parts);
+    std::iter::once(whole).chain(of_texts).collect()
 }
 
 /// Visits the current version of each memory after `after` that is not erased, until told to stop. Forgotten ones too:

@@ -224,8 +224,11 @@ fn a_long_text_is_as_near_as_its_nearest_passage() {
     let reading = world.cortex.read().unwrap();
     let memory = reading.resolve_version(id(1), None).unwrap();
     let texts = models::texts(memory.body.as_ref().unwrap());
-    assert_eq!(texts.len(), 7, "the whole and six passages");
-    assert!(texts[0].len() > 4 * texts[1].len());
+    assert_eq!(texts.len(), 6);
+    let made = models::vectors((0..6).map(|n| direction(n, 7)).collect());
+    assert_eq!((made.len(), &made[1]), (7, &direction(0, 7)), "the whole, then its passages");
+    assert!((0..6).all(|n| made[0].dot(&direction(n, 7)) > 0));
+    assert_eq!(models::vectors(vec![direction(1, 2)]), [direction(1, 2)]);
     assert_eq!(models::texts(&body(MemoryType::Fact, "short", "Nothing of that.")).len(), 1);
     let part = |n| Part { body: memory.version.body_hash, n };
     let vectors: Vec<_> = (1..=6u8).map(|n| (part(n), direction(n.into(), 0))).collect();

@@ -48,6 +48,8 @@ struct Progress {
 pub(crate) struct Background {
     ending: AtomicBool,
     turn: Mutex<()>,
+    /// Why there is no embedder, as it was last said.
+    said: Mutex<Option<String>>,
     actors: Mutex<BTreeMap<ActorName, Progress>>,
 }
 
@@ -68,6 +70,15 @@ impl Background {
             working: progress.working,
             failure: progress.failed.as_ref().map(|(why, _)| why.clone()),
         })
+    }
+
+    /// True if this was not said last time: what goes wrong every two seconds is said once.
+    pub(crate) fn is_news(&self, failure: Option<&EmbedError>) -> bool {
+        let failure = failure.map(ToString::to_string);
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = failure.is_some() && *said != failure;
+        *said = failure;
+        news
     }
 
     fn actors(&self) -> MutexGuard<'_, BTreeMap<ActorName, Progress>> {
@@ -111,7 +122,11 @@ impl Background {
             None => None,
         };
         let mut actors = self.actors();
-        let known = actors.get_mut(actor).filter(|progress| progress.model == model);
+        let mut known = actors.get_mut(actor).filter(|progress| progress.model == model);
+        if let (None, Some(progress)) = (newest, &mut known) {
+            // Files of actors that nobody uses are not kept open.
+            progress.cache = None;
+        }
         let since = match known {
             // What nobody has open does not change.
             Some(progress)

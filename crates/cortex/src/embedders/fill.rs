@@ -141,9 +141,8 @@ pub(crate) fn fill<E: From<EmbedError> + From<kernel::Error>>(
         if wanted.is_empty() {
             break;
         }
-        let cuts = |wanted: &&Wanted| wanted.texts.iter().skip(1).any(|text| chosen.cuts(text));
-        let whole = |wanted: &&Wanted| wanted.texts.len() == 1 && chosen.cuts(&wanted.texts[0]);
-        filled.cut += wanted.iter().filter(|w| cuts(w) || whole(w)).count() as u64;
+        let cuts = |wanted: &&Wanted| wanted.texts.iter().any(|text| chosen.cuts(text));
+        filled.cut += wanted.iter().filter(cuts).count() as u64;
         let (made, refusal) = embed(chosen, &wanted, pace.cores)?;
         // One that takes nothing at all does not mean the texts.
         if let (true, Some(error)) = (made.is_empty(), refusal) {
@@ -229,7 +228,7 @@ fn embed(
         Ok(vectors) => {
             let mut vectors = vectors.into_iter();
             let made = wanted.iter().map(|w| {
-                let vectors = vectors.by_ref().take(w.texts.len()).collect();
+                let vectors = models::vectors(vectors.by_ref().take(w.texts.len()).collect());
                 (w.body, Made { id: w.id, version: w.version, vectors })
             });
             Ok((made.collect(), None))

@@ -39,12 +39,14 @@ impl Ops {
         let failed =
             |error: &EmbedError| Error::new(error.code(), Fault::Server, error.to_string());
         let Some(embedders) = &self.embedders else { return Ok(0) };
-        match embedders.ready() {
-            Ok(None) => Ok(0),
+        let ready = embedders.ready();
+        let news = embedders.background.is_news(ready.as_ref().err().map(|error| &**error));
+        match ready {
             Ok(Some(ready)) => {
                 embedders.background.run(&self.home, &ready, now).map_err(|error| failed(&error))
             }
-            Err(error) => Err(failed(&error)),
+            Err(error) if news => Err(failed(&error)),
+            Ok(None) | Err(_) => Ok(0),
         }
     }
 

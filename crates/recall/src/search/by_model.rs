@@ -74,9 +74,13 @@ impl<'a> ByModel<'a> {
         let ask = |admits: &dyn Fn(u64) -> bool| {
             Ok(self.codes.top_k(self.question, TAKEN, admits).iter().map(|hit| hit.doc).collect())
         };
-        let mut found = judged_late(self.lens, |doc| *doc, ask)?;
-        found.retain(|doc| matches!(self.raw(*doc), Ok(Some(_))));
-        Ok(found)
+        let mut current = Vec::new();
+        for doc in judged_late(self.lens, |doc| *doc, ask)? {
+            if self.raw(doc)?.is_some() {
+                current.push(doc);
+            }
+        }
+        Ok(current)
     }
 
     fn raw(&self, id: u64) -> Result<Option<i64>> {
