@@ -10,6 +10,7 @@ mod corpus;
 mod cortex_recall;
 mod engine;
 mod fts5;
+mod hnsw;
 mod kernel_bars;
 mod measure;
 mod options;

@@ -1,13 +1,16 @@
-//! The vector arm: how much of the true ten the sketch scan finds, and what it costs.
+//! The vector arm: how much of the true ten the sketch scan finds, and what it costs; and what a graph would cost instead.
 //!
 //! Exact is the dot product of the full i16 values with every vector. The scan is exact by construction up to `EXACT_UP_TO`
 //! vectors; on smaller sets the sketches are therefore only proved where they are used.
+
+use std::time::Duration;
 
 use recall::embed::{DIMS, Embedder, Embedding, StaticEmbedder};
 use recall::vectors::{Coder, Codes, EXACT_UP_TO, Hit};
 
 use crate::corpus::Corpus;
-use crate::measure::{Samples, compared, cpu, row};
+use crate::hnsw::{Hnsw, Seen, Vectors};
+use crate::measure::{Samples, compared, cpu, row, thread_cpu};
 
 const QUESTIONS: usize = 200;
 const RECALL_MIN: f64 = 0.98;
@@ -80,4 +83,87 @@ fn run(what: &str, texts: impl Iterator<Item = String>, questions: Vec<String>) 
         format!("{:.2?} / {:.2?}", walls.p50(), walls.p95()),
         format!("CPU {:.2?}; {megabytes:.0} MB of codes", Samples::new(cpus).p50()),
     );
+    graph(&codes, &vectors, &questions);
+}
+
+/// An HNSW graph over the same codes, beside the scan: at the ten that a person reads, and at what a search takes from the
+/// arm before it fuses.
+fn graph(codes: &Codes, vectors: &[Embedding], questions: &[Embedding]) {
+    let mut columns = Vectors::new(DIMS);
+    vectors.iter().for_each(|vector| columns.push(vector.values()));
+    let before = cpu();
+    let graph = Hnsw::build(&columns);
+    compared(
+        "  a graph (HNSW): build",
+        format!("{:.2?} CPU", cpu() - before),
+        format!("{:.0} MB of links; the scan needs neither", graph.bytes() as f64 / 1e6),
+    );
+    let mut seen = Seen::default();
+    for k in [10, TAKEN] {
+        let exact: Vec<Exact> =
+            questions.iter().map(|question| Exact::new(question, vectors, k)).collect();
+        let scan = measured(&exact, |n| {
+            codes.top_k(&questions[n], k, &|_| true).iter().map(|hit| hit.doc).collect()
+        });
+        // The narrowest walk that finds as much.
+        let mut walk =
+            (k, measured(&exact, |n| ask(&graph, &columns, &questions[n], (k, k), &mut seen)));
+        while walk.1.0 < scan.0.min(RECALL_MIN) && walk.0 < vectors.len() {
+            let ef = walk.0 * 2;
+            walk = (
+                ef,
+                measured(&exact, |n| ask(&graph, &columns, &questions[n], (k, ef), &mut seen)),
+            );
+        }
+        let (ef, (found, time)) = walk;
+        compared(
+            &format!("    the nearest {k}: graph, CPU"),
+            format!("{time:.2?} at recall {found:.4}"),
+            format!("scan {:.2?} at recall {:.4}; ef {ef}", scan.1, scan.0),
+        );
+    }
+}
+
+/// What a search takes from the meaning arm before it fuses.
+const TAKEN: usize = 800;
+
+fn ask(
+    graph: &Hnsw,
+    columns: &Vectors,
+    question: &Embedding,
+    k_ef: (usize, usize),
+    seen: &mut Seen,
+) -> Vec<u64> {
+    let found = graph.search(columns, question.values(), k_ef, &|_| true, seen);
+    found.into_iter().map(u64::from).collect()
+}
+
+/// The true answer to a question: which score the last of the nearest `k` has.
+struct Exact {
+    scores: Vec<i32>,
+    last: i32,
+    wanted: usize,
+}
+
+impl Exact {
+    fn new(question: &Embedding, vectors: &[Embedding], k: usize) -> Exact {
+        let scores: Vec<i32> = vectors.iter().map(|v| question.dot(v) as i32).collect();
+        let mut sorted = scores.clone();
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        let wanted = k.min(sorted.len());
+        Exact { last: sorted.get(wanted.saturating_sub(1)).copied().unwrap_or(0), scores, wanted }
+    }
+}
+
+/// Recall over the questions, and the median of the processor time one takes.
+fn measured(exact: &[Exact], mut ask: impl FnMut(usize) -> Vec<u64>) -> (f64, Duration) {
+    let (mut found, mut wanted, mut times) = (0, 0, Vec::new());
+    for (n, exact) in exact.iter().enumerate() {
+        let before = thread_cpu();
+        let answer = ask(n);
+        times.push(thread_cpu() - before);
+        found += answer.iter().filter(|doc| exact.scores[**doc as usize] >= exact.last).count();
+        wanted += exact.wanted;
+    }
+    (found as f64 / wanted.max(1) as f64, Samples::new(times).p50())
 }

@@ -89,6 +89,12 @@ impl Home {
         Ok(cortex)
     }
 
+    /// The actor's memory if it is open. Looking is not using: it may be closed as if nobody had asked.
+    pub fn if_open(&self, name: &ActorName) -> Option<Arc<Cortex>> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(name).map(|actor| Arc::clone(&actor.cortex))
+    }
+
     /// Closes actors that nobody holds and nobody used for a while; returns how many.
     pub fn close_idle(&self, now: Millis) -> usize {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,6 +3,7 @@
 //! - [`analyze`]: text into terms, questions into clauses.
 //! - [`entities`]: files, packages, symbols and the like that a text names.
 //! - [`embed`]: text into vectors, with a model that is part of the program.
+//! - [`models`]: vectors of optional models, made outside.
 //! - [`vectors`]: codes of vectors and the scan over them.
 //! - [`text`]: the inverted index inside the actor's store.
 //! - [`document`]: what of a memory can be found.
@@ -21,6 +22,7 @@ pub mod error;
 pub mod hook;
 pub mod labelled;
 pub mod measure;
+pub mod models;
 mod passages;
 mod places;
 mod resident;

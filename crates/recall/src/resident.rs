@@ -14,6 +14,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use kernel::store::View;
 
 use crate::error::Result;
+use crate::models::Shelf;
 use crate::passages;
 use crate::places::{Place, Places};
 use crate::text::TailHandle;
@@ -25,6 +26,8 @@ const REMEMBERED: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Resident {
     pub(crate) tail: TailHandle,
+    /// Codes of an optional model.
+    pub(crate) models: Shelf,
     kept: RwLock<Kept>,
 }
 
@@ -84,7 +87,8 @@ impl Kept {
     }
 
     /// Vectors of texts that were erased after entry `since` are not kept, not even as a change that is over.
-    fn drop_erased(&mut self, since: u64) {
+    /// Returns those.
+    fn drop_erased(&mut self, since: u64) -> BTreeSet<u64> {
         let new = self.recent.iter().rev().take_while(|change| change.seq > since);
         let gone: BTreeSet<u64> =
             new.filter(|change| change.place.is_none()).map(|change| change.doc).collect();
@@ -93,6 +97,7 @@ impl Kept {
                 change.codes = change.codes.take().map(|_| Vec::new());
             }
         }
+        gone
     }
 
     /// Brings the columns to the last committed entry.
@@ -126,6 +131,7 @@ impl Resident {
     /// what is announced then happened long ago, and readers have a past of their own, with texts that were erased since.
     pub(crate) fn restart(&self, head: u64, size: u64) {
         *self.write() = Kept { head, announced: head, forgotten: size, ..Kept::default() };
+        self.models.clear();
     }
 
     /// Tells of changes up to entry `seq` before they are committed: from the commit on, a view may show them.
@@ -139,8 +145,13 @@ impl Resident {
         let mut kept = self.write();
         let before = kept.head;
         kept.head = kept.head.max(head);
-        kept.drop_erased(before);
+        let erased = kept.drop_erased(before);
         kept.catch_up();
+        // A search takes the locks in the other order.
+        drop(kept);
+        if !erased.is_empty() {
+            self.models.erase(erased);
+        }
     }
 
     /// What was announced since the last commit will not come.

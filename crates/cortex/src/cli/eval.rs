@@ -1,7 +1,9 @@
 //! `cortex eval`: how well search does on a labelled set.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -9,15 +11,22 @@ use kernel::memory::Millis;
 use kernel::{Cortex, Reading};
 use recall::labelled::{self, LabelledSet};
 use recall::measure::{Difference, Means, Table, paired};
-use recall::search::{Arm, Query, Weights};
+use recall::models::each_text;
+use recall::search::{Arm, ModelQuestion, Query, Weights};
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
 use super::output::{Output, Progress};
+use crate::embedders::EmbedError;
+use crate::embedders::fill::{Pace, fill};
+use crate::embedders::in_use::Ready;
+use crate::embedders::settings::{self, Choice};
 
 /// Hits asked for: enough for ten sessions.
 const LIMIT: usize = 50;
+/// What the built-in model is called where models are chosen.
+const STATIC: &str = "static";
 /// Of the paired test, so that two runs print the same.
 const SEED: u64 = 1;
 
@@ -30,15 +39,19 @@ const SEED: u64 = 1;
 /// prior, entities. --compare asks every question with other weights too and prints each difference with the p-value of a paired
 /// randomisation test. --ablation adds one arm after the other.
 ///
+/// --embedder judges meaning by another model, which must be installed (minilm) or chosen (http) in this home; --compare then
+/// changes the weights that go with it.
+///
 /// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}}, session:
-/// {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, compare?: {weights, turn, session, difference: {turn:
+/// {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, compare?: {weights, turn, session, difference: {turn:
 /// {MEASURE: {mean, p}}, session: {…}}}, ablation?: [{arms, turn, session}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex eval path/to/set
   cortex eval path/to/set --json --categories temporal
   cortex eval path/to/set --compare words=40,meaning=20
-  cortex eval path/to/set --ablation")]
+  cortex eval path/to/set --ablation
+  cortex eval path/to/set --embedder minilm")]
 pub(crate) struct EvalArgs {
     /// Folder of the set
     #[arg(value_name = "DIR")]
@@ -55,6 +68,12 @@ pub(crate) struct EvalArgs {
     /// What each arm adds to those before it
     #[arg(long)]
     ablation: bool,
+    /// Which model judges meaning: static, minilm or http
+    #[arg(long, default_value = "static", value_parser = ["static", "minilm", "http"])]
+    embedder: String,
+    /// Of how many memories in a hundred the model gets a vector, as while they are being made
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=100))]
+    embedded: u64,
 }
 
 /// One configuration on all questions.
@@ -68,8 +87,10 @@ struct Measured {
 }
 
 pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let weights = |text: &Option<String>| text.as_deref().map(Weights::parse).transpose();
-    let (base, other) = (weights(&args.weights)?.unwrap_or_default(), weights(&args.compare)?);
+    let embedder = embedder(args, inv)?;
+    let default = if embedder.is_some() { Weights::with_model() } else { Weights::default() };
+    let weights = |text: &Option<String>| text.as_deref().map(|t| default.changed(t)).transpose();
+    let (base, other) = (weights(&args.weights)?.unwrap_or(default), weights(&args.compare)?);
     let text = |name: &str| {
         let path = args.folder.join(name);
         std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))
@@ -80,7 +101,7 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcom
         &text(labelled::ANSWERS)?,
     )?;
     let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
-    let outcome = evaluate(args, (base, other), inv, (&scratch, &set), out);
+    let outcome = evaluate(args, (base, other), inv, (&scratch, &set, embedder), out);
     let removed = std::fs::remove_dir_all(&scratch);
     outcome?;
     removed.map_err(|error| Failure::file(&scratch, error))
@@ -90,15 +111,19 @@ fn evaluate(
     args: &EvalArgs,
     (base, other): (Weights, Option<Weights>),
     inv: &Invocation,
-    (scratch, set): (&Path, &LabelledSet),
+    (scratch, set, embedder): (&Path, &LabelledSet, Option<Ready>),
     out: &mut Output,
 ) -> Outcome {
-    let cortex = Cortex::open(scratch, inv.actor(), inv.options().clone())?;
+    let cortex = Arc::new(Cortex::open(scratch, inv.actor(), inv.options().clone())?);
     let mut saving = Progress::new(out, "saved");
     let ids = set.save(&cortex, &mut |done, all| saving.at(done as u64, all as u64))?;
+    if let Some(embedder) = &embedder {
+        embed(embedder, args, &cortex, scratch, out)?;
+    }
     let reading = cortex.read()?;
     let (categories, now) = (&args.categories, inv.now()?);
-    let asker = Asker { set, ids, reading, categories, now };
+    let model = embedder.map(|embedder| (embedder, scratch, RefCell::default()));
+    let asker = Asker { set, ids, reading, categories, now, model };
     let measured = asker.ask(base, out)?;
     let mut view = json!({
         "turn": objects(&measured.turns.means()),
@@ -107,6 +132,7 @@ fn evaluate(
         "memories": set.corpus.len(),
         "store_bytes": cortex.size_bytes()?,
         "weights": base.to_string(),
+        "embedder": asker.model.as_ref().map_or(STATIC, |(ready, ..)| ready.chosen.model()),
     });
     if !out.is_json() {
         print(out, &measured, set.corpus.len(), cortex.size_bytes()?)?;
@@ -141,9 +167,28 @@ struct Asker<'a> {
     reading: Reading,
     categories: &'a [String],
     now: Millis,
+    /// The optional model, where its vectors are, and what it made of the questions so far.
+    model: Option<(Ready, &'a Path, RefCell<HashMap<String, ModelQuestion>>)>,
 }
 
 impl Asker<'_> {
+    /// Gives the query its question in the optional model. Each is asked once, whatever the weights.
+    fn meant(&self, query: &mut Query) -> Outcome {
+        let Some((ready, folder, known)) = &self.model else { return Ok(()) };
+        let key = format!("{:?} {}", query.project, query.text);
+        if let Some(question) = known.borrow().get(&key) {
+            query.model = Some(question.clone());
+            return Ok(());
+        }
+        let weights = query.weights;
+        ready.put_into(query, folder, (&self.reading, None, self.now))?;
+        query.weights = weights;
+        if let Some(question) = &query.model {
+            known.borrow_mut().insert(key, question.clone());
+        }
+        Ok(())
+    }
+
     fn ask(&self, weights: Weights, out: &Output) -> Outcome<Measured> {
         let mut measured = Measured::default();
         let mut progress = Progress::new(out, "asked");
@@ -156,7 +201,8 @@ impl Asker<'_> {
                 continue;
             }
             let project = question.group.clone();
-            let query = Query { project, weights, ..Query::new(&*question.text, LIMIT) };
+            let mut query = Query { project, weights, ..Query::new(&*question.text, LIMIT) };
+            self.meant(&mut query)?;
             let started = Instant::now();
             let answer = crate::ops::recall::search(&self.reading, None, &query, self.now)?;
             measured.times.push(started.elapsed());
@@ -182,6 +228,43 @@ impl Measured {
     fn all(&self) -> [Means; 2] {
         [&self.turns, &self.sessions].map(|t| t.means().get("all").copied().unwrap_or_default())
     }
+}
+
+/// The model that the arguments name; `None` for the built-in one.
+fn embedder(args: &EvalArgs, inv: &Invocation) -> Outcome<Option<Ready>> {
+    let choice = match args.embedder.as_str() {
+        "minilm" => Choice::MiniLm,
+        "http" => match settings::choice(&inv.config()?).map_err(EmbedError::from)? {
+            Choice::Http(http) => Choice::Http(http),
+            _ => return Err(Failure::input("`cortex model use http` must name a service first")),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Ready::new(choice, inv.folder(), &|name| inv.variable(name))?)
+}
+
+/// Gives the memories of the set their vectors, through the cache as always.
+fn embed(
+    embedder: &Ready,
+    args: &EvalArgs,
+    cortex: &Arc<Cortex>,
+    folder: &Path,
+    out: &Output,
+) -> Outcome {
+    let mut progress = Progress::new(out, "embedded");
+    let mut cache = embedder.chosen.cache(folder)?;
+    let open = || -> Outcome<Arc<Cortex>> { Ok(Arc::clone(cortex)) };
+    let pace = (0, &Pace::fast());
+    fill(&open, &embedder.chosen, &mut cache, pace, &mut |done, all| progress.at(done, all))?;
+    let mut kept = HashSet::new();
+    each_text(&cortex.read()?, 0, &mut |id, _, body| {
+        if id.get() * 61 % 100 < args.embedded {
+            kept.insert(body);
+        }
+        true
+    })?;
+    cache.retain(&|body| kept.contains(body)).map_err(EmbedError::from)?;
+    Ok(())
 }
 
 /// One level of what a question was measured as.

@@ -4,6 +4,7 @@
 //! files, checks that said no.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use kernel::Error;
 use recall::embed::ModelError;
@@ -38,8 +39,8 @@ pub(crate) enum Failure {
     /// An operation said no.
     #[error(transparent)]
     Ops(#[from] ops::Error),
-    #[error(transparent)]
-    Embedder(#[from] EmbedError),
+    #[error("{0}")]
+    Embedder(Arc<EmbedError>),
     /// Wrong before the kernel was asked.
     #[error("{0}")]
     Input(String),
@@ -65,6 +66,18 @@ pub(crate) struct FailureView {
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
+}
+
+impl From<EmbedError> for Failure {
+    fn from(error: EmbedError) -> Failure {
+        Failure::Embedder(Arc::new(error))
+    }
+}
+
+impl From<Arc<EmbedError>> for Failure {
+    fn from(error: Arc<EmbedError>) -> Failure {
+        Failure::Embedder(error)
+    }
 }
 
 impl Failure {
@@ -150,10 +163,13 @@ fn embedder_exit_code(error: &EmbedError) -> u8 {
             HttpError::Timeout { .. }
             | HttpError::Unreachable { .. }
             | HttpError::Status { status: 429 | 500.., .. },
-        ) => exit::BUSY,
+        )
+        | EmbedError::Away(_) => exit::BUSY,
+        EmbedError::Store(error) => Failure::Kernel(error.clone()).exit_code(),
         EmbedError::Http(_)
         | EmbedError::Settings(_)
         | EmbedError::NoKey(_)
+        | EmbedError::Config(_)
         | EmbedError::Install(InstallError::NoPython(_) | InstallError::Pip(_)) => exit::BAD_INPUT,
     }
 }
@@ -179,9 +195,13 @@ fn embedder_hint(error: &EmbedError) -> Option<&'static str> {
         EmbedError::Http(HttpError::Status { status: 401 | 403, .. }) => {
             "check the key in the variable that key_env names"
         }
-        EmbedError::Http(_) => "searches go on with the built-in model; try again later",
-        EmbedError::Settings(_) => "edit cortex.toml, or choose anew with `cortex model use`",
+        EmbedError::Http(_) | EmbedError::Away(_) => {
+            "searches go on with the built-in model; try again later"
+        }
+        EmbedError::Settings(_) | EmbedError::Config(_) => {
+            "edit cortex.toml, or choose anew with `cortex model use`"
+        }
         EmbedError::Cache(_) => "the cache folder may be deleted at any time",
-        EmbedError::Install(_) => return None,
+        EmbedError::Install(_) | EmbedError::Store(_) => return None,
     })
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use kernel::Reading;
 use kernel::memory::{MemoryType, Scope};
-use recall::search::{Answer, ArmScore, Hit, LIMIT_MAX, Named, Query};
+use recall::search::{Answer, Arm, ArmScore, Hit, LIMIT_MAX, Named, Query};
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
@@ -77,10 +77,28 @@ impl FilterArgs {
     }
 }
 
+/// What is shown besides the hits.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    /// What each arm said.
+    pub(crate) explain: bool,
+    /// The optional model that was asked.
+    pub(crate) model: Option<String>,
+    /// Why the chosen one was not.
+    pub(crate) note: Option<String>,
+}
+
 #[derive(Debug, Serialize)]
-struct AnswerView {
+struct AnswerView<'a> {
     hits: Vec<HitView>,
     candidates: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    /// Candidates whose meaning that model judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_model: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -111,11 +129,15 @@ struct ArmView {
     rank: usize,
     score: f64,
     weight: f64,
+    /// The optional model that said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
 }
 
-impl From<&ArmScore> for ArmView {
-    fn from(arm: &ArmScore) -> ArmView {
+impl ArmView {
+    fn of(arm: &ArmScore, by: Option<&String>) -> ArmView {
         ArmView {
+            by: by.filter(|_| arm.arm == Arm::Meaning).cloned(),
             arm: arm.arm.name(),
             rank: arm.rank,
             score: ratio(arm.score),
@@ -141,7 +163,8 @@ impl From<&Named> for NamedView {
     }
 }
 
-fn view(reading: &Reading, hit: &Hit, explain: bool) -> HitView {
+fn view(reading: &Reading, hit: &Hit, shown: &Shown) -> HitView {
+    let by = shown.model.as_ref().filter(|_| hit.by_model);
     HitView {
         id: hit.id.get(),
         uri: reading.uri(&hit.head, hit.version.n).to_string(),
@@ -154,14 +177,20 @@ fn view(reading: &Reading, hit: &Hit, explain: bool) -> HitView {
         standing: hit.standing.name(),
         superseded_by: hit.superseded_by.iter().map(NamedView::from).collect(),
         contradicts: hit.contradicts.iter().map(NamedView::from).collect(),
-        arms: explain.then(|| hit.arms.iter().map(ArmView::from).collect()),
+        arms: shown.explain.then(|| hit.arms.iter().map(|arm| ArmView::of(arm, by)).collect()),
     }
 }
 
-pub(crate) fn show(reading: &Reading, answer: &Answer, explain: bool, out: &mut Output) -> Outcome {
-    let views: Vec<HitView> = answer.hits.iter().map(|hit| view(reading, hit, explain)).collect();
+pub(crate) fn show(reading: &Reading, answer: &Answer, shown: &Shown, out: &mut Output) -> Outcome {
+    let views: Vec<HitView> = answer.hits.iter().map(|hit| view(reading, hit, shown)).collect();
     if out.is_json() {
-        return out.object(&AnswerView { hits: views, candidates: answer.candidates });
+        return out.object(&AnswerView {
+            hits: views,
+            candidates: answer.candidates,
+            model: shown.model.as_deref(),
+            by_model: shown.model.as_ref().map(|_| answer.by_model),
+            note: shown.note.as_deref(),
+        });
     }
     for hit in &views {
         let mark = match hit.standing {
@@ -184,11 +213,23 @@ pub(crate) fn show(reading: &Reading, answer: &Answer, explain: bool, out: &mut 
             }
         }
         for arm in hit.arms.iter().flatten().filter(|arm| arm.score > 0.0) {
+            let by = arm.by.as_ref().map(|model| format!("  by {}", plain(model)));
             out.line(format_args!(
-                "          {:<12} rank {:<4} {:.3} x {:.2}",
-                arm.arm, arm.rank, arm.score, arm.weight
+                "          {:<12} rank {:<4} {:.3} x {:.2}{}",
+                arm.arm,
+                arm.rank,
+                arm.score,
+                arm.weight,
+                by.unwrap_or_default()
             ))?;
         }
     }
-    out.line(format_args!("{} of {} candidates", views.len(), answer.candidates))
+    out.line(format_args!("{} of {} candidates", views.len(), answer.candidates))?;
+    if let (true, Some(model)) = (shown.explain, &shown.model) {
+        out.line(format_args!("meaning of {} by {}", answer.by_model, plain(model)))?;
+    }
+    if let Some(note) = &shown.note {
+        out.say(plain(note));
+    }
+    Ok(())
 }

@@ -14,7 +14,7 @@ use super::model_check::{self, CheckArgs};
 use super::open::Invocation;
 use super::output::{Output, Progress, plain};
 use super::stats::table;
-use crate::embedders::fill::{Coverage, coverage, fill};
+use crate::embedders::fill::{Coverage, Pace, coverage, fill};
 use crate::embedders::http::{HttpEmbedder, Patience};
 use crate::embedders::install::{self, Source};
 use crate::embedders::settings::{self, Choice, HttpSettings};
@@ -23,9 +23,9 @@ use crate::embedders::{Chosen, EmbedError};
 /// Chooses the model that knows what a text means.
 ///
 /// The built-in one (static) is always there and needs nothing. MiniLM reads whole sentences: it is installed once and then
-/// works offline. A service (http) is anything that speaks OpenAI's embeddings protocol. After choosing another model, run
-/// `cortex model embed`: it makes the vectors and keeps them in a cache beside the store. Searches still use the built-in
-/// model alone.
+/// works offline. A service (http) is anything that speaks OpenAI's embeddings protocol. Vectors of the chosen model are kept
+/// in a cache beside the store. A daemon makes them in the background, also for each new memory; `cortex model embed` makes
+/// them now. Searches use the model for the memories that have a vector of it and the built-in one for the others.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex model list
@@ -48,7 +48,7 @@ enum ModelCommand {
     Use(UseArgs),
     /// Shows the chosen model, how many memories have a vector of it, and what that takes.
     ///
-    /// JSON: {chosen, model, dims, actor, memories, with_vector, cache_bytes, cache_damaged}
+    /// JSON: {chosen, model, dims, actor, memories, with_vector, filling, failure, cache_bytes, cache_damaged}
     Status,
     Check(CheckArgs),
     /// Gives every memory a vector of the chosen model; may be stopped and started again at any time.
@@ -119,11 +119,6 @@ fn choice(inv: &Invocation) -> Outcome<Choice> {
     Ok(settings::choice(&inv.config()?).map_err(EmbedError::from)?)
 }
 
-/// The chosen embedder, ready to work; `None` for the built-in one.
-pub(crate) fn chosen(inv: &Invocation) -> Outcome<Option<Chosen>> {
-    Ok(Chosen::open(&choice(inv)?, inv.folder(), &|name| inv.variable(name))?)
-}
-
 fn list(inv: &Invocation, out: &mut Output) -> Outcome {
     let choice = choice(inv)?;
     let (service, dims) = match &choice {
@@ -188,7 +183,9 @@ fn choose(args: &UseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     let view = json!({"chosen": choice.name(), "model": model, "dims": dims});
     out.either(&view, format_args!("chose {} ({model}, {dims} dimensions)", choice.name()))?;
     if opened.is_some() {
-        out.say("`cortex model embed` gives the memories vectors of it");
+        out.say(
+            "a running daemon gives the memories vectors of it; `cortex model embed` does it now",
+        );
     }
     Ok(())
 }
@@ -218,32 +215,36 @@ fn service(args: &UseArgs, url: &str, name: &str, inv: &Invocation) -> Outcome<H
 }
 
 fn status(inv: &Invocation, out: &mut Output) -> Outcome {
-    let chosen = chosen(inv)?;
+    let ready = inv.ops().embedder()?;
     let cortex = inv.existing()?;
     let reading = cortex.read()?;
-    let (model, dims) = described(chosen.as_ref());
-    let cache = match &chosen {
-        Some(chosen) => Some(chosen.cache(&inv.home().actor_folder(inv.actor()))?),
+    let (model, dims) = described(ready.as_ref().map(|ready| &ready.chosen));
+    let cache = match &ready {
+        Some(ready) => Some(ready.chosen.cache(&inv.home().actor_folder(inv.actor()))?),
         None => None,
     };
     // The built-in model's vectors are written with the memories themselves.
     let has = |body: &Digest| cache.as_ref().is_none_or(|cache| cache.contains(body));
     let Coverage { memories, with_vector } = coverage(&reading, &has)?;
+    let state = inv.ops().embedders().map(|embedders| embedders.background.state(inv.actor()));
+    let state = state.unwrap_or_default();
     let view = json!({
-        "chosen": choice(inv)?.name(), "model": model, "dims": dims, "actor": inv.actor().as_str(),
+        "chosen": ready.as_ref().map_or("static", |ready| ready.choice.name()),
+        "model": model, "dims": dims, "actor": inv.actor().as_str(),
         "memories": memories, "with_vector": with_vector,
+        "filling": state.working, "failure": state.failure,
         "cache_bytes": cache.as_ref().map_or(0, EmbeddingCache::bytes),
         "cache_damaged": cache.as_ref().map_or(0, EmbeddingCache::damaged),
     });
     table(out, &view)?;
-    if with_vector < memories {
-        out.say("`cortex model embed` gives the others a vector");
+    if with_vector < memories && inv.is_own() {
+        out.say("a running daemon gives the others a vector; `cortex model embed` does it now");
     }
     Ok(())
 }
 
 fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
-    let Some(chosen) = chosen(inv)? else {
+    let Some(ready) = inv.ops().embedder()? else {
         return Err(Failure::input(
             "the built-in model is chosen; its vectors are written with each memory",
         ));
@@ -255,7 +256,7 @@ fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
         inv.home().close_idle(Millis(i64::MAX));
     }
     let folder = inv.home().actor_folder(inv.actor());
-    let mut cache = chosen.cache(&folder)?;
+    let mut cache = ready.chosen.cache(&folder)?;
     let mut progress = Progress::new(out, "embedded");
     let open = || -> Outcome<Arc<Cortex>> {
         if inv.is_own() {
@@ -264,7 +265,10 @@ fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
             inv.existing()
         }
     };
-    let filled = fill(&open, &chosen, &mut cache, &mut |done, all| progress.at(done, all))?;
+    let chosen = &ready.chosen;
+    let _turn = inv.ops().embedders().map(|embedders| embedders.background.turn());
+    let pace = (0, &Pace::fast());
+    let filled = fill(&open, chosen, &mut cache, pace, &mut |done, all| progress.at(done, all))?;
     let view = json!({
         "model": chosen.model(), "embedded": filled.embedded, "cut": filled.cut,
         "refused": filled.refused, "dropped": filled.dropped,

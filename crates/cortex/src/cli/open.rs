@@ -172,7 +172,8 @@ impl Invocation {
             Some(ops) => ops,
             None => {
                 let settings = config::load(&folder, &variables)?.settings();
-                Arc::new(Ops::new(&folder, settings, wait(globals)))
+                let ops = Ops::new(&folder, settings, wait(globals));
+                Arc::new(ops.with_embedder(variables.clone()))
             }
         };
         let input = Input { reader: input, is_terminal: input_is_terminal };

@@ -4,17 +4,20 @@ use clap::Args;
 use kernel::scope::Operation;
 
 use super::failure::Outcome;
-use super::hits::{self, FilterArgs};
+use super::hits::{self, FilterArgs, Shown};
 use super::open::{Invocation, request_digest};
 use super::output::Output;
 
 /// Finds memories by a question in ordinary words, best first.
 ///
-/// Words count by how rare they are, meaning by a model that is part of the program; no network, no tokens. In the
+/// Words count by how rare they are, meaning by a model that is part of the program; no network, no tokens. Where another
+/// model is chosen (`cortex model`), it judges the memories that have a vector of it; if it cannot be asked, the built-in
+/// one judges alone, and a note says so. In the
 /// question, "two words" must stand together, -word must not be there, auth* is a beginning. Nothing is a syntax error.
 ///
 /// JSON: {hits: [{id, uri, type, kind, title, preview, score, tokens, standing,
-/// superseded_by: [{id, title}], contradicts: [{id, title}], arms?}], candidates}
+/// superseded_by: [{id, title}], contradicts: [{id, title}], arms?: [{arm, rank, score, weight, by?}]}], candidates, model?,
+/// by_model?, note?}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key
@@ -32,12 +35,15 @@ pub(crate) struct SearchArgs {
 }
 
 pub(crate) fn run(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let query = args.filters.query(args.question.join(" "))?;
+    let mut query = args.filters.query(args.question.join(" "))?;
     let cortex = inv.existing()?;
     let digest = request_digest(&[b"search", query.text.as_bytes()]);
     let authority = inv.authority(&cortex, Operation::Find, digest)?;
     let gate = authority.as_ref().map(|authority| authority as &dyn kernel::scope::Gate);
     let reading = cortex.read()?;
-    let answer = crate::ops::recall::search(&reading, gate, &query, inv.now()?)?;
-    hits::show(&reading, &answer, args.explain, out)
+    let now = inv.now()?;
+    let note = inv.ops().meant(inv.caller(), &mut query, (&reading, gate, now));
+    let answer = crate::ops::recall::search(&reading, gate, &query, now)?;
+    let model = query.model.map(|asked| asked.model);
+    hits::show(&reading, &answer, &Shown { explain: args.explain, model, note }, out)
 }

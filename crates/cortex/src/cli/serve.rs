@@ -139,7 +139,7 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     let config = config::load(&folder, &around.variables)?;
     let idle = args.background.then(|| config.idle());
     let idle = args.idle.map(Duration::from_secs).or(idle);
-    let life = Life { settings: config.settings(), idle };
+    let life = Life { settings: config.settings(), variables: around.variables.clone(), idle };
     let place = Place::new(&folder);
     let mut said: Outcome = Ok(());
     let served = server::serve(&place, &life, || {

@@ -5,7 +5,7 @@ use kernel::scope::{Gate, Operation};
 use recall::search::similar;
 
 use super::failure::Outcome;
-use super::hits::{self, FilterArgs};
+use super::hits::{self, FilterArgs, Shown};
 use super::open::{Invocation, request_digest};
 use super::output::Output;
 use super::parse::MemoryRef;
@@ -43,5 +43,6 @@ pub(crate) fn run(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> Out
     let gate = authority.as_ref().map(|authority| authority as &dyn Gate);
     let reading = cortex.read()?;
     let answer = similar(&reading, gate, &crate::ops::recall::analyzer(), id, &query, now)?;
-    hits::show(&reading, &answer, args.explain, out)
+    let shown = Shown { explain: args.explain, ..Shown::default() };
+    hits::show(&reading, &answer, &shown, out)
 }

@@ -1,5 +1,6 @@
 //! The life of a daemon: owns the home, accepts, tidies up, ends when told to or when nobody is left.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -25,6 +26,8 @@ const OWN_WAIT: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(20);
 /// How often accesses are journaled and idle actors closed.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
+/// How often new memories get their vectors of the chosen model.
+const EMBED_EVERY: Duration = Duration::from_secs(2);
 /// First sweep of the archive, and the time between sweeps.
 const SWEEP_FIRST: Duration = Duration::from_mins(1);
 const SWEEP_EVERY: Duration = Duration::from_hours(1);
@@ -35,6 +38,8 @@ const BLOCKING_THREADS: usize = 128;
 #[derive(Clone, Debug)]
 pub struct Life {
     pub settings: Settings,
+    /// The variables that decide about the configuration.
+    pub variables: BTreeMap<String, String>,
     /// Ends after this long without a connection; never if absent.
     pub idle: Option<Duration>,
 }
@@ -68,7 +73,8 @@ pub fn serve(place: &Place, life: &Life, ready: impl FnOnce()) -> Result<Served>
         .enable_all()
         .build()
         .map_err(|error| Error::new("io", Fault::Server, format!("a runtime: {error}")))?;
-    let ops = Arc::new(Ops::new(&place.home, life.settings.clone(), OWN_WAIT));
+    let ops = Ops::new(&place.home, life.settings.clone(), OWN_WAIT);
+    let ops = Arc::new(ops.with_embedder(life.variables.clone()));
     let outcome = runtime.block_on(live(place, life, Arc::clone(&ops), ready));
     // Everything that blocks has ended or had its grace; what is left must not keep the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -114,6 +120,8 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -
     let mut hang_up = signals(SignalKind::hangup())?;
     let mut tidy = interval(TIDY_EVERY);
     tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut embed = interval(EMBED_EVERY);
+    embed.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut sweep_at = tokio::time::Instant::now() + SWEEP_FIRST;
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
@@ -143,6 +151,9 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -
             _ = tidy.tick() => background(&shared, |ops| {
                 ops.tidy(Machine.now()?).map(drop)
             }),
+            _ = embed.tick() => background(&shared, |ops| {
+                ops.embed_new(Machine.now()?).map(drop)
+            }),
             () = sleep_until(sweep_at) => {
                 sweep_at = tokio::time::Instant::now() + SWEEP_EVERY;
                 if shared.ops.settings().archive {
@@ -151,6 +162,7 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -
             }
         }
     }
+    shared.ops.end_embedding();
     drop(listener);
     let removed = std::fs::remove_file(&place.socket);
     shared.end.send_replace(true);

@@ -1,16 +1,20 @@
 //! The embedders one may choose besides the built-in one: MiniLM from a folder, and services over HTTP.
 //!
 //! They live outside the deterministic crates because they read folders, ask the network and compute in floats. What must stay
-//! true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any time.
+//! true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any time; a search
+//! whose question gets no vector falls back to the built-in model and says so (`in_use`).
 
+pub(crate) mod background;
 pub(crate) mod fill;
 pub(crate) mod http;
+pub(crate) mod in_use;
 pub(crate) mod install;
 pub(crate) mod settings;
 
 use std::path::{Path, PathBuf};
 
 use recall::embed::{CacheError, Embedder as _, Embedding, EmbeddingCache, MiniLm, ModelError};
+use recall::models::LoadError;
 
 use http::{HttpEmbedder, HttpError, Patience};
 use install::InstallError;
@@ -30,6 +34,21 @@ pub(crate) enum EmbedError {
     Install(#[from] InstallError),
     #[error("the environment variable {0} holds no key")]
     NoKey(String),
+    #[error("{0}; it is asked again in a while")]
+    Away(String),
+    #[error(transparent)]
+    Config(#[from] crate::ops::Error),
+    #[error(transparent)]
+    Store(#[from] kernel::Error),
+}
+
+impl From<LoadError> for EmbedError {
+    fn from(error: LoadError) -> EmbedError {
+        match error {
+            LoadError::Store(error) => EmbedError::Store(error),
+            LoadError::Cache(error) => EmbedError::Cache(error),
+        }
+    }
 }
 
 impl EmbedError {
@@ -38,9 +57,11 @@ impl EmbedError {
             EmbedError::Model(error) => error.code(),
             EmbedError::Http(error) => error.code(),
             EmbedError::Cache(error) => error.code(),
-            EmbedError::Settings(_) => "settings",
+            EmbedError::Settings(_) | EmbedError::Config(_) => "settings",
             EmbedError::Install(error) => error.code(),
             EmbedError::NoKey(_) => "embedder_key_missing",
+            EmbedError::Away(_) => "embedder_unreachable",
+            EmbedError::Store(error) => error.code(),
         }
     }
 }
@@ -59,6 +80,16 @@ impl Chosen {
         home: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Chosen>, EmbedError> {
+        Chosen::open_with(choice, home, variable, Patience::default())
+    }
+
+    /// The same, with as much patience for a service as the caller has.
+    fn open_with(
+        choice: &Choice,
+        home: &Path,
+        variable: &dyn Fn(&str) -> Option<String>,
+        patience: Patience,
+    ) -> Result<Option<Chosen>, EmbedError> {
         Ok(match choice {
             Choice::Static => None,
             Choice::MiniLm => Some(Chosen::MiniLm(Box::new(install::open(home)?))),
@@ -69,7 +100,7 @@ impl Chosen {
                     }
                     None => None,
                 };
-                let embedder = HttpEmbedder::new(settings.clone(), key, Patience::default())?;
+                let embedder = HttpEmbedder::new(settings.clone(), key, patience)?;
                 Some(Chosen::Http(Box::new(embedder)))
             }
         })
@@ -97,10 +128,14 @@ impl Chosen {
         }
     }
 
-    /// Vectors in the order of the texts. MiniLM uses every core.
-    pub(crate) fn embed_many(&self, texts: &[&str]) -> Result<Vec<Embedding>, EmbedError> {
+    /// Vectors in the order of the texts. MiniLM uses so many cores.
+    pub(crate) fn embed_many(
+        &self,
+        texts: &[&str],
+        cores: usize,
+    ) -> Result<Vec<Embedding>, EmbedError> {
         match self {
-            Chosen::MiniLm(model) => Ok(on_every_core(model, texts)),
+            Chosen::MiniLm(model) => Ok(on_cores(model, texts, cores)),
             Chosen::Http(model) => Ok(model.embed_many(texts)?),
         }
     }
@@ -116,8 +151,10 @@ pub(crate) fn cache_folder(actor_folder: &Path) -> PathBuf {
     actor_folder.join("cache")
 }
 
-fn on_every_core(model: &MiniLm, texts: &[&str]) -> Vec<Embedding> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+fn on_cores(model: &MiniLm, texts: &[&str], cores: usize) -> Vec<Embedding> {
+    if cores < 2 || texts.len() < 2 {
+        return model.embed_many(texts);
+    }
     let share = texts.len().div_ceil(cores).max(1);
     std::thread::scope(|scope| {
         let workers: Vec<_> =

@@ -113,11 +113,11 @@ pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> R
         }
         "mem_search" => {
             let found = backend.ask(search_request(given)?).await?;
-            reply(found_text(&found), &found)
+            reply(with_note(found_text(&found), found.note.as_deref().unwrap_or_default()), &found)
         }
         "mem_search_hybrid" => {
             let found = backend.ask(search_request(given)?).await?;
-            reply(hybrid_text(&found), &found)
+            reply(with_note(hybrid_text(&found), found.note.as_deref().unwrap_or_default()), &found)
         }
         "mem_context" => {
             let answer = backend.ask(read::<ContextRequest>(given)?).await?;

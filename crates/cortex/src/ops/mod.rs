@@ -22,6 +22,7 @@ pub mod error;
 pub mod fields;
 mod follow;
 pub mod graph;
+pub mod meaning;
 pub mod parse;
 pub mod prompt;
 pub mod proof;
@@ -53,6 +54,8 @@ use kernel::{Cortex, Digest, Options, Reading, Request};
 pub use caller::{Caller, DEFAULT_ACTOR, Machine, Pinned, World};
 pub use error::{Error, Fault, Result};
 use follow::Follower;
+
+use crate::embedders::in_use::InUse;
 
 /// Accesses that wait before they are journaled although nobody asked.
 const PENDING_MAX: usize = 512;
@@ -94,6 +97,8 @@ pub struct Ops {
     options: Options,
     settings: Settings,
     states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
+    /// `None`: only the built-in model is ever used.
+    embedders: Option<InUse>,
 }
 
 /// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
@@ -128,7 +133,15 @@ impl Ops {
         let folder = folder.into();
         let options = Options { wait, hooks: recall::hooks(), ..Options::default() };
         let home = Home::new(&folder, options.clone(), HomeLimits::default());
-        Ops { folder, home, options, settings, states: Mutex::default() }
+        Ops { folder, home, options, settings, states: Mutex::default(), embedders: None }
+    }
+
+    /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.
+    /// `variables` decide about the configuration.
+    #[must_use]
+    pub fn with_embedder(mut self, variables: BTreeMap<String, String>) -> Ops {
+        self.embedders = Some(InUse::new(&self.folder, variables));
+        self
     }
 
     pub fn folder(&self) -> &Path {

@@ -55,6 +55,12 @@ pub struct SearchAnswer {
     /// Nothing was found where it was looked for, but this much elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<String>,
+    /// The optional model that judged meaning, where memories have a vector of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why the chosen model did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -101,7 +107,7 @@ impl Ops {
         }
         let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
         let types = request.memory_types.iter().map(|name| MemoryType::parse(name));
-        let query = Query {
+        let mut query = Query {
             project: request.project.as_deref().and_then(wording::normal_project),
             scope: request.scope.as_deref().map(|scope| scope_of(Some(scope))),
             types: types.collect::<kernel::Result<_>>()?,
@@ -117,6 +123,7 @@ impl Ops {
         };
         let (_, reading) = self.reading(caller)?;
         let now = caller.now()?;
+        let note = self.meant(caller, &mut query, (&reading, None, now));
         let answer = recall::search(&reading, None, &query, now)?;
         let mut elsewhere = None;
         if answer.hits.is_empty()
@@ -165,6 +172,8 @@ impl Ops {
             candidates: answer.candidates,
             mode: if meaning { "text + vectors" } else { "text" }.to_owned(),
             elsewhere,
+            model: query.model.map(|asked| asked.model),
+            note,
             query: request.query,
         })
     }

@@ -10,6 +10,7 @@ mod answers;
 mod bad_input;
 mod delegates;
 mod hooks;
+mod meaning;
 mod memories;
 mod models;
 mod proofs;

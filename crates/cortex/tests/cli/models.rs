@@ -1,4 +1,5 @@
 //! Choosing, installing and using another model. Nothing of it is needed to save or to search.
+//! How searches use one is in `meaning.rs`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;

@@ -126,7 +126,7 @@ impl Analyzer {
     }
 
     /// The folded form of a token, not stemmed.
-    fn folded(&self, word: &str) -> String {
+    pub(crate) fn folded(&self, word: &str) -> String {
         strip(&lower(word, self.language == Language::Turkish))
     }
 

@@ -1,11 +1,11 @@
-//! Vectors of an optional model, in a file of the actor's `cache/` folder, by body hash.
+//! Vectors of an optional model, in a file of the actor's `cache/` folder, by body hash and passage.
 //!
-//! One file for each model: a header with the model's id, then records of one size (body hash, vector, checksum), appended
-//! and never changed. It is a cache: it may be deleted at any time, no root depends on it, and what is damaged counts as not
+//! One file for each model: a header with the model's id, then records of one size (body hash, number of the passage,
+//! vector, checksum), appended and never changed. It is a cache: it may be deleted at any time, no root depends on it, and what is damaged counts as not
 //! there. Vectors say something about the text they were made of, so those of erased memories must go: `retain` and
 //! `forget_everywhere` rewrite the file without them. Memory holds one small entry for each record, never the vectors.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -16,11 +16,13 @@ use kernel::Digest;
 use super::{DIMS_MAX, Embedding};
 use crate::vectors::{decode, encode};
 
-const MAGIC: &[u8; 8] = b"cxembed1";
+const MAGIC: &[u8; 8] = b"cxembed2";
 /// Magic, dims, length of the model's id, then the id, then a checksum of all that.
 const FIXED: usize = 8 + 2 + 2;
 const MODEL_BYTES_MAX: usize = 1_024;
 const HASH: usize = 32;
+/// Body hash and number.
+const PART: usize = HASH + 1;
 const CHECK: usize = 4;
 /// Records in one file. An index entry takes some 50 bytes of memory.
 pub const RECORDS_MAX: usize = 1 << 24;
@@ -53,6 +55,20 @@ impl CacheError {
 
 type Result<T> = std::result::Result<T, CacheError>;
 
+/// What a vector was made of: a text as a whole, or one passage of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Part {
+    pub body: Digest,
+    /// 0 is the whole, 1 the first passage.
+    pub n: u8,
+}
+
+impl Part {
+    pub fn whole(body: Digest) -> Part {
+        Part { body, n: 0 }
+    }
+}
+
 /// The vectors of one model for one actor.
 #[derive(Debug)]
 pub struct EmbeddingCache {
@@ -60,8 +76,8 @@ pub struct EmbeddingCache {
     file: PathBuf,
     header: Vec<u8>,
     dims: usize,
-    /// Where the record of a body stands, counted in records.
-    index: HashMap<Digest, u32>,
+    /// Where a record stands, counted in records.
+    index: HashMap<Part, u32>,
     /// Whole records in the file, good or not.
     records: u32,
     /// The last of them as it stands there: who finds it in its place again need not read what comes before.
@@ -121,16 +137,17 @@ impl EmbeddingCache {
         self.damaged + u64::from(self.torn)
     }
 
+    /// True if there is a vector of the whole text. Whoever puts that last can rely on the passages, too.
     pub fn contains(&self, body: &Digest) -> bool {
-        self.index.contains_key(body)
+        self.has(&Part::whole(*body))
     }
 
-    pub fn bodies(&self) -> impl Iterator<Item = &Digest> {
-        self.index.keys()
+    fn has(&self, part: &Part) -> bool {
+        self.index.contains_key(part)
     }
 
-    pub fn get(&self, body: &Digest) -> Result<Option<Embedding>> {
-        let (Some(record), Some(file)) = (self.index.get(body), &self.open) else {
+    pub fn get(&self, part: &Part) -> Result<Option<Embedding>> {
+        let (Some(record), Some(file)) = (self.index.get(part), &self.open) else {
             return Ok(None);
         };
         let mut bytes = vec![0; self.record_size()];
@@ -141,11 +158,11 @@ impl EmbeddingCache {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             other => self.io(other)?,
         }
-        Ok(self.record(&bytes).filter(|(found, _)| found == body).map(|(_, vector)| vector))
+        Ok(self.record(&bytes).filter(|(found, _)| found == part).map(|(_, vector)| vector))
     }
 
     /// Every vector, in the order of the file.
-    pub fn scan(&self, visit: &mut dyn FnMut(Digest, Embedding)) -> Result<()> {
+    pub fn scan(&self, visit: &mut dyn FnMut(Part, Embedding)) -> Result<()> {
         let Some(file) = &self.open else { return Ok(()) };
         let file = file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = BufReader::with_capacity(1 << 16, &*file);
@@ -155,21 +172,21 @@ impl EmbeddingCache {
             if self.io(fill(&mut file, &mut bytes))? < bytes.len() {
                 break;
             }
-            if let Some((body, vector)) = self.record(&bytes)
-                && self.index.get(&body) == Some(&n)
+            if let Some((part, vector)) = self.record(&bytes)
+                && self.index.get(&part) == Some(&n)
             {
-                visit(body, vector);
+                visit(part, vector);
             }
         }
         Ok(())
     }
 
     /// Appends what is new; returns how many were. They are on disk when this returns.
-    pub fn put_many(&mut self, vectors: &[(Digest, Embedding)]) -> Result<usize> {
+    pub fn put_many(&mut self, vectors: &[(Part, Embedding)]) -> Result<usize> {
         if let Some((_, vector)) = vectors.iter().find(|(_, vector)| vector.dims() != self.dims) {
             return Err(CacheError::WrongDims { found: vector.dims(), wanted: self.dims });
         }
-        if vectors.iter().all(|(body, _)| self.contains(body)) {
+        if vectors.iter().all(|(part, _)| self.has(part)) {
             return Ok(0);
         }
         self.io(std::fs::create_dir_all(&self.folder))?;
@@ -180,11 +197,12 @@ impl EmbeddingCache {
             self.write_anew(&mut |_| Ok(()))?;
         }
         let mut bytes = Vec::new();
-        let mut added: Vec<Digest> = Vec::new();
-        for (body, vector) in vectors {
-            if !self.contains(body) && !added.contains(body) {
-                append_record(&mut bytes, body, vector);
-                added.push(*body);
+        let mut added: Vec<Part> = Vec::new();
+        let mut seen = HashSet::new();
+        for (part, vector) in vectors {
+            if !self.has(part) && seen.insert(*part) {
+                append_record(&mut bytes, part, vector);
+                added.push(*part);
             }
         }
         if self.records as usize + added.len() > RECORDS_MAX {
@@ -197,8 +215,8 @@ impl EmbeddingCache {
         self.io(file.seek(SeekFrom::Start(end)))?;
         self.io(file.write_all(&bytes))?;
         self.io(file.sync_data())?;
-        for body in &added {
-            self.index.insert(*body, self.records);
+        for part in &added {
+            self.index.insert(*part, self.records);
             self.records += 1;
         }
         self.last = bytes.split_off(bytes.len().saturating_sub(self.record_size()));
@@ -206,7 +224,7 @@ impl EmbeddingCache {
         Ok(added.len())
     }
 
-    /// Keeps only these vectors; returns how many went. The file is written again only if one does.
+    /// Keeps only the vectors of these bodies; returns how many went. The file is written again only if one does.
     pub fn retain(&mut self, keep: &dyn Fn(&Digest) -> bool) -> Result<usize> {
         if self.open.is_none() {
             return Ok(0);
@@ -214,7 +232,7 @@ impl EmbeddingCache {
         let _turn = self.turn()?;
         self.read_index()?;
         let before = self.index.len();
-        self.index.retain(|body, _| keep(body));
+        self.index.retain(|part, _| keep(&part.body));
         let gone = before - self.index.len();
         if gone > 0 || self.damaged() > 0 {
             let mut failed = Ok(());
@@ -229,10 +247,10 @@ impl EmbeddingCache {
             };
             self.write_anew(&mut |out| {
                 let mut bytes = Vec::new();
-                let scanned = old.scan(&mut |body, vector| {
+                let scanned = old.scan(&mut |part, vector| {
                     if failed.is_ok() {
                         bytes.clear();
-                        append_record(&mut bytes, &body, &vector);
+                        append_record(&mut bytes, &part, &vector);
                         failed = out.write_all(&bytes);
                     }
                 });
@@ -303,9 +321,9 @@ impl EmbeddingCache {
                 self.torn = read > 0;
                 break;
             }
-            // A later record of the same body is the newer one.
+            // A later record of the same part is the newer one.
             match self.record(&bytes) {
-                Some((body, _)) => _ = self.index.insert(body, self.records),
+                Some((part, _)) => _ = self.index.insert(part, self.records),
                 None => self.damaged += 1,
             }
             self.records = self.records.checked_add(1).ok_or(CacheError::Full)?;
@@ -322,18 +340,19 @@ impl EmbeddingCache {
         (self.records, self.damaged, self.torn) = (0, 0, torn);
     }
 
-    fn record(&self, bytes: &[u8]) -> Option<(Digest, Embedding)> {
+    fn record(&self, bytes: &[u8]) -> Option<(Part, Embedding)> {
         let (content, check) = bytes.split_last_chunk::<CHECK>()?;
         if crc32fast::hash(content).to_le_bytes() != *check {
             return None;
         }
-        let (body, vector) = content.split_first_chunk::<HASH>()?;
+        let (body, rest) = content.split_first_chunk::<HASH>()?;
+        let (&n, vector) = rest.split_first()?;
         let vector = decode(vector).ok().filter(|vector| vector.dims() == self.dims)?;
-        Some((Digest(*body), vector))
+        Some((Part { body: Digest(*body), n }, vector))
     }
 
     fn record_size(&self) -> usize {
-        HASH + encode(&Embedding::zero(self.dims)).len() + CHECK
+        PART + encode(&Embedding::zero(self.dims)).len() + CHECK
     }
 
     fn place(&self, record: u32) -> u64 {
@@ -405,9 +424,10 @@ fn read_header(file: &Path) -> io::Result<Option<(String, usize)>> {
     Ok(whole())
 }
 
-fn append_record(out: &mut Vec<u8>, body: &Digest, vector: &Embedding) {
+fn append_record(out: &mut Vec<u8>, part: &Part, vector: &Embedding) {
     let from = out.len();
-    out.extend(body.as_bytes());
+    out.extend(part.body.as_bytes());
+    out.push(part.n);
     out.extend(encode(vector));
     out.extend(crc32fast::hash(&out[from..]).to_le_bytes());
 }

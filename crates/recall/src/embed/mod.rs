@@ -14,7 +14,7 @@ pub mod minilm;
 mod static_model;
 mod wordpiece;
 
-pub use cache::{CacheError, EmbeddingCache};
+pub use cache::{CacheError, EmbeddingCache, Part};
 pub(crate) use dot::dot;
 pub use embedding::{DIMS_MAX, Embedding, ONE};
 #[cfg(test)]

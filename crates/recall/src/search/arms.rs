@@ -8,6 +8,7 @@ use std::rc::Rc;
 use kernel::store::View;
 
 use super::Query;
+use super::by_model::{self, ByModel};
 use super::dates::DateWords;
 use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ONE};
@@ -17,9 +18,10 @@ use crate::analyze::{Analyzer, Question};
 use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::entities;
 use crate::error::Result;
+use crate::models::ModelCodes;
 use crate::passages::{self, Said};
 use crate::places::Placed;
-use crate::resident::Resident;
+use crate::resident::{Columns, Resident};
 use crate::text::Search;
 use crate::vectors::Codes;
 
@@ -35,7 +37,7 @@ const PREFIX_TERMS: usize = 64;
 /// a question of a hundred kilobytes would take gigabytes.
 const INTERACTION_TOKENS: usize = 128;
 /// Scores each arm takes: enough for candidates and for what their sessions say.
-const TAKEN: usize = 800;
+pub(super) const TAKEN: usize = 800;
 
 /// A memory that may answer, with what each arm says of it. All scores are as the arm measures them.
 #[derive(Clone, Debug)]
@@ -43,6 +45,8 @@ pub(super) struct Candidate {
     pub(super) id: u64,
     pub(super) words: u64,
     pub(super) meaning: u64,
+    /// Whether an optional model said so, and not the built-in one.
+    pub(super) by_model: bool,
     pub(super) interaction: u64,
     pub(super) session: u64,
     /// Thousandths.
@@ -61,20 +65,26 @@ pub(super) fn gather(
     query: &Query,
     (analyzer, question): (&Analyzer, &Question),
 ) -> Result<Vec<Candidate>> {
-    resident.with_columns(view, |columns, stale| {
+    with_columns((view, resident), query, |columns, stale, model| {
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
         let past = Past::new(lens, &judge, analyzer)?;
         let mut search = Search::new(view, &resident.tail)?;
         search.add(past.documents())?;
         let words = word_scores(&search, (&judge, &past), question)?;
         let said = SaidRows::new(view, &past);
-        let names = said.names(&words.order[..words.order.len().min(CANDIDATES)])?;
+        let names = said.names(&words)?;
         let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
         let (codes, past) = (&columns.codes, &past);
-        let meaning = Meaning { view, codes, stale, past, question: &dense.vector };
+        let mut meaning =
+            Meaning { view, codes, stale, past, question: &dense.vector, model: None };
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
-        let near = if counts(Arm::Meaning) { meaning.nearest(&judge)? } else { Scores::default() };
+        let near = if counts(Arm::Meaning) {
+            let model = ByModel::new(model, query.model.as_ref(), (&judge, past));
+            meaning.nearest_by(&judge, model)?
+        } else {
+            Scores::default()
+        };
         let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
         ids.extend(near.order.iter().take(CANDIDATES));
         let naming = if counts(Arm::Entities) {
@@ -113,6 +123,7 @@ pub(super) fn gather(
                 id,
                 words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
                 meaning: smooth(meaning.score(id)?, [before?, after?]),
+                by_model: meaning.by_model(id).is_some(),
                 interaction: if counts(Arm::Interaction) {
                     interact(&mut interaction, &said, sessions.coverage(id))
                 } else {
@@ -130,6 +141,37 @@ pub(super) fn gather(
             candidate.session = sessions.score(candidate.id);
         }
         Ok(candidates)
+    })
+}
+
+/// Hands over columns, which are those of the view but for the stale ones, and the codes of the query's model.
+fn with_columns<T>(
+    (view, resident): (&View<'_>, &Resident),
+    query: &Query,
+    look: impl FnOnce(&Columns, &BTreeSet<u64>, Option<&ModelCodes>) -> Result<T>,
+) -> Result<T> {
+    let Some(asked) = &query.model else {
+        return resident.with_columns(view, |columns, stale| look(columns, stale, None));
+    };
+    resident.models.read(&asked.model, |model| {
+        resident.with_columns(view, |columns, stale| look(columns, stale, model))
+    })
+}
+
+/// Who speaks in the memories that the words of a question find.
+pub(super) fn names_in(
+    view: &View<'_>,
+    resident: &Resident,
+    lens: &Lens<'_>,
+    (analyzer, question): (&Analyzer, &Question),
+) -> Result<BTreeSet<String>> {
+    resident.with_columns(view, |columns, stale| {
+        let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
+        let past = Past::new(lens, &judge, analyzer)?;
+        let mut search = Search::new(view, &resident.tail)?;
+        search.add(past.documents())?;
+        let words = word_scores(&search, (&judge, &past), question)?;
+        SaidRows::new(view, &past).names(&words)
     })
 }
 
@@ -175,10 +217,10 @@ impl<'a> SaidRows<'a> {
         Ok(said)
     }
 
-    /// Who speaks in these memories.
-    fn names(&self, ids: &[u64]) -> Result<BTreeSet<String>> {
+    /// Who speaks in the best of these memories.
+    fn names(&self, words: &Scores) -> Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
-        for id in ids {
+        for id in words.order.iter().take(CANDIDATES) {
             names.extend(self.of(*id)?.speakers.iter().cloned());
         }
         Ok(names)
@@ -194,7 +236,7 @@ pub(super) struct Scores {
 
 impl Scores {
     /// Best first.
-    fn new(found: Vec<(u64, u64)>) -> Scores {
+    pub(super) fn new(found: Vec<(u64, u64)>) -> Scores {
         let order = found.iter().map(|(doc, _)| *doc).collect();
         Scores { scores: found.into_iter().collect(), order }
     }
@@ -257,9 +299,11 @@ pub(super) struct Meaning<'a> {
     pub(super) stale: &'a BTreeSet<u64>,
     pub(super) past: &'a Past,
     pub(super) question: &'a Embedding,
+    /// Decides where it has a vector.
+    pub(super) model: Option<ByModel<'a>>,
 }
 
-impl Meaning<'_> {
+impl<'a> Meaning<'a> {
     /// What is less than alike says no more than nothing.
     fn score(&self, id: u64) -> Result<u64> {
         Ok(self.known(id)?.unwrap_or(0))
@@ -267,6 +311,15 @@ impl Meaning<'_> {
 
     /// `None` if the question or the memory has no vector.
     fn known(&self, id: u64) -> Result<Option<u64>> {
+        let by_model = self.by_model(id);
+        if by_model.is_some() { Ok(by_model) } else { self.built_in(id) }
+    }
+
+    fn by_model(&self, id: u64) -> Option<u64> {
+        self.model.as_ref().and_then(|model| model.score(id))
+    }
+
+    fn built_in(&self, id: u64) -> Result<Option<u64>> {
         if self.question.is_zero() {
             return Ok(None);
         }
@@ -280,6 +333,16 @@ impl Meaning<'_> {
             self.codes.score(self.question, id)
         };
         Ok(score.map(|score| u64::try_from(score).unwrap_or(0)))
+    }
+
+    /// The nearest by either model; from here on the optional one decides where it has a vector.
+    fn nearest_by(&mut self, judge: &Judge<'_>, model: Option<ByModel<'a>>) -> Result<Scores> {
+        let near = self.nearest(judge)?;
+        let Some(mut model) = model else { return Ok(near) };
+        let nearest = model.nearest();
+        model.fit(near.order.iter().chain(&nearest).copied(), |id| self.built_in(id))?;
+        self.model = Some(model);
+        by_model::merged(near, nearest, |id| self.score(id))
     }
 
     /// The nearest memories that may be shown, best first.

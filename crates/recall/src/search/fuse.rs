@@ -62,9 +62,19 @@ impl Weights {
         place.and_then(|place| self.0.get(place)).copied().unwrap_or(0)
     }
 
+    /// For questions that an optional model judges.
+    pub fn with_model() -> Weights {
+        Weights([30, 30, 40, 25, 20, 20, 2, 60])
+    }
+
     /// As people write them: `words=40,meaning=0`. What is not named keeps its default.
     pub fn parse(text: &str) -> Result<Weights> {
-        let mut weights = Weights::default();
+        Weights::default().changed(text)
+    }
+
+    /// These weights, but for those that a text names.
+    pub fn changed(self, text: &str) -> Result<Weights> {
+        let mut weights = self;
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let named = |arm: &Arm| arm.name() == name.trim();

@@ -6,6 +6,7 @@
 //! smaller id, the clock is a parameter: the same question at the same root gives the same answer.
 
 mod arms;
+mod by_model;
 mod dates;
 mod filter;
 mod fuse;
@@ -33,6 +34,7 @@ use arms::Candidate;
 use filter::{Lens, Row};
 use fuse::Fused;
 
+pub use by_model::{ModelQuestion, question_text};
 pub use fuse::{Arm, ArmScore, Weights};
 pub use preview::preview;
 pub use similar::similar;
@@ -60,6 +62,9 @@ pub struct Query {
     pub include_archived: bool,
     pub limit: usize,
     pub weights: Weights,
+    /// The question in an optional model. Memories with a vector of it (`models::load`) are judged by it, the others by
+    /// the built-in one.
+    pub model: Option<ModelQuestion>,
 }
 
 impl Query {
@@ -79,6 +84,7 @@ impl Query {
             include_archived: false,
             limit,
             weights: Weights::default(),
+            model: None,
         }
     }
 }
@@ -95,6 +101,8 @@ pub struct Hit {
     /// Parts per million of the best possible.
     pub score: u64,
     pub arms: Vec<ArmScore>,
+    /// Its meaning was judged by the query's model, and not by the built-in one.
+    pub by_model: bool,
     /// Around the best passage.
     pub preview: String,
     /// What the full text would cost.
@@ -118,6 +126,8 @@ pub struct Answer {
     pub hits: Vec<Hit>,
     /// Memories that at least one arm looked at.
     pub candidates: usize,
+    /// Those of them whose meaning the query's model judged.
+    pub by_model: usize,
 }
 
 /// Answers a question against one state.
@@ -128,10 +138,7 @@ pub fn search(
     query: &Query,
     now: Millis,
 ) -> Result<Answer> {
-    if query.text.len() > QUESTION_BYTES_MAX {
-        let (size, max) = (query.text.len(), QUESTION_BYTES_MAX);
-        return Err(Error::TooLarge { field: "question", size, max });
-    }
+    check(query)?;
     let view = reading.view();
     let question = analyzer.question(&query.text);
     let limit = query.limit.min(LIMIT_MAX);
@@ -149,9 +156,16 @@ pub fn search(
     }
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
-        hits.push(hit(&lens, (analyzer, &question), row, score, fused.arms(candidate))?);
+        let said = (fused.arms(candidate), candidate.by_model);
+        hits.push(hit(&lens, (analyzer, &question), row, score, said)?);
     }
-    Ok(Answer { hits, candidates: candidates.len() })
+    let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
+    Ok(Answer { hits, candidates: candidates.len(), by_model })
+}
+
+fn check(query: &Query) -> Result<()> {
+    let (size, max) = (query.text.len(), QUESTION_BYTES_MAX);
+    if size > max { Err(Error::TooLarge { field: "question", size, max }) } else { Ok(()) }
 }
 
 /// A row as an answer.
@@ -160,7 +174,7 @@ fn hit(
     (analyzer, question): (&Analyzer, &Question),
     row: Row,
     score: u64,
-    arms: Vec<ArmScore>,
+    (arms, by_model): (Vec<ArmScore>, bool),
 ) -> Result<Hit> {
     let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
     let full = kernel::forms::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
@@ -177,6 +191,7 @@ fn hit(
         standing: row.standing,
         score,
         arms,
+        by_model,
     })
 }
 

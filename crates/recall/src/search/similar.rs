@@ -52,9 +52,9 @@ pub fn similar(
         let past = Past::new(&lens, &judge, analyzer)?;
         for code in codes {
             let question = code.embedding();
-            let codes = &columns.codes;
+            let (codes, model) = (&columns.codes, None);
             let (view, past, question) = (&view, &past, &question);
-            let meaning = Meaning { view, codes, stale, past, question };
+            let meaning = Meaning { view, codes, stale, past, question, model };
             let found = meaning.nearest(&judge)?;
             for other in found.order.iter().filter(|other| **other != id.get()) {
                 let nearest = near.entry(*other).or_default();
@@ -74,7 +74,7 @@ pub fn similar(
         let Some(row) = lens.row(other)? else { continue };
         let score = (score.saturating_mul(ONE) / embed::ONE.unsigned_abs()).min(ONE);
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
-        hits.push(hit(&lens, (analyzer, &about), row, score, vec![arm])?);
+        hits.push(hit(&lens, (analyzer, &about), row, score, (vec![arm], false))?);
     }
-    Ok(Answer { hits, candidates })
+    Ok(Answer { hits, candidates, by_model: 0 })
 }

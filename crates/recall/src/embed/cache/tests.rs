@@ -13,6 +13,10 @@ fn body(n: u64) -> Digest {
     Digest::of("test", &[&n.to_be_bytes()])
 }
 
+fn part(n: u64) -> Part {
+    Part::whole(body(n))
+}
+
 fn vector(n: u64) -> Embedding {
     HashEmbedder::new(DIMS).embed(&format!("word{n}"))
 }
@@ -22,18 +26,18 @@ fn open(folder: &Path) -> EmbeddingCache {
 }
 
 fn put(cache: &mut EmbeddingCache, numbers: impl IntoIterator<Item = u64>) -> usize {
-    let vectors: Vec<_> = numbers.into_iter().map(|n| (body(n), vector(n))).collect();
+    let vectors: Vec<_> = numbers.into_iter().map(|n| (part(n), vector(n))).collect();
     cache.put_many(&vectors).unwrap()
 }
 
 fn assert_holds(cache: &EmbeddingCache, numbers: &[u64]) {
     assert_eq!(cache.len(), numbers.len());
     for n in numbers {
-        assert_eq!(cache.get(&body(*n)).unwrap(), Some(vector(*n)), "{n}");
+        assert_eq!(cache.get(&part(*n)).unwrap(), Some(vector(*n)), "{n}");
     }
     let mut seen = BTreeMap::new();
-    cache.scan(&mut |body, vector| _ = seen.insert(body, vector)).unwrap();
-    let want: BTreeMap<_, _> = numbers.iter().map(|n| (body(*n), vector(*n))).collect();
+    cache.scan(&mut |part, vector| _ = seen.insert(part, vector)).unwrap();
+    let want: BTreeMap<_, _> = numbers.iter().map(|n| (part(*n), vector(*n))).collect();
     assert_eq!(seen, want);
 }
 
@@ -45,12 +49,12 @@ fn what_is_put_comes_back() {
     assert!(cache.is_empty() && cache.bytes() == 0 && !inside.exists());
     assert_eq!(put(&mut cache, [1, 2, 2, 3]), 3);
     assert_eq!(put(&mut cache, [3, 4]), 1);
-    cache.put_many(&[(body(9), Embedding::zero(DIMS))]).unwrap();
-    assert!(cache.get(&body(9)).unwrap().unwrap().is_zero());
+    cache.put_many(&[(part(9), Embedding::zero(DIMS))]).unwrap();
+    assert!(cache.get(&part(9)).unwrap().unwrap().is_zero());
     assert_eq!(cache.retain(&|b| *b != body(9)).unwrap(), 1);
     assert_holds(&cache, &[1, 2, 3, 4]);
     assert_holds(&open(&inside), &[1, 2, 3, 4]);
-    assert_eq!(cache.get(&body(7)).unwrap(), None);
+    assert_eq!(cache.get(&part(7)).unwrap(), None);
     let size = std::fs::metadata(&cache.file).unwrap().len();
     assert_eq!(size, cache.bytes());
 }
@@ -61,12 +65,12 @@ fn models_do_not_mix() {
     put(&mut open(folder.path()), [1]);
     let mut other = EmbeddingCache::open(folder.path(), "another", 8).unwrap();
     assert!(other.is_empty());
-    let wrong = other.put_many(&[(body(1), vector(1))]).unwrap_err();
+    let wrong = other.put_many(&[(part(1), vector(1))]).unwrap_err();
     assert_eq!(wrong.code(), "cache_mismatch");
     // The same name with other dimensions is another model: it starts anew.
     let mut wide = EmbeddingCache::open(folder.path(), MODEL, 8).unwrap();
     assert_eq!((wide.len(), wide.damaged()), (0, 1));
-    wide.put_many(&[(body(1), HashEmbedder::new(8).embed("x"))]).unwrap();
+    wide.put_many(&[(part(1), HashEmbedder::new(8).embed("x"))]).unwrap();
     assert_eq!(open(folder.path()).len(), 0);
     assert_eq!(EmbeddingCache::open(folder.path(), MODEL, 0).unwrap_err().code(), "cache_mismatch");
 }
@@ -89,8 +93,26 @@ fn it_may_be_cut_anywhere() {
     // Cut while it is open: what is gone is not there, what is left is right.
     let open_one = open(folder.path());
     std::fs::write(&cache.file, &whole[..whole.len() / 2]).unwrap();
-    assert!((0..4).any(|n| open_one.get(&body(n)).unwrap().is_none()));
+    assert!((0..4).any(|n| open_one.get(&part(n)).unwrap().is_none()));
     assert_eq!(put(&mut open(folder.path()), 0..4), 3);
+}
+
+#[test]
+fn passages_stand_beside_the_whole_and_leave_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cache = open(folder.path());
+    let passage = |number, n| Part { body: body(number), n };
+    let parts = [(passage(1, 1), vector(11)), (passage(1, 2), vector(12))];
+    assert_eq!(cache.put_many(&parts).unwrap(), 2);
+    // Without the whole the rest may be missing, too.
+    assert!(!cache.contains(&body(1)));
+    put(&mut cache, [1, 2]);
+    assert!(cache.contains(&body(1)));
+    let again = open(folder.path());
+    assert_eq!(again.get(&passage(1, 2)).unwrap(), Some(vector(12)));
+    assert_eq!(again.get(&passage(2, 1)).unwrap(), None);
+    assert_eq!(forget_everywhere(folder.path(), &[body(1)]).unwrap(), 3);
+    assert_holds(&open(folder.path()), &[2]);
 }
 
 #[test]
@@ -160,7 +182,7 @@ proptest! {
         let damaged = open(folder.path());
         prop_assert_eq!(damaged.damaged(), 1);
         for n in 0..20 {
-            let got = damaged.get(&body(n)).unwrap();
+            let got = damaged.get(&part(n)).unwrap();
             prop_assert!(got.is_none() || got == Some(vector(n)));
         }
         prop_assert!(damaged.is_empty() || damaged.len() == 19);

@@ -1,0 +1,208 @@
+//! Optional models: what of a memory they read, and their codes in memory beside those of the built-in one.
+//!
+//! Vectors come from outside (a cache, an embedder) and may be missing for some memories, or for all. Each is of one version
+//! of a memory; a search uses it only while that is the current version, so a vector that comes late or early is never
+//! taken for that of another text. What must stay true: nothing of an erased memory stays here, no save waits for any of
+//! this, and what is here can be dropped at any time.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{PoisonError, RwLock};
+
+use kernel::memory::{Body, MemoryId};
+use kernel::{Digest, Reading};
+
+use crate::document::dense;
+use crate::embed::{CacheError, Embedding, EmbeddingCache};
+use crate::error::Result;
+use crate::passages;
+use crate::resident::Resident;
+use crate::vectors::{Code, Coder, Codes, Hit};
+
+/// The texts of a memory that a model reads: its passages, of which a short one has one.
+pub fn texts(body: &Body) -> Vec<String> {
+    passages::cut(&dense(body)).into_iter().map(str::to_owned).collect()
+}
+
+/// The vectors of a memory, in the order of `embed::Part`, from those of its texts. The whole of several passages is what they
+/// have in common: models read only the beginning of a long text, and reading it twice would cost twice.
+pub fn vectors(of_texts: Vec<Embedding>) -> Vec<Embedding> {
+    if of_texts.len() < 2 {
+        return of_texts;
+    }
+    let parts: Vec<(&Embedding, i32)> = of_texts.iter().map(|vector| (vector, 1)).collect();
+    let whole = Embedding::blend(&parts);
+    std::iter::once(whole).chain(of_texts).collect()
+}
+
+/// Visits the current version of each memory after `after` that is not erased, until told to stop. Forgotten ones too:
+/// they can be restored.
+pub fn each_text(
+    reading: &Reading,
+    after: u64,
+    visit: &mut dyn FnMut(MemoryId, u32, Digest) -> bool,
+) -> Result<()> {
+    let view = reading.view();
+    for id in (after + 1..=view.last_seq()?).filter_map(MemoryId::new) {
+        if let Some(head) = view.head(id)?.filter(|head| !head.erased)
+            && !visit(id, head.version, view.required_version(id, head.version)?.body_hash)
+        {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Vectors that were made for a memory: of the whole text, then of its passages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    pub id: MemoryId,
+    /// The version whose text they are of.
+    pub version: u32,
+    pub vectors: Vec<Embedding>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    Store(#[from] kernel::Error),
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+/// Brings the vectors of a model into memory, unless they are there. `open` opens its cache, and is called only then.
+pub fn load(
+    reading: &Reading,
+    model: &str,
+    open: impl FnOnce() -> std::result::Result<EmbeddingCache, CacheError>,
+) -> std::result::Result<(), LoadError> {
+    let Some(resident) = reading.shared::<Resident>() else { return Ok(()) };
+    let shelf = &resident.models;
+    if shelf.read(model, |codes| codes.is_some()) {
+        return Ok(());
+    }
+    // Held while the cache is read: what is added to it meanwhile is told to `remember`, which waits for this.
+    let mut codes = shelf.codes.write().unwrap_or_else(PoisonError::into_inner);
+    if codes.as_ref().is_none_or(|codes| codes.model != model) {
+        *codes = Some(ModelCodes::read(reading, model, &open()?)?);
+    }
+    Ok(())
+}
+
+/// Adds vectors that were just made, if those of their model are in memory.
+pub fn remember(reading: &Reading, model: &str, made: &[Made]) {
+    let Some(resident) = reading.shared::<Resident>() else { return };
+    let mut codes = resident.models.codes.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(codes) = codes.as_mut().filter(|codes| codes.model == model) {
+        for made in made {
+            if codes.erased.contains(&made.id.get()) {
+                continue;
+            }
+            let coded: Vec<Code> = made.vectors.iter().map(|v| codes.coder.code(v)).collect();
+            codes.set(made.id.get(), made.version, &coded);
+        }
+    }
+}
+
+/// The codes of one model, of the memories that have some.
+#[derive(Debug)]
+pub(crate) struct ModelCodes {
+    model: String,
+    coder: Coder,
+    codes: Codes,
+    /// The version each memory's codes are of.
+    versions: HashMap<u64, u32>,
+    /// Memories erased since this was read: vectors that were under way come too late.
+    erased: HashSet<u64>,
+}
+
+impl ModelCodes {
+    fn read(
+        reading: &Reading,
+        model: &str,
+        cache: &EmbeddingCache,
+    ) -> std::result::Result<ModelCodes, LoadError> {
+        let (coder, codes) = (Coder::new(cache.dims()), Codes::new(cache.dims()));
+        let (versions, erased) = (HashMap::new(), HashSet::new());
+        let mut all = ModelCodes { model: model.to_owned(), coder, codes, versions, erased };
+        let mut owners: HashMap<Digest, Vec<(u64, u32)>> = HashMap::new();
+        each_text(reading, 0, &mut |id, version, body| {
+            // Without the whole some passages may be missing.
+            if cache.contains(&body) {
+                owners.entry(body).or_default().push((id.get(), version));
+            }
+            true
+        })?;
+        let mut found: BTreeMap<u64, (u32, Vec<(u8, Code)>)> = BTreeMap::new();
+        cache.scan(&mut |part, vector| {
+            for (doc, version) in owners.get(&part.body).into_iter().flatten() {
+                let (_, codes) = found.entry(*doc).or_insert_with(|| (*version, Vec::new()));
+                codes.push((part.n, all.coder.code(&vector)));
+            }
+        })?;
+        for (doc, (version, mut codes)) in found {
+            codes.sort_by_key(|(n, _)| *n);
+            let codes: Vec<Code> = codes.into_iter().map(|(_, code)| code).collect();
+            all.set(doc, version, &codes);
+        }
+        Ok(all)
+    }
+
+    fn set(&mut self, doc: u64, version: u32, codes: &[Code]) {
+        if self.codes.set(doc, codes) {
+            self.versions.insert(doc, version);
+        }
+    }
+
+    pub(crate) fn dims(&self) -> usize {
+        self.codes.dims()
+    }
+
+    /// Are the codes of a memory those of this version?
+    pub(crate) fn are_of(&self, doc: u64, version: u32) -> bool {
+        self.versions.get(&doc) == Some(&version)
+    }
+
+    pub(crate) fn score(&self, question: &Embedding, doc: u64) -> Option<i64> {
+        self.codes.score(question, doc)
+    }
+
+    /// The nearest memories, by the versions that were current when their vectors were made.
+    pub(crate) fn top_k(
+        &self,
+        question: &Embedding,
+        k: usize,
+        filter: &dyn Fn(u64) -> bool,
+    ) -> Vec<Hit> {
+        self.codes.top_k(question, k, filter)
+    }
+}
+
+/// Where the codes of the model in use stand.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    codes: RwLock<Option<ModelCodes>>,
+}
+
+impl Shelf {
+    /// Hands over the codes of a model; `None` if they are not here.
+    pub(crate) fn read<T>(&self, model: &str, look: impl FnOnce(Option<&ModelCodes>) -> T) -> T {
+        let codes = self.codes.read().unwrap_or_else(PoisonError::into_inner);
+        look(codes.as_ref().filter(|codes| codes.model == model))
+    }
+
+    /// Takes out what was erased.
+    pub(crate) fn erase(&self, docs: impl IntoIterator<Item = u64>) {
+        let mut codes = self.codes.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(codes) = codes.as_mut() {
+            for doc in docs {
+                codes.codes.set(doc, &[]);
+                codes.versions.remove(&doc);
+                codes.erased.insert(doc);
+            }
+        }
+    }
+
+    pub(crate) fn clear(&self) {
+        *self.codes.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
