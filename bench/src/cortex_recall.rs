@@ -37,7 +37,7 @@ pub fn analyzer() -> Analyzer {
 }
 
 pub fn open(folder: &Path) -> Outcome<Cortex> {
-    let hooks: kernel::HookFactory = Arc::new(|| vec![Box::new(RecallHook::new(analyzer()))]);
+    let hooks: kernel::HookFactory = Arc::new(|| vec![Box::new(RecallHook::new())]);
     let options = Options { hooks, ..Options::default() };
     Ok(Cortex::open(folder, &ActorName::parse("bench")?, options)?)
 }
@@ -47,7 +47,7 @@ const NOW: Millis = Millis(2_000_000_000_000);
 
 /// The one call of `search`.
 pub fn recall(reading: &Reading, query: &Query) -> Outcome<Answer> {
-    Ok(search(reading, None, &analyzer(), query, NOW)?)
+    Ok(search(reading, None, query, NOW)?)
 }
 
 /// The default weights with only some arms left; `keep` gets the place of an arm in `Arm::ALL`.

@@ -1,7 +1,7 @@
 //! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
 //!
 //! Rows: the text index under its own prefixes, `0x90 | id` the vectors of a memory, `0x91` and `0x92` the entities it
-//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens. All of it follows from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
+//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language. All of it follows from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
 //! restored and because some questions include them; erased ones are gone from every row.
 
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Body, Head, MemoryId};
 use kernel::store::View;
 
-use crate::analyze::{ANALYZER_VERSION, Analyzer, Memo};
+use crate::analyze::{ANALYZER_VERSION, Analyzer, Language, Memo};
 use crate::document::document;
 use crate::embed::DIMS;
 use crate::entities;
+use crate::language;
 use crate::passages;
 use crate::places::{self, Place};
 use crate::resident::{Change, Resident};
@@ -28,6 +29,8 @@ pub(crate) fn settings() -> Settings {
 
 #[derive(Debug)]
 pub struct RecallHook {
+    /// Of the last commit, and of the entries since.
+    committed: Analyzer,
     analyzer: Analyzer,
     memo: Memo,
     coder: Coder,
@@ -43,8 +46,10 @@ pub struct RecallHook {
 }
 
 impl RecallHook {
-    pub fn new(analyzer: Analyzer) -> RecallHook {
+    pub fn new() -> RecallHook {
+        let analyzer = Analyzer::new(Language::None);
         RecallHook {
+            committed: analyzer.clone(),
             analyzer,
             memo: Memo::default(),
             coder: Coder::new(DIMS),
@@ -85,6 +90,33 @@ impl RecallHook {
         self.changes.push(Change { seq, doc, codes, place });
     }
 
+    /// Reads every text in another language from now on.
+    fn speak(
+        &mut self,
+        view: &View<'_>,
+        language: Language,
+        staged: &mut Staged<'_>,
+    ) -> Result<()> {
+        staged.set(language::key(), Some(language::encode(language)));
+        self.read_in(Analyzer::new(language));
+        for doc in self.text().clear(view, staged)? {
+            let Some(id) = MemoryId::new(doc) else { continue };
+            let head = view.required_head(id)?;
+            let version = view.required_version(id, head.version)?;
+            if let Some(body) = view.body(&version)? {
+                let document = document(&self.analyzer, &mut self.memo, &head, &body);
+                self.text().put(view, doc, document.terms, staged)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_in(&mut self, analyzer: Analyzer) {
+        if self.analyzer != analyzer {
+            (self.analyzer, self.memo) = (analyzer, Memo::default());
+        }
+    }
+
     /// The memory as it is after this entry; nothing if its text was erased since.
     fn put_current(
         &mut self,
@@ -101,6 +133,12 @@ impl RecallHook {
     }
 }
 
+impl Default for RecallHook {
+    fn default() -> RecallHook {
+        RecallHook::new()
+    }
+}
+
 impl JournalHook for RecallHook {
     fn name(&self) -> &'static str {
         "recall"
@@ -114,6 +152,8 @@ impl JournalHook for RecallHook {
         let rebuilding = self.seq < self.present;
         let tail = if rebuilding { TailHandle::default() } else { self.resident.tail.clone() };
         self.text = Some(TextIndex::open_with(view, settings(), tail)?);
+        self.read_in(language::analyzer(view)?);
+        self.committed = self.analyzer.clone();
         self.changes.clear();
         self.resident.restart(self.seq, self.present);
         Ok(())
@@ -159,6 +199,10 @@ impl JournalHook for RecallHook {
                 }
                 None => Ok(()),
             },
+            Payload::Migration(migration) => match language::changed_by(migration) {
+                Some(language) => self.speak(view, language?, staged),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -170,6 +214,7 @@ impl JournalHook for RecallHook {
 
     fn committed(&mut self) {
         self.text().committed();
+        self.committed = self.analyzer.clone();
         if self.seq >= self.present {
             let tail = self.resident.tail.clone();
             self.text().publish_in(tail);
@@ -179,6 +224,7 @@ impl JournalHook for RecallHook {
 
     fn aborted(&mut self) {
         self.text().aborted();
+        self.read_in(self.committed.clone());
         self.changes.clear();
         self.resident.aborted();
     }

@@ -6,7 +6,7 @@
 //! - [`models`]: vectors of optional models, made outside.
 //! - [`vectors`]: codes of vectors and the scan over them.
 //! - [`text`]: the inverted index inside the actor's store.
-//! - [`document`]: what of a memory can be found.
+//! - [`document`]: what of a memory can be found; [`language`]: in which language it is read.
 //! - [`hook`]: keeps all of it current in the commit that changes a memory.
 //! - `passages`: a memory's vectors and tokens as rows; `places`: its session, its date, whether it is out of sight;
 //!   `resident`: what of them is kept in memory for searches.
@@ -21,6 +21,7 @@ pub mod entities;
 pub mod error;
 pub mod hook;
 pub mod labelled;
+pub mod language;
 pub mod measure;
 pub mod models;
 mod passages;

@@ -9,7 +9,6 @@ use kernel::command::Revision;
 use kernel::memory::MemoryType;
 use kernel::{Cortex, Options};
 use recall::RecallHook;
-use recall::analyze::{Analyzer, Language};
 use recall::embed::cache::forget_everywhere;
 use recall::embed::{Embedding, EmbeddingCache, Part};
 use recall::models::{self, Made};
@@ -21,13 +20,9 @@ use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
 const MODEL: &str = "made-by-hand/1";
 const DIMS: usize = 8;
 
-fn analyzer() -> Analyzer {
-    Analyzer::new(Language::English)
-}
-
 fn open(disk: &Disk) -> Cortex {
     let hooks = Arc::new(|| -> Vec<Box<dyn kernel::hook::JournalHook>> {
-        vec![Box::new(RecallHook::new(analyzer()))]
+        vec![Box::new(RecallHook::new())]
     });
     Cortex::open_on(disk.medium(), &ada(), Options { hooks, ..Options::default() }).unwrap()
 }
@@ -94,7 +89,7 @@ impl World {
         }
         let model = vector.map(|vector| ModelQuestion { model: MODEL.into(), vector });
         let query = asked(text, model);
-        search(&reading, None, &analyzer(), &query, at(1_000)).unwrap()
+        search(&reading, None, &query, at(1_000)).unwrap()
     }
 
     fn first(&self, text: &str, vector: Option<Embedding>) -> u64 {
@@ -134,7 +129,7 @@ fn a_model_finds_what_words_do_not() {
     ] {
         let model = Some(ModelQuestion { model: model.into(), vector });
         let query = asked(question, model);
-        assert_eq!(search(&reading, None, &analyzer(), &query, at(1_000)).unwrap(), plain);
+        assert_eq!(search(&reading, None, &query, at(1_000)).unwrap(), plain);
     }
 }
 
@@ -185,7 +180,7 @@ fn vectors_that_come_later_count_at_once_and_only_for_their_version() {
     // A reader of before still sees the old text, judged by its own vector.
     let vector = direction(6, 0);
     let query = asked(question, Some(ModelQuestion { model: MODEL.into(), vector }));
-    let earlier = search(&reading, None, &analyzer(), &query, at(1_000)).unwrap();
+    let earlier = search(&reading, None, &query, at(1_000)).unwrap();
     assert_eq!((earlier.hits[0].id, earlier.by_model), (id(6), 6));
     models::remember(&world.cortex.read().unwrap(), MODEL, &[World::made(6, 2, 7)]);
     assert_eq!(world.first(question, Some(direction(7, 0))), 6);
@@ -258,7 +253,7 @@ fn a_model_is_asked_without_names_and_exclusions() {
     let reading = cortex.read().unwrap();
     let text = |question: &str| {
         let query = Query::new(question, 10);
-        question_text(&reading, None, &analyzer(), &query, at(1_000)).unwrap()
+        question_text(&reading, None, &query, at(1_000)).unwrap()
     };
     assert_eq!(text("When did Melanie paint a lake?"), "When did paint a lake?");
     assert_eq!(text("What is Melanie's lake -sunrise"), "What is lake");

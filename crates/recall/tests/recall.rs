@@ -12,18 +12,13 @@ use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Relation};
 use kernel::store::{EngineOptions, RedbStorage};
 use kernel::{Cortex, Options};
 use recall::RecallHook;
-use recall::analyze::{Analyzer, Language};
 use recall::search::{Query, search};
 use testkit::Disk;
 use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
 
-fn analyzer() -> Analyzer {
-    Analyzer::new(Language::English)
-}
-
 fn open(disk: &Disk) -> Cortex {
     let hooks = Arc::new(|| -> Vec<Box<dyn kernel::hook::JournalHook>> {
-        vec![Box::new(RecallHook::new(analyzer()))]
+        vec![Box::new(RecallHook::new())]
     });
     Cortex::open_on(disk.medium(), &ada(), Options { hooks, ..Options::default() }).unwrap()
 }
@@ -34,7 +29,7 @@ fn ask(cortex: &Cortex, text: &str) -> Vec<u64> {
 
 fn asked(cortex: &Cortex, query: &Query) -> Vec<u64> {
     let reading = cortex.read().unwrap();
-    let answer = search(&reading, None, &analyzer(), query, at(1_000)).unwrap();
+    let answer = search(&reading, None, query, at(1_000)).unwrap();
     answer.hits.iter().map(|hit| hit.id.get()).collect()
 }
 
@@ -111,7 +106,7 @@ fn answers_follow_every_change_and_survive_a_rebuild() {
     // At an earlier moment the version of that moment is shown.
     let earlier = Query { as_of: Some(at(19)), ..Query::new("tuesdays", 10) };
     let reading = cortex.read().unwrap();
-    let answer = search(&reading, None, &analyzer(), &earlier, at(1_000)).unwrap();
+    let answer = search(&reading, None, &earlier, at(1_000)).unwrap();
     let hit = answer.hits.iter().find(|hit| hit.id == id(3)).unwrap();
     assert_eq!(hit.body.as_ref().unwrap().title, "Deploys go out on Fridays");
     drop(reading);
@@ -235,6 +230,6 @@ fn no_question_is_a_syntax_error() {
     }
     let huge = Query::new("y".repeat(300_000), 10);
     let reading = cortex.read().unwrap();
-    let refused = search(&reading, None, &analyzer(), &huge, at(0)).unwrap_err();
+    let refused = search(&reading, None, &huge, at(0)).unwrap_err();
     assert_eq!(refused.code(), "too_large");
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> Out
     }
     let gate = authority.as_ref().map(|authority| authority as &dyn Gate);
     let reading = cortex.read()?;
-    let answer = similar(&reading, gate, &crate::ops::recall::analyzer(), id, &query, now)?;
+    let answer = similar(&reading, gate, id, &query, now)?;
     let shown = Shown { explain: args.explain, ..Shown::default() };
     hits::show(&reading, &answer, &shown, out)
 }

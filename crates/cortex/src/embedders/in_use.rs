@@ -90,7 +90,7 @@ impl Ready {
         folder: &Path,
         (reading, gate, now): (&Reading, Option<&dyn Gate>, Millis),
     ) -> Result<(), EmbedError> {
-        let text = question_text(reading, gate, &crate::ops::recall::analyzer(), query, now)?;
+        let text = question_text(reading, gate, query, now)?;
         if text.is_empty() {
             return Ok(());
         }

@@ -1,9 +1,8 @@
-//! The one place where operations meet recall: how words become terms, and which hooks an actor is opened with.
+//! The one place where operations meet recall: which hooks an actor is opened with, and how a question is asked.
 
 use std::sync::Arc;
 
 use ::recall::RecallHook;
-use ::recall::analyze::{Analyzer, Language};
 use ::recall::search::{Answer, Query};
 use kernel::Reading;
 use kernel::memory::Millis;
@@ -11,14 +10,9 @@ use kernel::scope::Gate;
 
 use super::error::Result;
 
-/// How words become terms. Saves and searches must agree.
-pub fn analyzer() -> Analyzer {
-    Analyzer::new(Language::English)
-}
-
 /// What an actor is opened with.
 pub fn hooks() -> kernel::HookFactory {
-    Arc::new(|| vec![Box::new(RecallHook::new(analyzer()))])
+    Arc::new(|| vec![Box::new(RecallHook::new())])
 }
 
 /// Answers a question against one state.
@@ -28,5 +22,5 @@ pub fn search(
     query: &Query,
     now: Millis,
 ) -> Result<Answer> {
-    Ok(::recall::search::search(reading, gate, &analyzer(), query, now)?)
+    Ok(::recall::search::search(reading, gate, query, now)?)
 }

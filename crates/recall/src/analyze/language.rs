@@ -37,6 +37,19 @@ macro_rules! languages {
                 }
             }
 
+            /// The number that journals hold. It never changes: languages are added at the end.
+            pub fn code(self) -> u32 {
+                let place = Language::ALL.iter().position(|other| *other == self);
+                match (self, place.and_then(|place| u32::try_from(place).ok())) {
+                    (Language::None, _) | (_, None) => 0,
+                    (_, Some(place)) => place + 1,
+                }
+            }
+
+            pub fn of_code(code: u32) -> Option<Language> {
+                Language::ALL.iter().copied().find(|language| language.code() == code)
+            }
+
             fn algorithm(self) -> Option<Algorithm> {
                 match self { $(Language::$variant => Some(Algorithm::$variant),)* Language::None => None }
             }

@@ -251,3 +251,21 @@ fn a_memo_changes_no_term() {
         }
     }
 }
+
+// Journals hold these numbers.
+#[test]
+fn language_codes_do_not_change() {
+    let known = [
+        (0, Language::None),
+        (1, Language::English),
+        (2, Language::German),
+        (34, Language::Yiddish),
+    ];
+    for (code, language) in known {
+        assert_eq!((language.code(), Language::of_code(code)), (code, Some(language)));
+    }
+    assert!(
+        Language::ALL.iter().all(|language| Language::of_code(language.code()) == Some(*language))
+    );
+    assert_eq!(Language::of_code(99), None);
+}

@@ -12,9 +12,9 @@ use super::Query;
 use super::arms::{Scores, TAKEN, names_in};
 use super::filter::{Judge, Lens};
 use super::past::Past;
-use crate::analyze::Analyzer;
 use crate::embed::Embedding;
 use crate::error::Result;
+use crate::language;
 use crate::models::ModelCodes;
 use crate::resident::Resident;
 
@@ -30,12 +30,12 @@ pub struct ModelQuestion {
 pub fn question_text(
     reading: &Reading,
     gate: Option<&dyn Gate>,
-    analyzer: &Analyzer,
     query: &Query,
     now: Millis,
 ) -> Result<String> {
     super::check(query)?;
     let view = reading.view();
+    let analyzer = &language::analyzer(&view)?;
     let question = analyzer.question(&query.text);
     let lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;
     let resident = reading.shared::<Resident>().unwrap_or_default();

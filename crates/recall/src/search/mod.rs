@@ -28,6 +28,7 @@ use kernel::scope::Gate;
 
 use crate::analyze::{Analyzer, Question};
 use crate::error::{Error, Result};
+use crate::language;
 use crate::resident::Resident;
 
 use arms::Candidate;
@@ -134,12 +135,12 @@ pub struct Answer {
 pub fn search(
     reading: &Reading,
     gate: Option<&dyn Gate>,
-    analyzer: &Analyzer,
     query: &Query,
     now: Millis,
 ) -> Result<Answer> {
     check(query)?;
     let view = reading.view();
+    let analyzer = &language::analyzer(&view)?;
     let question = analyzer.question(&query.text);
     let limit = query.limit.min(LIMIT_MAX);
     let mut lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;

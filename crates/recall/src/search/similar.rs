@@ -15,9 +15,9 @@ use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ArmScore, ONE};
 use super::past::Past;
 use super::{Answer, LIMIT_MAX, Query, hit};
-use crate::analyze::Analyzer;
 use crate::embed;
 use crate::error::{Error, Result};
+use crate::language;
 use crate::passages;
 use crate::places::Placed;
 use crate::resident::Resident;
@@ -28,12 +28,12 @@ use crate::resident::Resident;
 pub fn similar(
     reading: &Reading,
     gate: Option<&dyn Gate>,
-    analyzer: &Analyzer,
     id: MemoryId,
     query: &Query,
     now: Millis,
 ) -> Result<Answer> {
     let view = reading.view();
+    let analyzer = &language::analyzer(&view)?;
     let head = view.head(id)?.filter(|head| gate.is_none_or(|gate| gate.sees(head)));
     let head = head.ok_or_else(|| Error::not_found("memory", id))?;
     if head.erased {

@@ -103,6 +103,16 @@ impl TextIndex {
         Ok(())
     }
 
+    /// Takes all documents out, as if there had never been one. Returns them, ascending.
+    pub fn clear(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<Vec<u64>> {
+        self.begin(view)?;
+        let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
+        self.wipe(view)?;
+        self.stamp();
+        self.hand_over(|key, value| staged.set(key, value));
+        records.iter().map(|(key, _)| rows::trailing_doc(key)).collect()
+    }
+
     /// The batch is durable: searches see its changes from now on.
     pub fn committed(&mut self) {
         self.pending.clear();
@@ -157,17 +167,7 @@ impl TextIndex {
             words.insert(rows::parse_term_id(&value)?, rows::parse_term(&key)?);
         }
         let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
-        let all = KeyRange {
-            from: vec![rows::FIRST_PREFIX],
-            to: Some(vec![rows::END_PREFIX]),
-            reverse: false,
-        };
-        for (key, _) in self.pending.rows(view, &all)? {
-            self.pending.set(key, None);
-        }
-        self.meta = Meta::new(self.settings);
-        self.tail = Arc::default();
-        self.ids.clear();
+        self.wipe(view)?;
         for (key, value) in records {
             let kept = rows::trailing_doc(&key)?;
             if kept == doc {
@@ -187,6 +187,22 @@ impl TextIndex {
             self.changed(view)?;
         }
         self.stamp();
+        Ok(())
+    }
+
+    /// Removes every row.
+    fn wipe(&mut self, view: &View<'_>) -> Result<()> {
+        let all = KeyRange {
+            from: vec![rows::FIRST_PREFIX],
+            to: Some(vec![rows::END_PREFIX]),
+            reverse: false,
+        };
+        for (key, _) in self.pending.rows(view, &all)? {
+            self.pending.set(key, None);
+        }
+        self.meta = Meta::new(self.settings);
+        self.tail = Arc::default();
+        self.ids.clear();
         Ok(())
     }
 

@@ -180,7 +180,7 @@ fn hits_equal_those_of_a_reference_that_filters_first() {
     for query in &queries {
         for gate in [None, Some(&OddOnes as &dyn Gate)] {
             let expected = reference.best(query, gate);
-            let found = search(&reading, gate, &analyzer(), query, at(1_000_000)).unwrap();
+            let found = search(&reading, gate, query, at(1_000_000)).unwrap();
             // What scores nothing follows what scores something only where a session brings it in.
             assert_eq!(ids(&found), expected, "{query:#?}, gated: {}", gate.is_some());
             rare += usize::from((1..=3).contains(&expected.len()));
@@ -204,8 +204,7 @@ fn memories_that_are_over_do_not_crowd_out_the_others() {
     let saved = twice.warm.write(stamp(2), draft).unwrap().id.unwrap();
     for weights in [WORDS, Weights::default()] {
         let query = Query { weights, ..Query::new("apple", 5) };
-        let found =
-            search(&twice.warm.read().unwrap(), None, &analyzer(), &query, at(100)).unwrap();
+        let found = search(&twice.warm.read().unwrap(), None, &query, at(100)).unwrap();
         assert_eq!(ids(&found), [saved.get()]);
     }
 }

@@ -7,6 +7,7 @@
 
 mod erased;
 mod filters;
+mod languages;
 mod moments;
 mod odd_questions;
 mod past;

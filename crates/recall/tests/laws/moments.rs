@@ -13,7 +13,7 @@ use recall::search::{Answer, Query, Weights};
 use testkit::Disk;
 use testkit::build::{fact, id, removal, salt, stamp};
 
-use crate::support::{Moment, Twice, analyzer, answers, ask, assert_same, ids, turn};
+use crate::support::{Moment, Twice, answers, ask, assert_same, ids, turn};
 
 fn draft(n: u64) -> Draft {
     let mut draft = Draft::new(turn(n), salt(n));
@@ -178,7 +178,7 @@ fn an_aborted_batch_leaves_nothing() {
     let (at_entry, at_seal) = (Arc::clone(&entry), Arc::clone(&seal));
     let hooks = Arc::new(move || {
         let failing = Failing { entry: Arc::clone(&at_entry), seal: Arc::clone(&at_seal) };
-        vec![Box::new(RecallHook::new(analyzer())) as Box<dyn JournalHook>, Box::new(failing)]
+        vec![Box::new(RecallHook::new()) as Box<dyn JournalHook>, Box::new(failing)]
     });
     let disk = Disk::new();
     let twice = Twice::open_with(&disk, hooks);

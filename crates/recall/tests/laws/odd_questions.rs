@@ -4,7 +4,7 @@ use recall::search::{Query, search};
 use testkit::Disk;
 use testkit::build::{at, fact, stamp};
 
-use crate::support::{Twice, analyzer};
+use crate::support::Twice;
 
 /// Parts that mean something to some query language, or to nobody.
 const PARTS: [&str; 40] = [
@@ -117,15 +117,11 @@ fn five_hundred_odd_questions_are_answered() {
     for text in &questions {
         let query = Query::new(text.clone(), 10);
         let started = std::time::Instant::now();
-        let first = search(&warm, None, &analyzer(), &query, at(10)).unwrap();
+        let first = search(&warm, None, &query, at(10)).unwrap();
         let name: String = text.chars().take(12).collect();
         slowest = slowest.max((started.elapsed(), name));
         if text.len() % 8 == 1 {
-            assert_eq!(
-                search(&cold, None, &analyzer(), &query, at(10)).unwrap(),
-                first,
-                "{text:?}"
-            );
+            assert_eq!(search(&cold, None, &query, at(10)).unwrap(), first, "{text:?}");
         }
         answered += usize::from(!first.hits.is_empty());
     }

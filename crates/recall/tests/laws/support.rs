@@ -121,7 +121,7 @@ pub(crate) struct Twice {
 }
 
 pub(crate) fn hooks() -> HookFactory {
-    Arc::new(|| vec![Box::new(RecallHook::new(analyzer())) as Box<dyn JournalHook>])
+    Arc::new(|| vec![Box::new(RecallHook::new()) as Box<dyn JournalHook>])
 }
 
 impl Twice {
@@ -169,7 +169,7 @@ pub(crate) const QUESTIONS: [&str; 14] = [
 ];
 
 pub(crate) fn ask(reading: &Reading, query: &Query) -> Answer {
-    search(reading, None, &analyzer(), query, at(1_000_000)).unwrap()
+    search(reading, None, query, at(1_000_000)).unwrap()
 }
 
 pub(crate) fn answers(reading: &Reading) -> Vec<Answer> {
