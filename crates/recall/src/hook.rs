@@ -23,12 +23,9 @@ use crate::resident::{Change, Resident};
 use crate::text::{Settings, TailHandle, TextIndex};
 use crate::vectors::{Code, Coder};
 
-pub(crate) fn settings() -> Settings {
-    Settings { analyzer: ANALYZER_VERSION, ..Settings::default() }
-}
-
 #[derive(Debug)]
 pub struct RecallHook {
+    settings: Settings,
     /// Of the last commit, and of the entries since.
     committed: Analyzer,
     analyzer: Analyzer,
@@ -47,8 +44,14 @@ pub struct RecallHook {
 
 impl RecallHook {
     pub fn new() -> RecallHook {
+        RecallHook::with_settings(Settings::default())
+    }
+
+    /// A hook whose index is flushed at other points. They change rows and never an answer.
+    pub fn with_settings(settings: Settings) -> RecallHook {
         let analyzer = Analyzer::new(Language::None);
         RecallHook {
+            settings: Settings { analyzer: ANALYZER_VERSION, ..settings },
             committed: analyzer.clone(),
             analyzer,
             memo: Memo::default(),
@@ -151,7 +154,7 @@ impl JournalHook for RecallHook {
         // for those of its own past.
         let rebuilding = self.seq < self.present;
         let tail = if rebuilding { TailHandle::default() } else { self.resident.tail.clone() };
-        self.text = Some(TextIndex::open_with(view, settings(), tail)?);
+        self.text = Some(TextIndex::open_with(view, self.settings, tail)?);
         self.read_in(language::analyzer(view)?);
         self.committed = self.analyzer.clone();
         self.changes.clear();

@@ -7,6 +7,7 @@
 
 mod erased;
 mod filters;
+mod flush_points;
 mod languages;
 mod moments;
 mod odd_questions;
