@@ -78,20 +78,27 @@ impl Writer {
 pub(super) type Items<'v> = dyn FnMut(u32, u64, &[u8]) -> Result<()> + 'v;
 
 /// Visits what a run says of some terms, in order.
+///
+/// Backwards from the end, because that finds the row that the first term begins in without a search of its own: a search in
+/// the store costs more than what there is to read of most terms.
 pub(super) fn read(
     view: &View<'_>,
     run: u32,
     terms: &Range<u32>,
     visit: &mut Items<'_>,
 ) -> Result<()> {
-    let (before, inside) = ranges(run, terms);
-    if let Some((key, value)) = view.first(&before.reversed())? {
-        items(&key, &value, terms, visit)?;
-    }
-    view.scan(&inside, &mut |key, value| {
+    let (from, start) = (rows::run(run), rows::term_in_run(run, terms.start));
+    let to = Some(rows::term_in_run(run, terms.end));
+    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    view.scan(&KeyRange { from, to, reverse: true }, &mut |key, value| {
+        found.push((key.to_vec(), value.to_vec()));
+        let more = key > start.as_slice();
+        Ok(if more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    for (key, value) in found.iter().rev() {
         items(key, value, terms, visit)?;
-        Ok(ControlFlow::Continue(()))
-    })
+    }
+    Ok(())
 }
 
 /// The same with rows that are not committed.
