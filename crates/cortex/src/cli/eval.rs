@@ -122,7 +122,7 @@ fn evaluate(
     }
     let reading = cortex.read()?;
     let (categories, now) = (&args.categories, inv.now()?);
-    let model = embedder.map(|embedder| (embedder, scratch, RefCell::default()));
+    let model = embedder.map(|ready| Model { ready, folder: scratch, known: RefCell::default() });
     let asker = Asker { set, ids, reading, categories, now, model };
     let measured = asker.ask(base, out)?;
     let mut view = json!({
@@ -132,7 +132,7 @@ fn evaluate(
         "memories": set.corpus.len(),
         "store_bytes": cortex.size_bytes()?,
         "weights": base.to_string(),
-        "embedder": asker.model.as_ref().map_or(STATIC, |(ready, ..)| ready.chosen.model()),
+        "embedder": asker.model.as_ref().map_or(STATIC, |model| model.ready.chosen.model()),
     });
     if !out.is_json() {
         print(out, &measured, set.corpus.len(), cortex.size_bytes()?)?;
@@ -167,14 +167,20 @@ struct Asker<'a> {
     reading: Reading,
     categories: &'a [String],
     now: Millis,
-    /// The optional model, where its vectors are, and what it made of the questions so far.
-    model: Option<(Ready, &'a Path, RefCell<HashMap<String, ModelQuestion>>)>,
+    model: Option<Model<'a>>,
+}
+
+/// The optional model, where its vectors are, and what it made of the questions so far.
+struct Model<'a> {
+    ready: Ready,
+    folder: &'a Path,
+    known: RefCell<HashMap<String, ModelQuestion>>,
 }
 
 impl Asker<'_> {
     /// Gives the query its question in the optional model. Each is asked once, whatever the weights.
     fn meant(&self, query: &mut Query) -> Outcome {
-        let Some((ready, folder, known)) = &self.model else { return Ok(()) };
+        let Some(Model { ready, folder, known }) = &self.model else { return Ok(()) };
         let key = format!("{:?} {}", query.project, query.text);
         if let Some(question) = known.borrow().get(&key) {
             query.model = Some(question.clone());

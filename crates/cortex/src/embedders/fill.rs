@@ -156,7 +156,10 @@ pub(crate) fn fill<E: From<EmbedError> + From<kernel::Error>>(
     if since == 0 {
         // What was erased or changed since its vector was made leaves the cache, too.
         let mut current = HashSet::new();
-        each_text(&open()?.read()?, 0, &mut |_, _, hash| current.insert(hash) || true)?;
+        each_text(&open()?.read()?, 0, &mut |_, _, hash| {
+            current.insert(hash);
+            true
+        })?;
         filled.dropped = cache.retain(&|hash| current.contains(hash)).map_err(EmbedError::from)?;
     }
     filled.upto = Some(upto);

@@ -62,9 +62,9 @@ impl Weights {
         place.and_then(|place| self.0.get(place)).copied().unwrap_or(0)
     }
 
-    /// For questions that an optional model judges.
+    /// For questions that an optional model judges: set with MiniLM, whose word on meaning is worth more.
     pub fn with_model() -> Weights {
-        Weights([30, 30, 40, 25, 20, 20, 2, 60])
+        Weights([30, 40, 40, 25, 20, 20, 2, 60])
     }
 
     /// As people write them: `words=40,meaning=0`. What is not named keeps its default.
