@@ -16,6 +16,7 @@ use ratatui::crossterm::event::{
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    is_raw_mode_enabled,
 };
 
 /// Bytes that terminals take for their clipboard.
@@ -62,6 +63,11 @@ impl Screen {
                 Err(error)
             }
         }
+    }
+
+    /// True as long as the terminal takes keys one by one.
+    pub fn is_taken(&self) -> bool {
+        is_raw_mode_enabled().unwrap_or(false)
     }
 
     /// Puts a text into the clipboard of the terminal, where it allows that. `false` if it is too long for one.
