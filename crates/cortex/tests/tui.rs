@@ -249,7 +249,9 @@ fn no_color_means_no_colour() {
     save(home.path(), "Plain", "Text.");
     let colours = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        text.split('\x1b').filter(|part| part.starts_with("[38;") || part.starts_with("[48;")).count()
+        text.split('\x1b')
+            .filter(|part| part.starts_with("[38;") || part.starts_with("[48;"))
+            .count()
     };
     let mut session = Session::start(home.path(), "tui", &[]);
     session.until_shown("Plain");

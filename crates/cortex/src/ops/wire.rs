@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
-use super::{activity, archive, capture, change, context, graph, prompt, proof, read, save, score, search};
+use super::{
+    activity, archive, capture, change, context, graph, prompt, proof, read, save, score, search,
+};
 use super::{session, stats, timeline};
 
 /// A request, and what it is answered with.

@@ -104,9 +104,9 @@ impl Input {
 
     fn word_before(&self) -> usize {
         let trimmed = self.text[..self.cursor].trim_end();
-        trimmed.rfind(char::is_whitespace).map_or(0, |place| {
-            place + trimmed[place..].chars().next().map_or(0, char::len_utf8)
-        })
+        trimmed
+            .rfind(char::is_whitespace)
+            .map_or(0, |place| place + trimmed[place..].chars().next().map_or(0, char::len_utf8))
     }
 }
 

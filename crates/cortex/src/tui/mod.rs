@@ -7,8 +7,10 @@
 //! What must stay true: drawing never waits for an answer; an answer to an outdated question changes nothing; the
 //! terminal is given back on every way out; stored text cannot draw on the terminal.
 
+mod answers;
 mod ask;
 mod edge;
+mod hints;
 mod input;
 mod keys;
 mod list;

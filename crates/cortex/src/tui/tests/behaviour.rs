@@ -215,7 +215,8 @@ fn an_error_is_shown_where_it_belongs_and_work_goes_on() {
     rig.keys("3");
     rig.press(KeyCode::Char('r'));
     let request = rig.open.pop_back().unwrap();
-    let error = Error::new("daemon_gone", Fault::Busy, "the daemon went away").with_hint("try again");
+    let error =
+        Error::new("daemon_gone", Fault::Busy, "the daemon went away").with_hint("try again");
     rig.event(Event::Answer(request.ticket, Box::new(Err(error))));
     assert!(rig.screen().contains("the daemon went away"));
     rig.keys("r");

@@ -175,7 +175,12 @@ impl Rig {
             "decision",
             "web",
         );
-        self.save("日本語のタイトルは幅が二倍です", "幅の広い文字も正しく並びます。", "discovery", "web");
+        self.save(
+            "日本語のタイトルは幅が二倍です",
+            "幅の広い文字も正しく並びます。",
+            "discovery",
+            "web",
+        );
         let csrf = self.save(
             "Forms carry a token against forged requests",
             "Every form has a hidden field; the login checks it.",
@@ -195,7 +200,8 @@ impl Rig {
             topic_key: Some("architecture/login".into()),
             ..UpdateRequest::default()
         });
-        let old = self.save("Sessions live in Redis", "One instance, no replica.", "decision", "web");
+        let old =
+            self.save("Sessions live in Redis", "One instance, no replica.", "decision", "web");
         let noise = self.save("Tabs or spaces", "Nobody cares any more.", "preference", "web");
         let wrong = self.save("The build needs Java", "It never did.", "discovery", "api");
         let relate = |from, to, relation: &str| {

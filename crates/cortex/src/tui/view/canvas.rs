@@ -103,7 +103,8 @@ impl Canvas<'_> {
             }
             if is_selected {
                 let over = self.theme.selected();
-                let text = Rect { x: spot.x + 2, width: spot.width.saturating_sub(2), height: 1, ..spot };
+                let text =
+                    Rect { x: spot.x + 2, width: spot.width.saturating_sub(2), height: 1, ..spot };
                 self.buffer.set_style(text, over);
             }
             self.target(spot, Target::Row { second: rows.second, row });
@@ -122,12 +123,8 @@ impl Canvas<'_> {
         if left > 0 && area.height > 1 {
             let more = format!(" {} more below ", text::count(left as u64, "line", "lines"));
             let cells = u16::try_from(text::width(&more)).unwrap_or(0).min(area.width);
-            let spot = Rect {
-                x: area.right() - cells,
-                y: area.bottom() - 1,
-                width: cells,
-                height: 1,
-            };
+            let spot =
+                Rect { x: area.right() - cells, y: area.bottom() - 1, width: cells, height: 1 };
             self.put(spot, 0, Line::styled(more, self.theme.accent()));
         }
     }

@@ -9,7 +9,7 @@ use ratatui::widgets::{Clear, Widget as _};
 use super::canvas::{Canvas, below, top};
 use super::theme::Theme;
 use super::{home, lists, memory, near, search};
-use crate::tui::keys::HELP;
+use crate::tui::hints::HELP;
 use crate::tui::page::Page;
 use crate::tui::state::{Drawn, State, Tab, Target};
 use crate::tui::text;

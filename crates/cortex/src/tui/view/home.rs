@@ -52,10 +52,14 @@ fn draw_counts(canvas: &mut Canvas<'_>, area: Rect, home: &Home) {
     ];
     for (row, (name, n)) in (0..).zip(rows) {
         let style = if n == 0 { canvas.theme.faint() } else { canvas.theme.strong() };
-        canvas.put(inner, row, Line::from(vec![
-            Span::styled(format!("  {}", text::fit(name, 11)), canvas.theme.faint()),
-            Span::styled(text::fit_right(&text::number(n), 10), style),
-        ]));
+        canvas.put(
+            inner,
+            row,
+            Line::from(vec![
+                Span::styled(format!("  {}", text::fit(name, 11)), canvas.theme.faint()),
+                Span::styled(text::fit_right(&text::number(n), 10), style),
+            ]),
+        );
     }
 }
 
@@ -67,11 +71,15 @@ fn draw_types(canvas: &mut Canvas<'_>, area: Rect, home: &Home) {
     let most = types.first().map_or(1, |(_, n)| **n).max(1);
     for (row, (name, n)) in (0..inner.height).zip(types) {
         let bar = usize::try_from(*n * 8 / most).unwrap_or(8).max(1);
-        canvas.put(inner, row, Line::from(vec![
-            Span::styled(format!("  {}", text::fit(name, 12)), canvas.theme.faint()),
-            Span::styled(text::fit_right(&text::number(*n), 7), canvas.theme.strong()),
-            Span::styled(format!(" {}", "▇".repeat(bar)), canvas.theme.accent()),
-        ]));
+        canvas.put(
+            inner,
+            row,
+            Line::from(vec![
+                Span::styled(format!("  {}", text::fit(name, 12)), canvas.theme.faint()),
+                Span::styled(text::fit_right(&text::number(*n), 7), canvas.theme.strong()),
+                Span::styled(format!(" {}", "▇".repeat(bar)), canvas.theme.accent()),
+            ]),
+        );
     }
 }
 
@@ -80,10 +88,14 @@ fn draw_health(canvas: &mut Canvas<'_>, area: Rect, home: &Home) {
     let cells = usize::from(area.width).saturating_sub(12);
     let rows = health(home.stats.value(), home.status.value(), cells);
     for (row, (name, words)) in (0..inner.height).zip(rows) {
-        canvas.put(inner, row, Line::from(vec![
-            Span::styled(format!("  {}", text::fit(name, 10)), canvas.theme.faint()),
-            Span::raw(words),
-        ]));
+        canvas.put(
+            inner,
+            row,
+            Line::from(vec![
+                Span::styled(format!("  {}", text::fit(name, 10)), canvas.theme.faint()),
+                Span::raw(words),
+            ]),
+        );
     }
 }
 
@@ -129,12 +141,14 @@ fn draw_recent(canvas: &mut Canvas<'_>, area: Rect, home: &Home) {
     let has_keys = !home.on_sessions;
     let length = recent.rows().len();
     let fits = usize::from(area.height.saturating_sub(1));
-    let total = home.stats.value().map_or(length, |stats| {
-        usize::try_from(stats.observations).unwrap_or(length)
-    });
+    let total = home
+        .stats
+        .value()
+        .map_or(length, |stats| usize::try_from(stats.observations).unwrap_or(length));
     let note = extent(recent.list.first(fits, length), fits, length, total);
     let inner = canvas.section(area, "Recent memories", &note, has_keys);
-    let nothing = "No memories yet. `cortex setup AGENT` connects an agent; `cortex save` saves one by hand.";
+    let nothing =
+        "No memories yet. `cortex setup AGENT` connects an agent; `cortex save` saves one by hand.";
     if canvas.instead(inner, &recent.load, |answer| answer.memories.is_empty(), nothing) {
         return;
     }

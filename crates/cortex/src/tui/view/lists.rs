@@ -86,7 +86,11 @@ impl Shown<'_> {
     }
 }
 
-pub(super) fn session_line(canvas: &Canvas<'_>, session: &SessionView, cells: usize) -> Line<'static> {
+pub(super) fn session_line(
+    canvas: &Canvas<'_>,
+    session: &SessionView,
+    cells: usize,
+) -> Line<'static> {
     let theme = canvas.theme;
     let (mark, style) = match &session.ended_at {
         None => ("● live ", theme.good()),
@@ -171,7 +175,11 @@ pub(super) fn session(canvas: &mut Canvas<'_>, area: Rect, page: &SessionPage) {
         let wrapped = text::wrap(summary.trim(), cells);
         let cut = wrapped.len() > most;
         for (n, line) in wrapped.into_iter().take(most).enumerate() {
-            let line = if cut && n + 1 == most { format!("{} …", text::cut(&line, cells - 2)) } else { line };
+            let line = if cut && n + 1 == most {
+                format!("{} …", text::cut(&line, cells - 2))
+            } else {
+                line
+            };
             lines.push(Line::styled(format!("  {line}"), theme.faint()));
         }
     }
@@ -240,7 +248,10 @@ pub(super) fn archive(canvas: &mut Canvas<'_>, area: Rect, archive: &Archive) {
     let (name, nothing) = if archive.on_forgotten {
         ("Forgotten", "Nothing is forgotten.")
     } else {
-        ("Archived", "Nothing is archived. What is old, unimportant and unconnected is put here by itself.")
+        (
+            "Archived",
+            "Nothing is archived. What is old, unimportant and unconnected is put here by itself.",
+        )
     };
     memories(canvas, below(area, 1), name, archive.shown(), nothing);
 }

@@ -60,10 +60,15 @@ fn head_lines(canvas: &Canvas<'_>, answer: &GetAnswer, cells: usize) -> Vec<Line
     let is_cut = wrapped.len() > TITLE_ROWS;
     let mut lines: Vec<Line<'static>> = Vec::new();
     for (n, line) in wrapped.into_iter().take(TITLE_ROWS).enumerate() {
-        let line = if is_cut && n + 1 == TITLE_ROWS { text::cut(&format!("{line} …………"), cells) } else { line };
+        let line = if is_cut && n + 1 == TITLE_ROWS {
+            text::cut(&format!("{line} …………"), cells)
+        } else {
+            line
+        };
         lines.push(Line::styled(format!("  {line}"), theme.strong()));
     }
-    let mut facts = vec![Span::raw("  "), Span::styled(text::plain(&memory.kind), theme.kind(&memory.kind))];
+    let mut facts =
+        vec![Span::raw("  "), Span::styled(text::plain(&memory.kind), theme.kind(&memory.kind))];
     let mut fact = |words: String| facts.push(Span::styled(format!(" · {words}"), theme.faint()));
     fact(memory.memory_type.clone());
     if !memory.project.is_empty() {
@@ -185,7 +190,11 @@ fn markdown(content: &str, theme: Theme, cells: usize) -> Vec<Line<'static>> {
 }
 
 /// Every version, newest first, as what it changed.
-fn history_lines(canvas: &Canvas<'_>, versions: &[VersionView], cells: usize) -> Vec<Line<'static>> {
+fn history_lines(
+    canvas: &Canvas<'_>,
+    versions: &[VersionView],
+    cells: usize,
+) -> Vec<Line<'static>> {
     let theme = canvas.theme;
     let mut lines = Vec::new();
     for (n, version) in versions.iter().enumerate().rev() {
@@ -235,7 +244,10 @@ fn difference(old: &str, new: &str, theme: Theme, cells: usize) -> Vec<Line<'sta
 fn proof_lines(proof: &ProveAnswer, theme: Theme, cells: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let (words, style) = if proof.exists {
-        (format!("Memory {} is in the journal: its proof was made and checked.", proof.id), theme.good())
+        (
+            format!("Memory {} is in the journal: its proof was made and checked.", proof.id),
+            theme.good(),
+        )
     } else {
         (format!("It is proved that no memory has the id {}.", proof.id), theme.warn())
     };
@@ -265,7 +277,9 @@ fn proof_lines(proof: &ProveAnswer, theme: Theme, cells: usize) -> Vec<Line<'sta
         format!("cortex verify-proof memory-{id}.proof --root {}", proof.root),
     ] {
         let wrapped = text::wrap(&command, cells.saturating_sub(2));
-        lines.extend(wrapped.into_iter().map(|line| Line::styled(format!("  {line}"), theme.accent())));
+        lines.extend(
+            wrapped.into_iter().map(|line| Line::styled(format!("  {line}"), theme.accent())),
+        );
     }
     lines
 }

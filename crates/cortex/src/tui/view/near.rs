@@ -49,11 +49,14 @@ pub(super) fn timeline(canvas: &mut Canvas<'_>, area: Rect, page: &TimelinePage)
         }
         let indent = 21;
         let preview = text::cut(&brief.preview, cells.saturating_sub(indent));
-        vec![line, Line::from(vec![
-            Span::raw("      "),
-            Span::styled(text::fit(mark, indent - 6), style),
-            Span::styled(preview, theme.faint()),
-        ])]
+        vec![
+            line,
+            Line::from(vec![
+                Span::raw("      "),
+                Span::styled(text::fit(mark, indent - 6), style),
+                Span::styled(preview, theme.faint()),
+            ]),
+        ]
     });
 }
 
@@ -69,7 +72,8 @@ pub(super) fn graph(canvas: &mut Canvas<'_>, area: Rect, page: &GraphPage) {
     let title = Line::styled(format!("  {}", text::cut(&page.title, cells)), canvas.theme.strong());
     canvas.put(inner, 0, title);
     let inner = below(inner, 1);
-    let nothing = "It is connected to nothing within this reach. `cortex relate` connects memories.";
+    let nothing =
+        "It is connected to nothing within this reach. `cortex relate` connects memories.";
     if canvas.instead(inner, &page.load, |answer| answer.nodes.is_empty(), nothing) {
         return;
     }

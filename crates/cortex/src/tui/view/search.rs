@@ -55,10 +55,11 @@ fn draw_line(canvas: &mut Canvas<'_>, area: Rect, search: &Search) {
     let cells = usize::from(line.width).saturating_sub(4);
     let (shown, cursor) = search.input.window(cells);
     let theme = canvas.theme;
-    canvas.put(line, 0, Line::from(vec![
-        Span::styled("> ", theme.key()),
-        Span::styled(shown, theme.strong()),
-    ]));
+    canvas.put(
+        line,
+        0,
+        Line::from(vec![Span::styled("> ", theme.key()), Span::styled(shown, theme.strong())]),
+    );
     if search.typing {
         let x = line.x + 2 + u16::try_from(cursor).unwrap_or(0);
         canvas.cursor = Some(Position { x, y: line.y });

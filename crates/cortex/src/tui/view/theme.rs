@@ -23,7 +23,11 @@ impl Theme {
 
     /// What is there to be found, not to be read first.
     pub(super) fn faint(self) -> Style {
-        if self.is_plain { Style::new().add_modifier(Modifier::DIM) } else { self.colour(Color::DarkGray) }
+        if self.is_plain {
+            Style::new().add_modifier(Modifier::DIM)
+        } else {
+            self.colour(Color::DarkGray)
+        }
     }
 
     pub(super) fn accent(self) -> Style {
