@@ -74,7 +74,7 @@ impl State {
         search.load.deliver(ticket, answer);
         let same = search.asked == search.shown;
         search.shown = search.asked.clone();
-        let hits = search.load.value().map_or(&[][..], |answer| &answer.hits);
+        let hits = search.load.value().map_or(&[][..], |answer| &answer.hits[..]);
         let place = chosen.and_then(|id| hits.iter().position(|hit| hit.id == id));
         search.list = match place {
             // Asked again because something was saved: whoever reads keeps the place.
@@ -87,8 +87,8 @@ impl State {
     /// New entries have come: they are shown, and what they may have changed is asked for again.
     fn fed(&mut self) -> Vec<Request> {
         let Some(answer) = self.feed.poll.value() else { return Vec::new() };
-        let feed = &mut self.feed;
         let (size, fresh) = (answer.size, answer.entries.clone());
+        let feed = &mut self.feed;
         let Some(seen) = feed.size.replace(size) else {
             (feed.entries, feed.old) = (fresh, size);
             return Vec::new();

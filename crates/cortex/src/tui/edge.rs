@@ -194,7 +194,7 @@ fn watch_signals(events: &Sender<Incoming>) -> Result<tokio::runtime::Runtime> {
         .enable_all()
         .build()
         .map_err(|error| Error::new("io", Fault::Server, format!("a runtime: {error}")))?;
-    let _inside = runtime.enter();
+    let inside = runtime.enter();
     for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
         let mut signals = signal(kind).map_err(|error| Error::internal(error.to_string()))?;
         let events = events.clone();
@@ -206,7 +206,7 @@ fn watch_signals(events: &Sender<Incoming>) -> Result<tokio::runtime::Runtime> {
             }
         });
     }
-    drop(_inside);
+    drop(inside);
     Ok(runtime)
 }
 

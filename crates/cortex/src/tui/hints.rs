@@ -75,10 +75,10 @@ impl State {
         let char =
             |c: char, key: &'static str, does: &'static str| hint(KeyCode::Char(c), key, does);
         if self.confirm.is_some() {
-            return vec![char('y', "y", "yes"), hint(KeyCode::Esc, "esc", "no")];
+            return vec![letter('y', "y", "yes"), hint(KeyCode::Esc, "esc", "no")];
         }
         if self.help.is_some() {
-            return vec![char('j', "j/k", "scroll"), hint(KeyCode::Esc, "esc", "close")];
+            return vec![letter('j', "j/k", "scroll"), hint(KeyCode::Esc, "esc", "close")];
         }
         if self.is_typing() {
             let mut hints = vec![
@@ -92,52 +92,55 @@ impl State {
             return hints;
         }
         let open = hint(KeyCode::Enter, "enter", "open");
-        let (time, graph) = (char('t', "t", "timeline"), char('g', "g", "graph"));
+        let (time, graph) = (letter('t', "t", "timeline"), letter('g', "g", "graph"));
         let mut hints = match self.pages.last() {
             Some(Page::Memory(page)) => {
                 let put_away = page.load.value().is_some_and(|answer| {
                     answer.memory.archived || answer.memory.deleted_at.is_some()
                 });
-                let store =
-                    if put_away { char('u', "u", "restore") } else { char('a', "a", "archive") };
+                let store = if put_away {
+                    letter('u', "u", "restore")
+                } else {
+                    letter('a', "a", "archive")
+                };
                 vec![
                     hint(KeyCode::Tab, "tab", "pane"),
-                    char('j', "j/k", "scroll"),
+                    letter('j', "j/k", "scroll"),
                     time,
                     graph,
-                    char('p', "p", "pin"),
+                    letter('p', "p", "pin"),
                     store,
-                    char('c', "c", "copy"),
+                    letter('c', "c", "copy"),
                 ]
             }
-            Some(Page::Timeline(_)) => vec![open, graph, char('t', "t", "centre")],
+            Some(Page::Timeline(_)) => vec![open, graph, letter('t', "t", "centre")],
             Some(Page::Graph(_)) => {
-                vec![open, char('o', "o", "centre"), char('+', "+/-", "depth"), time]
+                vec![open, letter('o', "o", "centre"), letter('+', "+/-", "depth"), time]
             }
             Some(Page::Session(_)) => vec![open, time, graph],
-            Some(Page::Project(_)) => vec![open, char('/', "/", "search here"), time, graph],
+            Some(Page::Project(_)) => vec![open, letter('/', "/", "search here"), time, graph],
             None => match self.tab {
                 Tab::Home => {
-                    vec![open, hint(KeyCode::Tab, "tab", "pane"), char('/', "/", "search")]
+                    vec![open, hint(KeyCode::Tab, "tab", "pane"), letter('/', "/", "search")]
                 }
-                Tab::Search => vec![open, char('/', "/", "type"), time, graph],
-                Tab::Sessions | Tab::Projects => vec![open, char('/', "/", "search")],
+                Tab::Search => vec![open, letter('/', "/", "type"), time, graph],
+                Tab::Sessions | Tab::Projects => vec![open, letter('/', "/", "search")],
                 Tab::Archive => {
                     vec![
-                        char('u', "u", "restore"),
+                        letter('u', "u", "restore"),
                         open,
                         hint(KeyCode::Tab, "tab", "archived/forgotten"),
                     ]
                 }
-                Tab::Activity => vec![open, char('/', "/", "search")],
+                Tab::Activity => vec![open, letter('/', "/", "search")],
             },
         };
         if self.pages.is_empty() {
-            hints.push(char('?', "?", "help"));
-            hints.push(char('q', "q", "quit"));
+            hints.push(letter('?', "?", "help"));
+            hints.push(letter('q', "q", "quit"));
         } else {
             hints.push(hint(KeyCode::Esc, "esc", "back"));
-            hints.push(char('?', "?", "help"));
+            hints.push(letter('?', "?", "help"));
         }
         hints
     }

@@ -84,10 +84,8 @@ impl State {
                 self.search.typing = false;
                 Some(self.go(Tab::Home))
             }
-            _ => match self.search.input.press(key)? {
-                true => Some(self.ask_search().into_iter().collect()),
-                false => Some(Vec::new()),
-            },
+            _ if self.search.input.press(key)? => Some(self.ask_search().into_iter().collect()),
+            _ => Some(Vec::new()),
         }
     }
 

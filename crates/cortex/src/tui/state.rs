@@ -206,11 +206,13 @@ pub(super) struct State {
 impl State {
     /// The first screen, and what it asks for.
     pub(super) fn new(actor: &str, now: Millis) -> (State, Vec<Request>) {
-        let list = |request| Memories::of(request);
         let mut state = State { now, actor: actor.to_owned(), ..State::default() };
-        state.home.recent = list(ListRequest { limit: Some(HOME_ROWS), ..ListRequest::default() });
-        state.archive.archived = list(ListRequest { archived: true, ..ListRequest::default() });
-        state.archive.forgotten = list(ListRequest { forgotten: true, ..ListRequest::default() });
+        state.home.recent =
+            Memories::of(ListRequest { limit: Some(HOME_ROWS), ..ListRequest::default() });
+        state.archive.archived =
+            Memories::of(ListRequest { archived: true, ..ListRequest::default() });
+        state.archive.forgotten =
+            Memories::of(ListRequest { forgotten: true, ..ListRequest::default() });
         let mut requests = state.ask_shown();
         requests.extend(state.ask_feed());
         (state, requests)

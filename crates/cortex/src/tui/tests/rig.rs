@@ -141,7 +141,6 @@ impl Rig {
             project: Some(project.to_owned()),
             ..SaveRequest::default()
         })
-        .memory
         .id
     }
 

@@ -175,11 +175,8 @@ pub(super) fn session(canvas: &mut Canvas<'_>, area: Rect, page: &SessionPage) {
         let wrapped = text::wrap(summary.trim(), cells);
         let cut = wrapped.len() > most;
         for (n, line) in wrapped.into_iter().take(most).enumerate() {
-            let line = if cut && n + 1 == most {
-                format!("{} …", text::cut(&line, cells - 2))
-            } else {
-                line
-            };
+            let goes_on = cut && n + 1 == most;
+            let line = if goes_on { text::cut(&format!("{line}…"), cells) } else { line };
             lines.push(Line::styled(format!("  {line}"), theme.faint()));
         }
     }

@@ -60,11 +60,8 @@ fn head_lines(canvas: &Canvas<'_>, answer: &GetAnswer, cells: usize) -> Vec<Line
     let is_cut = wrapped.len() > TITLE_ROWS;
     let mut lines: Vec<Line<'static>> = Vec::new();
     for (n, line) in wrapped.into_iter().take(TITLE_ROWS).enumerate() {
-        let line = if is_cut && n + 1 == TITLE_ROWS {
-            text::cut(&format!("{line} …………"), cells)
-        } else {
-            line
-        };
+        let goes_on = is_cut && n + 1 == TITLE_ROWS;
+        let line = if goes_on { text::cut(&format!("{line}…"), cells) } else { line };
         lines.push(Line::styled(format!("  {line}"), theme.strong()));
     }
     let mut facts =

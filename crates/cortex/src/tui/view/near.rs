@@ -40,11 +40,10 @@ pub(super) fn timeline(canvas: &mut Canvas<'_>, area: Rect, page: &TimelinePage)
             is_superseded: brief.superseded,
         };
         let mut line = shown.line(canvas, cells);
-        let (mark, style) = match brief.id == page.id {
-            true => ("◆ this one", theme.key()),
-            false => ("│", theme.faint()),
-        };
-        if brief.id == page.id {
+        let is_focus = brief.id == page.id;
+        let (mark, style) =
+            if is_focus { ("◆ this one", theme.key()) } else { ("│", theme.faint()) };
+        if is_focus {
             line = line.style(theme.strong());
         }
         let indent = 21;
