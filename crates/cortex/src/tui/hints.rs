@@ -39,7 +39,7 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
             ("t", "timeline: what was saved before and after it"),
             ("g", "graph: what it is connected to"),
             ("h v", "history of versions, and proof that it is in the journal"),
-            ("c", "copy its text to the clipboard of the terminal"),
+            ("c", "copy its text (its id in a list) to the clipboard of the terminal"),
             ("p", "pin or unpin: pinned memories lead every context"),
             ("a", "archive: out of sight, until restored"),
             ("d", "forget: asks first; can be restored too"),
@@ -72,7 +72,7 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
 impl State {
     /// What the footer says. The most useful first: a narrow terminal shows only the beginning.
     pub(super) fn hints(&self) -> Vec<Hint> {
-        let char =
+        let letter =
             |c: char, key: &'static str, does: &'static str| hint(KeyCode::Char(c), key, does);
         if self.confirm.is_some() {
             return vec![letter('y', "y", "yes"), hint(KeyCode::Esc, "esc", "no")];

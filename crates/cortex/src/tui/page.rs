@@ -232,7 +232,12 @@ impl Page {
                 page.rows = page.load.value().map(tree).unwrap_or_default();
                 page.list.to(page.list.selected, page.rows.len());
             }
-            Page::Memory(_) | Page::Session(_) | Page::Project(_) => {}
+            Page::Session(SessionPage { memories, .. })
+            | Page::Project(ProjectPage { memories, .. }) => {
+                let length = memories.rows().len();
+                memories.list.to(memories.list.selected, length);
+            }
+            Page::Memory(_) => {}
         }
     }
 
