@@ -103,15 +103,17 @@ impl State {
                 } else {
                     letter('a', "a", "archive")
                 };
-                vec![
+                return vec![
                     hint(KeyCode::Tab, "tab", "pane"),
-                    letter('j', "j/k", "scroll"),
                     time,
                     graph,
-                    letter('p', "p", "pin"),
                     store,
+                    hint(KeyCode::Esc, "esc", "back"),
+                    letter('?', "?", "help"),
+                    letter('p', "p", "pin"),
                     letter('c', "c", "copy"),
-                ]
+                    letter('j', "j/k", "scroll"),
+                ];
             }
             Some(Page::Timeline(_)) => vec![open, graph, letter('t', "t", "centre")],
             Some(Page::Graph(_)) => {

@@ -20,10 +20,6 @@ impl Input {
         &self.text
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = Input::default();
-    }
-
     /// What to show in `cells` cells, and where the cursor stands in it: the end of what is left of the cursor is always
     /// in sight.
     pub(super) fn window(&self, cells: usize) -> (String, usize) {
@@ -133,7 +129,7 @@ mod tests {
         input.press(key(KeyCode::Delete));
         assert_eq!(input.text(), "one x");
         assert_eq!(input.press(key(KeyCode::F(2))), None);
-        assert_eq!(input.window(4), (" x".to_owned(), 2));
+        assert_eq!(input.window(4), ("e x".to_owned(), 3));
         assert!(!input.insert(&"y".repeat(BYTES_MAX)));
     }
 

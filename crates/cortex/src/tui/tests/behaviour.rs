@@ -205,9 +205,10 @@ fn a_project_is_searched_alone_until_told_otherwise() {
     rig.keys("4<down><enter>/");
     assert_eq!(rig.state.search.project.as_deref(), Some("api"));
     rig.keys("cookies");
-    assert!(rig.screen().contains("elsewhere"), "{}", rig.screen());
+    assert!(rig.screen().contains("Search in project api"));
+    assert!(!rig.screen().contains("Use signed cookies"));
     rig.control('x');
-    assert!(rig.screen().contains("signed cookies"));
+    assert!(rig.screen().contains("Use signed cookies"));
 }
 
 #[test]

@@ -17,6 +17,8 @@ use crate::tui::text;
 /// The smallest terminal on which something can be read.
 pub(super) const WIDTH_MIN: u16 = 60;
 pub(super) const HEIGHT_MIN: u16 = 16;
+/// From this width on every tab shows its name, on a narrower one only the open one.
+const NAMES_FIT: u16 = 76;
 
 /// Draws everything. Returns what was drawn where.
 pub(in crate::tui) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) -> Drawn {
@@ -78,7 +80,11 @@ fn header(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     let mut x = area.x + 8;
     for (n, tab) in Tab::ALL.into_iter().enumerate() {
         let is_open = tab == state.tab;
-        let label = format!(" {} {} ", n + 1, tab.name());
+        let label = if is_open || area.width >= NAMES_FIT {
+            format!(" {} {} ", n + 1, tab.name())
+        } else {
+            format!(" {} ", n + 1)
+        };
         let cells = u16::try_from(text::width(&label)).unwrap_or(0);
         canvas.target(Rect { x, width: cells, ..area }, Target::Tab(tab));
         let style = if is_open { theme.open() } else { theme.text() };
@@ -87,17 +93,17 @@ fn header(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     }
     canvas.put(area, 0, Line::from(spans));
     let (mark, style) = match state.feed.poll.failed() {
-        Some(_) => ("○ no answer ", theme.bad()),
-        None => ("● ", theme.good()),
+        Some(_) => ("○", theme.bad()),
+        None => ("●", theme.good()),
     };
-    let room = usize::from(area.right().saturating_sub(x + 1));
-    let actor = text::cut(&state.actor, room.saturating_sub(text::width(mark) + 1));
-    let cells = u16::try_from(text::width(&actor) + text::width(mark) + 1).unwrap_or(0);
-    if usize::from(cells) <= room && !actor.is_empty() {
-        let spot = Rect { x: area.right() - cells, width: cells, ..area };
-        let spans = vec![Span::styled(mark, style), Span::styled(actor, theme.faint())];
-        canvas.put(spot, 0, Line::from(spans));
-    }
+    let room = usize::from(area.right().saturating_sub(x));
+    // A name that does not fit is on the first screen.
+    let actor = format!(" {}", text::plain(&state.actor));
+    let actor = if text::width(&actor) + 2 <= room { actor } else { String::new() };
+    let cells = u16::try_from(text::width(&actor) + 2).unwrap_or(0).min(area.width);
+    let spot = Rect { x: area.right() - cells, width: cells, ..area };
+    let spans = vec![Span::styled(mark, style), Span::styled(actor, theme.faint())];
+    canvas.put(spot, 0, Line::from(spans));
 }
 
 fn footer(canvas: &mut Canvas<'_>, area: Rect, state: &State) {

@@ -21,12 +21,12 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     if area.width >= WIDE {
         let rest = area.width - 26 - 32 - 2;
         let [counts, types, health] = columns(head, [26, 32, rest]);
-        draw_counts(canvas, counts, home);
+        draw_counts(canvas, counts, state);
         draw_types(canvas, types, home);
         draw_health(canvas, health, home);
     } else {
         let [counts, health] = columns(head, [26, area.width - 27]);
-        draw_counts(canvas, counts, home);
+        draw_counts(canvas, counts, state);
         draw_health(canvas, health, home);
     }
     let rest = below(area, TOP_ROWS + 1);
@@ -36,8 +36,9 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     draw_sessions(canvas, below(rest, recent.height), home);
 }
 
-fn draw_counts(canvas: &mut Canvas<'_>, area: Rect, home: &Home) {
-    let inner = canvas.section(area, "Memory", "", false);
+fn draw_counts(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
+    let home = &state.home;
+    let inner = canvas.section(area, &format!("Memory of {}", state.actor), "", false);
     if canvas.instead(inner, &home.stats, |_| false, "") {
         return;
     }

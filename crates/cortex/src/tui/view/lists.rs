@@ -18,6 +18,8 @@ use crate::tui::text;
 const ID: usize = 6;
 const KIND: usize = 12;
 const AGE: usize = 4;
+/// Cells of the longest bar.
+const BAR: usize = 40;
 
 /// Cells for a project's name: some of a wide line, none of a narrow one.
 fn project_cells(cells: usize) -> usize {
@@ -99,7 +101,7 @@ pub(super) fn session_line(
     let memories = text::count(session.memories, "memory", "memories");
     let project = project_cells(cells).max(12);
     let agent = if cells >= 90 { 14 } else { 0 };
-    let used = 7 + 2 + agent + project + 1 + 14 + 1 + AGE + 1;
+    let used = 7 + 2 + 1 + project + agent + 14 + AGE + 1;
     let mut spans = vec![
         Span::styled(mark, style),
         Span::raw("  "),
@@ -206,9 +208,9 @@ pub(super) fn projects(canvas: &mut Canvas<'_>, area: Rect, projects: &Projects)
     canvas.rows(inner, &Rows::of(&projects.list, rows.len()), |canvas, row, cells| {
         let (theme, project) = (canvas.theme, &rows[row]);
         let name = named.clamp(12, cells.saturating_sub(40).max(12));
-        let bar_room = cells.saturating_sub(name + 8 + 2 + 9).min(40) as u64;
-        let bar = usize::try_from(project.memories * bar_room / most).unwrap_or(0).max(1);
-        let room = usize::try_from(bar_room).unwrap_or(0);
+        let room = cells.saturating_sub(name + 8 + 2 + 9);
+        let longest = room.min(BAR) as u64;
+        let bar = usize::try_from(project.memories * longest / most).unwrap_or(0).max(1);
         vec![Line::from(vec![
             Span::styled(text::fit(&project.name, name), theme.accent()),
             Span::raw(text::fit_right(&text::number(project.memories), 8)),

@@ -66,7 +66,18 @@ fn head_lines(canvas: &Canvas<'_>, answer: &GetAnswer, cells: usize) -> Vec<Line
     }
     let mut facts =
         vec![Span::raw("  "), Span::styled(text::plain(&memory.kind), theme.kind(&memory.kind))];
-    let mut fact = |words: String| facts.push(Span::styled(format!(" · {words}"), theme.faint()));
+    let mut room = cells.saturating_sub(text::width(&memory.kind));
+    // A fact is shown as a whole or not at all; the more telling ones come first.
+    let mut fact = |words: String| {
+        let words = format!(" · {words}");
+        match room.checked_sub(text::width(&words)) {
+            Some(left) => {
+                room = left;
+                facts.push(Span::styled(words, theme.faint()));
+            }
+            None => room = 0,
+        }
+    };
     fact(memory.memory_type.clone());
     if !memory.project.is_empty() {
         fact(text::plain(&memory.project));

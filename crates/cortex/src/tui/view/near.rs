@@ -10,6 +10,8 @@ use crate::tui::text;
 
 /// Cells of a relation's name and its arrow.
 const RELATION: usize = 15;
+/// Cells of a step in the tree.
+const TWIG: usize = 3;
 
 pub(super) fn timeline(canvas: &mut Canvas<'_>, area: Rect, page: &TimelinePage) {
     let answer = page.load.value();
@@ -85,13 +87,16 @@ fn branch_line(canvas: &Canvas<'_>, rows: &[Branch], row: usize, cells: usize) -
     let (theme, branch) = (canvas.theme, &rows[row]);
     let twigs = twigs(rows, row);
     let arrow = if branch.outgoing { "→" } else { "←" };
+    let deepest = rows.iter().map(|branch| branch.node.hop).max().unwrap_or(1);
+    // Whatever the distance, ids stand below each other.
+    let relation = RELATION + TWIG * usize::try_from(deepest - branch.node.hop).unwrap_or(0);
     let node = &branch.node;
     let project = if cells >= 100 { 20 } else { 0 };
-    let used = text::width(&twigs) + RELATION + 6 + 2 + 13 + project + usize::from(project > 0);
+    let used = text::width(&twigs) + relation + 6 + 2 + 13 + project + usize::from(project > 0);
     let mut room = cells.saturating_sub(used);
     let mut spans = vec![
         Span::styled(twigs, theme.faint()),
-        Span::styled(text::fit(&format!("{arrow} {}", branch.relation), RELATION), theme.accent()),
+        Span::styled(text::fit(&format!("{arrow} {}", branch.relation), relation), theme.accent()),
         Span::styled(text::fit_right(&node.id.to_string(), 6), theme.faint()),
         Span::raw("  "),
         Span::styled(text::fit(&node.kind, 13), theme.kind(&node.kind)),

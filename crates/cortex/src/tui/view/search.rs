@@ -84,7 +84,10 @@ fn hit_lines(
     };
     // The preview starts where the title does.
     let indent = 21;
-    let preview = text::cut(&hit.preview, cells.saturating_sub(indent));
+    // The title stands above already.
+    let preview = hit.preview.strip_prefix(&hit.title).unwrap_or(&hit.preview);
+    let preview = preview.trim_start_matches(['.', ':', ' ']);
+    let preview = text::cut(preview, cells.saturating_sub(indent));
     let mut spans = vec![Span::raw(" ".repeat(indent))];
     spans.extend(marked(&preview, words, theme));
     vec![shown.line(canvas, cells), Line::from(spans)]
