@@ -71,7 +71,10 @@ impl State {
     fn type_key(&mut self, key: KeyEvent) -> Option<Vec<Request>> {
         let has_hits = self.search.load.value().is_some_and(|answer| !answer.hits.is_empty());
         match key.code {
-            KeyCode::Enter | KeyCode::Down | KeyCode::Tab if has_hits => {
+            // Who types faster than answers come is taken to the results when they are there.
+            KeyCode::Enter | KeyCode::Down | KeyCode::Tab
+                if has_hits || self.search.load.is_waiting() =>
+            {
                 self.search.typing = false;
                 Some(Vec::new())
             }
