@@ -9,6 +9,7 @@
 //! - `transfer`: memories in and out.
 //! - `intake`: what happens to a text before it becomes a memory.
 //! - [`cli`]: the command line.
+//! - [`tui`]: memories on a whole terminal.
 //!
 //! What must stay true: interfaces only translate; clock, chance and environment come in at the edge.
 
@@ -26,3 +27,4 @@ pub mod mcp;
 pub mod ops;
 mod setup;
 mod transfer;
+pub mod tui;

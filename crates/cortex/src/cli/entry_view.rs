@@ -1,16 +1,15 @@
-//! A journal entry as JSON, and in one line: every kind, with everything it carries.
+//! A journal entry as JSON: every kind, with everything it carries.
 
 use kernel::digest::encode_hex;
-use kernel::journal::{Entry, HeadPatch, MindRunPhase, Payload};
+use kernel::journal::{Entry, HeadPatch, Payload};
 use kernel::memory::{Millis, Pinned, Provenance};
 use kernel::salience::Weights;
 use kernel::scope::SignedGrant;
-use kernel::store::View;
 use serde_json::{Map, Value, json};
 
-use super::output::plain;
 use super::parse::from_ppm;
 use super::views::pinned;
+use crate::ops::activity::phase;
 
 /// The whole entry.
 pub(crate) fn entry(entry: &Entry, payload: &Payload) -> Value {
@@ -126,55 +125,6 @@ fn payload(payload: &Payload) -> Value {
     view
 }
 
-/// One line about the entry. Titles come from the body beside it, if it is still there.
-pub(crate) fn summary(view: &View<'_>, entry: &Entry, payload: &Payload) -> kernel::Result<String> {
-    let title = || -> kernel::Result<String> {
-        Ok(match view.sealed(entry.seq)? {
-            Some(sealed) => format!("{:?}", plain(&sealed.open()?.title)),
-            None => "[erased]".to_owned(),
-        })
-    };
-    let line = match payload {
-        Payload::Write(p) => format!("{} {} {}", p.memory_type.name(), entry.seq, title()?),
-        Payload::Update(p) => format!("{}#{} {}", p.id, p.version, title()?),
-        Payload::UpdateHead(p) => format!("{} {}", p.id, changed(&p.patch)),
-        Payload::Tombstone(p) => format!("{}: {}", p.id, p.reason),
-        Payload::Restore(p) => format!("{}: {}", p.id, p.reason),
-        Payload::Erase(p) => format!("{}: {}", p.id, p.reason),
-        Payload::AddEdge(p) => format!("{} {} {}", p.src, p.relation.name(), p.dst),
-        Payload::RemoveEdge(p) => format!("{} {} {}", p.src, p.relation.name(), p.dst),
-        Payload::Touch(p) => {
-            format!("{} memories, {} grants", p.accesses.len(), p.grants.len())
-        }
-        Payload::FindLate(p) => format!("{} results at {} entries", p.results.len(), p.size),
-        Payload::Attest(p) => {
-            format!("{} {}, {} cited", p.intent, p.outcome.name(), p.cited.len())
-        }
-        Payload::LearnWeights(p) => match &p.skipped {
-            Some(reason) => format!("nothing: {reason}"),
-            None => format!("from attestation {}", p.attest_seq),
-        },
-        Payload::Compact(p) => format!(
-            "{} {}: {} kept, {} stubs, {} tokens",
-            p.intent,
-            p.step,
-            p.kept.len(),
-            p.stubs.len(),
-            p.tokens,
-        ),
-        Payload::SessionStart(p) => p.session.clone(),
-        Payload::SessionEnd(p) => p.session.clone(),
-        Payload::Prompt(p) => p.session.clone().unwrap_or_default(),
-        Payload::Snapshot(p) => format!("{} root {}: {}", p.number, p.root, p.reason),
-        Payload::ScopeGrant(p) => p.id.to_string(),
-        Payload::ScopeRevoke(p) => format!("{}: {}", p.grant, p.reason),
-        Payload::ScopeViolation(p) => format!("{} by {}", p.operation, p.grant),
-        Payload::MindRun(p) => format!("{} {} {}", p.job, p.run, phase(p.phase)),
-        Payload::Migration(p) => format!("{} {} -> {}", p.component, p.from, p.to),
-    };
-    Ok(plain(&line))
-}
-
 fn time(time: Option<Millis>) -> Option<String> {
     time.map(Millis::rfc3339)
 }
@@ -209,23 +159,6 @@ fn patch(patch: &HeadPatch) -> Value {
         "topic_key": patch.topic_key, "session": patch.session, "channel": patch.channel,
         "importance": patch.importance.map(from_ppm), "duplicates": patch.duplicates,
     })
-}
-
-/// The names of what a patch changes.
-fn changed(changes: &HeadPatch) -> String {
-    let mut view = patch(changes);
-    prune(&mut view);
-    let names = view.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>());
-    names.unwrap_or_default().join(", ")
-}
-
-fn phase(phase: MindRunPhase) -> &'static str {
-    match phase {
-        MindRunPhase::Started => "started",
-        MindRunPhase::Finished => "finished",
-        MindRunPhase::Failed => "failed",
-        MindRunPhase::Undone => "undone",
-    }
 }
 
 /// Takes out what is null, so that only what was said is shown.

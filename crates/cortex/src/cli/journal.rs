@@ -12,6 +12,7 @@ use super::entry_view;
 use super::failure::Outcome;
 use super::open::Invocation;
 use super::output::{Output, plain};
+use crate::ops::activity;
 
 /// Lists the journal, one line per entry, oldest first.
 ///
@@ -103,7 +104,7 @@ fn line(view: &View<'_>, entry: &Entry, out: &mut Output) -> Outcome {
         entry.at.rfc3339(),
         plain(&entry.by),
         entry.kind.name(),
-        entry_view::summary(view, entry, &payload)?,
+        activity::summary(view, entry, &payload)?,
     ))
 }
 

@@ -46,6 +46,7 @@ mod snapshot;
 mod stats;
 pub mod surroundings;
 mod tour;
+mod tui;
 mod update;
 mod verify;
 mod verify_proof;
@@ -130,6 +131,7 @@ enum Command {
     Config(config::ConfigArgs),
     Mcp(mcp::McpArgs),
     Tour(tour::TourArgs),
+    Tui(tui::TuiArgs),
     Help(HelpArgs),
 }
 
@@ -211,6 +213,7 @@ fn is_local(command: &Command) -> bool {
             | Command::Stop(_)
             | Command::Config(_)
             | Command::Mcp(_)
+            | Command::Tui(_)
     ) || matches!(command, Command::Model(args) if args.is_local())
 }
 
@@ -255,6 +258,7 @@ fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
         Command::Stop(args) => return serve::stop(args, &cli.globals, &around, out),
         Command::Config(args) => return config::run(args, &cli.globals, &around, out),
         Command::Mcp(args) => return mcp::run(args, &cli.globals, &around),
+        Command::Tui(args) => return tui::run(args, &cli.globals, &around),
         _ => {}
     }
     let inv = &Invocation::new(&cli.globals, addressed(&cli.command), around)?;
@@ -315,7 +319,8 @@ fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome
         | Command::Status(_)
         | Command::Stop(_)
         | Command::Config(_)
-        | Command::Mcp(_) => Ok(()),
+        | Command::Mcp(_)
+        | Command::Tui(_) => Ok(()),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::Value;
+
 use crate::daemon::client::{Client, GONE};
 use crate::daemon::place::Place;
 use crate::daemon::protocol::{From, encode};
@@ -35,21 +37,31 @@ impl Pool {
         Ok(Pool { place, caller, free: Mutex::new(vec![client]) })
     }
 
-    fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
+    /// Asks one thing, and once more if the daemon went away meanwhile.
+    pub(crate) fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
         let mut key = [0; 16];
         self.caller.world.fill(&mut key)?;
         let mut from = From::new(&self.caller);
         // A daemon that dies before it answers may have saved; asked again, it must not save twice.
         from.idempotency_key = Some(format!("mcp-{}", encode(&key)));
+        self.with_client(|client| client.ask(&from, request.clone()))
+    }
+
+    /// How the daemon is.
+    pub(crate) fn status(&self) -> Result<Value> {
+        self.with_client(Client::status)
+    }
+
+    fn with_client<T>(&self, mut ask: impl FnMut(&mut Client) -> Result<T>) -> Result<T> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut client = match free {
             Some(client) => client,
             None => connect_or_start(&self.place)?,
         };
-        let mut outcome = client.ask(&from, request.clone());
+        let mut outcome = ask(&mut client);
         if outcome.as_ref().is_err_and(|error| error.code == GONE) {
             client = connect_or_start(&self.place)?;
-            outcome = client.ask(&from, request);
+            outcome = ask(&mut client);
         }
         if !outcome.as_ref().is_err_and(|error| error.code == GONE) {
             let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,6 +13,7 @@
     reason = "all operations have one shape: a method that takes who asks and a request of its own"
 )]
 
+pub mod activity;
 pub mod archive;
 pub mod caller;
 pub mod capture;

@@ -57,6 +57,9 @@ pub struct ListRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     pub offset: usize,
+    /// Only this many characters of each content, on one line: for lists that show many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -151,7 +154,11 @@ impl Ops {
                 continue;
             }
             if total >= request.offset && memories.len() < limit {
-                memories.push(views::current(&reading, id)?);
+                let mut memory = views::current(&reading, id)?;
+                if let Some(chars) = request.preview {
+                    memory.content = wording::shortened(&memory.content, chars);
+                }
+                memories.push(memory);
             }
             total += 1;
         }

@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
-use super::{archive, capture, change, context, graph, prompt, proof, read, save, score, search};
+use super::{
+    activity, archive, capture, change, context, graph, prompt, proof, read, save, score, search,
+};
 use super::{session, stats, timeline};
 
 /// A request, and what it is answered with.
@@ -91,6 +93,7 @@ operations! {
     Suggest "suggest_topic_key" suggest: capture::SuggestRequest => capture::SuggestAnswer;
     Prove "prove" prove: proof::ProveRequest => proof::ProveAnswer;
     Root "root" root: proof::RootRequest => proof::RootAnswer;
+    Activity "activity" activity: activity::ActivityRequest => activity::ActivityAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
 }
 

@@ -1,0 +1,37 @@
+//! The terminal interface: looking through memories, and a few changes that can all be undone.
+//!
+//! [`state`] is a pure state machine: an event comes in, questions go out. [`view`] draws a state and changes nothing.
+//! [`edge`] is the only part that knows terminal, clock and daemon. Questions are typed operations, asked through the
+//! daemon like everybody's.
+//!
+//! What must stay true: drawing never waits for an answer; an answer to an outdated question changes nothing; the
+//! terminal is given back on every way out; stored text cannot draw on the terminal.
+
+mod answers;
+mod ask;
+mod edge;
+mod hints;
+mod input;
+mod keys;
+mod list;
+mod page;
+mod screen;
+mod state;
+#[cfg(test)]
+mod tests;
+mod text;
+mod view;
+
+use std::sync::Arc;
+
+pub use screen::Screen;
+use view::theme::Theme;
+
+use crate::mcp::backend::Pool;
+use crate::ops::Caller;
+use crate::ops::error::Result;
+
+/// Runs the interface until somebody ends it. `is_plain`: without colours.
+pub(crate) fn run(pool: Pool, caller: &Caller, is_plain: bool) -> Result<()> {
+    edge::run(Arc::new(pool), caller.actor.as_str(), &*caller.world, Theme { is_plain })
+}

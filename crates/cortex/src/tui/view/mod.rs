@@ -1,0 +1,12 @@
+//! Views: they draw the state and change nothing. Each returns what it drew where, so that the mouse finds it.
+
+mod canvas;
+mod frame;
+mod home;
+mod lists;
+mod memory;
+mod near;
+mod search;
+pub(super) mod theme;
+
+pub(super) use frame::draw;
