@@ -333,7 +333,7 @@ fn edges_count_walk_and_go() {
     // 0.5 and one incoming edge.
     assert!((bench.score(ids[1]) - 0.7).abs() < 1e-9);
     assert!((bench.score(ids[0]) - 0.7).abs() < 1e-9, "outgoing edges do not count");
-    let gone = UnrelateRequest { edge_id: heavy.edge.id };
+    let gone = UnrelateRequest { edge_id: heavy.edge.id, ..UnrelateRequest::default() };
     ops.unrelate(caller, gone.clone()).unwrap();
     assert_eq!(ops.unrelate(caller, gone).unwrap_err().fault, Fault::Missing);
     assert_eq!(walk(1).unwrap().nodes.len(), 2);
@@ -370,7 +370,7 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
     hidden();
     let archived = ListRequest { archived: true, ..ListRequest::default() };
     assert_eq!(ops.list(caller, archived).unwrap().total, 1);
-    assert!(ops.restore(caller, RestoreRequest { id, reason: None }).unwrap().changed);
+    assert!(ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap().changed);
     assert!(bench.found("rotate the signing key").contains(&id));
     ops.delete(caller, DeleteRequest { id, ..DeleteRequest::default() }).unwrap();
     hidden();
@@ -378,7 +378,7 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
     assert_eq!(ops.get(caller, get.clone()).unwrap_err().fault, Fault::Missing);
     let twice = ops.delete(caller, DeleteRequest { id, ..DeleteRequest::default() });
     assert_eq!(twice.unwrap_err().fault, Fault::Missing);
-    ops.restore(caller, RestoreRequest { id, reason: None }).unwrap();
+    ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap();
     let update =
         UpdateRequest { id, content: Some("every sixty days".into()), ..UpdateRequest::default() };
     let updated = ops.update(caller, update).unwrap();
@@ -390,11 +390,11 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
         ops.update(caller, UpdateRequest { id, ..UpdateRequest::default() }).unwrap_err().code,
         "no_op"
     );
-    ops.delete(caller, DeleteRequest { id, hard: true, reason: None }).unwrap();
+    ops.delete(caller, DeleteRequest { id, hard: true, ..DeleteRequest::default() }).unwrap();
     let gone = GetRequest { include_put_away: true, ..get };
     assert!(ops.get(caller, gone).unwrap().memory.erased);
     assert_eq!(
-        ops.restore(caller, RestoreRequest { id, reason: None }).unwrap_err().code,
+        ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap_err().code,
         "erased"
     );
 }

@@ -101,7 +101,6 @@ pub(crate) struct ArchiveArgs {
 }
 
 pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see the timeline")?;
     let id = args.memory.of(inv.actor())?.get();
     let request = TimelineRequest { id, before: Some(args.before), after: Some(args.after) };
     let answer = inv.ops().timeline(inv.caller(), request)?;
@@ -118,7 +117,6 @@ pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) 
 }
 
 pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see sessions")?;
     let request = SessionListRequest {
         project: args.project.clone(),
         live: args.live,
@@ -143,7 +141,6 @@ pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) 
 }
 
 pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see prompts")?;
     let request = PromptListRequest {
         project: args.project.clone(),
         query: args.words.clone(),
@@ -166,7 +163,6 @@ pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) ->
 }
 
 pub(crate) fn projects(_: &ProjectsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see projects")?;
     let answer = inv.ops().projects(inv.caller(), ProjectsRequest {})?;
     if out.is_json() {
         return out.object(&answer);
@@ -183,7 +179,6 @@ pub(crate) fn projects(_: &ProjectsArgs, inv: &Invocation, out: &mut Output) -> 
 }
 
 pub(crate) fn archive(args: &ArchiveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("archive")?;
     if let Some(memory) = &args.memory {
         let id = memory.of(inv.actor())?.get();
         let request = ArchiveRequest { id, reason: args.reason.clone() };

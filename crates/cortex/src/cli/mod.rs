@@ -10,6 +10,7 @@ mod compact;
 mod config;
 mod context;
 mod delegate;
+#[macro_use]
 mod details;
 mod entities;
 mod entry_view;
@@ -21,7 +22,6 @@ mod forget;
 mod get;
 mod graph;
 mod history;
-mod hits;
 mod hook;
 mod import;
 mod journal;
@@ -41,7 +41,6 @@ mod search;
 mod serve;
 mod session;
 mod setup;
-mod similar;
 mod snapshot;
 mod stats;
 pub mod surroundings;
@@ -84,10 +83,11 @@ enum Command {
     Update(Box<update::UpdateArgs>),
     History(history::HistoryArgs),
     Search(Box<search::SearchArgs>),
-    Similar(Box<similar::SimilarArgs>),
+    Similar(Box<search::SimilarArgs>),
     Entities(entities::EntitiesArgs),
     Find(find::FindArgs),
     Context(context::ContextArgs),
+    Delete(forget::DeleteArgs),
     Forget(forget::ForgetArgs),
     Restore(forget::RestoreArgs),
     Erase(forget::EraseArgs),
@@ -268,11 +268,12 @@ fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome
         Command::Get(args) => get::run(args, inv, out),
         Command::Update(args) => update::run(args, inv, out),
         Command::History(args) => history::run(args, inv, out),
-        Command::Search(args) => search::run(args, inv, out),
-        Command::Similar(args) => similar::run(args, inv, out),
+        Command::Search(args) => search::search(args, inv, out),
+        Command::Similar(args) => search::similar(args, inv, out),
         Command::Entities(args) => entities::run(args, inv, out),
         Command::Find(args) => find::run(args, inv, out),
         Command::Context(args) => context::run(args, inv, out),
+        Command::Delete(args) => forget::delete(args, inv, out),
         Command::Forget(args) => forget::forget(args, inv, out),
         Command::Restore(args) => forget::restore(args, inv, out),
         Command::Erase(args) => forget::erase(args, inv, out),
@@ -325,6 +326,7 @@ fn addressed(command: &Command) -> Option<&kernel::actor::ActorName> {
         Command::Get(args) => &args.memory,
         Command::Update(args) => &args.memory,
         Command::History(args) => &args.memory,
+        Command::Delete(args) => &args.memory,
         Command::Forget(args) => &args.memory,
         Command::Restore(args) => &args.memory,
         Command::Erase(args) => &args.memory,

@@ -18,9 +18,8 @@ use kernel::memory::{Millis, Salt};
 use kernel::scope::{Authority, Operation};
 use kernel::{Cortex, Digest, Error, Options, Request};
 
-use super::delegate::Delegate;
 use super::failure::{Failure, Outcome};
-use super::{parse, surroundings};
+use super::{delegate, parse, surroundings};
 use crate::config::{self, Config};
 use crate::ops::{Caller, DEFAULT_ACTOR, Machine, Ops, Pinned, World as _};
 
@@ -81,7 +80,6 @@ pub(crate) struct Invocation {
     /// True if nobody else uses these operations.
     own: bool,
     caller: Caller,
-    delegate: Option<Delegate>,
     cwd: PathBuf,
     variables: BTreeMap<String, String>,
     input: RefCell<Option<Input>>,
@@ -159,13 +157,14 @@ impl Invocation {
         let delegate = globals
             .grant
             .as_deref()
-            .map(|file| Delegate::load(&cwd.join(file), key_file.as_deref()))
+            .map(|file| delegate::load(&cwd.join(file), key_file.as_deref()))
             .transpose()?;
-        let addressed = delegate.as_ref().map(Delegate::actor).or(addressed);
+        let addressed = delegate.as_ref().map(|(actor, _)| actor).or(addressed);
         let mut caller = caller(globals, &variables, &cwd, addressed)?;
         // A delegate signs as itself, whatever it would like to be called.
-        if let Some(delegate) = &delegate {
+        if let Some((_, delegate)) = delegate {
             delegate.name().clone_into(&mut caller.by);
+            caller.delegate = Some(Arc::new(delegate));
         }
         let own = ops.is_none();
         let ops = match ops {
@@ -177,7 +176,7 @@ impl Invocation {
         };
         let input = Input { reader: input, is_terminal: input_is_terminal };
         let input = RefCell::new(Some(input));
-        Ok(Invocation { ops, own, caller, delegate, cwd, variables, input })
+        Ok(Invocation { ops, own, caller, cwd, variables, input })
     }
 
     pub(crate) fn ops(&self) -> &Ops {
@@ -191,10 +190,6 @@ impl Invocation {
     /// The caller with a key that makes a retry return the first answer.
     pub(crate) fn caller_with_key(&self, key: Option<&String>) -> Caller {
         Caller { idempotency_key: key.cloned(), ..self.caller.clone() }
-    }
-
-    pub(crate) fn is_delegate(&self) -> bool {
-        self.delegate.is_some()
     }
 
     /// True if nobody else uses these operations.
@@ -266,13 +261,17 @@ impl Invocation {
 
     /// Opens the actor, making it if it is new. A delegate makes no actors.
     pub(crate) fn cortex(&self) -> Outcome<Arc<Cortex>> {
-        if self.delegate.is_some() { self.existing() } else { Ok(self.ops.cortex(&self.caller)?) }
+        if self.caller.delegate.is_some() {
+            self.existing()
+        } else {
+            Ok(self.ops.cortex(&self.caller)?)
+        }
     }
 
     /// Opens the actor to read it. Only the default actor is made by reading: a name typed wrong must not become an
     /// actor.
     pub(crate) fn existing(&self) -> Outcome<Arc<Cortex>> {
-        Ok(self.ops.existing(&self.caller)?)
+        Ok(self.ops.opened(&self.caller)?)
     }
 
     pub(crate) fn now(&self) -> Outcome<Millis> {
@@ -298,7 +297,7 @@ impl Invocation {
 
     /// For operations that no grant allows.
     pub(crate) fn owner_only(&self, what: &str) -> Outcome {
-        if self.delegate.is_some() {
+        if self.caller.delegate.is_some() {
             return Err(Error::OutsideGrant(format!("only the owner may {what}")).into());
         }
         Ok(())
@@ -311,10 +310,7 @@ impl Invocation {
         operation: Operation,
         request: Digest,
     ) -> Outcome<Option<Authority>> {
-        let Some(delegate) = &self.delegate else { return Ok(None) };
-        let now = self.now()?;
-        let presented = delegate.present(operation, request, now, self.random()?);
-        Ok(Some(cortex.authorize(&presented, operation, request, now)?))
+        Ok(self.ops.authority(&self.caller, cortex, operation, request)?)
     }
 
     /// Runs one command, as the owner or within a grant.
@@ -324,23 +320,13 @@ impl Invocation {
         command: Command,
         operation: Option<Operation>,
     ) -> Outcome<Receipt> {
-        self.change_stamped(cortex, self.stamp()?, command, operation)
-    }
-
-    pub(crate) fn change_stamped(
-        &self,
-        cortex: &Cortex,
-        stamp: Stamp,
-        command: Command,
-        operation: Option<Operation>,
-    ) -> Outcome<Receipt> {
         let authority = if let Some(operation) = operation {
             self.authority(cortex, operation, command.request_digest(Salt::NONE))?
         } else {
             self.owner_only("do this")?;
             None
         };
-        Ok(cortex.submit(Request { stamp, command, authority })?)
+        Ok(cortex.submit(Request { stamp: self.stamp()?, command, authority })?)
     }
 }
 

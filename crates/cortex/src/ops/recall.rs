@@ -6,7 +6,7 @@ use ::recall::RecallHook;
 use ::recall::analyze::{Analyzer, Language};
 use ::recall::search::{Answer, Query};
 use kernel::Reading;
-use kernel::memory::Millis;
+use kernel::memory::{MemoryId, Millis};
 use kernel::scope::Gate;
 
 use super::error::Result;
@@ -29,4 +29,15 @@ pub fn search(
     now: Millis,
 ) -> Result<Answer> {
     Ok(::recall::search::search(reading, gate, &analyzer(), query, now)?)
+}
+
+/// What is near a memory by meaning.
+pub fn similar(
+    reading: &Reading,
+    gate: Option<&dyn Gate>,
+    id: MemoryId,
+    query: &Query,
+    now: Millis,
+) -> Result<Answer> {
+    Ok(::recall::search::similar(reading, gate, &analyzer(), id, query, now)?)
 }
