@@ -22,7 +22,8 @@ use cortex::ops::search::SearchRequest;
 use cortex::ops::session::{
     SessionEndRequest, SessionListRequest, SessionStartRequest, SummaryRequest,
 };
-use cortex::ops::stats::{MergeRequest, ProjectsRequest, StatsRequest};
+use cortex::ops::projects::MergeRequest;
+use cortex::ops::stats::{ProjectsRequest, StatsRequest};
 use cortex::ops::timeline::TimelineRequest;
 use cortex::ops::{Caller, Fault, Machine, Ops, Result, Settings, World};
 use kernel::actor::ActorName;
@@ -517,7 +518,7 @@ fn prompts_projects_scopes_and_odd_questions() {
         let request = SearchRequest { query: odd.into(), ..SearchRequest::default() };
         ops.search(caller, request).unwrap();
     }
-    let merged = MergeRequest { from: vec!["web".into()], to: "site".into() };
+    let merged = MergeRequest { from: vec!["web".into()], to: "site".into(), dry_run: false };
     assert_eq!(ops.merge_projects(caller, merged).unwrap().moved, 1);
     let projects = ops.projects(caller, ProjectsRequest {}).unwrap().projects;
     assert_eq!(

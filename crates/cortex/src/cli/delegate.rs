@@ -12,7 +12,7 @@ use kernel::scope::{PublicKey, SignedGrant};
 use serde::{Deserialize, Serialize};
 
 use super::failure::{Failure, Outcome};
-use crate::ops::Delegate;
+use crate::ops::{Delegate, GrantFiles};
 
 /// Bytes of a grant or key file that are read at most.
 const GRANT_FILE_BYTES_MAX: u64 = 1_048_576;
@@ -50,7 +50,8 @@ impl GrantFile {
 }
 
 /// Reads the grants and the key to use them with. Also gives whose memory they are about.
-pub(crate) fn load(file: &Path, key_file: Option<&Path>) -> Outcome<(ActorName, Delegate)> {
+pub(crate) fn load(files: GrantFiles) -> Outcome<(ActorName, Delegate)> {
+    let file = files.grant.as_path();
     let text = read_text(file)?;
     let wrong = |reason: String| {
         Failure::from(Error::invalid("grant", format!("{}: {reason}", file.display())))
@@ -64,7 +65,7 @@ pub(crate) fn load(file: &Path, key_file: Option<&Path>) -> Outcome<(ActorName, 
         .iter()
         .map(|token| SignedGrant::from_token(token))
         .collect::<kernel::Result<Vec<_>>>()?;
-    let key = match (key_file, &read.secret_key) {
+    let key = match (files.key.as_deref(), &read.secret_key) {
         (Some(path), _) => read_key(path)?,
         (None, Some(hex)) => key_of(hex).ok_or_else(|| wrong("the key is malformed".into()))?,
         (None, None) => {

@@ -21,7 +21,7 @@ use kernel::{Cortex, Digest, Error, Options, Request};
 use super::failure::{Failure, Outcome};
 use super::{delegate, parse, surroundings};
 use crate::config::{self, Config};
-use crate::ops::{Caller, DEFAULT_ACTOR, Machine, Ops, Pinned, World as _};
+use crate::ops::{Caller, DEFAULT_ACTOR, Delegate, GrantFiles, Machine, Ops, Pinned, World as _};
 
 /// Seconds to wait for another process that has the actor open, unless told otherwise.
 const WAIT_SECONDS_DEFAULT: u64 = 10;
@@ -122,6 +122,12 @@ pub(crate) fn caller(
     cwd: &Path,
     addressed: Option<&ActorName>,
 ) -> Outcome<Caller> {
+    let files = globals.grant.as_ref().map(|grant| GrantFiles {
+        grant: cwd.join(grant),
+        key: globals.grant_key.as_ref().map(|path| cwd.join(path)),
+    });
+    let delegate = files.map(delegate::load).transpose()?;
+    let addressed = delegate.as_ref().map(|(actor, _)| actor).or(addressed);
     let actor = match globals.actor.as_ref().or_else(|| variables.get("CORTEX_ACTOR")) {
         Some(name) => ActorName::parse(name)?,
         None => match addressed {
@@ -141,7 +147,16 @@ pub(crate) fn caller(
     // At the command line a folder that is no repository is only where somebody happens to be.
     caller.any_folder = false;
     caller.world = Arc::new(Pinned::new(now, globals.salt_seed));
+    if let Some((_, delegate)) = delegate {
+        act_as(&mut caller, delegate);
+    }
     Ok(caller)
+}
+
+/// A delegate signs as itself, whatever it would like to be called.
+pub(crate) fn act_as(caller: &mut Caller, delegate: Delegate) {
+    delegate.name().clone_into(&mut caller.by);
+    caller.delegate = Some(Arc::new(delegate));
 }
 
 impl Invocation {
@@ -153,19 +168,7 @@ impl Invocation {
     ) -> Outcome<Invocation> {
         let Around { cwd, variables, input, input_is_terminal, ops } = around;
         let folder = home_folder(globals, &variables, &cwd)?;
-        let key_file = globals.grant_key.as_ref().map(|path| cwd.join(path));
-        let delegate = globals
-            .grant
-            .as_deref()
-            .map(|file| delegate::load(&cwd.join(file), key_file.as_deref()))
-            .transpose()?;
-        let addressed = delegate.as_ref().map(|(actor, _)| actor).or(addressed);
-        let mut caller = caller(globals, &variables, &cwd, addressed)?;
-        // A delegate signs as itself, whatever it would like to be called.
-        if let Some((_, delegate)) = delegate {
-            delegate.name().clone_into(&mut caller.by);
-            caller.delegate = Some(Arc::new(delegate));
-        }
+        let caller = caller(globals, &variables, &cwd, addressed)?;
         let own = ops.is_none();
         let ops = match ops {
             Some(ops) => ops,

@@ -4,6 +4,7 @@
 //! for owners; an operation that a grant can allow asks for a [`Door`] or runs its command with [`Ops::change`].
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ed25519_dalek::SigningKey;
@@ -11,14 +12,25 @@ use kernel::command::{Command, Receipt, Stamp};
 use kernel::memory::{Millis, Salt};
 use kernel::scope::{Authority, Gate, Operation as Lane, Presented, SignedGrant, SignedRequest};
 use kernel::{Cortex, Digest, Reading, Request};
+use serde::{Deserialize, Serialize};
 
 use super::Ops;
 use super::caller::{Caller, DEFAULT_ACTOR};
 use super::error::{Error, Result};
 use super::wire::Operation;
 
+/// The files that a delegate's grants and key are in, for a process that acts for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantFiles {
+    pub grant: PathBuf,
+    /// Absent if the grant file holds the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
+}
+
 /// Grants and the key to use them with.
 pub struct Delegate {
+    files: GrantFiles,
     /// The owner's grant first, the delegate's own last.
     chain: Vec<SignedGrant>,
     last: SignedGrant,
@@ -34,14 +46,13 @@ impl fmt::Debug for Delegate {
 
 impl Delegate {
     /// `None` if there is no grant to act under.
-    pub fn new(chain: Vec<SignedGrant>, key: SigningKey) -> Option<Delegate> {
+    pub fn new(files: GrantFiles, chain: Vec<SignedGrant>, key: SigningKey) -> Option<Delegate> {
         let last = chain.last()?.clone();
-        Some(Delegate { chain, last, key })
+        Some(Delegate { files, chain, last, key })
     }
 
-    /// Whose memory it may use.
-    pub fn actor(&self) -> &str {
-        &self.last.grant().actor
+    pub fn files(&self) -> &GrantFiles {
+        &self.files
     }
 
     /// What it is called by whoever granted.
@@ -171,7 +182,7 @@ impl Ops {
     }
 }
 
-fn for_owner(caller: &Caller) -> Result<()> {
+pub(super) fn for_owner(caller: &Caller) -> Result<()> {
     match caller.delegate {
         None => Ok(()),
         Some(_) => Err(kernel::Error::OutsideGrant("only the owner may do this".to_owned()).into()),

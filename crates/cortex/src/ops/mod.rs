@@ -25,6 +25,7 @@ pub mod error;
 pub mod fields;
 mod follow;
 pub mod graph;
+pub mod health;
 pub mod parse;
 pub mod projects;
 pub mod prompt;
@@ -55,7 +56,7 @@ use kernel::memory::{MemoryId, Millis};
 use kernel::{Digest, Options, Reading};
 
 pub use caller::{Caller, DEFAULT_ACTOR, Machine, Pinned, World};
-pub use door::Delegate;
+pub use door::{Delegate, GrantFiles};
 pub use error::{Error, Fault, Result};
 use follow::Follower;
 

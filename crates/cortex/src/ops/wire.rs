@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
-use super::{archive, bundle, capture, change, context, graph, projects, prompt, proof, read};
+use super::{archive, bundle, capture, change, context, graph, health, projects, prompt, proof, read};
 use super::{save, score, search, session, stats, timeline};
 
 /// A request, and what it is answered with.
@@ -94,6 +94,7 @@ operations! {
     Suggest "suggest_topic_key" suggest: capture::SuggestRequest => capture::SuggestAnswer;
     Prove "prove" prove: proof::ProveRequest => proof::ProveAnswer;
     Root "root" root: proof::RootRequest => proof::RootAnswer;
+    Health "health" health: health::HealthRequest => health::HealthAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
 }
 
