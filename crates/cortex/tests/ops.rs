@@ -13,6 +13,7 @@ use cortex::ops::change::{
 };
 use cortex::ops::context::ContextRequest;
 use cortex::ops::graph::{GraphRequest, RelateRequest, UnrelateRequest};
+use cortex::ops::projects::MergeRequest;
 use cortex::ops::prompt::{PromptListRequest, PromptSaveRequest};
 use cortex::ops::proof::ProveRequest;
 use cortex::ops::read::{GetRequest, ListRequest};
@@ -22,7 +23,6 @@ use cortex::ops::search::SearchRequest;
 use cortex::ops::session::{
     SessionEndRequest, SessionListRequest, SessionStartRequest, SummaryRequest,
 };
-use cortex::ops::projects::MergeRequest;
 use cortex::ops::stats::{ProjectsRequest, StatsRequest};
 use cortex::ops::timeline::TimelineRequest;
 use cortex::ops::{Caller, Fault, Machine, Ops, Result, Settings, World};
@@ -371,7 +371,9 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
     hidden();
     let archived = ListRequest { archived: true, ..ListRequest::default() };
     assert_eq!(ops.list(caller, archived).unwrap().total, 1);
-    assert!(ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap().changed);
+    assert!(
+        ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap().changed
+    );
     assert!(bench.found("rotate the signing key").contains(&id));
     ops.delete(caller, DeleteRequest { id, ..DeleteRequest::default() }).unwrap();
     hidden();

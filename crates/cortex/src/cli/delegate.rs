@@ -74,8 +74,9 @@ pub(crate) fn load(files: GrantFiles) -> Outcome<(ActorName, Delegate)> {
             ));
         }
     };
-    let delegate = Delegate::new(chain, key).ok_or_else(|| wrong("it holds no grant".into()))?;
-    Ok((ActorName::parse(&read.actor)?, delegate))
+    let actor = ActorName::parse(&read.actor)?;
+    let nothing = wrong("it holds no grant".into());
+    Ok((actor, Delegate::new(files, chain, key).ok_or(nothing)?))
 }
 
 /// A public key as 64 hexadecimal digits.

@@ -78,12 +78,7 @@ impl Report {
     }
 }
 
-pub(crate) fn run(
-    _: &DoctorArgs,
-    globals: &Globals,
-    around: &Around,
-    out: &mut Output,
-) -> Outcome {
+pub(crate) fn run(_: &DoctorArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
     let mut report = Report { ok: true, checks: Vec::new() };
     report.ok("program", Version::of_this_program().line());
     let folder = home_folder(globals, &around.variables, &around.cwd)?;

@@ -118,7 +118,10 @@ pub(crate) fn man(args: &ManArgs, mut cli: Command, cwd: &Path, out: &mut Output
 fn page(command: &Command) -> Outcome<String> {
     let name = command.get_bin_name().unwrap_or("cortex").replace(' ', "-");
     let mut roff = Vec::new();
-    clap_mangen::Man::new(command.clone().name(name)).render(&mut roff).map_err(Failure::output)?;
+    clap_mangen::Man::new(command.clone())
+        .title(name)
+        .render(&mut roff)
+        .map_err(Failure::output)?;
     Ok(String::from_utf8_lossy(&roff).into_owned())
 }
 

@@ -63,13 +63,14 @@ impl Ops {
         health.root = reading.root()?.to_string();
         let last = view.last_seq()?;
         if last != counters.size {
-            let reason = format!("the journal ends at {last}, what is derived at {}", counters.size);
+            let reason =
+                format!("the journal ends at {last}, what is derived at {}", counters.size);
             return Err(kernel::Error::corrupt("counters", reason).into());
         }
         for seq in (1..=last).rev().take(usize::try_from(LOOKED_AT).unwrap_or(usize::MAX)) {
             let entry = view.entry(seq)?;
-            let entry =
-                entry.ok_or_else(|| kernel::Error::corrupt(format!("entry {seq}"), "is missing"))?;
+            let entry = entry
+                .ok_or_else(|| kernel::Error::corrupt(format!("entry {seq}"), "is missing"))?;
             entry.payload()?;
             // A memory has the number of the entry that made it.
             if let Some(head) = MemoryId::new(seq).map(|id| view.head(id)).transpose()?.flatten() {

@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
-use super::{archive, bundle, capture, change, context, graph, health, projects, prompt, proof, read};
+use super::{
+    archive, bundle, capture, change, context, graph, health, projects, prompt, proof, read,
+};
 use super::{save, score, search, session, stats, timeline};
 
 /// A request, and what it is answered with.
