@@ -447,7 +447,11 @@ fn old_and_unused_is_archived_and_nothing_else() {
         assert!(live.contains(&id), "{id} of {live:?}");
     }
     assert!(!live.contains(&plain));
-    assert!(ops.restore(caller, RestoreRequest { id: plain, reason: None }).unwrap().changed);
+    assert!(
+        ops.restore(caller, RestoreRequest { id: plain, ..RestoreRequest::default() })
+            .unwrap()
+            .changed
+    );
 }
 
 // agent-memory 49, 50, 51, 52, 95

@@ -12,7 +12,7 @@ use super::open::{Around, Globals, caller, home_folder, wait};
 use super::output::{Output, plain};
 use super::serve::{self, Entry};
 use super::setup;
-use super::version::Version;
+use super::version::About;
 use crate::config::{self, Config};
 use crate::daemon::client::Client;
 use crate::daemon::place::Place;
@@ -43,7 +43,7 @@ enum State {
 }
 
 #[derive(Debug, Serialize)]
-struct Check {
+struct Finding {
     check: &'static str,
     state: State,
     says: String,
@@ -55,22 +55,22 @@ struct Check {
 #[derive(Debug, Serialize)]
 struct Report {
     ok: bool,
-    checks: Vec<Check>,
+    checks: Vec<Finding>,
 }
 
 impl Report {
     fn ok(&mut self, check: &'static str, says: impl Into<String>) {
-        self.checks.push(Check { check, state: State::Ok, says: says.into(), remedy: None });
+        self.checks.push(Finding { check, state: State::Ok, says: says.into(), remedy: None });
     }
 
     fn warn(&mut self, check: &'static str, says: impl Into<String>, remedy: &str) {
         let remedy = Some(remedy.to_owned());
-        self.checks.push(Check { check, state: State::Warn, says: says.into(), remedy });
+        self.checks.push(Finding { check, state: State::Warn, says: says.into(), remedy });
     }
 
     fn fail(&mut self, check: &'static str, says: impl Into<String>, remedy: Option<String>) {
         self.ok = false;
-        self.checks.push(Check { check, state: State::Fail, says: says.into(), remedy });
+        self.checks.push(Finding { check, state: State::Fail, says: says.into(), remedy });
     }
 
     fn refused(&mut self, check: &'static str, error: &ops::Error) {
@@ -80,7 +80,7 @@ impl Report {
 
 pub(crate) fn run(_: &DoctorArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
     let mut report = Report { ok: true, checks: Vec::new() };
-    report.ok("program", Version::of_this_program().line());
+    report.ok("program", About::of_this_program().line());
     let folder = home_folder(globals, &around.variables, &around.cwd)?;
     let config = match config::load(&folder, &around.variables) {
         Ok(config) => {
@@ -275,7 +275,7 @@ fn show(report: &Report, out: &mut Output) -> Outcome {
     if out.is_json() {
         out.object(report)?;
     } else {
-        for Check { check, state, says, remedy } in &report.checks {
+        for Finding { check, state, says, remedy } in &report.checks {
             let mark = match state {
                 State::Ok => "ok",
                 State::Warn => "warn",

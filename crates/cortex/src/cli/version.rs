@@ -53,7 +53,7 @@ pub(crate) struct ManArgs {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Version {
+pub(crate) struct About {
     version: &'static str,
     /// Of the source it was built from, if whoever built it said so.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,9 +68,9 @@ pub(crate) struct Version {
     model: String,
 }
 
-impl Version {
-    pub(crate) fn of_this_program() -> Version {
-        Version {
+impl About {
+    pub(crate) fn of_this_program() -> About {
+        About {
             version: env!("CARGO_PKG_VERSION"),
             commit: option_env!("CORTEX_COMMIT").filter(|commit| !commit.is_empty()),
             schema: kernel::journal::SCHEMA,
@@ -91,7 +91,7 @@ impl Version {
 }
 
 pub(crate) fn version(_: &VersionArgs, out: &mut Output) -> Outcome {
-    let version = Version::of_this_program();
+    let version = About::of_this_program();
     out.either(&version, version.line())
 }
 
