@@ -9,7 +9,8 @@ LOCKED = --locked
 BENCH_ARGS =
 
 help:
-	@echo 'make run     build cortex and take the tour, in a temporary folder'
+	@echo 'make run     build cortex and start it, until Ctrl-C; says what to open and how to connect an agent'
+	@echo 'make tour    build cortex and take the tour, in a temporary folder'
 	@echo 'make test    every test, doctests included'
 	@echo 'make test-clients  `cortex setup` with real agents from npm, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
 	@echo 'make check   formatting, lints, and who may depend on whom'
@@ -27,15 +28,31 @@ toolchain:
 	  fi; \
 	}
 
-# CARGO_TARGET_DIR may point elsewhere, so cargo itself runs what it built.
-run: toolchain
-	$(CARGO) build --release $(LOCKED) -p cortex
-	@$(CARGO) run --quiet --release $(LOCKED) -p cortex -- tour
+# What `cortex version` calls the commit. Without git it is left out.
+COMMIT = $$(git rev-parse --short=12 HEAD 2>/dev/null || true)
+# CARGO_TARGET_DIR may point elsewhere.
+CORTEX = "$${CARGO_TARGET_DIR:-target}/release/cortex"
+
+release: toolchain
+	@CORTEX_COMMIT="$(COMMIT)" $(CARGO) build --release $(LOCKED) -p cortex
+
+# In the foreground, with the defaults that are built in and the home in ~/.cortex. A second one finds the first.
+run: release
 	@echo
-	@echo "The program is $${CARGO_TARGET_DIR:-target}/release/cortex. Put it on your PATH, then start with:"
-	@echo "  cortex save 'My first memory' 'What I want to keep.'"
-	@echo '  cortex find'
-	@echo '  cortex help'
+	@echo "Cortex is at http://127.0.0.1:$${CORTEX_PORT:-7438} while this runs. In another terminal:"
+	@echo "  $(CORTEX) setup claude-code         connects an agent (codex, gemini-cli, opencode, cursor, vscode, windsurf)"
+	@echo "  $(CORTEX) save 'My first memory' 'What I want to keep.'"
+	@echo "  $(CORTEX) search 'what did I want to keep'"
+	@echo "  $(CORTEX) doctor                    says what is right and what is not"
+	@echo
+	@if $(CORTEX) status >/dev/null 2>&1; then \
+	  echo 'It runs already:'; $(CORTEX) status; \
+	else \
+	  exec $(CORTEX) serve; \
+	fi
+
+tour: release
+	@$(CORTEX) tour
 
 # nextest runs each test in a process of its own and is faster; it does not run doctests, so those follow.
 test: toolchain
@@ -62,4 +79,4 @@ check: toolchain
 bench: toolchain
 	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
 
-.PHONY: help toolchain run test test-clients check bench
+.PHONY: help toolchain release run tour test test-clients check bench

@@ -18,10 +18,7 @@ pub mod config;
 pub mod daemon;
 mod embedders;
 mod hooks;
-#[expect(
-    dead_code,
-    reason = "summaries by parts and aliases wait for the interfaces that show them"
-)]
+#[expect(dead_code, reason = "summaries by parts wait for the interface that shows them")]
 mod intake;
 pub mod mcp;
 pub mod ops;

@@ -115,7 +115,7 @@ fn many_agents_save_at_once_through_one_daemon() {
     });
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), agents * saves);
     let stats = ok(home.path(), &["stats"]);
-    assert_eq!(stats["memories"], agents * saves);
+    assert_eq!(stats["observations"], agents * saves);
     assert_eq!(ok(home.path(), &["verify"])["clean"], true);
     ok(home.path(), &["stop"]);
 }
@@ -147,7 +147,7 @@ fn a_daemon_that_nobody_needs_ends_and_homes_do_not_mix() {
     agents.1.save("only there");
     let pid = ok(home.path(), &["status"])["pid"].as_u64().unwrap();
     assert_ne!(Some(pid), ok(other.path(), &["status"])["pid"].as_u64());
-    assert_eq!(ok(home.path(), &["stats"])["memories"], 1);
+    assert_eq!(ok(home.path(), &["stats"])["observations"], 1);
     agents.0.end();
     agents.1.end();
     // The lock is free when it has ended; this waits for that, not for a time.
@@ -185,7 +185,7 @@ fn commands_work_with_and_without_a_daemon() {
     assert!(agent.save("from the agent") > 4);
     agent.end();
     ok(home.path(), &["stop"]);
-    assert!(ok(home.path(), &["stats"])["memories"].as_u64() >= Some(5));
+    assert!(ok(home.path(), &["stats"])["observations"].as_u64() >= Some(5));
 }
 
 // agent-memory 62-102, 131

@@ -13,6 +13,7 @@ use cortex::ops::change::{
 };
 use cortex::ops::context::ContextRequest;
 use cortex::ops::graph::{GraphRequest, RelateRequest, UnrelateRequest};
+use cortex::ops::projects::MergeRequest;
 use cortex::ops::prompt::{PromptListRequest, PromptSaveRequest};
 use cortex::ops::proof::ProveRequest;
 use cortex::ops::read::{GetRequest, ListRequest};
@@ -22,7 +23,7 @@ use cortex::ops::search::SearchRequest;
 use cortex::ops::session::{
     SessionEndRequest, SessionListRequest, SessionStartRequest, SummaryRequest,
 };
-use cortex::ops::stats::{MergeRequest, ProjectsRequest, StatsRequest};
+use cortex::ops::stats::{ProjectsRequest, StatsRequest};
 use cortex::ops::timeline::TimelineRequest;
 use cortex::ops::{Caller, Fault, Machine, Ops, Result, Settings, World};
 use kernel::actor::ActorName;
@@ -333,7 +334,7 @@ fn edges_count_walk_and_go() {
     // 0.5 and one incoming edge.
     assert!((bench.score(ids[1]) - 0.7).abs() < 1e-9);
     assert!((bench.score(ids[0]) - 0.7).abs() < 1e-9, "outgoing edges do not count");
-    let gone = UnrelateRequest { edge_id: heavy.edge.id };
+    let gone = UnrelateRequest { edge_id: heavy.edge.id, ..UnrelateRequest::default() };
     ops.unrelate(caller, gone.clone()).unwrap();
     assert_eq!(ops.unrelate(caller, gone).unwrap_err().fault, Fault::Missing);
     assert_eq!(walk(1).unwrap().nodes.len(), 2);
@@ -370,7 +371,9 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
     hidden();
     let archived = ListRequest { archived: true, ..ListRequest::default() };
     assert_eq!(ops.list(caller, archived).unwrap().total, 1);
-    assert!(ops.restore(caller, RestoreRequest { id, reason: None }).unwrap().changed);
+    assert!(
+        ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap().changed
+    );
     assert!(bench.found("rotate the signing key").contains(&id));
     ops.delete(caller, DeleteRequest { id, ..DeleteRequest::default() }).unwrap();
     hidden();
@@ -378,7 +381,7 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
     assert_eq!(ops.get(caller, get.clone()).unwrap_err().fault, Fault::Missing);
     let twice = ops.delete(caller, DeleteRequest { id, ..DeleteRequest::default() });
     assert_eq!(twice.unwrap_err().fault, Fault::Missing);
-    ops.restore(caller, RestoreRequest { id, reason: None }).unwrap();
+    ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap();
     let update =
         UpdateRequest { id, content: Some("every sixty days".into()), ..UpdateRequest::default() };
     let updated = ops.update(caller, update).unwrap();
@@ -390,11 +393,11 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
         ops.update(caller, UpdateRequest { id, ..UpdateRequest::default() }).unwrap_err().code,
         "no_op"
     );
-    ops.delete(caller, DeleteRequest { id, hard: true, reason: None }).unwrap();
+    ops.delete(caller, DeleteRequest { id, hard: true, ..DeleteRequest::default() }).unwrap();
     let gone = GetRequest { include_put_away: true, ..get };
     assert!(ops.get(caller, gone).unwrap().memory.erased);
     assert_eq!(
-        ops.restore(caller, RestoreRequest { id, reason: None }).unwrap_err().code,
+        ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap_err().code,
         "erased"
     );
 }
@@ -444,7 +447,11 @@ fn old_and_unused_is_archived_and_nothing_else() {
         assert!(live.contains(&id), "{id} of {live:?}");
     }
     assert!(!live.contains(&plain));
-    assert!(ops.restore(caller, RestoreRequest { id: plain, reason: None }).unwrap().changed);
+    assert!(
+        ops.restore(caller, RestoreRequest { id: plain, ..RestoreRequest::default() })
+            .unwrap()
+            .changed
+    );
 }
 
 // agent-memory 49, 50, 51, 52, 95
@@ -517,7 +524,7 @@ fn prompts_projects_scopes_and_odd_questions() {
         let request = SearchRequest { query: odd.into(), ..SearchRequest::default() };
         ops.search(caller, request).unwrap();
     }
-    let merged = MergeRequest { from: vec!["web".into()], to: "site".into() };
+    let merged = MergeRequest { from: vec!["web".into()], to: "site".into(), dry_run: false };
     assert_eq!(ops.merge_projects(caller, merged).unwrap().moved, 1);
     let projects = ops.projects(caller, ProjectsRequest {}).unwrap().projects;
     assert_eq!(

@@ -1,6 +1,6 @@
 //! `cortex timeline`, `sessions`, `prompts`, `projects` and `archive`: what agents left, for people to look through.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::failure::Outcome;
 use super::open::Invocation;
@@ -8,6 +8,7 @@ use super::output::{Output, plain};
 use super::parse::MemoryRef;
 use crate::ops::archive::SweepRequest;
 use crate::ops::change::ArchiveRequest;
+use crate::ops::projects::{MergeRequest, SeparateRequest};
 use crate::ops::prompt::PromptListRequest;
 use crate::ops::session::SessionListRequest;
 use crate::ops::stats::ProjectsRequest;
@@ -70,13 +71,43 @@ pub(crate) struct PromptsArgs {
     limit: usize,
 }
 
-/// Lists projects, latest activity first.
+/// Lists projects, latest activity first; merges two that are one.
 ///
-/// JSON: {projects: [{name, memories, last_activity}], capped}
+/// JSON: {projects: [{name, memories, last_activity, aliases}], capped}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cortex projects")]
-pub(crate) struct ProjectsArgs {}
+  cortex projects
+  cortex projects merge web-app webapp --into web
+  cortex projects separate webapp")]
+pub(crate) struct ProjectsArgs {
+    #[command(subcommand)]
+    step: Option<ProjectsStep>,
+}
+
+#[derive(Subcommand, Debug)]
+enum ProjectsStep {
+    /// Moves all memories of some projects to another; from now on the old names mean that one.
+    /// JSON: {to, moved, aliases, dry_run}
+    Merge(MergeArgs),
+    /// Lets a merged name be a project of its own again; its memories stay where they are. JSON: {name}
+    Separate {
+        /// A name that was merged
+        name: String,
+    },
+}
+
+#[derive(Args, Debug)]
+struct MergeArgs {
+    /// Names that are given up
+    #[arg(required = true)]
+    from: Vec<String>,
+    /// The project that stays
+    #[arg(long, value_name = "NAME")]
+    into: String,
+    /// Only say how many memories would move
+    #[arg(long)]
+    dry_run: bool,
+}
 
 /// Puts a memory away, or all that is old and unimportant; `restore` brings it back.
 ///
@@ -101,7 +132,6 @@ pub(crate) struct ArchiveArgs {
 }
 
 pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see the timeline")?;
     let id = args.memory.of(inv.actor())?.get();
     let request = TimelineRequest { id, before: Some(args.before), after: Some(args.after) };
     let answer = inv.ops().timeline(inv.caller(), request)?;
@@ -118,7 +148,6 @@ pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) 
 }
 
 pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see sessions")?;
     let request = SessionListRequest {
         project: args.project.clone(),
         live: args.live,
@@ -143,7 +172,6 @@ pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) 
 }
 
 pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see prompts")?;
     let request = PromptListRequest {
         project: args.project.clone(),
         query: args.words.clone(),
@@ -165,25 +193,45 @@ pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) ->
     out.line(format_args!("{} of {} prompts", answer.prompts.len(), answer.total))
 }
 
-pub(crate) fn projects(_: &ProjectsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see projects")?;
+pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    match &args.step {
+        None => list_projects(inv, out),
+        Some(ProjectsStep::Merge(args)) => {
+            let request = MergeRequest {
+                from: args.from.clone(),
+                to: args.into.clone(),
+                dry_run: args.dry_run,
+            };
+            let answer = inv.ops().merge_projects(inv.caller(), request)?;
+            let verb = if answer.dry_run { "would move" } else { "moved" };
+            let (moved, to) = (answer.moved, plain(&answer.to));
+            out.either(&answer, format_args!("{verb} {moved} memories to {to}"))
+        }
+        Some(ProjectsStep::Separate { name }) => {
+            let request = SeparateRequest { name: name.clone() };
+            let answer = inv.ops().separate_project(inv.caller(), request)?;
+            out.either(&answer, format_args!("{} is a project of its own", plain(&answer.name)))
+        }
+    }
+}
+
+fn list_projects(inv: &Invocation, out: &mut Output) -> Outcome {
     let answer = inv.ops().projects(inv.caller(), ProjectsRequest {})?;
     if out.is_json() {
         return out.object(&answer);
     }
     for project in &answer.projects {
-        out.line(format_args!(
-            "{:>6}  {}  {}",
-            project.memories,
-            project.last_activity,
-            plain(&project.name)
-        ))?;
+        let also = match project.aliases.as_slice() {
+            [] => String::new(),
+            names => format!("  (also {})", plain(&names.join(", "))),
+        };
+        let (memories, latest) = (project.memories, &project.last_activity);
+        out.line(format_args!("{memories:>6}  {latest}  {}{also}", plain(&project.name)))?;
     }
     Ok(())
 }
 
 pub(crate) fn archive(args: &ArchiveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("archive")?;
     if let Some(memory) = &args.memory {
         let id = memory.of(inv.actor())?.get();
         let request = ArchiveRequest { id, reason: args.reason.clone() };

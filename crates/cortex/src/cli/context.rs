@@ -1,30 +1,33 @@
-//! `cortex context`: what an intent should know before it starts.
+//! `cortex context`: what an intent should know before it starts, or what happened lately.
 
 use clap::Args;
-use kernel::context::{Bundle, BundleItem, ContextQuery, Tier};
-use kernel::forms::Form;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
-use kernel::memory::MemoryType;
-use kernel::scope::Operation;
-use serde::Serialize;
 
 use super::failure::Outcome;
-use super::open::{Invocation, request_digest};
+use super::open::Invocation;
 use super::output::{Output, plain_lines};
-use super::parse::from_ppm;
+use crate::ops::bundle::{BundleAnswer, BundleRequest};
+use crate::ops::context::ContextRequest;
 
 /// Gathers what an intent should know before it starts, as one text within a budget.
 ///
 /// Pinned memories first (identities, hard constraints, active goals, what somebody pinned), then what is relevant, then
 /// the newest outcomes. Hard constraints are never left out: if they do not fit, this fails.
 ///
+/// With --recent it shows what agents see when they ask for their context: the latest sessions, memories and prompts.
+///
 /// JSON: {text, digest, root, size, now, tokens, pinned, relevant, outcomes: [{uri, score, standing, text, tokens}],
-/// overflow: [uri], trimmed, rows_examined, capped}
+/// overflow: [uri], trimmed, rows_examined, capped}; with --recent {text, project, sessions, prompts, pinned, memories,
+/// left_out}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex context --project web --budget 2000
+  cortex context web --recent
   cortex context --tag auth --session s-2026-11-14 --explain")]
 pub(crate) struct ContextArgs {
+    /// Project, as with --project
+    #[arg(value_name = "PROJECT", conflicts_with = "project")]
+    named: Option<String>,
     /// Project the intent is about
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
@@ -52,58 +55,40 @@ pub(crate) struct ContextArgs {
     /// Say how the text came about
     #[arg(long)]
     explain: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct BundleView<'a> {
-    text: &'a str,
-    digest: String,
-    root: String,
-    size: u64,
-    now: String,
-    tokens: u32,
-    pinned: Vec<ItemView<'a>>,
-    relevant: Vec<ItemView<'a>>,
-    outcomes: Vec<ItemView<'a>>,
-    overflow: Vec<String>,
-    trimmed: u32,
-    rows_examined: u32,
-    capped: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct ItemView<'a> {
-    uri: String,
-    score: f64,
-    standing: &'static str,
-    text: &'a str,
-    tokens: u32,
+    /// What happened lately, as agents see it
+    #[arg(long, conflicts_with_all = [
+        "session", "tags", "types", "tiers", "outcomes", "budget", "form", "explain",
+    ])]
+    recent: bool,
+    /// With --recent: project or personal
+    #[arg(long, requires = "recent")]
+    scope: Option<String>,
+    /// With --recent: memories at most [default: 20]
+    #[arg(long, value_name = "N", requires = "recent")]
+    limit: Option<usize>,
 }
 
 pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let mut query = ContextQuery::new(inv.now()?);
-    query.project.clone_from(&args.project);
-    query.session.clone_from(&args.session);
-    query.tags.clone_from(&args.tags);
-    query.types =
-        args.types.iter().map(|name| MemoryType::parse(name)).collect::<kernel::Result<_>>()?;
-    if !args.tiers.is_empty() {
-        query.tiers =
-            args.tiers.iter().map(|name| Tier::parse(name)).collect::<kernel::Result<_>>()?;
+    let project = args.named.clone().or_else(|| args.project.clone());
+    if args.recent {
+        let (scope, limit) = (args.scope.clone(), args.limit);
+        let request = ContextRequest { project, scope, limit, max_bytes: None };
+        let answer = inv.ops().recent_context(inv.caller(), request)?;
+        return out.either(&answer, plain_lines(answer.text.trim_end()));
     }
-    query.outcomes_limit = args.outcomes.unwrap_or(query.outcomes_limit);
-    query.budget_tokens = args.budget;
-    query.form = Form::parse(&args.form)?;
-
-    let cortex = inv.existing()?;
-    let asked = format!("{args:?}");
-    let digest = request_digest(&[b"context", asked.as_bytes()]);
-    let bundle = match inv.authority(&cortex, Operation::Context, digest)? {
-        Some(authority) => cortex.context_for(&authority, &query)?,
-        None => cortex.context(&query)?,
+    let request = BundleRequest {
+        project,
+        session_id: args.session.clone(),
+        tags: args.tags.clone(),
+        memory_types: args.types.clone(),
+        tiers: args.tiers.clone(),
+        outcomes: args.outcomes,
+        budget: Some(args.budget),
+        form: Some(args.form.clone()),
     };
+    let bundle = inv.ops().bundle(inv.caller(), request)?;
     if out.is_json() {
-        return out.object(&view(&bundle));
+        return out.object(&bundle);
     }
     out.line(plain_lines(bundle.text.trim_end()))?;
     out.flush()?;
@@ -113,19 +98,17 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Out
     Ok(())
 }
 
-fn explain(bundle: &Bundle, out: &Output) {
+fn explain(bundle: &BundleAnswer, out: &Output) {
     let tiers = [
-        (Tier::Pinned, &bundle.pinned),
-        (Tier::Relevant, &bundle.relevant),
-        (Tier::Outcomes, &bundle.outcomes),
+        ("pinned", &bundle.pinned),
+        ("relevant", &bundle.relevant),
+        ("outcomes", &bundle.outcomes),
     ];
     for (tier, items) in tiers {
         for item in items {
-            let (score, standing) = (from_ppm(item.score), item.standing.name());
-            let tier = tier.name();
             out.say(format_args!(
-                "{tier:<8} {} salience {score:.6}, {standing}, {} tokens",
-                item.uri, item.tokens,
+                "{tier:<8} {} salience {:.6}, {}, {} tokens",
+                item.uri, item.score, item.standing, item.tokens,
             ));
         }
     }
@@ -137,35 +120,4 @@ fn explain(bundle: &Bundle, out: &Output) {
         if bundle.capped { " (stopped at the cap)" } else { "" },
         bundle.digest,
     ));
-}
-
-fn view(bundle: &Bundle) -> BundleView<'_> {
-    BundleView {
-        text: &bundle.text,
-        digest: bundle.digest.to_string(),
-        root: bundle.root.to_string(),
-        size: bundle.size,
-        now: bundle.now.rfc3339(),
-        tokens: bundle.tokens,
-        pinned: items(&bundle.pinned),
-        relevant: items(&bundle.relevant),
-        outcomes: items(&bundle.outcomes),
-        overflow: bundle.overflow.iter().map(ToString::to_string).collect(),
-        trimmed: bundle.trimmed,
-        rows_examined: bundle.rows_examined,
-        capped: bundle.capped,
-    }
-}
-
-fn items(items: &[BundleItem]) -> Vec<ItemView<'_>> {
-    items
-        .iter()
-        .map(|item| ItemView {
-            uri: item.uri.to_string(),
-            score: from_ppm(item.score),
-            standing: item.standing.name(),
-            text: &item.text,
-            tokens: item.tokens,
-        })
-        .collect()
 }

@@ -1,19 +1,18 @@
 //! Grant files and key files: what an owner hands to a delegate, and what a delegate signs with.
 
-use std::fmt;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
 use ed25519_dalek::SigningKey;
+use kernel::Error;
 use kernel::actor::ActorName;
 use kernel::digest::{decode_hex, encode_hex};
-use kernel::memory::Millis;
-use kernel::scope::{Operation, Presented, PublicKey, Request, SignedGrant, SignedRequest};
-use kernel::{Digest, Error};
+use kernel::scope::{PublicKey, SignedGrant};
 use serde::{Deserialize, Serialize};
 
 use super::failure::{Failure, Outcome};
+use crate::ops::{Delegate, GrantFiles};
 
 /// Bytes of a grant or key file that are read at most.
 const GRANT_FILE_BYTES_MAX: u64 = 1_048_576;
@@ -50,74 +49,34 @@ impl GrantFile {
     }
 }
 
-/// A delegate with its grants and its key.
-pub(crate) struct Delegate {
-    actor: ActorName,
-    chain: Vec<SignedGrant>,
-    key: SigningKey,
-}
-
-// The key is a secret.
-impl fmt::Debug for Delegate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Delegate").field("actor", &self.actor).finish_non_exhaustive()
+/// Reads the grants and the key to use them with. Also gives whose memory they are about.
+pub(crate) fn load(files: GrantFiles) -> Outcome<(ActorName, Delegate)> {
+    let file = files.grant.as_path();
+    let text = read_text(file)?;
+    let wrong = |reason: String| {
+        Failure::from(Error::invalid("grant", format!("{}: {reason}", file.display())))
+    };
+    let read: GrantFile = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if read.cortex_grant != FORMAT {
+        return Err(wrong(format!("format {} is unknown", read.cortex_grant)));
     }
-}
-
-impl Delegate {
-    pub(crate) fn load(file: &Path, key_file: Option<&Path>) -> Outcome<Delegate> {
-        let text = read_text(file)?;
-        let wrong = |reason: String| {
-            Failure::from(Error::invalid("grant", format!("{}: {reason}", file.display())))
-        };
-        let read: GrantFile =
-            serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        if read.cortex_grant != FORMAT {
-            return Err(wrong(format!("format {} is unknown", read.cortex_grant)));
+    let chain = read
+        .chain
+        .iter()
+        .map(|token| SignedGrant::from_token(token))
+        .collect::<kernel::Result<Vec<_>>>()?;
+    let key = match (files.key.as_deref(), &read.secret_key) {
+        (Some(path), _) => read_key(path)?,
+        (None, Some(hex)) => key_of(hex).ok_or_else(|| wrong("the key is malformed".into()))?,
+        (None, None) => {
+            return Err(Failure::input(
+                "the grant file holds no secret key; give yours with --grant-key FILE",
+            ));
         }
-        let chain = read
-            .chain
-            .iter()
-            .map(|token| SignedGrant::from_token(token))
-            .collect::<kernel::Result<Vec<_>>>()?;
-        if chain.is_empty() {
-            return Err(wrong("it holds no grant".into()));
-        }
-        let key = match (key_file, &read.secret_key) {
-            (Some(path), _) => read_key(path)?,
-            (None, Some(hex)) => key_of(hex).ok_or_else(|| wrong("the key is malformed".into()))?,
-            (None, None) => {
-                return Err(Failure::input(
-                    "the grant file holds no secret key; give yours with --grant-key FILE",
-                ));
-            }
-        };
-        Ok(Delegate { actor: ActorName::parse(&read.actor)?, chain, key })
-    }
-
-    pub(crate) fn actor(&self) -> &ActorName {
-        &self.actor
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.last().grant().audience_name
-    }
-
-    fn last(&self) -> &SignedGrant {
-        self.chain.last().expect("a delegate is loaded with at least one grant")
-    }
-
-    /// Signs one request.
-    pub(crate) fn present(
-        &self,
-        operation: Operation,
-        digest: Digest,
-        at: Millis,
-        nonce: [u8; 16],
-    ) -> Presented {
-        let request = Request { grant: self.last().id(), operation, digest, at, nonce };
-        Presented { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
-    }
+    };
+    let actor = ActorName::parse(&read.actor)?;
+    let nothing = wrong("it holds no grant".into());
+    Ok((actor, Delegate::new(files, chain, key).ok_or(nothing)?))
 }
 
 /// A public key as 64 hexadecimal digits.

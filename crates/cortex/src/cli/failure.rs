@@ -142,6 +142,16 @@ impl Failure {
         }
     }
 
+    /// The same for whoever speaks with operations.
+    pub(crate) fn into_ops(self) -> ops::Error {
+        match self {
+            Failure::Ops(error) => error,
+            Failure::Kernel(error) => error.into(),
+            Failure::Input(message) => ops::Error::new("usage", ops::Fault::Caller, message),
+            other => ops::Error::new(other.code(), ops::Fault::Server, other.to_string()),
+        }
+    }
+
     pub(crate) fn view(&self) -> FailureView {
         FailureView { code: self.code().to_owned(), message: self.to_string(), hint: self.hint() }
     }

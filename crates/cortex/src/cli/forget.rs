@@ -1,23 +1,43 @@
-//! `cortex forget`, `restore` and `erase`: putting a memory away, bringing it back, deleting it for good.
+//! `cortex delete`, `forget`, `erase` and `restore`: putting a memory away, deleting it for good, bringing it back.
 
 use std::io::{BufRead as _, BufReader};
 
 use clap::Args;
-use kernel::command::{Command, Removal};
-use kernel::scope::Operation;
-use recall::embed::cache::forget_everywhere;
-use serde_json::json;
 
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
 use super::output::Output;
 use super::parse::MemoryRef;
-use super::views::ChangeView;
-use crate::embedders::{EmbedError, cache_folder};
+use super::views::Rooted;
+use crate::ops::change::{DeleteRequest, RestoreRequest};
+
+/// Deletes a memory: it is no longer found, but `restore` brings it back; with --hard it is gone for good.
+///
+/// The same as `forget`, and with --hard as `erase`, for which a reason must be given.
+///
+/// JSON: {id, hard, uri, seq, at, changed, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex delete 12
+  cortex delete 12 --hard --yes")]
+pub(crate) struct DeleteArgs {
+    /// Memory: 12, 12#3 or a URI
+    #[arg(value_name = "ID")]
+    pub(crate) memory: MemoryRef,
+    /// Delete the content for good, in all its versions
+    #[arg(long)]
+    hard: bool,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// With --hard: do not ask
+    #[arg(long, requires = "hard")]
+    yes: bool,
+}
 
 /// Forgets a memory: it is no longer found, but `restore` brings it back.
 ///
-/// JSON: {id, uri, version, type, kind, seq, at, changed, replayed, root}
+/// JSON: {id, hard, uri, seq, at, changed, root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex forget 12 --reason \"no longer true\"
@@ -33,7 +53,7 @@ pub(crate) struct ForgetArgs {
 
 /// Brings a forgotten or archived memory back.
 ///
-/// JSON: {id, uri, version, type, kind, seq, at, changed, replayed, root}
+/// JSON: as `cortex get`, and {seq, at, changed, replayed, redacted, root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex restore 12")]
@@ -53,7 +73,7 @@ pub(crate) struct RestoreArgs {
 /// When this returns, the bytes are gone from the store file. The journal keeps that there was a memory, and still
 /// verifies. Proof files and backups made earlier are not reached.
 ///
-/// JSON: {id, uri, version, type, kind, seq, at, changed, replayed, root}
+/// JSON: {id, hard, uri, seq, at, changed, root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex erase 12 --reason \"asked to by the person it is about\" --yes")]
@@ -69,58 +89,61 @@ pub(crate) struct EraseArgs {
     yes: bool,
 }
 
+pub(crate) fn delete(args: &DeleteArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    let reason = args.reason.clone();
+    remove(&args.memory, reason, args.hard.then_some(args.yes), inv, out)
+}
+
 pub(crate) fn forget(args: &ForgetArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let removal = removal(&args.memory, inv, &args.reason)?;
-    remove(Command::Tombstone(removal), "forgot", inv, out)
-}
-
-pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let removal = removal(&args.memory, inv, &args.reason)?;
-    remove(Command::Restore(removal), "restored", inv, out)
-}
-
-fn removal(memory: &MemoryRef, inv: &Invocation, reason: &str) -> Outcome<Removal> {
-    let id = memory.of(inv.actor())?;
-    Ok(Removal { id, expected: memory.version, reason: reason.to_owned() })
-}
-
-fn remove(command: Command, verb: &str, inv: &Invocation, out: &mut Output) -> Outcome {
-    let cortex = inv.existing()?;
-    let receipt = inv.change(&cortex, command, Some(Operation::Tombstone))?;
-    let view = ChangeView::of(&cortex, &receipt)?;
-    let verb = if receipt.changed { verb } else { "unchanged" };
-    out.either(&view, format_args!("{verb} {}", view.uri))
+    remove(&args.memory, Some(args.reason.clone()), None, inv, out)
 }
 
 pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("erase")?;
-    let cortex = inv.existing()?;
-    let removal = removal(&args.memory, inv, &args.reason)?;
-    // An id that is not there is said before anybody is asked to be sure.
-    let reading = cortex.read()?;
-    let memory = reading.view().head(removal.id)?;
-    if memory.is_none() && reading.view().sealed(removal.id.get())?.is_none() {
-        return Err(kernel::Error::not_found("memory or text", removal.id).into());
+    remove(&args.memory, Some(args.reason.clone()), Some(args.yes), inv, out)
+}
+
+/// Forgets, or erases if `erase` is there; it says whether somebody is sure already.
+fn remove(
+    memory: &MemoryRef,
+    reason: Option<String>,
+    erase: Option<bool>,
+    inv: &Invocation,
+    out: &mut Output,
+) -> Outcome {
+    let request = DeleteRequest {
+        id: memory.of(inv.actor())?.get(),
+        hard: erase.is_some(),
+        reason,
+        expected_version: memory.version,
+        dry_run: false,
+    };
+    if erase == Some(false) {
+        // An id that is not there is said before anybody is asked to be sure.
+        inv.ops().delete(inv.caller(), DeleteRequest { dry_run: true, ..request.clone() })?;
+        confirm(memory, inv, out)?;
     }
-    let versions = reading.view().versions(removal.id)?;
-    let bodies: Vec<_> = versions.iter().map(|version| version.body_hash).collect();
-    drop(reading);
-    if !args.yes {
-        confirm(&args.memory, inv, out)?;
-    }
-    let receipt = cortex.erase(inv.stamp()?, removal)?;
-    // Vectors of optional models tell of the text, too.
-    let cache = cache_folder(&inv.home().actor_folder(inv.actor()));
-    forget_everywhere(&cache, &bodies).map_err(EmbedError::from)?;
-    let verb = if receipt.changed { "erased" } else { "unchanged" };
-    if memory.is_none() {
-        let (id, at) = (args.memory.id, receipt.at.rfc3339());
-        let view =
-            json!({"id": id.get(), "seq": receipt.seq, "at": at, "changed": receipt.changed});
-        return out.either(&view, format_args!("{verb} the text of entry {id}"));
-    }
-    let view = ChangeView::of(&cortex, &receipt)?;
-    out.either(&view, format_args!("{verb} {}", view.uri))
+    let answer = inv.ops().delete(inv.caller(), request)?;
+    let verb = match (answer.changed, answer.hard) {
+        (false, _) => "unchanged",
+        (true, true) => "erased",
+        (true, false) => "forgot",
+    };
+    let what = match answer.uri.as_str() {
+        "" => format!("the text of entry {}", answer.id),
+        uri => uri.to_owned(),
+    };
+    out.either(&Rooted::of(inv, &answer)?, format_args!("{verb} {what}"))
+}
+
+pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    let request = RestoreRequest {
+        id: args.memory.of(inv.actor())?.get(),
+        reason: Some(args.reason.clone()),
+        expected_version: args.memory.version,
+    };
+    let answer = inv.ops().restore(inv.caller(), request)?;
+    let verb = if answer.changed { "restored" } else { "unchanged" };
+    out.either(&Rooted::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
 }
 
 fn confirm(memory: &MemoryRef, inv: &Invocation, out: &Output) -> Outcome {

@@ -1,23 +1,21 @@
 //! `cortex get`: one memory.
 
 use clap::Args;
-use kernel::Resolved;
-use kernel::forms::{self, Form};
-use kernel::scope::Operation;
 
 use super::failure::Outcome;
-use super::open::{Invocation, request_digest};
+use super::open::Invocation;
 use super::output::{Output, plain_lines};
 use super::parse::MemoryRef;
-use super::views::MemoryView;
+use crate::ops::read::{GetAnswer, GetRequest};
 
 /// Shows one memory, at its current version or at an older one.
 ///
 /// Old versions stay readable after updates and after forgetting. What was erased is gone.
 ///
-/// JSON: {id, uri, version, latest, type, kind, title, content, fields, project, scope, visibility, pinned, archived,
-/// forgotten, erased, tags, topic_key, session, channel, importance, confidence, source, derived_from, by, created,
-/// updated, valid_from, valid_until, expires, accesses, citations, seq}
+/// JSON: {id, title, content, type, project, scope, session_id, topic_key, created_at, updated_at, uri, memory_type,
+/// version, latest, duplicates, tags, fields, pinned, archived, deleted_at, deleted_reason, erased, accesses, citations,
+/// by, confidence, importance, visibility, channel, source, derived_from, valid_from, valid_until, expires, entry, origin,
+/// history, superseded_by, contradicted_by, text}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex get 12
@@ -36,40 +34,34 @@ pub(crate) struct GetArgs {
 }
 
 pub(crate) fn run(args: &GetArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let form = Form::parse(&args.form)?;
-    let resolved = resolve(inv, &args.memory, args.version)?;
+    let got = read(inv, &args.memory, args.version, Some(args.form.clone()))?;
     if out.is_json() {
-        return out.object(&MemoryView::from(&resolved));
+        return out.object(&got);
     }
-    let Resolved { uri, head, version, body, .. } = &resolved;
-    let text = forms::render(head, version, body.as_ref(), form);
-    if form == Form::Full {
-        out.line(uri)?;
+    if args.form == "full" {
+        out.line(&got.memory.uri)?;
     }
-    out.line(plain_lines(text.trim_end()))
+    out.line(plain_lines(got.text.as_deref().unwrap_or_default().trim_end()))
 }
 
-/// Reads a memory as the owner or within a grant.
-pub(crate) fn resolve(
+/// Reads a memory, forgotten or not. Somebody at a terminal looks; only agents use.
+pub(crate) fn read(
     inv: &Invocation,
     memory: &MemoryRef,
     version: Option<u32>,
-) -> Outcome<Resolved> {
-    let cortex = inv.existing()?;
-    let id = memory.of(cortex.actor())?;
-    let version = version.or(memory.version);
-    let digest = request_digest(&[
-        b"get",
-        &id.get().to_be_bytes(),
-        &version.map_or(0, u32::from).to_be_bytes(),
-    ]);
-    let resolved = match inv.authority(&cortex, Operation::Read, digest)? {
-        Some(authority) => cortex.resolve_for(&authority, id, version, inv.now()?)?,
-        None => match &memory.uri {
-            // A URI must be right in all its parts.
-            Some(uri) if version == Some(uri.version) => cortex.resolve(uri)?,
-            _ => cortex.read()?.resolve_version(id, version)?,
-        },
+    form: Option<String>,
+) -> Outcome<GetAnswer> {
+    let id = memory.of(inv.actor())?;
+    // A URI must be right in all its parts, unless another version is asked for.
+    let uri = memory.uri.as_ref().filter(|_| version.is_none()).map(ToString::to_string);
+    let request = GetRequest {
+        id: id.get(),
+        version: version.or(memory.version),
+        include_put_away: true,
+        quiet: true,
+        uri,
+        form,
+        ..GetRequest::default()
     };
-    Ok(resolved)
+    Ok(inv.ops().get(inv.caller(), request)?)
 }

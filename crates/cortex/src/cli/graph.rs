@@ -1,24 +1,20 @@
 //! `cortex graph`: what a memory is connected to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
-use kernel::forms::{self, Form};
-use kernel::graph::{Direction, Walk, Walked};
-use kernel::memory::{Edge, MemoryId, Relation};
-use kernel::scope::Operation;
-use kernel::{Error, Reading};
-use serde::Serialize;
 
 use super::failure::Outcome;
-use super::open::{Invocation, request_digest};
+use super::open::Invocation;
 use super::output::{Output, plain};
 use super::parse::MemoryRef;
-use super::views::EdgeView;
+use crate::ops::graph::{GraphAnswer, GraphRequest, NodeView};
+use crate::ops::views::EdgeView;
 
 /// Shows what a memory is connected to, as a tree.
 ///
-/// JSON: {from, nodes: [{id, uri, hop, type, text}], edges: [{src, relation, dst, weight, by, at, seq}], capped}
+/// JSON: {id, depth, start, nodes: [{id, hop, title, type, memory_type, uri, project, preview, text, superseded}],
+/// edges: [{id, from_obs_id, to_obs_id, relation_type, weight, created_at, by}], capped}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex graph 12
@@ -41,95 +37,50 @@ pub(crate) struct GraphArgs {
     forgotten: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct GraphView {
-    from: u64,
-    nodes: Vec<NodeView>,
-    edges: Vec<EdgeView>,
-    capped: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct NodeView {
-    id: u64,
-    uri: String,
-    hop: u32,
-    #[serde(rename = "type")]
-    memory_type: &'static str,
-    text: String,
-}
-
 pub(crate) fn run(args: &GraphArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let cortex = inv.existing()?;
-    let from = args.memory.of(inv.actor())?;
-    let mut walk = Walk::new(from, Direction::parse(&args.direction)?, args.depth);
-    walk.relations =
-        args.relations.iter().map(|name| Relation::parse(name)).collect::<kernel::Result<_>>()?;
-    walk.include_forgotten = args.forgotten;
-    let asked = format!("{args:?}");
-    let digest = request_digest(&[b"graph", asked.as_bytes()]);
-    let now = inv.now()?;
-    let authority = inv.authority(&cortex, Operation::Graph, digest)?;
-    let walked = match &authority {
-        Some(authority) => cortex.walk_for(authority, &walk, now)?,
-        None => cortex.read()?.walk(None, &walk, now)?,
+    let request = GraphRequest {
+        id: args.memory.of(inv.actor())?.get(),
+        depth: Some(args.depth),
+        relations: args.relations.clone(),
+        direction: Some(args.direction.clone()),
+        include_forgotten: args.forgotten,
     };
-    let reading = cortex.read()?;
-    let mut nodes = vec![node(&reading, from, 0)?];
-    for reached in &walked.nodes {
-        nodes.push(node(&reading, reached.id, reached.hop)?);
-    }
+    let answer = inv.ops().graph(inv.caller(), request)?;
     if out.is_json() {
-        let edges = walked.edges.iter().map(EdgeView::from).collect();
-        let capped = walked.capped;
-        return out.object(&GraphView { from: from.get(), nodes, edges, capped });
+        return out.object(&answer);
     }
-    tree(from, &nodes, &walked, out)?;
+    tree(&answer, out)?;
     out.flush()?;
-    if walked.capped {
+    if answer.capped {
         out.say("there is more than is shown; walk fewer steps or along fewer relations");
     }
     Ok(())
 }
 
-fn node(reading: &Reading, id: MemoryId, hop: u32) -> Outcome<NodeView> {
-    let view = reading.view();
-    let head = view.required_head(id)?;
-    let version = view.required_version(id, head.version)?;
-    let text = forms::render(&head, &version, view.body(&version)?.as_ref(), Form::Short);
-    let uri = reading.uri(&head, head.version).to_string();
-    Ok(NodeView { id: id.get(), uri, hop, memory_type: head.memory_type.name(), text })
-}
-
 /// Each memory hangs once, below the first one that leads to it; further edges to it are named, not followed.
-fn tree(from: MemoryId, nodes: &[NodeView], walked: &Walked, out: &mut Output) -> Outcome {
-    let by_id: BTreeMap<u64, &NodeView> = nodes.iter().map(|node| (node.id, node)).collect();
-    let mut stack = vec![(from.get(), None::<&Edge>, 0_usize)];
-    let mut hung = std::collections::BTreeSet::new();
+fn tree(answer: &GraphAnswer, out: &mut Output) -> Outcome {
+    let nodes = std::iter::once(&answer.start).chain(&answer.nodes);
+    let by_id: BTreeMap<u64, &NodeView> = nodes.map(|node| (node.id, node)).collect();
+    let mut stack = vec![(answer.id, None::<&EdgeView>, 0_usize)];
+    let mut hung = BTreeSet::new();
     while let Some((id, edge, depth)) = stack.pop() {
-        let Some(node) = by_id.get(&id) else {
-            return Err(Error::not_found("memory", id).into());
-        };
+        let Some(node) = by_id.get(&id) else { continue };
         let first = hung.insert(id);
         let arrow = match edge {
             None => String::new(),
-            Some(edge) if edge.dst.get() == id => format!("-{}-> ", edge.relation.name()),
-            Some(edge) => format!("<-{}- ", edge.relation.name()),
+            Some(edge) if edge.to_obs_id == id => format!("-{}-> ", edge.relation_type),
+            Some(edge) => format!("<-{}- ", edge.relation_type),
         };
         let again = if first { "" } else { " (above)" };
-        out.line(format_args!(
-            "{}{arrow}{id} {} {}{again}",
-            "   ".repeat(depth),
-            node.memory_type,
-            plain(&node.text),
-        ))?;
+        let (indent, kind, text) = ("   ".repeat(depth), &node.memory_type, plain(&node.text));
+        out.line(format_args!("{indent}{arrow}{id} {kind} {text}{again}"))?;
         if !first {
             continue;
         }
         let mut next = Vec::new();
-        for edge in &walked.edges {
-            let far = if edge.src.get() == id { edge.dst.get() } else { edge.src.get() };
-            let touches = edge.src.get() == id || edge.dst.get() == id;
+        for edge in &answer.edges {
+            let far = if edge.from_obs_id == id { edge.to_obs_id } else { edge.from_obs_id };
+            let touches = edge.from_obs_id == id || edge.to_obs_id == id;
             // Only downwards: an edge back to where we came from, or sideways, is shown from its nearer end.
             if touches && by_id.get(&far).is_some_and(|other| other.hop > node.hop) {
                 next.push((far, Some(edge), depth + 1));

@@ -40,16 +40,18 @@ struct VersionView {
 
 pub(crate) fn run(args: &HistoryArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     // Reading the current version first gives one answer to the question who may see this memory.
-    let current = get::resolve(inv, &MemoryRef { version: None, ..args.memory.clone() }, None)?;
+    let id = args.memory.of(inv.actor())?;
+    get::read(inv, &MemoryRef { id, version: None, uri: None }, None, None)?;
     let cortex = inv.existing()?;
     let reading = cortex.read()?;
     let view = reading.view();
+    let head = view.required_head(id)?;
     let mut versions = Vec::new();
-    for version in view.versions(current.head.id)? {
+    for version in view.versions(head.id)? {
         let time = |time: Option<kernel::memory::Millis>| time.map(kernel::memory::Millis::rfc3339);
         versions.push(VersionView {
             version: version.n,
-            uri: reading.uri(&current.head, version.n).to_string(),
+            uri: reading.uri(&head, version.n).to_string(),
             title: view.body(&version)?.map(|body| body.title),
             by: version.by.clone(),
             created: version.created.rfc3339(),

@@ -10,7 +10,9 @@ mod compact;
 mod config;
 mod context;
 mod delegate;
+#[macro_use]
 mod details;
+mod doctor;
 mod entities;
 mod entry_view;
 mod eval;
@@ -21,10 +23,10 @@ mod forget;
 mod get;
 mod graph;
 mod history;
-mod hits;
 mod hook;
 mod import;
 mod journal;
+mod language;
 mod mcp;
 mod model;
 mod model_check;
@@ -41,7 +43,6 @@ mod search;
 mod serve;
 mod session;
 mod setup;
-mod similar;
 mod snapshot;
 mod stats;
 pub mod surroundings;
@@ -50,6 +51,7 @@ mod tui;
 mod update;
 mod verify;
 mod verify_proof;
+mod version;
 mod views;
 
 use std::io::Write as _;
@@ -80,58 +82,78 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 #[command(disable_help_subcommand = true)]
 enum Command {
+    #[command(flatten)]
+    Home(HomeCommand),
+    #[command(flatten)]
+    Local(LocalCommand),
+}
+
+/// Commands about the memories of a home: run in this process, or by the daemon that owns the home.
+#[derive(Subcommand, Debug)]
+enum HomeCommand {
     Save(Box<save::SaveArgs>),
     Get(get::GetArgs),
     Update(Box<update::UpdateArgs>),
     History(history::HistoryArgs),
     Search(Box<search::SearchArgs>),
-    Similar(Box<similar::SimilarArgs>),
+    Similar(Box<search::SimilarArgs>),
     Entities(entities::EntitiesArgs),
     Find(find::FindArgs),
     Context(context::ContextArgs),
+    Timeline(browse::TimelineArgs),
+    Delete(forget::DeleteArgs),
     Forget(forget::ForgetArgs),
     Restore(forget::RestoreArgs),
     Erase(forget::EraseArgs),
+    Archive(browse::ArchiveArgs),
     Relate(relate::RelateArgs),
     Unrelate(relate::UnrelateArgs),
     Graph(graph::GraphArgs),
+    Score(score::ScoreArgs),
+    Session(session::SessionArgs),
+    Sessions(browse::SessionsArgs),
+    Prompt(session::PromptArgs),
+    Prompts(browse::PromptsArgs),
+    Projects(browse::ProjectsArgs),
+    Stats(stats::StatsArgs),
+    Weights(stats::WeightsArgs),
+    Actors(stats::ActorsArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
+    Journal(journal::JournalArgs),
     Root(root::RootArgs),
     Snapshot(snapshot::SnapshotArgs),
     Prove(prove::ProveArgs),
-    VerifyProof(verify_proof::VerifyProofArgs),
     Verify(verify::VerifyArgs),
     Rebuild(verify::RebuildArgs),
-    Journal(journal::JournalArgs),
-    Stats(stats::StatsArgs),
+    Language(language::LanguageArgs),
     Attest(attest::AttestArgs),
     Compact(compact::CompactArgs),
-    Score(score::ScoreArgs),
-    Weights(stats::WeightsArgs),
-    Session(session::SessionArgs),
-    Prompt(session::PromptArgs),
-    Export(export::ExportArgs),
-    Import(import::ImportArgs),
     ScopeGrant(Box<scope::GrantArgs>),
     ScopeRevoke(scope::RevokeArgs),
     ScopeList(scope::ListArgs),
     ScopeKeygen(scope::KeygenArgs),
-    Eval(eval::EvalArgs),
     Model(model::ModelArgs),
-    Actors(stats::ActorsArgs),
+}
+
+/// Commands that need no home, or one of their own, or the daemon itself: never run by the daemon.
+#[derive(Subcommand, Debug)]
+enum LocalCommand {
+    VerifyProof(verify_proof::VerifyProofArgs),
+    Eval(eval::EvalArgs),
     Setup(setup::SetupArgs),
     Hook(hook::HookArgs),
-    Timeline(browse::TimelineArgs),
-    Sessions(browse::SessionsArgs),
-    Prompts(browse::PromptsArgs),
-    Projects(browse::ProjectsArgs),
-    Archive(browse::ArchiveArgs),
+    Mcp(mcp::McpArgs),
     Serve(serve::ServeArgs),
     Status(serve::StatusArgs),
     Stop(serve::StopArgs),
+    Doctor(doctor::DoctorArgs),
     Config(config::ConfigArgs),
-    Mcp(mcp::McpArgs),
     Tour(tour::TourArgs),
     Tui(tui::TuiArgs),
+    Completions(version::CompletionsArgs),
+    Man(version::ManArgs),
+    Version(version::VersionArgs),
     Help(HelpArgs),
 }
 
@@ -159,7 +181,7 @@ pub fn main() -> ExitCode {
     if is_local(&cli.command) {
         return ExitCode::from(run_here(&cli, around));
     }
-    if matches!(cli.command, Command::Model(_)) {
+    if matches!(cli.command, Command::Home(HomeCommand::Model(_))) {
         bring_key(&cli.globals, &mut around);
     }
     let entry = open::home_folder(&cli.globals, &around.variables, &around.cwd)
@@ -198,23 +220,19 @@ pub fn run_for(arguments: &[String], around: Surroundings) -> u8 {
     }
 }
 
-/// Needs no home, or one of its own: never run by the daemon.
 fn is_local(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::VerifyProof(_)
-            | Command::Tour(_)
-            | Command::Help(_)
-            | Command::Eval(_)
-            | Command::Setup(_)
-            | Command::Hook(_)
-            | Command::Serve(_)
-            | Command::Status(_)
-            | Command::Stop(_)
-            | Command::Config(_)
-            | Command::Mcp(_)
-            | Command::Tui(_)
-    ) || matches!(command, Command::Model(args) if args.is_local())
+    match command {
+        Command::Local(_) => true,
+        Command::Home(HomeCommand::Model(args)) => args.is_local(),
+        Command::Home(_) => false,
+    }
+}
+
+/// Lets a caller act within the grants in these files.
+pub(crate) fn act_under(caller: &mut ops::Caller, files: ops::GrantFiles) -> ops::Result<()> {
+    let (_, delegate) = delegate::load(files).map_err(Failure::into_ops)?;
+    open::act_as(caller, delegate);
+    Ok(())
 }
 
 fn output_of(json: bool, around: Surroundings) -> (Output, Around) {
@@ -240,103 +258,110 @@ fn run_here(cli: &Cli, around: Surroundings) -> u8 {
 }
 
 fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
-    // These work without opening a home.
     match &cli.command {
-        Command::VerifyProof(args) => return verify_proof::run(args, out),
-        Command::Tour(args) => return tour::run(args, &cli.globals, out),
-        Command::Help(args) => return help(args, out),
-        Command::Setup(args) => return setup::run(args, &cli.globals, around, out),
-        Command::Hook(args) => {
-            // Agents read an exit code as "stop"; trouble is for the person, and in the log.
-            if let Err(failure) = hook::run(args, &cli.globals, around, out) {
-                out.say(format_args!("{failure}"));
-            }
-            return Ok(());
+        Command::Local(command) => run_local(command, &cli.globals, around, out),
+        Command::Home(command) => {
+            let inv = &Invocation::new(&cli.globals, addressed(command), around)?;
+            let outcome = run_at_home(command, inv, out);
+            outcome.and_then(|()| inv.finish())
         }
-        Command::Serve(args) => return serve::serve(args, &cli.globals, &around, out),
-        Command::Status(args) => return serve::status(args, &cli.globals, &around, out),
-        Command::Stop(args) => return serve::stop(args, &cli.globals, &around, out),
-        Command::Config(args) => return config::run(args, &cli.globals, &around, out),
-        Command::Mcp(args) => return mcp::run(args, &cli.globals, &around),
-        Command::Tui(args) => return tui::run(args, &cli.globals, &around),
-        _ => {}
     }
-    let inv = &Invocation::new(&cli.globals, addressed(&cli.command), around)?;
-    let outcome = run_command(&cli.command, inv, out);
-    outcome.and_then(|()| inv.finish())
 }
 
-fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome {
+fn run_local(
+    command: &LocalCommand,
+    globals: &Globals,
+    around: Around,
+    out: &mut Output,
+) -> Outcome {
     match command {
-        Command::Save(args) => save::run(args, inv, out),
-        Command::Get(args) => get::run(args, inv, out),
-        Command::Update(args) => update::run(args, inv, out),
-        Command::History(args) => history::run(args, inv, out),
-        Command::Search(args) => search::run(args, inv, out),
-        Command::Similar(args) => similar::run(args, inv, out),
-        Command::Entities(args) => entities::run(args, inv, out),
-        Command::Find(args) => find::run(args, inv, out),
-        Command::Context(args) => context::run(args, inv, out),
-        Command::Forget(args) => forget::forget(args, inv, out),
-        Command::Restore(args) => forget::restore(args, inv, out),
-        Command::Erase(args) => forget::erase(args, inv, out),
-        Command::Relate(args) => relate::relate(args, inv, out),
-        Command::Unrelate(args) => relate::unrelate(args, inv, out),
-        Command::Graph(args) => graph::run(args, inv, out),
-        Command::Root(args) => root::run(args, inv, out),
-        Command::Snapshot(args) => snapshot::run(args, inv, out),
-        Command::Prove(args) => prove::run(args, inv, out),
-        Command::Verify(args) => verify::verify(args, inv, out),
-        Command::Rebuild(args) => verify::rebuild(args, inv, out),
-        Command::Journal(args) => journal::run(args, inv, out),
-        Command::Stats(args) => stats::stats(args, inv, out),
-        Command::Attest(args) => attest::run(args, inv, out),
-        Command::Compact(args) => compact::run(args, inv, out),
-        Command::Score(args) => score::run(args, inv, out),
-        Command::Weights(args) => stats::weights(args, inv, out),
-        Command::Session(args) => session::run(args, inv, out),
-        Command::Prompt(args) => session::prompt(args, inv, out),
-        Command::Export(args) => export::run(args, inv, out),
-        Command::Import(args) => import::run(args, inv, out),
-        Command::ScopeGrant(args) => scope::grant(args, inv, out),
-        Command::ScopeRevoke(args) => scope::revoke(args, inv, out),
-        Command::ScopeList(args) => scope::list(args, inv, out),
-        Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
-        Command::Eval(args) => eval::run(args, inv, out),
-        Command::Model(args) => model::run(args, inv, out),
-        Command::Actors(args) => stats::actors(args, inv, out),
-        Command::Timeline(args) => browse::timeline(args, inv, out),
-        Command::Sessions(args) => browse::sessions(args, inv, out),
-        Command::Prompts(args) => browse::prompts(args, inv, out),
-        Command::Projects(args) => browse::projects(args, inv, out),
-        Command::Archive(args) => browse::archive(args, inv, out),
-        Command::VerifyProof(_)
-        | Command::Tour(_)
-        | Command::Help(_)
-        | Command::Setup(_)
-        | Command::Hook(_)
-        | Command::Serve(_)
-        | Command::Status(_)
-        | Command::Stop(_)
-        | Command::Config(_)
-        | Command::Mcp(_)
-        | Command::Tui(_) => Ok(()),
+        LocalCommand::VerifyProof(args) => verify_proof::run(args, out),
+        LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, around)?, out),
+        LocalCommand::Setup(args) => setup::run(args, globals, around, out),
+        LocalCommand::Hook(args) => {
+            // Agents read an exit code as "stop"; trouble is for the person, and in the log.
+            if let Err(failure) = hook::run(args, globals, around, out) {
+                out.say(format_args!("{failure}"));
+            }
+            Ok(())
+        }
+        LocalCommand::Mcp(args) => mcp::run(args, globals, &around),
+        LocalCommand::Serve(args) => serve::serve(args, globals, &around, out),
+        LocalCommand::Status(args) => serve::status(args, globals, &around, out),
+        LocalCommand::Stop(args) => serve::stop(args, globals, &around, out),
+        LocalCommand::Doctor(args) => doctor::run(args, globals, &around, out),
+        LocalCommand::Config(args) => config::run(args, globals, &around, out),
+        LocalCommand::Tour(args) => tour::run(args, globals, out),
+        LocalCommand::Tui(args) => tui::run(args, globals, &around),
+        LocalCommand::Completions(args) => version::completions(args, Cli::command(), out),
+        LocalCommand::Man(args) => version::man(args, Cli::command(), &around.cwd, out),
+        LocalCommand::Version(args) => version::version(args, out),
+        LocalCommand::Help(args) => help(args, out),
+    }
+}
+
+fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Outcome {
+    match command {
+        HomeCommand::Save(args) => save::run(args, inv, out),
+        HomeCommand::Get(args) => get::run(args, inv, out),
+        HomeCommand::Update(args) => update::run(args, inv, out),
+        HomeCommand::History(args) => history::run(args, inv, out),
+        HomeCommand::Search(args) => search::search(args, inv, out),
+        HomeCommand::Similar(args) => search::similar(args, inv, out),
+        HomeCommand::Entities(args) => entities::run(args, inv, out),
+        HomeCommand::Find(args) => find::run(args, inv, out),
+        HomeCommand::Context(args) => context::run(args, inv, out),
+        HomeCommand::Delete(args) => forget::delete(args, inv, out),
+        HomeCommand::Forget(args) => forget::forget(args, inv, out),
+        HomeCommand::Restore(args) => forget::restore(args, inv, out),
+        HomeCommand::Erase(args) => forget::erase(args, inv, out),
+        HomeCommand::Relate(args) => relate::relate(args, inv, out),
+        HomeCommand::Unrelate(args) => relate::unrelate(args, inv, out),
+        HomeCommand::Graph(args) => graph::run(args, inv, out),
+        HomeCommand::Root(args) => root::run(args, inv, out),
+        HomeCommand::Snapshot(args) => snapshot::run(args, inv, out),
+        HomeCommand::Prove(args) => prove::run(args, inv, out),
+        HomeCommand::Verify(args) => verify::verify(args, inv, out),
+        HomeCommand::Rebuild(args) => verify::rebuild(args, inv, out),
+        HomeCommand::Language(args) => language::run(args, inv, out),
+        HomeCommand::Journal(args) => journal::run(args, inv, out),
+        HomeCommand::Stats(args) => stats::stats(args, inv, out),
+        HomeCommand::Attest(args) => attest::run(args, inv, out),
+        HomeCommand::Compact(args) => compact::run(args, inv, out),
+        HomeCommand::Score(args) => score::run(args, inv, out),
+        HomeCommand::Weights(args) => stats::weights(args, inv, out),
+        HomeCommand::Session(args) => session::run(args, inv, out),
+        HomeCommand::Prompt(args) => session::prompt(args, inv, out),
+        HomeCommand::Export(args) => export::run(args, inv, out),
+        HomeCommand::Import(args) => import::run(args, inv, out),
+        HomeCommand::ScopeGrant(args) => scope::grant(args, inv, out),
+        HomeCommand::ScopeRevoke(args) => scope::revoke(args, inv, out),
+        HomeCommand::ScopeList(args) => scope::list(args, inv, out),
+        HomeCommand::ScopeKeygen(args) => scope::keygen(args, inv, out),
+        HomeCommand::Model(args) => model::run(args, inv, out),
+        HomeCommand::Actors(args) => stats::actors(args, inv, out),
+        HomeCommand::Timeline(args) => browse::timeline(args, inv, out),
+        HomeCommand::Sessions(args) => browse::sessions(args, inv, out),
+        HomeCommand::Prompts(args) => browse::prompts(args, inv, out),
+        HomeCommand::Projects(args) => browse::projects(args, inv, out),
+        HomeCommand::Archive(args) => browse::archive(args, inv, out),
     }
 }
 
 /// The actor in the URI that a command is about.
-fn addressed(command: &Command) -> Option<&kernel::actor::ActorName> {
+fn addressed(command: &HomeCommand) -> Option<&kernel::actor::ActorName> {
     let memory = match command {
-        Command::Get(args) => &args.memory,
-        Command::Update(args) => &args.memory,
-        Command::History(args) => &args.memory,
-        Command::Forget(args) => &args.memory,
-        Command::Restore(args) => &args.memory,
-        Command::Erase(args) => &args.memory,
-        Command::Graph(args) => &args.memory,
-        Command::Similar(args) => &args.memory,
-        Command::Score(args) => &args.memory,
-        Command::Prove(args) => args.memory.as_ref()?,
+        HomeCommand::Get(args) => &args.memory,
+        HomeCommand::Update(args) => &args.memory,
+        HomeCommand::History(args) => &args.memory,
+        HomeCommand::Delete(args) => &args.memory,
+        HomeCommand::Forget(args) => &args.memory,
+        HomeCommand::Restore(args) => &args.memory,
+        HomeCommand::Erase(args) => &args.memory,
+        HomeCommand::Graph(args) => &args.memory,
+        HomeCommand::Similar(args) => &args.memory,
+        HomeCommand::Score(args) => &args.memory,
+        HomeCommand::Prove(args) => args.memory.as_ref()?,
         _ => return None,
     };
     memory.uri.as_ref().map(|uri| &uri.actor)

@@ -18,11 +18,10 @@ use kernel::memory::{Millis, Salt};
 use kernel::scope::{Authority, Operation};
 use kernel::{Cortex, Digest, Error, Options, Request};
 
-use super::delegate::Delegate;
 use super::failure::{Failure, Outcome};
-use super::{parse, surroundings};
+use super::{delegate, parse, surroundings};
 use crate::config::{self, Config};
-use crate::ops::{Caller, DEFAULT_ACTOR, Machine, Ops, Pinned, World as _};
+use crate::ops::{Caller, DEFAULT_ACTOR, Delegate, GrantFiles, Machine, Ops, Pinned, World as _};
 
 /// Seconds to wait for another process that has the actor open, unless told otherwise.
 const WAIT_SECONDS_DEFAULT: u64 = 10;
@@ -81,7 +80,6 @@ pub(crate) struct Invocation {
     /// True if nobody else uses these operations.
     own: bool,
     caller: Caller,
-    delegate: Option<Delegate>,
     cwd: PathBuf,
     variables: BTreeMap<String, String>,
     input: RefCell<Option<Input>>,
@@ -124,6 +122,12 @@ pub(crate) fn caller(
     cwd: &Path,
     addressed: Option<&ActorName>,
 ) -> Outcome<Caller> {
+    let files = globals.grant.as_ref().map(|grant| GrantFiles {
+        grant: cwd.join(grant),
+        key: globals.grant_key.as_ref().map(|path| cwd.join(path)),
+    });
+    let delegate = files.map(delegate::load).transpose()?;
+    let addressed = delegate.as_ref().map(|(actor, _)| actor).or(addressed);
     let actor = match globals.actor.as_ref().or_else(|| variables.get("CORTEX_ACTOR")) {
         Some(name) => ActorName::parse(name)?,
         None => match addressed {
@@ -143,7 +147,16 @@ pub(crate) fn caller(
     // At the command line a folder that is no repository is only where somebody happens to be.
     caller.any_folder = false;
     caller.world = Arc::new(Pinned::new(now, globals.salt_seed));
+    if let Some((_, delegate)) = delegate {
+        act_as(&mut caller, delegate);
+    }
     Ok(caller)
+}
+
+/// A delegate signs as itself, whatever it would like to be called.
+pub(crate) fn act_as(caller: &mut Caller, delegate: Delegate) {
+    delegate.name().clone_into(&mut caller.by);
+    caller.delegate = Some(Arc::new(delegate));
 }
 
 impl Invocation {
@@ -155,18 +168,7 @@ impl Invocation {
     ) -> Outcome<Invocation> {
         let Around { cwd, variables, input, input_is_terminal, ops } = around;
         let folder = home_folder(globals, &variables, &cwd)?;
-        let key_file = globals.grant_key.as_ref().map(|path| cwd.join(path));
-        let delegate = globals
-            .grant
-            .as_deref()
-            .map(|file| Delegate::load(&cwd.join(file), key_file.as_deref()))
-            .transpose()?;
-        let addressed = delegate.as_ref().map(Delegate::actor).or(addressed);
-        let mut caller = caller(globals, &variables, &cwd, addressed)?;
-        // A delegate signs as itself, whatever it would like to be called.
-        if let Some(delegate) = &delegate {
-            delegate.name().clone_into(&mut caller.by);
-        }
+        let caller = caller(globals, &variables, &cwd, addressed)?;
         let own = ops.is_none();
         let ops = match ops {
             Some(ops) => ops,
@@ -178,7 +180,7 @@ impl Invocation {
         };
         let input = Input { reader: input, is_terminal: input_is_terminal };
         let input = RefCell::new(Some(input));
-        Ok(Invocation { ops, own, caller, delegate, cwd, variables, input })
+        Ok(Invocation { ops, own, caller, cwd, variables, input })
     }
 
     pub(crate) fn ops(&self) -> &Ops {
@@ -192,10 +194,6 @@ impl Invocation {
     /// The caller with a key that makes a retry return the first answer.
     pub(crate) fn caller_with_key(&self, key: Option<&String>) -> Caller {
         Caller { idempotency_key: key.cloned(), ..self.caller.clone() }
-    }
-
-    pub(crate) fn is_delegate(&self) -> bool {
-        self.delegate.is_some()
     }
 
     /// True if nobody else uses these operations.
@@ -267,13 +265,17 @@ impl Invocation {
 
     /// Opens the actor, making it if it is new. A delegate makes no actors.
     pub(crate) fn cortex(&self) -> Outcome<Arc<Cortex>> {
-        if self.delegate.is_some() { self.existing() } else { Ok(self.ops.cortex(&self.caller)?) }
+        if self.caller.delegate.is_some() {
+            self.existing()
+        } else {
+            Ok(self.ops.cortex(&self.caller)?)
+        }
     }
 
     /// Opens the actor to read it. Only the default actor is made by reading: a name typed wrong must not become an
     /// actor.
     pub(crate) fn existing(&self) -> Outcome<Arc<Cortex>> {
-        Ok(self.ops.existing(&self.caller)?)
+        Ok(self.ops.opened(&self.caller)?)
     }
 
     pub(crate) fn now(&self) -> Outcome<Millis> {
@@ -299,7 +301,7 @@ impl Invocation {
 
     /// For operations that no grant allows.
     pub(crate) fn owner_only(&self, what: &str) -> Outcome {
-        if self.delegate.is_some() {
+        if self.caller.delegate.is_some() {
             return Err(Error::OutsideGrant(format!("only the owner may {what}")).into());
         }
         Ok(())
@@ -312,10 +314,7 @@ impl Invocation {
         operation: Operation,
         request: Digest,
     ) -> Outcome<Option<Authority>> {
-        let Some(delegate) = &self.delegate else { return Ok(None) };
-        let now = self.now()?;
-        let presented = delegate.present(operation, request, now, self.random()?);
-        Ok(Some(cortex.authorize(&presented, operation, request, now)?))
+        Ok(self.ops.authority(&self.caller, cortex, operation, request)?)
     }
 
     /// Runs one command, as the owner or within a grant.
@@ -325,23 +324,13 @@ impl Invocation {
         command: Command,
         operation: Option<Operation>,
     ) -> Outcome<Receipt> {
-        self.change_stamped(cortex, self.stamp()?, command, operation)
-    }
-
-    pub(crate) fn change_stamped(
-        &self,
-        cortex: &Cortex,
-        stamp: Stamp,
-        command: Command,
-        operation: Option<Operation>,
-    ) -> Outcome<Receipt> {
         let authority = if let Some(operation) = operation {
             self.authority(cortex, operation, command.request_digest(Salt::NONE))?
         } else {
             self.owner_only("do this")?;
             None
         };
-        Ok(cortex.submit(Request { stamp, command, authority })?)
+        Ok(cortex.submit(Request { stamp: self.stamp()?, command, authority })?)
     }
 }
 

@@ -1,22 +1,21 @@
 //! `cortex relate` and `unrelate`: edges between memories.
 
 use clap::Args;
-use kernel::command::{Command, EdgeDraft, EdgeRemoval};
-use kernel::memory::Relation;
-use kernel::scope::Operation;
-use serde::Serialize;
 
 use super::failure::Outcome;
 use super::open::Invocation;
 use super::output::Output;
-use super::parse::{self, MemoryRef};
+use super::parse::MemoryRef;
+use super::views::Rooted;
+use crate::ops::graph::{RelateRequest, UnrelateAnswer, UnrelateRequest};
+use crate::ops::views::EdgeView;
 
 /// Says what one memory is to another.
 ///
 /// Relations: references, relates_to, follows, supersedes, contradicts, updates, caused_by, part_of, result_of. A memory
 /// that is superseded ranks below the one that supersedes it.
 ///
-/// JSON: {src, relation, dst, seq, at, changed, root}
+/// JSON: {id, from_obs_id, to_obs_id, relation_type, weight, created_at, by, seq, at, changed, root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex relate 14 supersedes 12
@@ -28,14 +27,14 @@ pub(crate) struct RelateArgs {
     relation: String,
     /// Memory: 12 or a URI
     dst: MemoryRef,
-    /// From 0 to 1
-    #[arg(long, value_name = "RATIO", default_value = "1")]
-    weight: String,
+    /// How much it counts: above 0, at most 10
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0)]
+    weight: f64,
 }
 
 /// Takes an edge away.
 ///
-/// JSON: {src, relation, dst, seq, at, changed, root}
+/// JSON: {edge_id, from_obs_id, to_obs_id, relation_type, seq, at, changed, root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex unrelate 14 supersedes 12 --reason \"both hold\"")]
@@ -51,58 +50,31 @@ pub(crate) struct UnrelateArgs {
     reason: String,
 }
 
-#[derive(Debug, Serialize)]
-struct EdgeChangeView {
-    src: u64,
-    relation: &'static str,
-    dst: u64,
-    seq: u64,
-    at: String,
-    changed: bool,
-    root: String,
-}
-
 pub(crate) fn relate(args: &RelateArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let draft = EdgeDraft {
-        src: args.src.of(inv.actor())?,
-        relation: Relation::parse(&args.relation)?,
-        dst: args.dst.of(inv.actor())?,
-        weight: parse::ratio("weight", &args.weight)?,
+    let request = RelateRequest {
+        from_obs_id: args.src.of(inv.actor())?.get(),
+        relation_type: args.relation.clone(),
+        to_obs_id: args.dst.of(inv.actor())?.get(),
+        weight: Some(args.weight),
     };
-    let ends = (draft.src.get(), draft.relation, draft.dst.get());
-    change(Command::AddEdge(draft), ends, "related", inv, out)
+    let answer = inv.ops().relate(inv.caller(), request)?;
+    let verb = if answer.changed { "related" } else { "unchanged:" };
+    let EdgeView { from_obs_id, relation_type, to_obs_id, .. } = &answer.edge;
+    let line = format!("{verb} {from_obs_id} {relation_type} {to_obs_id}");
+    out.either(&Rooted::of(inv, &answer)?, line)
 }
 
 pub(crate) fn unrelate(args: &UnrelateArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let removal = EdgeRemoval {
-        src: args.src.of(inv.actor())?,
-        relation: Relation::parse(&args.relation)?,
-        dst: args.dst.of(inv.actor())?,
-        reason: args.reason.clone(),
+    let request = UnrelateRequest {
+        from_obs_id: args.src.of(inv.actor())?.get(),
+        relation_type: args.relation.clone(),
+        to_obs_id: args.dst.of(inv.actor())?.get(),
+        reason: Some(args.reason.clone()),
+        ..UnrelateRequest::default()
     };
-    let ends = (removal.src.get(), removal.relation, removal.dst.get());
-    change(Command::RemoveEdge(removal), ends, "unrelated", inv, out)
-}
-
-fn change(
-    command: Command,
-    (src, relation, dst): (u64, Relation, u64),
-    verb: &str,
-    inv: &Invocation,
-    out: &mut Output,
-) -> Outcome {
-    let cortex = inv.existing()?;
-    let receipt = inv.change(&cortex, command, Some(Operation::Edge))?;
-    let relation = relation.name();
-    let view = EdgeChangeView {
-        src,
-        relation,
-        dst,
-        seq: receipt.seq,
-        at: receipt.at.rfc3339(),
-        changed: receipt.changed,
-        root: cortex.root()?.to_string(),
-    };
-    let verb = if receipt.changed { verb } else { "unchanged:" };
-    out.either(&view, format_args!("{verb} {src} {relation} {dst}"))
+    let answer = inv.ops().unrelate(inv.caller(), request)?;
+    let verb = if answer.changed { "unrelated" } else { "unchanged:" };
+    let UnrelateAnswer { from_obs_id, relation_type, to_obs_id, .. } = &answer;
+    let line = format!("{verb} {from_obs_id} {relation_type} {to_obs_id}");
+    out.either(&Rooted::of(inv, &answer)?, line)
 }

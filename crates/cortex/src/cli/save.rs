@@ -7,19 +7,15 @@ use std::time::Duration;
 
 use clap::Args;
 use kernel::Error;
-use kernel::command::{Command, Draft};
 use kernel::limits::CONTENT_BYTES_MAX;
-use kernel::memory::{Body, Fields, MemoryType, Salt};
-use kernel::scope::Operation;
 
 use super::details::{HeadArgs, VersionArgs};
 use super::failure::{Failure, Outcome};
-use super::fields;
 use super::open::Invocation;
-use super::output::{Output, Talk};
+use super::output::{Output, Talk, plain};
 use super::save_lines;
-use super::views::ChangeView;
-use crate::ops::save::{SaveRequest, Saved};
+use super::views::Rooted;
+use crate::ops::save::{SaveAnswer, SaveRequest, Saved};
 
 /// Silence after which a wait for standard input is explained.
 const NOTICE_AFTER: Duration = Duration::from_secs(3);
@@ -35,7 +31,8 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 /// standard output as soon as it is on disk: {line, id, uri, version, type, kind, seq, replayed} or
 /// {line, error: {code, message}}. A refused line does not stop the rest; the exit code is then 2.
 ///
-/// JSON: {id, uri, version, type, kind, seq, at, changed, replayed, root}
+/// JSON: {id, uri, title, type, memory_type, version, status, project, scope, session_id, topic_key,
+/// suggested_topic_key, entities, redacted, similar: [{id, title, type, nearness}], project_note, seq, at, changed, root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex save \"Use redb for the store\" \"One file, no threads\" --type decision --tag storage
@@ -74,67 +71,35 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcom
     if args.lines {
         return save_lines::run(args.bulk, inv, out);
     }
-    if inv.is_delegate() {
-        return save_as_delegate(args, inv, out);
-    }
     let content = content(inv, out, args.content.as_deref())?;
-    let request = args.version.request(args.head.request(SaveRequest {
+    let request = SaveRequest {
         title: args.title.clone().unwrap_or_default(),
         content,
         memory_type: args.memory_type.clone(),
+        tags: args.head.tags(),
         pinned: args.pinned,
-        ..SaveRequest::default()
-    })?)?;
+        ..details!(SaveRequest, args.head, args.version)
+    };
     let caller = inv.caller_with_key(args.idempotency_key.as_ref());
     let saved = inv.ops().save(&caller, request)?;
-    let root = inv.existing()?.root()?.to_string();
-    if !saved.redacted.is_empty() {
-        out.say(&saved.redacted);
-    }
+    tell(&saved, out);
     let verb = match saved.status {
         Saved::Created => "saved",
         Saved::Updated => "updated",
         Saved::Duplicate => "saved before, counted:",
         Saved::Replayed => "saved before",
     };
-    let view = serde_json::json!({
-        "id": saved.id, "uri": saved.uri, "version": saved.version, "type": saved.memory_type,
-        "kind": saved.kind, "seq": saved.seq, "at": saved.at, "changed": saved.changed,
-        "replayed": saved.status == Saved::Replayed, "root": root, "status": saved.status,
-        "project": saved.project, "session": saved.session_id, "redacted": saved.redacted,
-        "suggested_topic_key": saved.suggested_topic_key,
-    });
-    out.either(&view, format_args!("{verb} {}", saved.uri))
+    out.either(&Rooted::of(inv, &saved)?, format_args!("{verb} {}", saved.uri))
 }
 
-/// A delegate's save goes through its grant, word for word as the grant's owner allowed.
-fn save_as_delegate(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let title = args.title.clone().unwrap_or_default();
-    let memory_type = memory_type(args.memory_type.as_deref(), args.head.kind.as_deref())?;
-    let mut typed = Fields::empty(memory_type);
-    fields::set_all(&mut typed, &args.version.fields)?;
-    let content = content(inv, out, args.content.as_deref())?;
-    let (title, content) = (inv.ops().screened(&title), inv.ops().screened(&content));
-    let mut draft = Draft::new(Body { title, content, fields: typed }, inv.salt()?);
-    args.head.fill(&mut draft)?;
-    args.version.fill(&mut draft)?;
-    draft.pinned = args.pinned;
-    let cortex = inv.cortex()?;
-    let mut stamp = inv.stamp()?;
-    stamp.idempotency_key.clone_from(&args.idempotency_key);
-    let command = Command::Write(Box::new(draft));
-    let receipt = inv.change_stamped(&cortex, stamp, command, Some(Operation::Write))?;
-    let view = ChangeView::of(&cortex, &receipt)?;
-    let verb = if receipt.replayed { "saved before" } else { "saved" };
-    out.either(&view, format_args!("{verb} {}", view.uri))
-}
-
-/// The type that was named, or the one that the kind stands for.
-pub(crate) fn memory_type(named: Option<&str>, kind: Option<&str>) -> kernel::Result<MemoryType> {
-    match (named, kind) {
-        (Some(name), _) => MemoryType::parse(name),
-        (None, Some(kind)) => Ok(MemoryType::of_kind(kind)),
-        (None, None) => Ok(MemoryType::Fact),
+/// What is worth knowing besides that it is saved.
+fn tell(saved: &SaveAnswer, out: &Output) {
+    for note in [&saved.redacted, &saved.project_note].into_iter().filter(|note| !note.is_empty()) {
+        out.say(note);
+    }
+    for near in &saved.similar {
+        let title = plain(&near.title);
+        out.say(format_args!("similar: {} {title} ({:.2})", near.id, near.nearness));
     }
 }
 
@@ -184,9 +149,4 @@ fn read_input(inv: &Invocation) -> Outcome<String> {
     }
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("content", "is not UTF-8"))?;
     Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
-}
-
-/// For callers that make a body without options.
-pub(crate) fn draft(title: String, content: String, typed: Fields, salt: Salt) -> Draft {
-    Draft::new(Body { title, content, fields: typed }, salt)
 }

@@ -11,19 +11,17 @@ use std::time::{Duration, Instant};
 
 use kernel::command::{Command, Receipt};
 use kernel::limits::BULK_COMMANDS_MAX;
-use kernel::memory::{Fields, Millis, Salt, Scope, Source, Visibility};
+use kernel::memory::{Salt, Scope};
 use kernel::scope::Operation;
 use kernel::{Cortex, Error, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::details;
 use super::failure::{Failure, FailureView, Outcome};
-use super::fields;
 use super::open::Invocation;
 use super::output::Output;
-use super::parse;
-use super::save;
+use crate::ops::Caller;
+use crate::ops::save::SaveRequest;
 
 /// Bytes of one line. Ten times the largest content, because JSON escapes grow.
 const LINE_BYTES_MAX: usize = 16 * 1_048_576;
@@ -68,6 +66,36 @@ struct Line {
     idempotency_key: Option<String>,
 }
 
+impl Line {
+    fn into_request(self) -> kernel::Result<SaveRequest> {
+        // Operations forgive what agents write; in a file a word that is none is an error.
+        self.scope.as_deref().map(Scope::parse).transpose()?;
+        Ok(SaveRequest {
+            title: self.title,
+            content: self.content,
+            memory_type: self.memory_type,
+            kind: self.kind,
+            project: self.project,
+            scope: self.scope,
+            visibility: self.visibility,
+            tags: self.tags,
+            topic_key: self.topic_key,
+            session_id: self.session,
+            channel: self.channel,
+            importance: self.importance,
+            pinned: self.pinned,
+            confidence: self.confidence,
+            valid_from: self.valid_from,
+            valid_until: self.valid_until,
+            expires: self.expires,
+            source: self.source,
+            derived_from: self.derived_from,
+            fields: self.fields,
+            ..SaveRequest::default()
+        })
+    }
+}
+
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Answer {
@@ -110,7 +138,9 @@ pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> Ou
         .spawn(move || read_lines(input, &sender))
         .map_err(|error| Failure::Io { what: "a thread".into(), error })?;
 
-    let mut stream = Stream { inv, cortex: &cortex, line: 0, saved: 0, failed: 0 };
+    // Lines say themselves which project they are of; a folder is looked at once per save, not once per line.
+    let caller = Caller { cwd: None, ..inv.caller().clone() };
+    let mut stream = Stream { inv, caller, cortex: &cortex, line: 0, saved: 0, failed: 0 };
     let started = Instant::now();
     let mut reported = started;
     while let Some(group) = next_group(&lines, bulk) {
@@ -193,6 +223,7 @@ fn next_group(
 
 struct Stream<'a> {
     inv: &'a Invocation,
+    caller: Caller,
     cortex: &'a Cortex,
     line: u64,
     saved: u64,
@@ -271,48 +302,10 @@ impl Stream<'_> {
     fn request(&self, bytes: &[u8]) -> Outcome<Request> {
         let line: Line = serde_json::from_slice(bytes)
             .map_err(|error| Error::invalid("line", error.to_string()))?;
-        let memory_type = save::memory_type(line.memory_type.as_deref(), line.kind.as_deref())?;
-        let mut typed = Fields::empty(memory_type);
-        fields::set_json(&mut typed, &line.fields)?;
-        let mut draft = save::draft(
-            self.inv.ops().screened(&line.title),
-            self.inv.ops().screened(&line.content),
-            typed,
-            self.inv.salt()?,
-        );
-        draft.kind = line.kind;
-        draft.project = line.project;
-        if let Some(scope) = &line.scope {
-            draft.scope = Scope::parse(scope)?;
-        }
-        if let Some(visibility) = &line.visibility {
-            draft.visibility = Visibility::parse(visibility)?;
-        }
-        draft.pinned = line.pinned;
-        draft.tags = line.tags;
-        draft.topic_key = line.topic_key;
-        draft.session = line.session;
-        draft.channel = line.channel;
-        draft.importance = line.importance.map(|n| parse::ratio_of("importance", n)).transpose()?;
-        if let Some(confidence) = line.confidence {
-            draft.confidence = parse::ratio_of("confidence", confidence)?;
-        }
-        let time = |text: Option<String>| -> kernel::Result<Option<Millis>> {
-            text.as_deref().map(parse::time).transpose()
-        };
-        draft.valid_from = time(line.valid_from)?;
-        draft.valid_until = time(line.valid_until)?;
-        draft.expires = time(line.expires)?;
-        if let Some(source) = &line.source {
-            draft.provenance.source = Source::parse(source)?;
-        } else if !line.derived_from.is_empty() {
-            draft.provenance.source = Source::Derived;
-        }
-        draft.provenance.derived_from =
-            line.derived_from.iter().map(|text| details::pinned(text)).collect::<Result<_, _>>()?;
-
+        let key = line.idempotency_key.clone();
+        let draft = self.inv.ops().draft(&self.caller, &line.into_request()?)?;
         let mut stamp = self.inv.stamp()?;
-        stamp.idempotency_key = line.idempotency_key;
+        stamp.idempotency_key = key;
         let command = Command::Write(Box::new(draft));
         let authority = self.inv.authority(
             self.cortex,

@@ -1,13 +1,13 @@
 //! `cortex session` and `prompt`: the frame around an agent's saves.
 
 use clap::{Args, Subcommand};
-use kernel::command::{Command, PromptDraft, SessionClose, SessionDraft};
-use serde_json::json;
 
 use super::failure::Outcome;
 use super::open::Invocation;
 use super::output::{Output, plain};
 use super::save;
+use crate::ops::prompt::PromptSaveRequest;
+use crate::ops::session::{SessionEndRequest, SessionStartRequest};
 
 /// Starts or ends a session.
 #[derive(Args, Debug)]
@@ -21,9 +21,10 @@ pub(crate) struct SessionArgs {
 
 #[derive(Subcommand, Debug)]
 enum SessionStep {
-    /// Starts a session; starting it again while it lives changes nothing. JSON: {session, seq, at, changed}
+    /// Starts a session; starting it again changes nothing. JSON: {id, project, directory, agent, started_at, ended_at,
+    /// summary, memories, changed}
     Start(StartArgs),
-    /// Ends a session. JSON: {session, seq, at, changed}
+    /// Ends a session. JSON: as for start
     End(EndArgs),
 }
 
@@ -34,7 +35,7 @@ struct StartArgs {
     /// Project it is about
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
-    /// Folder it works in
+    /// Folder it works in [default: this one]
     #[arg(long, value_name = "DIR")]
     directory: Option<String>,
     /// Who works
@@ -53,7 +54,7 @@ struct EndArgs {
 
 /// Keeps what a person asked, as it was said.
 ///
-/// JSON: {seq, at, session, project}
+/// JSON: {id, content, session_id, project, created_at, redacted}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex prompt \"Please fix the login\" --session s-2026-11-14")]
@@ -69,48 +70,39 @@ pub(crate) struct PromptArgs {
 }
 
 pub(crate) fn run(args: &SessionArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let (command, session, verb) = match &args.step {
+    let (session, verb) = match &args.step {
         SessionStep::Start(start) => {
-            let draft = SessionDraft {
-                session: start.session.clone(),
+            let request = SessionStartRequest {
+                id: start.session.clone(),
                 project: start.project.clone(),
                 directory: start.directory.clone(),
                 agent: start.agent.clone(),
             };
-            (Command::SessionStart(draft), &start.session, "started")
+            (inv.ops().session_start(inv.caller(), request)?, "started")
         }
         SessionStep::End(end) => {
             let summary = end.summary.as_deref().map(|text| save::content(inv, out, Some(text)));
-            let close = SessionClose {
-                session: end.session.clone(),
-                summary: summary.transpose()?.map(|text| inv.ops().screened(&text)),
-                salt: inv.salt()?,
-            };
-            (Command::SessionEnd(close), &end.session, "ended")
+            let request =
+                SessionEndRequest { id: end.session.clone(), summary: summary.transpose()? };
+            (inv.ops().session_end(inv.caller(), request)?, "ended")
         }
     };
-    let cortex = inv.cortex()?;
-    let receipt = inv.change(&cortex, command, None)?;
-    let verb = if receipt.changed { verb } else { "unchanged:" };
-    let view = json!({
-        "session": session, "seq": receipt.seq, "at": receipt.at.rfc3339(),
-        "changed": receipt.changed,
-    });
-    out.either(&view, format_args!("{verb} {}", plain(session)))
+    let ended = session.ended_at.is_some() && verb == "started";
+    let verb = if session.changed { verb } else { "unchanged:" };
+    let state = if ended { ", which has ended" } else { "" };
+    out.either(&session, format_args!("{verb} {}{state}", plain(&session.id)))
 }
 
 pub(crate) fn prompt(args: &PromptArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let draft = PromptDraft {
-        session: args.session.clone(),
+    let request = PromptSaveRequest {
+        content: save::content(inv, out, Some(&args.text))?,
+        session_id: args.session.clone(),
         project: args.project.clone(),
-        text: inv.ops().screened(&save::content(inv, out, Some(&args.text))?),
-        salt: inv.salt()?,
+        default_session: false,
     };
-    let cortex = inv.cortex()?;
-    let receipt = inv.change(&cortex, Command::Prompt(draft), None)?;
-    let view = json!({
-        "seq": receipt.seq, "at": receipt.at.rfc3339(), "session": args.session,
-        "project": args.project,
-    });
-    out.either(&view, format_args!("kept as entry {}", receipt.seq))
+    let prompt = inv.ops().prompt_save(inv.caller(), request)?;
+    if !prompt.redacted.is_empty() {
+        out.say(&prompt.redacted);
+    }
+    out.either(&prompt, format_args!("kept as entry {}", prompt.id))
 }

@@ -116,6 +116,11 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// How every agent stands.
+pub(crate) fn all_states() -> Outcome<Vec<State>> {
+    Ok(states(&surroundings()?))
+}
+
 fn list(surroundings: &Surroundings, out: &mut Output) -> Outcome {
     for state in states(surroundings) {
         if out.is_json() {
@@ -132,7 +137,8 @@ fn list(surroundings: &Surroundings, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn words(state: &State) -> String {
+/// How an agent stands, in a few words.
+pub(crate) fn words(state: &State) -> String {
     match (state.problem.is_some(), state.configured, state.healthy, state.complete) {
         (true, ..) => "cannot be read".to_owned(),
         (false, true, Some(false), _) => {

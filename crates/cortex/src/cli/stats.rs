@@ -1,18 +1,18 @@
 //! `cortex stats`, `weights` and `actors`: what there is.
 
 use clap::Args;
-use kernel::memory::MemoryType;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::entry_view;
 use super::failure::Outcome;
 use super::open::Invocation;
 use super::output::Output;
+use crate::ops::stats::StatsRequest;
 
 /// Counts memories, edges, sessions and snapshots, and shows size and root.
 ///
-/// JSON: {actor, memories, by_type: {Type: n}, archived, forgotten, erased, edges, sessions, prompts, snapshots,
-/// entries, last_entry_at, file_bytes, root}
+/// JSON: {actor, sessions, observations, archived, forgotten, erased, prompts, edges, projects, by_type: {Type: n},
+/// snapshots, entries, last_entry_at, file_bytes, root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex stats
@@ -36,30 +36,27 @@ pub(crate) struct WeightsArgs {}
 pub(crate) struct ActorsArgs {}
 
 pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see statistics")?;
-    let cortex = inv.existing()?;
-    let reading = cortex.read()?;
-    let counters = reading.view().counters()?;
-    let by_type: Map<String, Value> = MemoryType::ALL
-        .iter()
-        .map(|t| (t.name().to_owned(), json!(counters.live_of(*t))))
-        .collect();
-    let last = (counters.size > 0).then(|| counters.at.rfc3339());
+    let answer = inv.ops().stats(inv.caller(), StatsRequest {})?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    let projects = answer.projects.join(", ");
     let view = json!({
-        "actor": inv.actor().as_str(),
-        "memories": counters.live(),
-        "by_type": by_type,
-        "archived": counters.archived,
-        "forgotten": counters.tombstoned,
-        "erased": counters.erased,
-        "edges": counters.edges,
-        "sessions": counters.sessions,
-        "prompts": counters.prompts,
-        "snapshots": counters.snapshot.map_or(0, |snapshot| snapshot.number),
-        "entries": counters.size,
-        "last_entry_at": last,
-        "file_bytes": cortex.size_bytes()?,
-        "root": reading.root()?.to_string(),
+        "actor": answer.actor,
+        "memories": answer.observations,
+        "by_type": answer.by_type,
+        "archived": answer.archived,
+        "forgotten": answer.forgotten,
+        "erased": answer.erased,
+        "edges": answer.edges,
+        "sessions": answer.sessions,
+        "prompts": answer.prompts,
+        "projects": if projects.is_empty() { "-" } else { &projects },
+        "snapshots": answer.snapshots,
+        "entries": answer.entries,
+        "last_entry_at": answer.last_entry_at,
+        "file_bytes": answer.file_bytes,
+        "root": answer.root,
     });
     table(out, &view)
 }

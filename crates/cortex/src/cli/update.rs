@@ -1,23 +1,15 @@
 //! `cortex update`: a new version of a memory, or a change of its head.
 
 use clap::Args;
-use kernel::command::{Command, HeadRevision, Revision};
-use kernel::journal::HeadPatch;
-use kernel::scope::Operation;
-use kernel::{Error, Resolved};
 
 use super::details::{HeadArgs, VersionArgs};
-use super::failure::{Failure, Outcome};
-use super::fields;
-use super::get;
+use super::failure::Outcome;
 use super::open::Invocation;
 use super::output::Output;
 use super::parse::MemoryRef;
 use super::save;
-use super::views::ChangeView;
-
-/// How often a change is made again on top of somebody else's when no version was expected.
-const RACES_MAX: u32 = 8;
+use super::views::Rooted;
+use crate::ops::change::UpdateRequest;
 
 /// Changes a memory.
 ///
@@ -26,7 +18,7 @@ const RACES_MAX: u32 = 8;
 ///
 /// With --expect N, or with the version in ID (12#3), the change is refused with exit code 4 unless N is current.
 ///
-/// JSON: {id, uri, version, type, kind, seq, at, changed, replayed, root}
+/// JSON: as `cortex get`, and {seq, at, changed, replayed, redacted, root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex update 12 --content \"Use redb 4\" --expect 1
@@ -64,75 +56,23 @@ pub(crate) struct UpdateArgs {
 }
 
 pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let mut patch = args.head.patch()?;
-    patch.pinned = args.pinned;
-    patch.archived = args.archived;
     let content = args.content.as_deref().map(|text| save::content(inv, out, Some(text)));
-    let content = content.transpose()?.map(|text| inv.ops().screened(&text));
-    let expected = args.expect.or(args.memory.version);
-    let new_version = args.title.is_some() || content.is_some() || args.version.is_given();
-    if !new_version && patch.is_empty() {
-        return Err(Error::NoOp.into());
-    }
-
-    let cortex = inv.existing()?;
-    let id = args.memory.of(cortex.actor())?;
-    let mut races = 0;
-    let receipt = loop {
-        let command = if new_version {
-            let current =
-                get::resolve(inv, &MemoryRef { version: None, ..args.memory.clone() }, None)?;
-            let revision =
-                revise(args, inv, &current, content.as_deref(), patch.clone(), expected)?;
-            Command::Update(Box::new(revision))
-        } else {
-            let (patch, reason) = (patch.clone(), args.reason.clone());
-            Command::UpdateHead(HeadRevision { id, expected, patch, reason })
-        };
-        let mut stamp = inv.stamp()?;
-        stamp.idempotency_key.clone_from(&args.idempotency_key);
-        match inv.change_stamped(&cortex, stamp, command, Some(Operation::Update)) {
-            // Somebody else was faster, and the caller did not say which version it must be.
-            Err(Failure::Kernel(Error::VersionConflict { .. }))
-                if expected.is_none() && races < RACES_MAX =>
-            {
-                races += 1;
-            }
-            outcome => break outcome?,
-        }
+    let request = UpdateRequest {
+        id: args.memory.of(inv.actor())?.get(),
+        title: args.title.clone(),
+        content: content.transpose()?,
+        tags: args.head.given_tags(),
+        pinned: args.pinned,
+        archived: args.archived,
+        reason: args.reason.clone(),
+        expected_version: args.expect.or(args.memory.version),
+        ..details!(UpdateRequest, args.head, args.version)
     };
-    let view = ChangeView::of(&cortex, &receipt)?;
-    let verb = if receipt.changed { "updated" } else { "unchanged" };
-    out.either(&view, format_args!("{verb} {}", view.uri))
-}
-
-/// The next version: the current one with what is given put over it.
-fn revise(
-    args: &UpdateArgs,
-    inv: &Invocation,
-    current: &Resolved,
-    content: Option<&str>,
-    patch: HeadPatch,
-    expected: Option<u32>,
-) -> Outcome<Revision> {
-    let Some(mut body) = current.body.clone() else {
-        return Err(Error::Erased(current.head.id.get()).into());
-    };
-    if let Some(title) = &args.title {
-        body.title = inv.ops().screened(title);
+    let caller = inv.caller_with_key(args.idempotency_key.as_ref());
+    let answer = inv.ops().update(&caller, request)?;
+    if !answer.redacted.is_empty() {
+        out.say(&answer.redacted);
     }
-    if let Some(content) = content {
-        content.clone_into(&mut body.content);
-    }
-    fields::set_all(&mut body.fields, &args.version.fields)?;
-    // What is built on the version read must not be laid over a newer one.
-    let expected = expected.or(Some(current.version.n));
-    let mut revision = Revision::new(current.head.id, expected, body, inv.salt()?);
-    revision.confidence = current.version.confidence;
-    revision.valid_from = current.version.valid_from;
-    revision.valid_until = current.version.valid_until;
-    revision.expires = current.version.expires;
-    revision.patch = patch;
-    args.version.revise(&mut revision)?;
-    Ok(revision)
+    let verb = if answer.changed { "updated" } else { "unchanged" };
+    out.either(&Rooted::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
 }

@@ -6,11 +6,12 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 
-use kernel::{Cortex, Error};
+use kernel::Cortex;
 
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
 use super::output::{Output, Progress, plain};
+use crate::ops;
 
 /// Checks every byte of the store: the journal, the bodies, and all that is derived, against a replay.
 ///
@@ -105,7 +106,9 @@ pub(crate) fn verify(_: &VerifyArgs, inv: &Invocation, out: &mut Output) -> Outc
 pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     inv.owner_only("rebuild the store")?;
     let cortex = match inv.existing() {
-        Err(Failure::Kernel(damage @ Error::Corrupt { .. })) => return repair(&damage, inv, out),
+        Err(Failure::Ops(damage)) if damage.code == "corrupt" => {
+            return repair(&damage, inv, out);
+        }
         other => other?,
     };
     let before = cortex.root()?;
@@ -146,7 +149,7 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
 }
 
 /// A store that cannot be opened has no root to compare with; what the journal gives is what there is.
-fn repair(damage: &Error, inv: &Invocation, out: &mut Output) -> Outcome {
+fn repair(damage: &ops::Error, inv: &Invocation, out: &mut Output) -> Outcome {
     let started = Instant::now();
     let folder = inv.home().actor_folder(inv.actor());
     let mut progress = Progress::new(out, "rebuilt");

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use super::failure::{Failure, Outcome};
 use super::output::{Output, plain, plain_lines};
 use super::prove::claim_name;
-use super::views::{self, EdgeView};
+use super::views;
+use crate::ops::views::EdgeView;
 
 /// Checks a proof file. Needs no home and no store.
 ///

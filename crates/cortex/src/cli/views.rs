@@ -2,18 +2,17 @@
 //!
 //! Times are RFC 3339 in UTC, ratios are numbers from 0 to 1, digests are hexadecimal. Fields are added, never renamed.
 
-use kernel::command::Receipt;
 use kernel::journal::Manifest;
-use kernel::memory::{Body, Edge, Head, Millis, Pinned, Tombstone, Version};
-use kernel::{Cortex, Resolved};
+use kernel::memory::{Body, Head, Millis, Pinned, Tombstone, Version};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Outcome;
 use super::fields;
+use super::open::Invocation;
 use super::parse::from_ppm;
 
-/// A memory at a version.
+/// A memory at a version, as far as a proof can speak of it.
 #[derive(Debug, Serialize)]
 pub(crate) struct MemoryView {
     pub(crate) id: u64,
@@ -49,8 +48,6 @@ pub(crate) struct MemoryView {
     pub(crate) valid_from: Option<String>,
     pub(crate) valid_until: Option<String>,
     pub(crate) expires: Option<String>,
-    pub(crate) accesses: u64,
-    pub(crate) citations: u64,
     pub(crate) seq: u64,
 }
 
@@ -71,17 +68,7 @@ impl From<&Tombstone> for ForgottenView {
     }
 }
 
-impl From<&Resolved> for MemoryView {
-    fn from(resolved: &Resolved) -> MemoryView {
-        let Resolved { uri, head, version, usage, body } = resolved;
-        let mut view = memory(&uri.to_string(), head, version, body.as_ref());
-        view.accesses = usage.accesses;
-        view.citations = usage.citations;
-        view
-    }
-}
-
-/// A memory without its usage, as proofs show it.
+/// A memory as proofs show it.
 pub(crate) fn memory(uri: &str, head: &Head, version: &Version, body: Option<&Body>) -> MemoryView {
     MemoryView {
         id: head.id.get(),
@@ -114,8 +101,6 @@ pub(crate) fn memory(uri: &str, head: &Head, version: &Version, body: Option<&Bo
         valid_from: version.valid_from.map(Millis::rfc3339),
         valid_until: version.valid_until.map(Millis::rfc3339),
         expires: version.expires.map(Millis::rfc3339),
-        accesses: 0,
-        citations: 0,
         seq: version.seq,
     }
 }
@@ -125,69 +110,17 @@ pub(crate) fn pinned(pinned: &Pinned) -> String {
     format!("{}#{}", pinned.id, pinned.version)
 }
 
-/// The answer to a change of one memory.
+/// The answer of an operation that changed something, with the root that followed.
 #[derive(Debug, Serialize)]
-pub(crate) struct ChangeView {
-    pub(crate) id: u64,
-    pub(crate) uri: String,
-    pub(crate) version: u32,
-    #[serde(rename = "type")]
-    pub(crate) memory_type: &'static str,
-    pub(crate) kind: String,
-    /// The journal entry that holds the change; the last one if nothing had to change.
-    pub(crate) seq: u64,
-    pub(crate) at: String,
-    pub(crate) changed: bool,
-    /// True when an earlier request with the same idempotency key was answered again.
-    pub(crate) replayed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) root: Option<String>,
+pub(crate) struct Rooted<'a, T> {
+    #[serde(flatten)]
+    answer: &'a T,
+    root: String,
 }
 
-impl ChangeView {
-    /// Reads back what the receipt speaks of.
-    pub(crate) fn of(cortex: &Cortex, receipt: &Receipt) -> Outcome<ChangeView> {
-        let reading = cortex.read()?;
-        let id = receipt.id.ok_or_else(|| kernel::Error::not_found("memory", receipt.seq))?;
-        let head = reading.view().required_head(id)?;
-        let version = receipt.version.unwrap_or(head.version);
-        Ok(ChangeView {
-            id: id.get(),
-            uri: reading.uri(&head, version).to_string(),
-            version,
-            memory_type: head.memory_type.name(),
-            kind: head.kind,
-            seq: receipt.seq,
-            at: receipt.at.rfc3339(),
-            changed: receipt.changed,
-            replayed: receipt.replayed,
-            root: Some(reading.root()?.to_string()),
-        })
-    }
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct EdgeView {
-    pub(crate) src: u64,
-    pub(crate) relation: &'static str,
-    pub(crate) dst: u64,
-    pub(crate) weight: f64,
-    pub(crate) by: String,
-    pub(crate) at: String,
-    pub(crate) seq: u64,
-}
-
-impl From<&Edge> for EdgeView {
-    fn from(edge: &Edge) -> EdgeView {
-        EdgeView {
-            src: edge.src.get(),
-            relation: edge.relation.name(),
-            dst: edge.dst.get(),
-            weight: from_ppm(edge.weight),
-            by: edge.by.clone(),
-            at: edge.at.rfc3339(),
-            seq: edge.seq,
-        }
+impl<'a, T> Rooted<'a, T> {
+    pub(crate) fn of(inv: &Invocation, answer: &'a T) -> Outcome<Rooted<'a, T>> {
+        Ok(Rooted { answer, root: inv.existing()?.root()?.to_string() })
     }
 }
 

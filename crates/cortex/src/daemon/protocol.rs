@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::ops::error::{Error, Fault, Result};
 use crate::ops::wire::Ask;
-use crate::ops::{Caller, Pinned};
+use crate::ops::{Caller, GrantFiles, Pinned};
 
 /// Changes whenever an older program could misunderstand.
 pub const PROTOCOL: u32 = 1;
@@ -93,6 +93,9 @@ pub struct From {
     /// For tests and replays: the clock stands still here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<i64>,
+    /// What a delegate acts under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantFiles>,
 }
 
 impl From {
@@ -105,6 +108,7 @@ impl From {
             any_folder: caller.any_folder,
             idempotency_key: caller.idempotency_key.clone(),
             now: None,
+            grant: caller.delegate.as_ref().map(|delegate| delegate.files().clone()),
         }
     }
 
@@ -116,6 +120,9 @@ impl From {
         caller.idempotency_key.clone_from(&self.idempotency_key);
         if let Some(now) = self.now {
             caller.world = Arc::new(Pinned::new(Some(Millis(now)), None));
+        }
+        if let Some(files) = &self.grant {
+            crate::cli::act_under(&mut caller, files.clone())?;
         }
         Ok(caller)
     }

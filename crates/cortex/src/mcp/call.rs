@@ -280,7 +280,11 @@ fn saved_text(saved: &SaveAnswer) -> String {
     if !saved.suggested_topic_key.is_empty() {
         let _written = write!(text, "\nSuggested topic_key: {}", saved.suggested_topic_key);
     }
-    with_note(text, &saved.redacted)
+    for near in &saved.similar {
+        let (id, title, kind) = (near.id, &near.title, &near.kind);
+        let _written = write!(text, "\nSimilar: #{id} {title} ({kind}, {:.2})", near.nearness);
+    }
+    with_note(with_note(text, &saved.redacted), &saved.project_note)
 }
 
 fn found_text(found: &SearchAnswer) -> String {
@@ -303,7 +307,14 @@ fn found_text(found: &SearchAnswer) -> String {
         if !hit.project.is_empty() {
             let _written = write!(text, " | project: {}", hit.project);
         }
-        let _written = write!(text, " | scope: {}\n\n", hit.scope);
+        let _written = writeln!(text, " | scope: {}", hit.scope);
+        let related = [("superseded by", &hit.superseded_by), ("contradicts", &hit.contradicts)];
+        for (relation, others) in related {
+            for other in others {
+                let _written = writeln!(text, "    {relation} #{}: {}", other.id, other.title);
+            }
+        }
+        text.push('\n');
     }
     if found.hits.iter().any(|hit| hit.cut) {
         text.push_str("---\nPreviews are 300 characters; mem_get_observation(id) has the rest.");

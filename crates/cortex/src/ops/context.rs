@@ -64,7 +64,7 @@ impl Ops {
     ) -> Result<ContextAnswer> {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
-        let project = request.project.as_deref().and_then(wording::normal_project);
+        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));
         let limit = request.limit.filter(|n| *n > 0).unwrap_or(20).min(LIMIT_MAX);
         let here = |name: &Option<String>| project.is_none() || *name == project;

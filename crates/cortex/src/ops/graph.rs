@@ -1,9 +1,12 @@
 //! Edges between memories, and walks along them.
 
+use kernel::Reading;
 use kernel::command::{Command, EdgeDraft, EdgeRemoval};
+use kernel::forms::{self, Form};
 use kernel::graph::{Direction, Walk};
 use kernel::journal::Payload;
-use kernel::memory::Relation;
+use kernel::memory::{Head, Relation};
+use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -34,6 +37,8 @@ pub struct RelateRequest {
 pub struct RelateAnswer {
     #[serde(flatten)]
     pub edge: EdgeView,
+    pub seq: u64,
+    pub at: String,
     /// False: the same edge was there already.
     pub changed: bool,
 }
@@ -41,14 +46,28 @@ pub struct RelateAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnrelateRequest {
-    /// The number that relating returned.
+    /// The number that relating returned; or the edge itself, by its ends.
     pub edge_id: u64,
+    #[serde(alias = "from_id")]
+    pub from_obs_id: u64,
+    #[serde(alias = "to_id")]
+    pub to_obs_id: u64,
+    pub relation_type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnrelateAnswer {
+    /// 0 if the edge was named by its ends.
     pub edge_id: u64,
+    pub from_obs_id: u64,
+    pub to_obs_id: u64,
+    pub relation_type: String,
     pub seq: u64,
+    pub at: String,
+    /// False: it was not there.
+    pub changed: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,12 +79,19 @@ pub struct GraphRequest {
     pub depth: Option<u32>,
     /// Any if empty.
     pub relations: Vec<String>,
+    /// out, in or both; both if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
+    /// Through forgotten memories too.
+    pub include_forgotten: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GraphAnswer {
     pub id: u64,
     pub depth: u32,
+    /// Where the walk starts, at hop 0.
+    pub start: NodeView,
     /// Nearest first, then by id.
     pub nodes: Vec<NodeView>,
     pub edges: Vec<EdgeView>,
@@ -80,8 +106,12 @@ pub struct NodeView {
     pub title: String,
     #[serde(rename = "type")]
     pub kind: String,
+    pub memory_type: String,
+    pub uri: String,
     pub project: String,
     pub preview: String,
+    /// In one line, with what its type says of it.
+    pub text: String,
     pub superseded: bool,
 }
 
@@ -115,28 +145,47 @@ impl Ops {
             weight: weight_ppm(request.weight.unwrap_or(1.0))?,
         };
         let (src, kind, dst) = (draft.src, draft.relation, draft.dst);
-        let cortex = self.existing(caller)?;
-        let receipt = self.submit(&cortex, caller.stamp()?, Command::AddEdge(draft))?;
+        let cortex = self.opened(caller)?;
+        let receipt = self.change(caller, &cortex, Command::AddEdge(draft), Lane::Edge)?;
         let reading = cortex.read()?;
         let edge = reading.view().edge(src, kind, dst)?;
         let edge = edge.ok_or_else(|| Error::missing("edge", receipt.seq))?;
-        Ok(RelateAnswer { edge: EdgeView::from(&edge), changed: receipt.changed })
+        Ok(RelateAnswer {
+            edge: EdgeView::from(&edge),
+            seq: receipt.seq,
+            at: receipt.at.rfc3339(),
+            changed: receipt.changed,
+        })
     }
 
-    /// Takes away the edge that an entry made.
+    /// Takes an edge away: the one that an entry made, or the one between two memories.
     pub fn unrelate(&self, caller: &Caller, request: UnrelateRequest) -> Result<UnrelateAnswer> {
-        let (cortex, reading) = self.reading(caller)?;
-        let missing = || Error::missing("edge", request.edge_id);
-        let entry = reading.view().entry(request.edge_id)?.ok_or_else(missing)?;
-        let Payload::AddEdge(made) = entry.payload()? else { return Err(missing()) };
-        if reading.view().edge(made.src, made.relation, made.dst)?.is_none() {
-            return Err(missing());
-        }
-        let reason = "removed".to_owned();
-        let (src, relation, dst) = (made.src, made.relation, made.dst);
+        let (src, relation, dst) = if request.edge_id == 0 {
+            let ends = (memory_id(request.from_obs_id)?, memory_id(request.to_obs_id)?);
+            (ends.0, relation(&request.relation_type)?, ends.1)
+        } else {
+            let (_, reading) = self.reading(caller)?;
+            let missing = || Error::missing("edge", request.edge_id);
+            let entry = reading.view().entry(request.edge_id)?.ok_or_else(missing)?;
+            let Payload::AddEdge(made) = entry.payload()? else { return Err(missing()) };
+            if reading.view().edge(made.src, made.relation, made.dst)?.is_none() {
+                return Err(missing());
+            }
+            (made.src, made.relation, made.dst)
+        };
+        let cortex = self.opened(caller)?;
+        let reason = request.reason.unwrap_or_else(|| "removed".to_owned());
         let command = Command::RemoveEdge(EdgeRemoval { src, relation, dst, reason });
-        let receipt = self.submit(&cortex, caller.stamp()?, command)?;
-        Ok(UnrelateAnswer { edge_id: request.edge_id, seq: receipt.seq })
+        let receipt = self.change(caller, &cortex, command, Lane::Edge)?;
+        Ok(UnrelateAnswer {
+            edge_id: request.edge_id,
+            from_obs_id: src.get(),
+            to_obs_id: dst.get(),
+            relation_type: relation.name().to_owned(),
+            seq: receipt.seq,
+            at: receipt.at.rfc3339(),
+            changed: receipt.changed,
+        })
     }
 
     /// What a memory is connected to, either way, by distance.
@@ -147,30 +196,27 @@ impl Ops {
             let most = kernel::limits::WALK_DEPTH_MAX;
             return Err(Error::invalid("depth", format!("must be between 1 and {most}")));
         }
-        let (_, reading) = self.reading(caller)?;
-        let view = reading.view();
-        let mut walk = Walk::new(from, Direction::Both, depth);
+        let direction = request.direction.as_deref().map(Direction::parse).transpose()?;
+        let mut walk = Walk::new(from, direction.unwrap_or(Direction::Both), depth);
         walk.relations =
             request.relations.iter().map(|name| relation(name)).collect::<Result<_>>()?;
-        let walked = reading.walk(None, &walk, caller.now()?)?;
+        walk.include_forgotten = request.include_forgotten;
+        let door = self.door(caller, Lane::Graph, &request)?;
+        let (reading, now) = (&door.reading, caller.now()?);
+        let walked = match &door.authority {
+            Some(authority) => door.cortex.walk_for(authority, &walk, now)?,
+            None => reading.walk(None, &walk, now)?,
+        };
+        let view = reading.view();
+        let start = node(reading, &view.required_head(from)?, 0)?;
         let mut nodes = Vec::new();
         let mut shown = std::collections::BTreeSet::from([from]);
-        for node in &walked.nodes {
-            let head = view.required_head(node.id)?;
-            if !views::is_live(&head) {
-                continue;
+        for reached in &walked.nodes {
+            let head = view.required_head(reached.id)?;
+            if views::is_live(&head) || request.include_forgotten {
+                shown.insert(reached.id);
+                nodes.push(node(reading, &head, reached.hop)?);
             }
-            shown.insert(node.id);
-            let brief = views::brief(&reading, &head, NODE_CHARS)?;
-            nodes.push(NodeView {
-                id: brief.id,
-                hop: node.hop,
-                title: brief.title,
-                kind: brief.kind,
-                project: brief.project,
-                preview: brief.preview,
-                superseded: brief.superseded,
-            });
         }
         let edges = walked
             .edges
@@ -178,6 +224,25 @@ impl Ops {
             .filter(|edge| shown.contains(&edge.src) && shown.contains(&edge.dst))
             .map(EdgeView::from)
             .collect();
-        Ok(GraphAnswer { id: from.get(), depth, nodes, edges, capped: walked.capped })
+        Ok(GraphAnswer { id: from.get(), depth, start, nodes, edges, capped: walked.capped })
     }
+}
+
+fn node(reading: &Reading, head: &Head, hop: u32) -> Result<NodeView> {
+    let view = reading.view();
+    let version = view.required_version(head.id, head.version)?;
+    let text = forms::render(head, &version, view.body(&version)?.as_ref(), Form::Short);
+    let brief = views::brief(reading, head, NODE_CHARS)?;
+    Ok(NodeView {
+        id: brief.id,
+        hop,
+        title: brief.title,
+        kind: brief.kind,
+        memory_type: head.memory_type.name().to_owned(),
+        uri: reading.uri(head, head.version).to_string(),
+        project: brief.project,
+        preview: brief.preview,
+        text,
+        superseded: brief.superseded,
+    })
 }

@@ -15,7 +15,7 @@ use crate::embedders::in_use::{InUse, Ready};
 impl Ops {
     /// Gives the query its question in the chosen model, if one is chosen. What is returned says why that could not be: the
     /// search then goes on with the built-in model.
-    pub(crate) fn meant(
+    pub(crate) fn ask_model(
         &self,
         caller: &Caller,
         query: &mut Query,

@@ -7,9 +7,9 @@ use kernel::keys;
 use kernel::store::{KeyRange, View};
 use serde::{Deserialize, Serialize};
 
+use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
-use super::{Ops, wording};
 
 /// Prompts one answer lists.
 pub const PROMPTS_MAX: usize = 1_000;
@@ -103,7 +103,7 @@ impl Ops {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
         let limit = request.limit.unwrap_or(20).min(PROMPTS_MAX);
-        let project = request.project.as_deref().and_then(wording::normal_project);
+        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let wanted_words = request.query.as_deref().map(str::to_lowercase);
         let (mut prompts, mut total) = (Vec::new(), 0);
         for seq in prompt_numbers(&view)? {

@@ -2,14 +2,18 @@
 
 use std::ops::ControlFlow;
 
+use kernel::forms::{self, Form};
 use kernel::keys::{self, Index};
 use kernel::memory::{MemoryId, MemoryType};
+use kernel::scope::Operation as Lane;
+use kernel::uri::Uri;
 use serde::{Deserialize, Serialize};
 
+use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
 use super::views::{self, Memory, VersionView};
-use super::{Ops, wording};
+use super::wording;
 
 /// Memories one page of a list holds.
 pub const LIST_MAX: usize = 1_000;
@@ -25,6 +29,14 @@ pub struct GetRequest {
     pub history: bool,
     /// Forgotten and archived ones too.
     pub include_put_away: bool,
+    /// True: looking is not using.
+    pub quiet: bool,
+    /// A URI instead of id and version; it must be right in all its parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    /// Also as text: short, medium or full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +49,9 @@ pub struct GetAnswer {
     pub superseded_by: Vec<u64>,
     /// Ids of memories that say otherwise.
     pub contradicted_by: Vec<u64>,
+    /// The memory as text, in the form that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,11 +90,24 @@ pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
 }
 
 impl Ops {
-    /// A memory in full. Counts as an access.
+    /// A memory in full. Counts as an access, unless it is to be quiet.
     pub fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
-        let id = memory_id(request.id)?;
-        let (_, reading) = self.reading(caller)?;
-        let found = reading.resolve_version(id, request.version)?;
+        let uri = request.uri.as_deref().map(str::parse::<Uri>).transpose()?;
+        let (id, version) = match &uri {
+            Some(uri) if uri.actor == caller.actor => (uri.id, Some(uri.version)),
+            Some(uri) => return Err(Error::missing("memory", uri)),
+            None => (memory_id(request.id)?, request.version),
+        };
+        let form = request.form.as_deref().map(Form::parse).transpose()?;
+        let door = self.door(caller, Lane::Read, &request)?;
+        let reading = &door.reading;
+        let found = match &door.authority {
+            Some(authority) => door.cortex.resolve_for(authority, id, version, caller.now()?)?,
+            None => reading.resolve_version(id, version)?,
+        };
+        if let Some(uri) = uri.filter(|uri| uri.memory_type != found.head.memory_type) {
+            return Err(Error::missing("memory", uri));
+        }
         let forgotten = found.head.tombstone.is_some() || found.head.erased;
         if forgotten && !request.include_put_away {
             return Err(Error::missing("memory", id)
@@ -101,18 +129,23 @@ impl Ops {
         }
         let (mut superseded_by, mut contradicted_by) = (Vec::new(), Vec::new());
         for edge in view.edges_in(id, 256)? {
-            match edge.relation.name() {
-                "supersedes" => superseded_by.push(edge.src.get()),
-                "contradicts" => contradicted_by.push(edge.src.get()),
-                _ => {}
+            let ids = match edge.relation.name() {
+                "supersedes" => &mut superseded_by,
+                "contradicts" => &mut contradicted_by,
+                _ => continue,
+            };
+            let other = view.head(edge.src)?;
+            if other.is_some_and(|head| door.gate().is_none_or(|gate| gate.sees(&head))) {
+                ids.push(edge.src.get());
             }
         }
         let body = found.body.as_ref();
-        let memory = views::memory(&reading, &found.head, &found.version, &found.usage, body);
-        if !forgotten {
+        let text = form.map(|form| forms::render(&found.head, &found.version, body, form));
+        let memory = views::memory(reading, &found.head, &found.version, &found.usage, body);
+        if !forgotten && !request.quiet {
             self.note_accesses(caller, &[id])?;
         }
-        Ok(GetAnswer { memory, history, superseded_by, contradicted_by })
+        Ok(GetAnswer { memory, history, superseded_by, contradicted_by, text })
     }
 
     /// Memories by what their heads say, newest first.
@@ -120,7 +153,7 @@ impl Ops {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
         let project = request.project.as_deref().map(|name| {
-            wording::normal_project(name).ok_or_else(|| Error::invalid("project", "is empty"))
+            self.named(&caller.actor, name).ok_or_else(|| Error::invalid("project", "is empty"))
         });
         let project = project.transpose()?;
         let indexes: Vec<Index> = match (&request.session_id, &project) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::recall::RecallHook;
 use ::recall::search::{Answer, Query};
 use kernel::Reading;
-use kernel::memory::Millis;
+use kernel::memory::{MemoryId, Millis};
 use kernel::scope::Gate;
 
 use super::error::Result;
@@ -23,4 +23,15 @@ pub fn search(
     now: Millis,
 ) -> Result<Answer> {
     Ok(::recall::search::search(reading, gate, query, now)?)
+}
+
+/// What is near a memory by meaning.
+pub fn similar(
+    reading: &Reading,
+    gate: Option<&dyn Gate>,
+    id: MemoryId,
+    query: &Query,
+    now: Millis,
+) -> Result<Answer> {
+    Ok(::recall::search::similar(reading, gate, id, query, now)?)
 }

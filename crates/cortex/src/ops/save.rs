@@ -4,74 +4,44 @@
 //! thing saved again inside the window makes no second memory. Two saves of the same thing wait for each other, all others
 //! share commits.
 
+use ::recall::search::Query;
 use kernel::command::{Command, Draft, HeadRevision, Receipt, Revision};
 use kernel::journal::HeadPatch;
-use kernel::memory::{Body, Fields, Head, MemoryId, MemoryType, Pinned, Scope, Source, Visibility};
+use kernel::memory::{Body, Fields, Head, MemoryId, MemoryType, Scope, Visibility};
+use kernel::scope::Operation as Lane;
 use kernel::{Cortex, Digest, Reading, keys};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::caller::Caller;
+use super::details::with_details;
 use super::error::{Error, Result};
-use super::{ActorState, Ops, fields, parse, views, wording};
+use super::{ActorState, Ops, fields, parse, recall, views};
 use crate::intake::dedup::{Save, fingerprint, normal_text};
 use crate::intake::screen::Screen;
 use crate::intake::{bounds, title, topic};
 
 /// How often a change is made again on top of somebody else's.
 pub(super) const RACES_MAX: u32 = 8;
+/// Similar memories that an answer names.
+const SIMILAR_MAX: usize = 3;
+/// How near they must be, in parts per million.
+const SIMILAR_PPM: u64 = 700_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SaveRequest {
-    pub title: String,
-    pub content: String,
-    /// The caller's own word: decision, bugfix, pattern …
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    /// One of the nine; follows from the kind if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
-    /// `personal`; everything else is `project`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub topic_key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    /// True: a save that names no session and finds none alive belongs to `manual-save`, as agents expect.
-    pub default_session: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<String>,
-    pub tags: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub visibility: Option<String>,
-    pub pinned: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub importance: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid_from: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid_until: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires: Option<String>,
-    /// user, derived, observed or imported.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Its name where it was imported from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub origin: Option<String>,
-    /// `12#3`: memories it follows from.
-    pub derived_from: Vec<String>,
-    pub fields: Map<String, Value>,
-    /// The same as `name=value`, as people type them.
-    pub field_texts: Vec<String>,
+with_details! {
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct SaveRequest {
+        pub title: String,
+        pub content: String,
+        /// One of the nine; follows from the kind if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub memory_type: Option<String>,
+        /// True: a save that names no session and finds none alive belongs to `manual-save`, as agents expect.
+        pub default_session: bool,
+        pub tags: Vec<String>,
+        pub pinned: bool,
+    }
 }
 
 /// What became of a save.
@@ -108,9 +78,23 @@ pub struct SaveAnswer {
     pub entities: Vec<EntityView>,
     /// What was taken out: private blocks, secrets. Empty if nothing was.
     pub redacted: String,
+    /// Memories that say nearly the same, nearest first: perhaps it replaces or contradicts one of them.
+    pub similar: Vec<SimilarView>,
+    /// Set if it is the first of a project whose name is nearly another's.
+    pub project_note: String,
     pub seq: u64,
     pub at: String,
     pub changed: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SimilarView {
+    pub id: u64,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// 0 to 1; a copy has 1.
+    pub nearness: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,6 +122,9 @@ struct Wish {
 
 impl Ops {
     pub fn save(&self, caller: &Caller, request: SaveRequest) -> Result<SaveAnswer> {
+        if caller.delegate.is_some() {
+            return self.save_within(caller, &request);
+        }
         let cortex = self.cortex(caller)?;
         let state = self.state(&caller.actor);
         let mut wish = self.wish(caller, &request)?;
@@ -159,7 +146,7 @@ impl Ops {
             let name = [project, wish.draft.scope.name(), key].join("\u{0}");
             Digest::of("cortex/topic/1", &[name.as_bytes()])
         });
-        let _alone = state.alone(topic.as_ref().unwrap_or(&wish.digest));
+        let alone = state.alone(topic.as_ref().unwrap_or(&wish.digest));
         let (status, receipt) = match self.evolve(caller, &cortex, &wish)? {
             Some(receipt) => receipt,
             None => match self.count_repetition(caller, &cortex, &state, &wish)? {
@@ -170,7 +157,57 @@ impl Ops {
                 }
             },
         };
+        drop(alone);
+        let mut answer = save_answer(&cortex, status, &receipt, &wish)?;
+        if status == Saved::Created {
+            // It is on disk; not to know what is near it is no failure of the save.
+            answer.similar = self.near(caller, &cortex, &answer).unwrap_or_default();
+            if let (Some(_), Some(project)) = (&request.project, &project) {
+                answer.project_note = self.project_note(&cortex.read()?, project)?;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// What is near a memory that was just saved, in its project or across all if it has none.
+    fn near(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        saved: &SaveAnswer,
+    ) -> Result<Vec<SimilarView>> {
+        let project = Some(saved.project.clone()).filter(|name| !name.is_empty());
+        let query = Query { project, ..Query::new(String::new(), SIMILAR_MAX) };
+        let id = super::read::memory_id(saved.id)?;
+        let found = recall::similar(&cortex.read()?, None, id, &query, caller.now()?)?;
+        let near = found.hits.into_iter().filter(|hit| hit.score >= SIMILAR_PPM);
+        Ok(near
+            .map(|hit| SimilarView {
+                id: hit.id.get(),
+                title: hit.body.map(|body| body.title).unwrap_or_default(),
+                kind: hit.head.kind,
+                nearness: parse::from_ppm(u32::try_from(hit.score).unwrap_or(u32::MAX)),
+            })
+            .collect())
+    }
+
+    /// A delegate's save: a new memory as its grant allows it. What else is there is not looked at, so that the answer
+    /// tells nothing of it.
+    fn save_within(&self, caller: &Caller, request: &SaveRequest) -> Result<SaveAnswer> {
+        let cortex = self.opened(caller)?;
+        let mut wish = self.wish(caller, request)?;
+        wish.draft.session.clone_from(&request.session_id);
+        let command = Command::Write(Box::new(wish.draft.clone()));
+        let receipt = self.change(caller, &cortex, command, Lane::Write)?;
+        let status = if receipt.replayed { Saved::Replayed } else { Saved::Created };
         save_answer(&cortex, status, &receipt, &wish)
+    }
+
+    /// The memory that a request would write, for callers that commit many together.
+    pub fn draft(&self, caller: &Caller, request: &SaveRequest) -> Result<Draft> {
+        let mut draft = self.wish(caller, request)?.draft;
+        draft.session.clone_from(&request.session_id);
+        Ok(draft)
     }
 
     /// The request in the kernel's words, redacted and in normal form.
@@ -217,15 +254,7 @@ impl Ops {
         draft.valid_from = time(&request.valid_from)?;
         draft.valid_until = time(&request.valid_until)?;
         draft.expires = time(&request.expires)?;
-        draft.provenance.derived_from =
-            request.derived_from.iter().map(|text| pinned(text)).collect::<Result<_>>()?;
-        if let Some(source) = &request.source {
-            draft.provenance.source = Source::parse(source)?;
-        } else if !request.derived_from.is_empty() {
-            draft.provenance.source = Source::Derived;
-        }
-        draft.provenance.model.clone_from(&request.model);
-        draft.provenance.origin.clone_from(&request.origin);
+        draft.provenance = request.provenance()?;
         let digest = fingerprint(&Save {
             project: draft.project.as_deref(),
             scope: draft.scope,
@@ -361,22 +390,6 @@ impl Ops {
         self.submit(cortex, caller.stamp()?, Command::UpdateHead(change)).map(Some)
     }
 
-    /// The project that is meant: the one named, else the one that the caller's folder belongs to.
-    pub(super) fn project(&self, caller: &Caller, named: Option<&str>) -> Option<String> {
-        match named {
-            Some(name) => wording::normal_project(name),
-            None => {
-                let cwd = caller.cwd.as_deref()?;
-                wording::project_of(cwd, caller.person_home.as_deref(), caller.any_folder)
-            }
-        }
-    }
-
-    /// A text without what must not be kept.
-    pub fn screened(&self, text: &str) -> String {
-        self.screen().text(text)
-    }
-
     /// What every text passes before it is kept.
     pub(super) fn screen(&self) -> Screen {
         Screen::new(self.settings.redact_secrets)
@@ -408,6 +421,8 @@ fn save_answer(
         suggested_topic_key: suggested,
         entities: entities(title, content),
         redacted: wish.redacted.clone(),
+        similar: Vec::new(),
+        project_note: String::new(),
         seq: receipt.seq,
         at: receipt.at.rfc3339(),
         changed: receipt.changed,
@@ -454,15 +469,8 @@ pub(crate) fn normal_kind(kind: &str) -> String {
     kind.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// `12#3`: a memory with its version, which must be there.
-fn pinned(text: &str) -> Result<Pinned> {
-    let memory: parse::MemoryRef = text.parse().map_err(Error::from)?;
-    let missing = || kernel::Error::invalid("derived_from", "name the version too, like 12#3");
-    Ok(memory.pinned(|| Err(missing()))?)
-}
-
 /// Redacts every text inside a value.
-fn clean_value(value: &mut Value, screen: &mut Screen) {
+pub(super) fn clean_value(value: &mut Value, screen: &mut Screen) {
     match value {
         Value::String(text) => *text = screen.text(text),
         Value::Array(items) => items.iter_mut().for_each(|item| clean_value(item, screen)),

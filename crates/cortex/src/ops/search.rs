@@ -1,13 +1,16 @@
 //! Search: a question in ordinary words. Titles and previews; the whole text is another step.
 
-use ::recall::search::{Answer, Arm, LIMIT_MAX, Query};
+use ::recall::search::{Answer, Arm, Hit, LIMIT_MAX, Named, Query};
+use kernel::Reading;
 use kernel::find::Standing;
 use kernel::memory::{MemoryId, MemoryType};
+use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
 use super::error::{Error, Result};
 use super::parse;
+use super::read::memory_id;
 use super::save::{normal_kind, scope_of};
 use super::{Ops, recall, wording};
 
@@ -20,6 +23,8 @@ pub struct SearchRequest {
     pub query: String,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Any of them, besides `type`.
+    pub kinds: Vec<String>,
     pub memory_types: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
@@ -41,6 +46,9 @@ pub struct SearchRequest {
     pub limit: Option<usize>,
     /// True: looking is not using.
     pub quiet: bool,
+    /// What is near this memory by meaning, instead of what the words say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similar_to: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,6 +66,9 @@ pub struct SearchAnswer {
     /// The optional model that judged meaning, where memories have a vector of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Candidates whose meaning that model judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_model: Option<usize>,
     /// Why the chosen model did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -88,7 +99,24 @@ pub struct HitView {
     /// current, superseded …
     pub standing: String,
     pub pinned: bool,
+    /// What replaces it.
+    pub superseded_by: Vec<NamedView>,
+    /// What it contradicts or is contradicted by.
+    pub contradicts: Vec<NamedView>,
     pub arms: Vec<ArmView>,
+}
+
+/// Another memory that a hit points at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedView {
+    pub id: u64,
+    pub title: String,
+}
+
+impl From<&Named> for NamedView {
+    fn from(named: &Named) -> NamedView {
+        NamedView { id: named.id.get(), title: named.title.clone().unwrap_or_default() }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -97,40 +125,64 @@ pub struct ArmView {
     pub rank: usize,
     pub score: f64,
     pub weight: f64,
+    /// The optional model that said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
-impl Ops {
-    pub fn search(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
-        let limit = request.limit.unwrap_or(10);
+impl SearchRequest {
+    fn query(&self, project: Option<String>) -> Result<Query> {
+        let limit = self.limit.unwrap_or(10);
         if limit == 0 || limit > LIMIT_MAX {
             return Err(Error::invalid("limit", format!("must lie between 1 and {LIMIT_MAX}")));
         }
         let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
-        let types = request.memory_types.iter().map(|name| MemoryType::parse(name));
-        let mut query = Query {
-            project: request.project.as_deref().and_then(wording::normal_project),
-            scope: request.scope.as_deref().map(|scope| scope_of(Some(scope))),
+        let types = self.memory_types.iter().map(|name| MemoryType::parse(name));
+        Ok(Query {
+            project,
+            scope: self.scope.as_deref().map(|scope| scope_of(Some(scope))),
             types: types.collect::<kernel::Result<_>>()?,
-            kinds: request.kind.as_deref().map(normal_kind).into_iter().collect(),
-            tags: request.tags.clone(),
-            session: request.session_id.clone(),
-            created_from: time(&request.since)?,
-            created_until: time(&request.until)?,
-            as_of: time(&request.as_of)?,
-            include_forgotten: request.include_forgotten,
-            include_archived: request.include_archived,
-            ..Query::new(request.query.clone(), limit)
-        };
-        let (_, reading) = self.reading(caller)?;
+            kinds: self.kind.iter().chain(&self.kinds).map(|kind| normal_kind(kind)).collect(),
+            tags: self.tags.clone(),
+            session: self.session_id.clone(),
+            created_from: time(&self.since)?,
+            created_until: time(&self.until)?,
+            as_of: time(&self.as_of)?,
+            include_forgotten: self.include_forgotten,
+            include_archived: self.include_archived,
+            ..Query::new(self.query.clone(), limit)
+        })
+    }
+}
+
+impl Ops {
+    pub fn search(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
+        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let mut query = request.query(project)?;
+        let near = request.similar_to.map(memory_id).transpose()?;
+        let door = self.door(caller, Lane::Find, &request)?;
+        let reading = &door.reading;
         let now = caller.now()?;
-        let note = self.meant(caller, &mut query, (&reading, None, now));
-        let answer = recall::search(&reading, None, &query, now)?;
+        let mut note = None;
+        let answer = match near {
+            Some(id) => {
+                if let Some(authority) = &door.authority {
+                    door.cortex.check_sight(authority, Lane::Find, id, now)?;
+                }
+                recall::similar(reading, door.gate(), id, &query, now)?
+            }
+            None => {
+                note = self.ask_model(caller, &mut query, (reading, door.gate(), now));
+                recall::search(reading, door.gate(), &query, now)?
+            }
+        };
         let mut elsewhere = None;
-        if answer.hits.is_empty()
+        if near.is_none()
+            && answer.hits.is_empty()
             && let Some(project) = &query.project
         {
             let anywhere = Query { project: None, ..query.clone() };
-            let other = recall::search(&reading, None, &anywhere, now)?;
+            let other = recall::search(reading, door.gate(), &anywhere, now)?;
             elsewhere = found_elsewhere(&other, project);
         }
         if !request.quiet {
@@ -143,39 +195,45 @@ impl Ops {
             .iter()
             .flat_map(|hit| &hit.arms)
             .any(|arm| arm.score > 0 && matches!(arm.arm, Arm::Meaning | Arm::Interaction));
-        let hits = answer.hits.iter().map(|hit| {
-            let body = hit.body.as_ref();
-            let whole = body.map_or(0, |body| body.title.len() + body.content.len());
-            HitView {
-                id: hit.id.get(),
-                title: body.map(|body| body.title.clone()).unwrap_or_default(),
-                kind: hit.head.kind.clone(),
-                memory_type: hit.head.memory_type.name().to_owned(),
-                project: hit.head.project.clone().unwrap_or_default(),
-                scope: hit.head.scope.name().to_owned(),
-                session_id: hit.head.session.clone().unwrap_or_default(),
-                topic_key: hit.head.topic_key.clone().unwrap_or_default(),
-                created_at: hit.head.created.rfc3339(),
-                updated_at: hit.head.updated.rfc3339(),
-                uri: reading.uri(&hit.head, hit.version.n).to_string(),
-                preview: wording::shortened(&hit.preview, 300),
-                cut: hit.preview.len() < whole,
-                rank: ratio(hit.score),
-                tokens: hit.tokens,
-                standing: standing_name(hit.standing),
-                pinned: hit.head.pinned,
-                arms: hit.arms.iter().map(arm_view).collect(),
-            }
-        });
+        let model = query.model.map(|asked| asked.model);
         Ok(SearchAnswer {
-            hits: hits.collect(),
+            hits: answer.hits.iter().map(|hit| hit_view(reading, hit, model.as_ref())).collect(),
+            by_model: model.as_ref().map(|_| answer.by_model),
             candidates: answer.candidates,
             mode: if meaning { "text + vectors" } else { "text" }.to_owned(),
             elsewhere,
-            model: query.model.map(|asked| asked.model),
+            model,
             note,
             query: request.query,
         })
+    }
+}
+
+fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>) -> HitView {
+    let by = model.filter(|_| hit.by_model);
+    let body = hit.body.as_ref();
+    let whole = body.map_or(0, |body| body.title.len() + body.content.len());
+    HitView {
+        id: hit.id.get(),
+        title: body.map(|body| body.title.clone()).unwrap_or_default(),
+        kind: hit.head.kind.clone(),
+        memory_type: hit.head.memory_type.name().to_owned(),
+        project: hit.head.project.clone().unwrap_or_default(),
+        scope: hit.head.scope.name().to_owned(),
+        session_id: hit.head.session.clone().unwrap_or_default(),
+        topic_key: hit.head.topic_key.clone().unwrap_or_default(),
+        created_at: hit.head.created.rfc3339(),
+        updated_at: hit.head.updated.rfc3339(),
+        uri: reading.uri(&hit.head, hit.version.n).to_string(),
+        preview: wording::shortened(&hit.preview, 300),
+        cut: hit.preview.len() < whole,
+        rank: ratio(hit.score),
+        tokens: hit.tokens,
+        standing: standing_name(hit.standing),
+        pinned: hit.head.pinned,
+        superseded_by: hit.superseded_by.iter().map(NamedView::from).collect(),
+        contradicts: hit.contradicts.iter().map(NamedView::from).collect(),
+        arms: hit.arms.iter().map(|arm| arm_view(arm, by)).collect(),
     }
 }
 
@@ -183,8 +241,9 @@ fn standing_name(standing: Standing) -> String {
     standing.name().to_owned()
 }
 
-fn arm_view(arm: &::recall::search::ArmScore) -> ArmView {
+fn arm_view(arm: &::recall::search::ArmScore, by: Option<&String>) -> ArmView {
     ArmView {
+        by: by.filter(|_| arm.arm == Arm::Meaning).cloned(),
         arm: arm.arm.name().to_owned(),
         rank: arm.rank,
         score: ratio(arm.score),

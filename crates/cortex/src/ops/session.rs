@@ -11,7 +11,7 @@ use super::caller::Caller;
 use super::error::{Error, Result};
 use super::follow::each_session;
 use super::save::{SaveAnswer, SaveRequest};
-use super::{ActorState, Ops, wording};
+use super::{ActorState, Ops};
 
 /// Where saves go that no session frames.
 const DEFAULT_SESSION: &str = "manual-save";
@@ -152,10 +152,12 @@ impl Ops {
     ) -> Result<SessionListAnswer> {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
-        let project = request.project.as_deref().and_then(wording::normal_project);
+        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let mut found: Vec<Session> = Vec::new();
+        let aliases = self.aliases(&caller.actor).unwrap_or_default();
         each_session(&view, &mut |session| {
-            let wanted = (request.project.is_none() || session.project == project)
+            let its = session.project.as_deref().map(|name| aliases.resolve(name));
+            let wanted = (request.project.is_none() || its == project.as_deref())
                 && !(request.live && session.ended.is_some());
             if wanted {
                 found.push(session);

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use ::recall::entities::{self as rows, EntityKind};
 use kernel::keys;
-use kernel::memory::{MemoryId, MemoryType};
+use kernel::memory::MemoryType;
+use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
 use super::error::{Error, Result};
 use super::read::memory_id;
 use super::save::{EntityView, entities};
-use super::{Ops, views, wording};
+use super::{Ops, views};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -25,11 +27,15 @@ pub struct StatsAnswer {
     pub observations: u64,
     pub archived: u64,
     pub forgotten: u64,
+    pub erased: u64,
     pub prompts: u64,
     pub edges: u64,
     pub projects: Vec<String>,
     pub by_type: BTreeMap<String, u64>,
+    pub snapshots: u64,
     pub entries: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_entry_at: Option<String>,
     pub file_bytes: u64,
     pub root: String,
 }
@@ -51,26 +57,44 @@ pub struct ProjectView {
     pub name: String,
     pub memories: u64,
     pub last_activity: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MergeRequest {
-    /// Names that are given up.
-    pub from: Vec<String>,
-    pub to: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MergeAnswer {
-    pub to: String,
-    pub moved: u64,
+    /// Names that mean it, too.
+    pub aliases: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EntitiesRequest {
     pub id: u64,
+}
+
+/// What all memories name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EntityListRequest {
+    /// file, url, package …
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// 50 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntityListAnswer {
+    /// The most named first.
+    pub entities: Vec<NamedEntityView>,
+    pub total: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedEntityView {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub value: String,
+    /// How many memories name it.
+    pub memories: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,11 +118,14 @@ impl Ops {
             observations: counters.live().saturating_sub(counters.archived),
             archived: counters.archived,
             forgotten: counters.tombstoned,
+            erased: counters.erased,
             prompts: counters.prompts,
             edges: counters.edges,
             projects: view.projects()?.0.into_iter().collect(),
             by_type: by_type.collect(),
+            snapshots: counters.snapshot.map_or(0, |snapshot| snapshot.number),
             entries: counters.size,
+            last_entry_at: (counters.size > 0).then(|| counters.at.rfc3339()),
             file_bytes: cortex.size_bytes()?,
             root: reading.root()?.to_string(),
         })
@@ -108,6 +135,7 @@ impl Ops {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
         let (names, capped) = view.projects()?;
+        let aliases = self.aliases(&caller.actor)?;
         let mut found = Vec::new();
         for name in names {
             let mut memories = 0;
@@ -121,49 +149,14 @@ impl Ops {
                 Ok(ControlFlow::Continue(()))
             })?;
             if memories > 0 {
-                found.push((
-                    latest,
-                    ProjectView { name, memories, last_activity: latest.rfc3339() },
-                ));
+                let names = aliases.pairs().filter(|(_, project)| *project == name);
+                let aliases = names.map(|(alias, _)| alias.to_owned()).collect();
+                let last_activity = latest.rfc3339();
+                found.push((latest, ProjectView { name, memories, last_activity, aliases }));
             }
         }
         found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.name.cmp(&b.1.name)));
         Ok(ProjectsAnswer { projects: found.into_iter().map(|(_, p)| p).collect(), capped })
-    }
-
-    /// Moves every memory of some projects to another name.
-    pub fn merge_projects(&self, caller: &Caller, request: MergeRequest) -> Result<MergeAnswer> {
-        let to = wording::normal_project(&request.to)
-            .ok_or_else(|| Error::invalid("to", "name the project that stays"))?;
-        let (cortex, reading) = self.reading(caller)?;
-        let mut moved = 0;
-        for from in &request.from {
-            // A name from before names were normalised is given as it is.
-            let mut ids: Vec<MemoryId> = Vec::new();
-            reading.view().scan_index(&keys::by_project(from), None, false, &mut |id| {
-                ids.push(id);
-                Ok(ControlFlow::Continue(()))
-            })?;
-            if *from == to {
-                continue;
-            }
-            for id in ids {
-                let head = reading.view().required_head(id)?;
-                if head.tombstone.is_some() || head.erased {
-                    continue;
-                }
-                let patch = kernel::journal::HeadPatch {
-                    project: Some(to.clone()),
-                    ..kernel::journal::HeadPatch::default()
-                };
-                let reason = Some("projects merged".to_owned());
-                let change = kernel::command::HeadRevision { id, expected: None, patch, reason };
-                let command = kernel::command::Command::UpdateHead(change);
-                let receipt = self.submit(&cortex, caller.plain_stamp()?, command)?;
-                moved += u64::from(receipt.changed);
-            }
-        }
-        Ok(MergeAnswer { to, moved })
     }
 
     /// Files, symbols, packages … that a memory names.
@@ -173,5 +166,32 @@ impl Ops {
         let found = reading.resolve_version(id, None)?;
         let named = found.body.map(|body| entities(&body.title, &body.content));
         Ok(EntitiesAnswer { id: id.get(), entities: named.unwrap_or_default() })
+    }
+
+    /// Files, symbols, packages … that memories name.
+    pub fn entity_list(
+        &self,
+        caller: &Caller,
+        request: EntityListRequest,
+    ) -> Result<EntityListAnswer> {
+        let kind = |name: &String| {
+            EntityKind::parse(name).ok_or_else(|| {
+                let kinds = EntityKind::ALL.map(EntityKind::name).join(", ");
+                Error::invalid("type", format!("no kind of entity {name:?}; use {kinds}"))
+            })
+        };
+        let kind = request.kind.as_ref().map(kind).transpose()?;
+        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let door = self.door(caller, Lane::Find, &request)?;
+        let (gate, now) = (door.gate(), caller.now()?);
+        let listed = rows::list(&door.reading, gate, kind, project.as_deref(), now)?;
+        let total = listed.len();
+        let limit = request.limit.unwrap_or(50);
+        let view = |listed: rows::Listed| NamedEntityView {
+            kind: listed.entity.kind.name().to_owned(),
+            value: listed.entity.value,
+            memories: listed.memories,
+        };
+        Ok(EntityListAnswer { entities: listed.into_iter().take(limit).map(view).collect(), total })
     }
 }

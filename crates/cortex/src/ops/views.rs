@@ -4,7 +4,7 @@
 //! that are not set are empty, lists are never null.
 
 use kernel::Reading;
-use kernel::memory::{Body, Edge, Head, MemoryId, Usage, Version};
+use kernel::memory::{Body, Edge, Head, MemoryId, Millis, Pinned, Usage, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,10 +39,30 @@ pub struct Memory {
     pub archived: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
+    /// Why it was forgotten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_reason: Option<String>,
     pub erased: bool,
     pub accesses: u64,
+    pub citations: u64,
     pub by: String,
     pub confidence: f64,
+    pub importance: f64,
+    /// private, scoped or public: what grants may show.
+    pub visibility: String,
+    pub channel: String,
+    /// user, derived, observed or imported.
+    pub source: String,
+    /// `12#3`: memories it follows from.
+    pub derived_from: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// The journal entry that holds this version.
+    pub entry: u64,
     /// Where it stood in another system, if it was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
@@ -129,12 +149,28 @@ pub(super) fn memory(
         pinned: head.pinned,
         archived: head.archived,
         deleted_at: head.tombstone.as_ref().map(|tombstone| tombstone.at.rfc3339()),
+        deleted_reason: head.tombstone.as_ref().map(|tombstone| tombstone.reason.clone()),
         erased: head.erased,
         accesses: usage.accesses,
+        citations: usage.citations,
         by: version.by.clone(),
         confidence: from_ppm(version.confidence),
+        importance: from_ppm(head.importance),
+        visibility: head.visibility.name().to_owned(),
+        channel: head.channel.clone().unwrap_or_default(),
+        source: version.provenance.source.name().to_owned(),
+        derived_from: version.provenance.derived_from.iter().map(pinned).collect(),
+        valid_from: version.valid_from.map(Millis::rfc3339),
+        valid_until: version.valid_until.map(Millis::rfc3339),
+        expires: version.expires.map(Millis::rfc3339),
+        entry: version.seq,
         origin: version.provenance.origin.clone(),
     }
+}
+
+/// `12#3`.
+fn pinned(pinned: &Pinned) -> String {
+    format!("{}#{}", pinned.id, pinned.version)
 }
 
 /// The current version of a memory in full.

@@ -10,9 +10,9 @@ use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
 use super::{
-    activity, archive, capture, change, context, graph, prompt, proof, read, save, score, search,
+    activity, archive, bundle, capture, change, context, graph, health, projects, prompt, proof,
 };
-use super::{session, stats, timeline};
+use super::{read, save, score, search, session, stats, timeline};
 
 /// A request, and what it is answered with.
 pub trait Operation: Serialize + Send + 'static {
@@ -73,6 +73,7 @@ operations! {
     Pin "pin" pin: change::PinRequest => change::ChangeAnswer;
     Search "search" search: search::SearchRequest => search::SearchAnswer;
     Context "context" recent_context: context::ContextRequest => context::ContextAnswer;
+    Bundle "bundle" bundle: bundle::BundleRequest => bundle::BundleAnswer;
     Timeline "timeline" timeline: timeline::TimelineRequest => timeline::TimelineAnswer;
     SessionStart "session_start" session_start: session::SessionStartRequest => session::SessionView;
     SessionEnd "session_end" session_end: session::SessionEndRequest => session::SessionView;
@@ -87,13 +88,16 @@ operations! {
     Score "score" score: score::ScoreRequest => score::ScoreAnswer;
     Stats "stats" stats: stats::StatsRequest => stats::StatsAnswer;
     Projects "projects" projects: stats::ProjectsRequest => stats::ProjectsAnswer;
-    MergeProjects "merge_projects" merge_projects: stats::MergeRequest => stats::MergeAnswer;
+    MergeProjects "merge_projects" merge_projects: projects::MergeRequest => projects::MergeAnswer;
+    SeparateProject "separate_project" separate_project: projects::SeparateRequest => projects::SeparateAnswer;
     Entities "entities" entities: stats::EntitiesRequest => stats::EntitiesAnswer;
+    EntityList "entity_list" entity_list: stats::EntityListRequest => stats::EntityListAnswer;
     Capture "capture" capture: capture::CaptureRequest => capture::CaptureAnswer;
     Suggest "suggest_topic_key" suggest: capture::SuggestRequest => capture::SuggestAnswer;
     Prove "prove" prove: proof::ProveRequest => proof::ProveAnswer;
     Root "root" root: proof::RootRequest => proof::RootAnswer;
     Activity "activity" activity: activity::ActivityRequest => activity::ActivityAnswer;
+    Health "health" health: health::HealthRequest => health::HealthAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::origin::origin;
 use super::record::{HeadRecord, MemoryRecord, PromptRecord, SessionRecord, VersionRecord};
+use super::rows::{Made, Rows};
 use super::sink::Sink;
 use super::sqlite::{Bad, Database, Row};
 use super::{Error, Result};
@@ -32,11 +33,7 @@ pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
     }
     let tables =
         ["sdk_sessions", "observations", "session_summaries", "user_prompts", "directives"];
-    let mut total = 0;
-    for table in tables {
-        total += db.count(table)?;
-    }
-    let mut reader = Reader { db: &db, done: 0, total, sessions: HashMap::new() };
+    let mut reader = Reader { rows: Rows::of(&db, &tables)?, sessions: HashMap::new() };
     reader.sessions(sink)?;
     reader.observations(sink)?;
     reader.summaries(sink)?;
@@ -45,40 +42,15 @@ pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
 }
 
 struct Reader<'d> {
-    db: &'d Database,
-    done: u64,
-    total: u64,
+    rows: Rows<'d>,
     /// One per session, not per row.
     sessions: Sessions,
 }
 
 /// The agent's name and the project of a session, by the names that rows use.
 type Sessions = HashMap<String, (String, Option<String>)>;
-/// Nothing, or why the row is left out.
-type Made = std::result::Result<(), Bad>;
-/// Makes a record of a row.
-type Make<'m> = dyn FnMut(&mut Sessions, &Row, &str, &mut Sink<'_>) -> Result<Made> + 'm;
 
 impl Reader<'_> {
-    fn each(
-        &mut self,
-        table: &str,
-        columns: &[&[&str]],
-        sink: &mut Sink<'_>,
-        make: &mut Make<'_>,
-    ) -> Result<()> {
-        let Reader { db, done, total, sessions } = self;
-        db.each(table, columns, &mut |row| {
-            let what = row.what();
-            if let Err(bad) = make(sessions, row, &what, sink)? {
-                sink.skip(what, bad);
-            }
-            *done += 1;
-            (sink.progress)(*done, *total);
-            Ok(())
-        })
-    }
-
     fn sessions(&mut self, sink: &mut Sink<'_>) -> Result<()> {
         let columns: &[&[&str]] = &[
             CONTENT_SESSION,
@@ -89,7 +61,8 @@ impl Reader<'_> {
             &["completed_at_epoch", "completed_at"],
             &["status"],
         ];
-        self.each("sdk_sessions", columns, sink, &mut |sessions, row, what, sink| {
+        let sessions = &mut self.sessions;
+        self.rows.each("sdk_sessions", columns, sink, &mut |row, what, sink| {
             let read =
                 (|| Ok::<_, Bad>((row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?)))();
             let (content, memory, project, agent) = match read {
@@ -133,7 +106,8 @@ impl Reader<'_> {
             CREATED,
             &["merged_into_project"],
         ];
-        self.each("observations", columns, sink, &mut |sessions, row, what, sink| {
+        let sessions = &mut self.sessions;
+        self.rows.each("observations", columns, sink, &mut |row, what, sink| {
             let record = (|| {
                 let session = row.text(0)?;
                 let content = sections(&[
@@ -179,7 +153,8 @@ impl Reader<'_> {
             CREATED,
             &["merged_into_project"],
         ];
-        self.each("session_summaries", columns, sink, &mut |sessions, row, what, sink| {
+        let sessions = &mut self.sessions;
+        self.rows.each("session_summaries", columns, sink, &mut |row, what, sink| {
             let record = (|| {
                 let session = row.text(0)?;
                 let project = row.text(11)?.or(row.text(1)?);
@@ -216,7 +191,8 @@ impl Reader<'_> {
 
     fn prompts(&mut self, sink: &mut Sink<'_>) -> Result<()> {
         let columns: &[&[&str]] = &[CONTENT_SESSION, &["prompt_text"], CREATED, &["prompt_number"]];
-        self.each("user_prompts", columns, sink, &mut |sessions, row, what, sink| {
+        let sessions = &mut self.sessions;
+        self.rows.each("user_prompts", columns, sink, &mut |row, what, sink| {
             let record = (|| {
                 let session = row.text(0)?;
                 let place = session.clone().unwrap_or_default();
@@ -240,7 +216,7 @@ impl Reader<'_> {
     fn directives(&mut self, sink: &mut Sink<'_>) -> Result<()> {
         let columns: &[&[&str]] =
             &[&["scope"], &["project"], &["content"], &["status"], CREATED, &["updated_at_epoch"]];
-        self.each("directives", columns, sink, &mut |_, row, what, sink| {
+        self.rows.each("directives", columns, sink, &mut |row, what, sink| {
             let record = (|| {
                 let global = row.text(0)?.is_none_or(|scope| scope == "global");
                 let head = HeadRecord {

@@ -11,6 +11,7 @@ use super::record::{
     EdgeRecord, Forgotten, HeadRecord, MemoryRecord, PromptRecord, SessionRecord, UsageRecord,
     VersionRecord,
 };
+use super::rows::Rows;
 use super::sink::Sink;
 use super::sqlite::{Bad, Database, Row};
 use super::{Error, Result};
@@ -35,11 +36,7 @@ pub(super) fn read(path: &Path, system: &'static str, sink: &mut Sink<'_>) -> Re
         return Err(Error::source(path, format!("this is no database of {system}")));
     }
     let tables = ["sessions", "observations", "user_prompts", "edges", "memory_relations"];
-    let mut total = 0;
-    for table in tables {
-        total += db.count(table)?;
-    }
-    let mut reader = Reader { db: &db, system, done: 0, total };
+    let mut reader = Reader { rows: Rows::of(&db, &tables)?, system };
     reader.sessions(sink)?;
     reader.observations(sink)?;
     reader.prompts(sink)?;
@@ -47,42 +44,16 @@ pub(super) fn read(path: &Path, system: &'static str, sink: &mut Sink<'_>) -> Re
     reader.relations(sink)
 }
 
-/// Nothing, or why the row is left out.
-type Made = std::result::Result<(), Bad>;
-/// Makes a record of a row.
-type Make<'m> = dyn FnMut(&Row, &str, &mut Sink<'_>) -> Result<Made> + 'm;
-
 struct Reader<'d> {
-    db: &'d Database,
+    rows: Rows<'d>,
     system: &'static str,
-    done: u64,
-    total: u64,
 }
 
 impl Reader<'_> {
-    /// Visits rows; a bad one is named and left out.
-    fn each(
-        &mut self,
-        table: &str,
-        columns: &[&[&str]],
-        sink: &mut Sink<'_>,
-        make: &mut Make<'_>,
-    ) -> Result<()> {
-        self.db.each(table, columns, &mut |row| {
-            let what = row.what();
-            if let Err(bad) = make(row, &what, sink)? {
-                sink.skip(what, bad);
-            }
-            self.done += 1;
-            (sink.progress)(self.done, self.total);
-            Ok(())
-        })
-    }
-
     fn sessions(&mut self, sink: &mut Sink<'_>) -> Result<()> {
         let columns: &[&[&str]] =
             &[&["id"], &["project"], &["directory"], &["started_at"], &["ended_at"], &["summary"]];
-        self.each("sessions", columns, sink, &mut |row, what, sink| {
+        self.rows.each("sessions", columns, sink, &mut |row, what, sink| {
             let record = (|| {
                 Ok(SessionRecord {
                     session: row.text(0)?.unwrap_or_default(),
@@ -123,7 +94,7 @@ impl Reader<'_> {
         ];
         let system = self.system;
         let scores = self.scores()?;
-        self.each("observations", columns, sink, &mut |row, what, sink| {
+        self.rows.each("observations", columns, sink, &mut |row, what, sink| {
             let record = match observation(system, row) {
                 Ok(record) => record,
                 Err(bad) => return Ok(Err(bad)),
@@ -143,7 +114,7 @@ impl Reader<'_> {
         let columns: &[&[&str]] =
             &[&["sync_id"], &["session_id"], &["content"], &["project"], &["created_at"]];
         let system = self.system;
-        self.each("user_prompts", columns, sink, &mut |row, what, sink| {
+        self.rows.each("user_prompts", columns, sink, &mut |row, what, sink| {
             let record = (|| {
                 let id = identity(row.text(0)?, row.id, row.time(4));
                 Ok(PromptRecord {
@@ -164,7 +135,7 @@ impl Reader<'_> {
     fn edges(&mut self, sink: &mut Sink<'_>) -> Result<()> {
         let columns: &[&[&str]] =
             &[&["from_obs_id"], &["to_obs_id"], &["relation_type"], &["weight"], &["created_at"]];
-        self.each("edges", columns, sink, &mut |row, what, sink| {
+        self.rows.each("edges", columns, sink, &mut |row, what, sink| {
             let (Some(from), Some(to)) = (row.integer(0), row.integer(1)) else {
                 return Ok(Err("one of its ends is missing".into()));
             };
@@ -195,7 +166,7 @@ impl Reader<'_> {
             &["created_at"],
             &["superseded_at"],
         ];
-        self.each("memory_relations", columns, sink, &mut |row, what, sink| {
+        self.rows.each("memory_relations", columns, sink, &mut |row, what, sink| {
             let texts = (|| Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?)))();
             let (from, to, word, status) = match texts {
                 Ok(texts) => texts,
@@ -224,7 +195,7 @@ impl Reader<'_> {
     fn scores(&self) -> Result<Scores> {
         let mut scores = Scores::new();
         let columns: &[&[&str]] = &[&["observation_id"], &["access_count"], &["last_accessed"]];
-        self.db.each("importance_scores", columns, &mut |row| {
+        self.rows.db.each("importance_scores", columns, &mut |row| {
             if let (Some(id), Some(accesses)) = (row.integer(0), row.integer(1))
                 && accesses > 0
             {

@@ -26,6 +26,7 @@ mod mem0;
 mod origin;
 mod record;
 mod report;
+mod rows;
 mod server_memory;
 mod sink;
 mod sqlite;

@@ -136,11 +136,14 @@ impl Change {
         let reason = Some("by hand, in the terminal".to_owned());
         let answer: Result<ChangeAnswer> = match self {
             Change::Archive(id) => asked.ask(ArchiveRequest { id, reason }),
-            Change::Restore(id) => asked.ask(RestoreRequest { id, reason }),
+            Change::Restore(id) => {
+                asked.ask(RestoreRequest { id, reason, ..RestoreRequest::default() })
+            }
             Change::Pin(id) => asked.ask(PinRequest { id, pinned: true }),
             Change::Unpin(id) => asked.ask(PinRequest { id, pinned: false }),
             Change::Forget(id) => {
-                let _: DeleteAnswer = asked.ask(DeleteRequest { id, hard: false, reason })?;
+                let request = DeleteRequest { id, reason, ..DeleteRequest::default() };
+                let _: DeleteAnswer = asked.ask(request)?;
                 return Ok(Changed { change: self, changed: true });
             }
         };

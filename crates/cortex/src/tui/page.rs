@@ -67,7 +67,14 @@ impl MemoryPage {
     }
 
     fn request(&self, history: bool) -> Ask {
-        Ask::Get(GetRequest { id: self.id, version: None, history, include_put_away: true })
+        Ask::Get(GetRequest {
+            id: self.id,
+            history,
+            include_put_away: true,
+            // Somebody at a terminal looks; only agents use.
+            quiet: true,
+            ..GetRequest::default()
+        })
     }
 
     /// Shows another pane, asking for what it needs if it is not there yet.
@@ -202,7 +209,7 @@ impl Page {
             }
             Page::Graph(page) => {
                 let (id, depth) = (page.id, Some(page.depth));
-                let ask = Ask::Graph(GraphRequest { id, depth, relations: Vec::new() });
+                let ask = Ask::Graph(GraphRequest { id, depth, ..GraphRequest::default() });
                 vec![page.load.ask(tickets, ask)]
             }
             Page::Session(page) => vec![page.memories.ask(tickets)],

@@ -64,7 +64,7 @@ fn bad_input_changes_nothing() {
         (&["relate", "1", "likes", "2"], "invalid", 2),
         (&["relate", "1", "references", "1"], "self_edge", 2),
         (&["relate", "1", "references", "99"], "not_found", 3),
-        (&["relate", "1", "references", "2", "--weight", "2"], "invalid", 2),
+        (&["relate", "1", "references", "2", "--weight", "11"], "invalid", 2),
         (&["graph", "99"], "not_found", 3),
         (&["graph", "1", "--depth", "99"], "invalid", 2),
         (&["graph", "1", "--direction", "up"], "invalid", 2),

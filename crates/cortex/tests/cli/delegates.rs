@@ -1,5 +1,7 @@
 //! Grants on the command line: a delegate sees and changes its slice and nothing else, and its file is a secret.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+
 use crate::support::Home;
 
 const READS: &str = "read,find,context,graph,prove";
@@ -60,6 +62,14 @@ fn a_delegate_reads_its_slice_and_nothing_else() {
     assert_eq!(found["items"].as_array().unwrap().len(), 1);
     let graph = delegate(&home, &["graph", "1"]).ok().json();
     assert_eq!(graph["edges"], serde_json::json!([]));
+    let hits = delegate(&home, &["search", "visible or other"]).ok().json();
+    let shown: Vec<u64> =
+        hits["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_u64().unwrap()).collect();
+    assert_eq!(shown, [1]);
+    delegate(&home, &["similar", "2"]).ends(5);
+    delegate(&home, &["score", "1"]).ok();
+    delegate(&home, &["score", "2"]).ends(5);
+    assert_eq!(delegate(&home, &["history", "1"]).ok().json().as_array().unwrap().len(), 1);
     let context = delegate(&home, &["context"]).ok().json();
     assert!(!context["text"].as_str().unwrap().contains("other"), "{context}");
     delegate(&home, &["prove", "--out", "slice", "--slice"]).ok();
@@ -75,6 +85,14 @@ fn a_delegate_reads_its_slice_and_nothing_else() {
         &["scope-list"],
         &["prove", "1", "--out", "x"],
         &["session", "start", "s"],
+        &["prompt", "x"],
+        &["sessions"],
+        &["prompts"],
+        &["projects"],
+        &["timeline", "1"],
+        &["context", "--recent"],
+        &["archive", "--stale"],
+        &["delete", "1", "--hard", "--yes"],
     ] {
         let ran = delegate(&home, refused);
         assert_eq!(ran.code, 5, "{refused:?} {ran:?}");
@@ -100,6 +118,52 @@ fn a_delegate_changes_its_slice_under_its_own_name() {
     delegate(&home, &["forget", "1", "--reason", "x"]).ok();
     delegate(&home, &["forget", "2", "--reason", "x"]).ends(5);
     delegate(&home, &["relate", "1", "references", &id]).ends(5);
+}
+
+/// Every interface goes the same way: tools that an agent calls under a grant see what the grant shows.
+#[test]
+fn an_agent_can_be_given_a_slice() {
+    let home = home();
+    grant(&home, READS, &[]);
+    let call = |id: u32, name: &str, arguments: serde_json::Value| {
+        let params = serde_json::json!({"name": name, "arguments": arguments});
+        serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+            .to_string()
+    };
+    let init = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let lines = [
+        init.to_owned(),
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
+        call(2, "mem_get_observation", serde_json::json!({"id": 1})),
+        call(3, "mem_get_observation", serde_json::json!({"id": 2})),
+        call(4, "mem_search", serde_json::json!({"query": "visible other hidden"})),
+        call(5, "mem_save", serde_json::json!({"title": "x", "content": "y"})),
+        call(6, "mem_stats", serde_json::json!({})),
+    ];
+    let mut child = home
+        .command()
+        .args(["--grant", "bot.grant", "mcp"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for line in &lines {
+        writeln!(input, "{line}").unwrap();
+    }
+    let mut answers = std::collections::BTreeMap::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    while answers.len() < 6 {
+        let line: serde_json::Value = serde_json::from_str(&out.next().unwrap().unwrap()).unwrap();
+        answers.insert(line["id"].as_u64().unwrap(), line["result"].clone());
+    }
+    drop(input);
+    child.wait().unwrap();
+    assert_eq!(answers[&2]["structuredContent"]["title"], "visible");
+    for refused in [3, 5, 6] {
+        assert_eq!(answers[&refused]["isError"], true, "{refused}: {}", answers[&refused]);
+    }
+    let hits = answers[&4]["structuredContent"]["hits"].as_array().unwrap();
+    assert!(hits.iter().all(|hit| hit["id"] == 1) && hits.len() == 1, "{hits:?}");
 }
 
 #[test]

@@ -9,6 +9,8 @@
 mod answers;
 mod bad_input;
 mod delegates;
+mod everyday;
+mod hardship;
 mod hooks;
 mod meaning;
 mod memories;

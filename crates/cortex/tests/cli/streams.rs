@@ -182,6 +182,6 @@ fn processes_at_once_lose_nothing() {
         assert!(output.status.success(), "{output:?}");
     }
     let stats = home.run(&["stats", "--json"]).ok().json();
-    assert_eq!(stats["memories"], 208);
+    assert_eq!(stats["observations"], 208);
     home.run(&["verify"]).ok();
 }

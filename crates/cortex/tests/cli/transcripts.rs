@@ -80,7 +80,7 @@ fn finding() {
 fn the_frame() {
     let home = Home::new();
     let seen = home.transcript(&[
-        &["session", "start", "s1", "--project", "web", "--agent", "bot"],
+        &["session", "start", "s1", "--project", "web", "--agent", "bot", "--directory", "web"],
         &["session", "start", "s1"],
         &["prompt", "Please fix it", "--session", "s1"],
         &["save", "Fixed", "it", "--session", "s1"],

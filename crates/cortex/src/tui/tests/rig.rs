@@ -217,7 +217,7 @@ impl Rig {
         self.ask(PinRequest { id: login, pinned: true });
         self.pass(MINUTE);
         self.ask(ArchiveRequest { id: noise, reason: None });
-        self.ask(DeleteRequest { id: wrong, hard: false, reason: None });
+        self.ask(DeleteRequest { id: wrong, ..DeleteRequest::default() });
         self.pass(2 * HOUR);
     }
 

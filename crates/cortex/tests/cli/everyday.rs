@@ -1,0 +1,169 @@
+//! Deleting, merging projects, what is near a save, and the commands that speak of the program itself.
+
+use serde_json::json;
+
+use crate::support::Home;
+
+// agent-memory 56, 57, 93
+#[test]
+fn delete_is_soft_unless_told_otherwise() {
+    let home = Home::new();
+    let id = home.save(&["a plan", "the words xyzzyplugh"]).to_string();
+    let gone = home.run(&["delete", &id, "--json"]).ok().json();
+    assert_eq!((&gone["hard"], &gone["changed"]), (&json!(false), &json!(true)));
+    assert_eq!(gone["root"], home.root());
+    home.run(&["search", "plan"]).ok();
+    assert_eq!(home.run(&["search", "plan", "--json"]).ok().json()["hits"], json!([]));
+    assert_eq!(home.run(&["delete", &id, "--json"]).ends(3).error()["code"], "not_found");
+    assert_eq!(
+        home.run(&["restore", &id]).ok().out,
+        format!("restored cortex://default/Fact/{id}#1\n")
+    );
+    let unsure = home.run(&["delete", &id, "--hard", "--json"]).ends(2);
+    assert_eq!(unsure.error()["code"], "usage");
+    assert_eq!(
+        home.run(&["delete", "99", "--hard", "--json"]).ends(3).error()["code"],
+        "not_found"
+    );
+    home.run(&["delete", &id, "--hard", "--yes"]).ok();
+    let bytes = std::fs::read(home.path().join("actors/default/store.redb")).unwrap();
+    assert!(!bytes.windows(10).any(|window| window == b"xyzzyplugh"));
+    home.run(&["restore", &id]).ends(4);
+}
+
+#[test]
+fn a_prompt_is_erased_by_its_entry() {
+    let home = Home::new();
+    let kept = home.run(&["prompt", "forget xyzzyplugh", "--json"]).ok().json()["id"].to_string();
+    home.run(&["delete", &kept]).ends(3);
+    let said = home.run(&["erase", &kept, "--reason", "asked to", "--yes"]).ok().out;
+    assert_eq!(said, format!("erased the text of entry {kept}\n"));
+    assert_eq!(home.run(&["prompts", "--json"]).ok().json()["prompts"], json!([]));
+}
+
+#[test]
+fn a_save_names_what_says_nearly_the_same() {
+    let home = Home::new();
+    let old = home.save(&["Deploys go out on Fridays", "We deploy every Friday afternoon."]);
+    home.save(&["The cat sleeps", "Sixteen hours a day."]);
+    let new = home.run(&["save", "Deploys go out on Friday", "We deploy each Friday.", "--json"]);
+    let new = new.ok().json();
+    assert_eq!(new["similar"][0]["id"], old, "{new}");
+    assert_eq!(new["similar"].as_array().unwrap().len(), 1, "{new}");
+    assert!(new["similar"][0]["nearness"].as_f64().unwrap() > 0.7);
+}
+
+#[test]
+fn merged_projects_are_one_for_every_later_command() {
+    let home = Home::new();
+    let first = home.save(&["one", "", "--project", "web-app"]);
+    let near = home.run(&["save", "two", "", "--project", "WebApp", "--json"]).ok().json();
+    assert!(near["project_note"].as_str().unwrap().contains("web-app"), "{near}");
+    let dry =
+        home.run(&["projects", "merge", "webapp", "--into", "web-app", "--dry-run", "--json"]);
+    assert_eq!(dry.ok().json()["moved"], 1);
+    assert_eq!(
+        home.run(&["projects", "--json"]).ok().json()["projects"].as_array().unwrap().len(),
+        2
+    );
+    let merged = home.run(&["projects", "merge", "webapp", "--into", "web-app", "--json"]).ok();
+    assert_eq!(
+        merged.json(),
+        json!({"to": "web-app", "moved": 1, "aliases": ["webapp"], "dry_run": false})
+    );
+    // In another process, by the old name: saved, found and listed under the new one.
+    let third = home.run(&["save", "three", "", "--project", "webapp", "--json"]).ok().json();
+    assert_eq!(third["project"], "web-app");
+    let hits = home.run(&["search", "one", "--project", "WEBAPP", "--json"]).ok().json();
+    assert!(hits["hits"].as_array().unwrap().iter().any(|hit| hit["id"] == first), "{hits}");
+    let listed = home.run(&["projects"]).ok().out;
+    assert!(listed.contains("3  ") && listed.contains("web-app  (also webapp)"), "{listed}");
+    home.run(&["projects", "merge", "web-app", "--into", "webapp"]).ok();
+    home.run(&["projects", "separate", "webapp"]).ok();
+    home.run(&["projects", "separate", "webapp"]).ends(3);
+    let fourth = home.run(&["save", "four", "", "--project", "webapp", "--json"]).ok().json();
+    assert_eq!(fourth["project"], "webapp");
+    // A table that is damaged stops no save; doctor tells.
+    std::fs::write(home.path().join("actors/default/projects.json"), "{").unwrap();
+    home.save(&["five", "", "--project", "webapp"]);
+    let doctor = home.run(&["doctor", "--json"]).ends(1).json();
+    let failed = |check: &str| {
+        let checks = doctor["checks"].as_array().unwrap();
+        checks.iter().any(|c| c["check"] == check && c["state"] == "fail")
+    };
+    assert!(failed("projects") && !failed("store"), "{doctor}");
+}
+
+#[test]
+fn what_agents_see_at_the_start_can_be_seen_here() {
+    let home = Home::new();
+    home.save(&["Use redb", "One file", "--project", "web", "--kind", "decision"]);
+    let recent = home.run(&["context", "web", "--recent"]).ok().out;
+    assert!(recent.contains("## Recent Observations"), "{recent}");
+    assert!(recent.contains("#1 [decision] Use redb"), "{recent}");
+    home.run(&["context", "--recent", "--budget", "10"]).ends(2);
+    home.run(&["context", "--scope", "personal"]).ends(2);
+}
+
+#[test]
+fn the_doctor_says_what_is_right_and_what_to_do() {
+    let home = Home::new();
+    let run = |home: &Home, code: i32| {
+        let mut command = home.command();
+        let output = command.args(["doctor", "--json"]).env("HOME", home.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        let view: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(view["ok"], code == 0);
+        view["checks"].as_array().unwrap().clone()
+    };
+    let state = |checks: &[serde_json::Value], check: &str| {
+        let found = checks.iter().find(|c| c["check"] == check);
+        found.map(|c| c["state"].as_str().unwrap().to_owned())
+    };
+    // It makes no home.
+    let empty = Home::new();
+    let nowhere = empty.path().join("nowhere");
+    let ran = empty.run(&["--home", nowhere.to_str().unwrap(), "doctor", "--json"]).ok().json();
+    assert_eq!(state(ran["checks"].as_array().unwrap(), "home").as_deref(), Some("warn"));
+    assert!(!nowhere.exists());
+    home.save(&["a title", "some content to be damaged"]);
+    let checks = run(&home, 0);
+    for check in ["program", "settings", "home", "daemon", "store", "model"] {
+        assert_eq!(state(&checks, check).as_deref(), Some("ok"), "{check} {checks:?}");
+    }
+    std::fs::write(home.path().join("cortex.toml"), "[memory]\ndedup_minute = 3\n").unwrap();
+    let checks = run(&home, 1);
+    assert_eq!(state(&checks, "settings").as_deref(), Some("fail"), "{checks:?}");
+    std::fs::remove_file(home.path().join("cortex.toml")).unwrap();
+    let store = home.path().join("actors/default/store.redb");
+    let mut bytes = std::fs::read(&store).unwrap();
+    let word = b"content to be damaged";
+    let place = bytes.windows(word.len()).position(|window| window == word).unwrap();
+    bytes[place] ^= 0x20;
+    std::fs::write(&store, &bytes).unwrap();
+    let checks = run(&home, 1);
+    assert_eq!(state(&checks, "store").as_deref(), Some("fail"), "{checks:?}");
+    let broken = checks.iter().find(|c| c["check"] == "store").unwrap();
+    assert!(broken["remedy"].as_str().unwrap().contains("cortex verify"), "{broken}");
+}
+
+#[test]
+fn the_program_tells_its_version_completes_itself_and_has_a_manual() {
+    let home = Home::new();
+    let version = home.run(&["version", "--json"]).ok().json();
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    assert!(version["analyzer"].is_u64() && version["model"].is_string(), "{version}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = home.run(&["completions", shell]).ok().out;
+        assert!(script.contains("verify-proof") && script.contains("idempotency-key"), "{shell}");
+    }
+    home.run(&["completions", "tcsh"]).ends(2);
+    let page = home.run(&["man", "save"]).ok().out;
+    assert!(page.starts_with(".ie") || page.contains(".TH cortex-save 1"), "{page}");
+    home.run(&["man", "frobnicate"]).ends(2);
+    let written = home.run(&["man", "--out", "pages", "--json"]).ok().json();
+    let pages = std::fs::read_dir(home.path().join("pages")).unwrap().count() as u64;
+    assert_eq!(written["pages"], pages);
+    assert!(home.path().join("pages/cortex-save.1").exists());
+    assert!(home.path().join("pages/cortex.1").exists());
+}

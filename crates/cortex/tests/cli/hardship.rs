@@ -1,0 +1,130 @@
+//! Too much, no text, no right to write, no room: a clear error, nothing lost, the daemon alive.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use crate::support::Home;
+
+/// A daemon in the foreground, ended with the test.
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(home: &Home) -> Daemon {
+        Daemon::of(home.command().args(["serve"]))
+    }
+
+    fn of(command: &mut Command) -> Daemon {
+        let mut child =
+            command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut said = String::new();
+        // It says so when it is ready.
+        let out = child.stdout.as_mut().expect("standard output is a pipe");
+        BufReader::new(out).read_line(&mut said).unwrap();
+        assert!(said.contains("serves"), "{said}");
+        Daemon(child)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.0.kill();
+        let _waited = self.0.wait();
+    }
+}
+
+#[test]
+fn ten_megabytes_and_bytes_that_are_no_text_are_refused_by_a_daemon_that_lives_on() {
+    let home = Home::new();
+    let _daemon = Daemon::start(&home);
+    home.save(&["there", "before"]);
+    let big = vec![b'x'; 10 << 20];
+    for arguments in [
+        &["save", "big", "-"][..],
+        &["save", "big"],
+        &["update", "1", "--content", "-"],
+        &["prompt", "-"],
+    ] {
+        let ran = home.piped(&[&["--json"], arguments].concat(), &big).ends(2);
+        assert_eq!(ran.error()["code"], "too_large", "{arguments:?}");
+        let ran = home.piped(&[&["--json"], arguments].concat(), b"half a \xc3").ends(2);
+        assert_eq!(ran.error()["code"], "invalid", "{arguments:?}");
+        assert!(ran.error()["message"].as_str().unwrap().contains("UTF-8"), "{arguments:?}");
+    }
+    home.run(&["status"]).ok();
+    let read = home.run(&["get", "1", "--json"]).ok().json();
+    assert_eq!((&read["content"], &read["version"]), (&"before".into(), &1.into()));
+    assert_eq!(home.run(&["stats", "--json"]).ok().json()["entries"], 1);
+}
+
+/// Root writes everywhere, so there the folder's rights prove nothing.
+#[cfg(unix)]
+#[test]
+fn a_home_that_cannot_be_written_to_is_said_to_be_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    home.save(&["there", "before"]);
+    let rights = |folder: &std::path::Path, mode: u32| {
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let store = home.path().join("actors/default");
+    let folders = [home.path().join("run"), store.clone(), home.path().to_owned()];
+    folders.iter().for_each(|folder| rights(folder, 0o500));
+    rights(&store.join("store.redb"), 0o400);
+    let is_bound = fs::write(store.join("probe"), b"").is_err();
+    let saved = home.run(&["save", "more", "", "--json"]);
+    let doctor = home.run(&["doctor", "--json"]);
+    folders.iter().for_each(|folder| rights(folder, 0o700));
+    rights(&store.join("store.redb"), 0o600);
+    if is_bound {
+        assert_eq!(saved.code, 7, "{saved:?}");
+        assert!(saved.error()["message"].as_str().unwrap().contains("ermission"), "{saved:?}");
+        assert_eq!(doctor.code, 1, "{doctor:?}");
+    }
+    home.run(&["verify"]).ok();
+    assert_eq!(home.run(&["get", "1", "--json"]).ok().json()["content"], "before");
+}
+
+/// A bound on the size of files stands for a disk that is full: writes fail in the same place, with another word for it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_without_room_loses_nothing_and_the_daemon_lives_on() {
+    let home = Home::new();
+    let first = home.save(&["there", "before"]);
+    let store = home.path().join("actors/default/store.redb");
+    let kib = fs::metadata(&store).unwrap().len() / 1_024 + 512;
+    let mut shell = Command::new("sh");
+    // The signal that comes with the refusal is ignored, as a full disk sends none.
+    let line = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" serve", kib * 2);
+    shell
+        .args(["-c", &line, env!("CARGO_BIN_EXE_cortex")])
+        .current_dir(home.path())
+        .env("CORTEX_HOME", home.path())
+        .stdout(Stdio::piped());
+    let _daemon = Daemon::of(&mut shell);
+    let words = "words that take room ".repeat(20_000);
+    let mut kept = vec![first];
+    let mut refused = None;
+    for n in 0..200 {
+        let ran = home.piped(&["save", &format!("memory {n}"), "-", "--json"], words.as_bytes());
+        if ran.code == 0 {
+            kept.push(ran.json()["id"].as_u64().unwrap());
+        } else {
+            refused = Some(ran);
+            break;
+        }
+    }
+    let refused = refused.expect("there is no room for 80 MB");
+    assert_eq!(refused.code, 7, "{refused:?}");
+    assert_eq!(home.run(&["status", "--json"]).ok().json()["running"], true);
+    // What was acknowledged is there, in the same daemon.
+    for id in &kept {
+        home.run(&["get", &id.to_string()]).ok();
+    }
+    home.run(&["stop"]).ok();
+    home.run(&["verify"]).ok();
+    let stats = home.run(&["stats", "--json"]).ok().json();
+    assert_eq!(stats["observations"].as_u64().unwrap(), kept.len() as u64, "{stats}");
+    home.save(&["room again", ""]);
+}
