@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::support::Home;
@@ -58,29 +59,47 @@ fn ten_megabytes_and_bytes_that_are_no_text_are_refused_by_a_daemon_that_lives_o
     assert_eq!(home.run(&["stats", "--json"]).ok().json()["entries"], 1);
 }
 
-/// Root writes everywhere, so there the folder's rights prove nothing.
+/// The rights of a folder do not bind root, so root tries it as somebody else.
 #[cfg(unix)]
 #[test]
 fn a_home_that_cannot_be_written_to_is_said_to_be_one() {
     use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
+    const NOBODY: u32 = 65_534;
     let home = Home::new();
     home.save(&["there", "before"]);
-    let rights = |folder: &std::path::Path, mode: u32| {
+    let rights = |folder: &Path, mode: u32| {
         fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
     };
     let store = home.path().join("actors/default");
-    let folders = [home.path().join("run"), store.clone(), home.path().to_owned()];
-    folders.iter().for_each(|folder| rights(folder, 0o500));
-    rights(&store.join("store.redb"), 0o400);
-    let is_bound = fs::write(store.join("probe"), b"").is_err();
-    let saved = home.run(&["save", "more", "", "--json"]);
-    let doctor = home.run(&["doctor", "--json"]);
-    folders.iter().for_each(|folder| rights(folder, 0o700));
+    let actors = home.path().join("actors");
+    let folders = [home.path().join("run"), store.clone(), actors, home.path().to_owned()];
+    for folder in &folders {
+        rights(folder, 0o555);
+    }
+    rights(&store.join("store.redb"), 0o444);
+    let bound = fs::write(store.join("probe"), b"").is_err();
+    let run = |arguments: &[&str]| {
+        let mut command = home.command();
+        if !bound {
+            command.uid(NOBODY);
+        }
+        // A program that nobody else may start cannot be tried as somebody else.
+        command.args(arguments).output().ok()
+    };
+    let saved = run(&["save", "more", "", "--json"]);
+    let doctor = run(&["doctor", "--json"]);
+    for folder in &folders {
+        rights(folder, 0o700);
+    }
     rights(&store.join("store.redb"), 0o600);
-    if is_bound {
-        assert_eq!(saved.code, 7, "{saved:?}");
-        assert!(saved.error()["message"].as_str().unwrap().contains("ermission"), "{saved:?}");
-        assert_eq!(doctor.code, 1, "{doctor:?}");
+    if let (Some(saved), Some(doctor)) = (saved, doctor) {
+        let said = String::from_utf8(saved.stderr).unwrap();
+        assert_eq!(saved.status.code(), Some(7), "{said}");
+        assert!(said.contains("ermission denied"), "{said}");
+        assert_eq!(doctor.status.code(), Some(1));
+        let checks = String::from_utf8(doctor.stdout).unwrap();
+        assert!(checks.contains("give the folder back to yourself"), "{checks}");
     }
     home.run(&["verify"]).ok();
     assert_eq!(home.run(&["get", "1", "--json"]).ok().json()["content"], "before");
