@@ -4,6 +4,7 @@
 //! - [`daemon`]: one owner per home, a local socket, and the client that the interfaces use.
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`mcp`]: the tools that agents call.
+//! - [`rest`]: the same operations over HTTP.
 //! - `setup`, `hooks`: the settings of agents, and the events they send.
 //! - `transfer`: memories in and out.
 //! - `intake`: what happens to a text before it becomes a memory.
@@ -22,5 +23,6 @@ mod hooks;
 mod intake;
 pub mod mcp;
 pub mod ops;
+pub mod rest;
 mod setup;
 mod transfer;

@@ -25,6 +25,8 @@ pub struct GetRequest {
     pub history: bool,
     /// Forgotten and archived ones too.
     pub include_put_away: bool,
+    /// True: looking is not using.
+    pub quiet: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -72,7 +74,7 @@ pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
 }
 
 impl Ops {
-    /// A memory in full. Counts as an access.
+    /// A memory in full. Counts as an access, unless it is to be quiet.
     pub fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
         let id = memory_id(request.id)?;
         let (_, reading) = self.reading(caller)?;
@@ -106,7 +108,7 @@ impl Ops {
         }
         let body = found.body.as_ref();
         let memory = views::memory(&reading, &found.head, &found.version, &found.usage, body);
-        if !forgotten {
+        if !forgotten && !request.quiet {
             self.note_accesses(caller, &[id])?;
         }
         Ok(GetAnswer { memory, history, superseded_by, contradicted_by })
