@@ -23,6 +23,7 @@ impl Problem {
                 Fault::Forbidden
             }
             StatusCode::CONFLICT => Fault::Conflict,
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT => Fault::Busy,
             _ => Fault::Caller,
         };
         Problem { status, error: Error::new(code, fault, message) }

@@ -29,10 +29,10 @@ pub(super) async fn list(
 pub(super) async fn start(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     let request: SessionStartRequest = body.without(&["started_at"]).read()?;
     let session = app.ask(caller, request).await?;
-    match (&session.ended_at, session.changed) {
+    match (session.ended_at.is_some(), session.changed) {
         (_, true) => Ok(created(&session)),
-        (None, false) => Ok(Json(session).into_response()),
-        (Some(_), false) => {
+        (false, false) => Ok(Json(session).into_response()),
+        (true, false) => {
             Err(Problem::new(StatusCode::CONFLICT, "session_ended", "session has already ended")
                 .with_hint("start a session with a new id"))
         }
