@@ -5,6 +5,7 @@
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`mcp`]: the tools that agents call.
 //! - [`rest`]: the same operations over HTTP.
+//! - `embedders`: the models one may choose besides the built-in one.
 //! - `setup`, `hooks`: the settings of agents, and the events they send.
 //! - `transfer`: memories in and out.
 //! - `intake`: what happens to a text before it becomes a memory.
@@ -15,6 +16,7 @@
 pub mod cli;
 pub mod config;
 pub mod daemon;
+mod embedders;
 mod hooks;
 #[expect(
     dead_code,

@@ -5,7 +5,7 @@
 use kernel::memory::{Body, Fields, Head, Millis};
 
 use crate::analyze::Analyzer;
-use crate::entities;
+use crate::entities::{self, Entity};
 use crate::text::Field;
 
 /// A memory as the indexes see it.
@@ -13,8 +13,10 @@ use crate::text::Field;
 pub struct Document {
     /// All occurrences, by field.
     pub terms: Vec<(Field, String)>,
-    /// What the vector is made of: what was said, without who said it and when.
+    /// What the vector is made of, see `dense`.
     pub dense: String,
+    /// Files, symbols and the like that it names.
+    pub entities: Vec<Entity>,
 }
 
 /// Words in the typed fields of a memory that say something.
@@ -98,6 +100,16 @@ pub fn spoken(body: &Body) -> String {
     }
 }
 
+/// What vectors are made of: what was said, without who said it and when. A function of the body alone.
+pub fn dense(body: &Body) -> String {
+    let mut dense = spoken(body);
+    for text in typed_text(&body.fields) {
+        dense.push(' ');
+        dense.push_str(text);
+    }
+    dense
+}
+
 pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
     let mut terms = Vec::new();
     let mut add = |field: Field, text: &str| {
@@ -124,13 +136,9 @@ pub fn document(analyzer: &Analyzer, head: &Head, body: &Body) -> Document {
     if let Some(at) = happened(body) {
         add(Field::DATE, &date_words(at));
     }
-    for entity in entities::extract(&body.title, &body.content) {
+    let entities = entities::extract(&body.title, &body.content);
+    for entity in &entities {
         add(Field::ENTITIES, &entity.value);
     }
-    let mut dense = spoken(body);
-    for text in typed_text(&body.fields) {
-        dense.push(' ');
-        dense.push_str(text);
-    }
-    Document { terms, dense }
+    Document { terms, dense: dense(body), entities }
 }

@@ -1,6 +1,7 @@
 //! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
 //!
-//! Rows: the text index under its own prefixes, `0x90 | id` the passages of a memory: vectors and tokens. All of it follows
+//! Rows: the text index under its own prefixes, `0x90 | id` the passages of a memory: vectors and tokens,
+//! `0x91` and `0x92` the entities it names. All of it follows
 //! from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
 //! restored and because some questions include them; erased ones are gone from every row.
 
@@ -15,6 +16,7 @@ use kernel::store::View;
 use crate::analyze::{ANALYZER_VERSION, Analyzer, fold};
 use crate::document::{document, happened, speakers};
 use crate::embed::{DIMS, StaticEmbedder};
+use crate::entities;
 use crate::passages::{self, Passages, Said};
 use crate::resident::{Change, Resident};
 use crate::text::{Settings, TailHandle, TextIndex};
@@ -70,6 +72,7 @@ impl RecallHook {
         let document = document(&self.analyzer, head, body);
         let doc = head.id.get();
         self.text().put(view, doc, &document.terms, staged)?;
+        entities::rows::put(view, doc, &document.entities, staged)?;
         let passages = self.passages(&document.dense, body);
         staged.set(passages::key(doc), Some(passages.encode()));
         self.changes.push(Change { seq: self.seq, doc, codes: passages.codes });
@@ -149,6 +152,7 @@ impl JournalHook for RecallHook {
             Payload::Erase(erase) if view.head(erase.id)?.is_some() => {
                 let doc = erase.id.get();
                 self.text().erase(view, doc, staged)?;
+                entities::rows::put(view, doc, &[], staged)?;
                 staged.set(passages::key(doc), None);
                 self.changes.push(Change { seq: self.seq, doc, codes: Vec::new() });
                 Ok(())

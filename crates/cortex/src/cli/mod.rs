@@ -11,6 +11,7 @@ mod config;
 mod context;
 mod delegate;
 mod details;
+mod entities;
 mod entry_view;
 mod eval;
 mod export;
@@ -20,10 +21,13 @@ mod forget;
 mod get;
 mod graph;
 mod history;
+mod hits;
 mod hook;
 mod import;
 mod journal;
 mod mcp;
+mod model;
+mod model_check;
 mod open;
 mod output;
 mod prove;
@@ -37,6 +41,7 @@ mod search;
 mod serve;
 mod session;
 mod setup;
+mod similar;
 mod snapshot;
 mod stats;
 pub mod surroundings;
@@ -79,6 +84,8 @@ enum Command {
     Update(Box<update::UpdateArgs>),
     History(history::HistoryArgs),
     Search(Box<search::SearchArgs>),
+    Similar(Box<similar::SimilarArgs>),
+    Entities(entities::EntitiesArgs),
     Find(find::FindArgs),
     Context(context::ContextArgs),
     Forget(forget::ForgetArgs),
@@ -108,6 +115,7 @@ enum Command {
     ScopeList(scope::ListArgs),
     ScopeKeygen(scope::KeygenArgs),
     Eval(eval::EvalArgs),
+    Model(model::ModelArgs),
     Actors(stats::ActorsArgs),
     Setup(setup::SetupArgs),
     Hook(hook::HookArgs),
@@ -145,9 +153,12 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let around = Surroundings::own();
+    let mut around = Surroundings::own();
     if is_local(&cli.command) {
         return ExitCode::from(run_here(&cli, around));
+    }
+    if matches!(cli.command, Command::Model(_)) {
+        bring_key(&cli.globals, &mut around);
     }
     let entry = open::home_folder(&cli.globals, &around.variables, &around.cwd)
         .and_then(|folder| serve::enter(&folder, open::wait(&cli.globals)));
@@ -159,6 +170,19 @@ pub fn main() -> ExitCode {
             report(&failure, &output_of(cli.globals.json, around).0);
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+/// Takes the key of an embedding service along: the daemon that runs the command has variables of its own.
+fn bring_key(globals: &Globals, around: &mut Surroundings) {
+    let config = open::home_folder(globals, &around.variables, &around.cwd)
+        .and_then(|folder| Ok(crate::config::load(&folder, &around.variables)?));
+    // A file that cannot be read is reported by the command itself.
+    let Ok(config) = config else { return };
+    if let Some(name) = config.text("embedder.key_env")
+        && let Some(key) = surroundings::own_variable(name)
+    {
+        around.variables.insert(name.to_owned(), key);
     }
 }
 
@@ -187,7 +211,7 @@ fn is_local(command: &Command) -> bool {
             | Command::Stop(_)
             | Command::Config(_)
             | Command::Mcp(_)
-    )
+    ) || matches!(command, Command::Model(args) if args.is_local())
 }
 
 fn output_of(json: bool, around: Surroundings) -> (Output, Around) {
@@ -245,6 +269,8 @@ fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome
         Command::Update(args) => update::run(args, inv, out),
         Command::History(args) => history::run(args, inv, out),
         Command::Search(args) => search::run(args, inv, out),
+        Command::Similar(args) => similar::run(args, inv, out),
+        Command::Entities(args) => entities::run(args, inv, out),
         Command::Find(args) => find::run(args, inv, out),
         Command::Context(args) => context::run(args, inv, out),
         Command::Forget(args) => forget::forget(args, inv, out),
@@ -273,6 +299,7 @@ fn run_command(command: &Command, inv: &Invocation, out: &mut Output) -> Outcome
         Command::ScopeList(args) => scope::list(args, inv, out),
         Command::ScopeKeygen(args) => scope::keygen(args, inv, out),
         Command::Eval(args) => eval::run(args, inv, out),
+        Command::Model(args) => model::run(args, inv, out),
         Command::Actors(args) => stats::actors(args, inv, out),
         Command::Timeline(args) => browse::timeline(args, inv, out),
         Command::Sessions(args) => browse::sessions(args, inv, out),
@@ -302,6 +329,7 @@ fn addressed(command: &Command) -> Option<&kernel::actor::ActorName> {
         Command::Restore(args) => &args.memory,
         Command::Erase(args) => &args.memory,
         Command::Graph(args) => &args.memory,
+        Command::Similar(args) => &args.memory,
         Command::Score(args) => &args.memory,
         Command::Prove(args) => args.memory.as_ref()?,
         _ => return None,

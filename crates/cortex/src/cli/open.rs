@@ -20,7 +20,8 @@ use kernel::{Cortex, Digest, Error, Options, Request};
 
 use super::delegate::Delegate;
 use super::failure::{Failure, Outcome};
-use super::parse;
+use super::{parse, surroundings};
+use crate::config::{self, Config};
 use crate::ops::{Caller, DEFAULT_ACTOR, Machine, Ops, Pinned, World as _};
 
 /// Seconds to wait for another process that has the actor open, unless told otherwise.
@@ -82,6 +83,7 @@ pub(crate) struct Invocation {
     caller: Caller,
     delegate: Option<Delegate>,
     cwd: PathBuf,
+    variables: BTreeMap<String, String>,
     input: RefCell<Option<Input>>,
 }
 
@@ -169,12 +171,13 @@ impl Invocation {
         let ops = match ops {
             Some(ops) => ops,
             None => {
-                let settings = crate::config::load(&folder, &variables)?.settings();
+                let settings = config::load(&folder, &variables)?.settings();
                 Arc::new(Ops::new(&folder, settings, wait(globals)))
             }
         };
         let input = Input { reader: input, is_terminal: input_is_terminal };
-        Ok(Invocation { ops, own, caller, delegate, cwd, input: RefCell::new(Some(input)) })
+        let input = RefCell::new(Some(input));
+        Ok(Invocation { ops, own, caller, delegate, cwd, variables, input })
     }
 
     pub(crate) fn ops(&self) -> &Ops {
@@ -192,6 +195,26 @@ impl Invocation {
 
     pub(crate) fn is_delegate(&self) -> bool {
         self.delegate.is_some()
+    }
+
+    /// True if nobody else uses these operations.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own
+    }
+
+    /// What is set for this home, by the caller's variables.
+    pub(crate) fn config(&self) -> Outcome<Config> {
+        Ok(config::load(self.folder(), &self.variables)?)
+    }
+
+    /// Where that is written.
+    pub(crate) fn config_path(&self) -> PathBuf {
+        self.cwd.join(config::path(self.folder(), &self.variables))
+    }
+
+    /// A variable that a setting names: the caller's, or this process's own.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned().or_else(|| surroundings::own_variable(name))
     }
 
     /// A path as the person means it.

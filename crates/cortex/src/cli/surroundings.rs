@@ -51,6 +51,11 @@ impl Surroundings {
     }
 }
 
+/// A variable of this process that a setting names.
+pub fn own_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 /// The variables of this process that commands read.
 pub fn own_variables() -> BTreeMap<String, String> {
     std::env::vars_os()

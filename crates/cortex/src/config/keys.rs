@@ -39,7 +39,7 @@ pub const KEYS: &[Key] = &[
         name: "embedder.dims",
         kind: Kind::Whole(0, 65_536),
         default: || json!(0),
-        about: "Numbers in a vector of that service; 0: ask it",
+        about: "Numbers in a vector of that service; `cortex model use` asks it",
     },
     Key {
         name: "embedder.key_env",
@@ -51,7 +51,7 @@ pub const KEYS: &[Key] = &[
         name: "embedder.model",
         kind: Kind::Text,
         default: || json!("static"),
-        about: "Which model makes vectors",
+        about: "Which model makes vectors: static, minilm or http",
     },
     Key {
         name: "embedder.name",

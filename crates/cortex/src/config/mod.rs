@@ -111,7 +111,8 @@ impl Config {
         self.values.iter().map(|(name, (value, origin))| (*name, value, origin))
     }
 
-    fn number(&self, name: &str) -> u64 {
+    /// A whole number; 0 if there is none.
+    pub fn number(&self, name: &str) -> u64 {
         self.values.get(name).and_then(|(value, _)| value.as_u64()).unwrap_or_default()
     }
 

@@ -6,12 +6,15 @@
 // Helpers of tests are tests, and a few short strings need no buffer.
 #![allow(clippy::unwrap_used, clippy::format_collect, clippy::format_push_string)]
 
+mod answers;
 mod bad_input;
 mod delegates;
 mod hooks;
 mod memories;
+mod models;
 mod proofs;
 mod setup;
 mod streams;
 mod support;
+mod tiny_model;
 mod transcripts;

@@ -126,6 +126,21 @@ impl Cortex {
         }
     }
 
+    /// Refuses, and journals, a delegate's question about a memory that its grant does not show.
+    pub fn check_sight(
+        &self,
+        authority: &Authority,
+        operation: Operation,
+        id: MemoryId,
+        now: Millis,
+    ) -> Result<()> {
+        self.check_lane(authority, operation, now)?;
+        match self.read()?.view().head(id)? {
+            Some(head) if authority.sees(&head) => Ok(()),
+            _ => Err(self.outside(authority, operation.name(), Some(id), now)),
+        }
+    }
+
     /// The delegate's slice as of the snapshot its grant is pinned to: a file it can check with the root in its grant
     /// alone. For the types that the grant names the list is complete.
     pub fn prove_slice_for(&self, authority: &Authority, now: Millis) -> Result<ProofFile> {

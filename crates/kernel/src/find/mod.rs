@@ -32,12 +32,11 @@ pub use plan::Plan;
 pub use predicate::{Number, Predicate, Value};
 pub use query::{Near, ORDER_KEYS_MAX, Order, OrderBy, Query};
 pub use rank::Cursor;
-pub use row::LABELS_MAX;
+pub use row::{LABELS_MAX, Lens, Row};
 pub use standing::{Standing, standing};
 
 pub(crate) use plan::Ids;
 pub(crate) use query::{at_most, check_near};
-pub(crate) use row::{Lens, Row};
 
 use crate::error::Result;
 use crate::forms;

@@ -19,7 +19,7 @@ pub const LABELS_MAX: usize = 8;
 const LABEL_EDGES_MAX: usize = 64;
 
 /// A view, who looks, and at which moment.
-pub(crate) struct Lens<'a> {
+pub struct Lens<'a> {
     pub(crate) view: &'a View<'a>,
     pub(crate) gate: Option<&'a dyn Gate>,
     /// The past (or future) moment asked about; the present if absent.
@@ -28,17 +28,25 @@ pub(crate) struct Lens<'a> {
     weights: Weights,
 }
 
+impl std::fmt::Debug for Lens<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (as_of, now) = (self.as_of, self.now);
+        f.debug_struct("Lens").field("as_of", &as_of).field("now", &now).finish_non_exhaustive()
+    }
+}
+
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) head: Head,
-    pub(crate) version: Version,
-    pub(crate) usage: Usage,
-    pub(crate) standing: Standing,
-    pub(crate) superseded_by: Vec<MemoryId>,
+pub struct Row {
+    pub head: Head,
+    pub version: Version,
+    /// Without edges that the gate hides.
+    pub usage: Usage,
+    pub standing: Standing,
+    pub superseded_by: Vec<MemoryId>,
 }
 
 impl<'a> Lens<'a> {
-    pub(crate) fn new(
+    pub fn new(
         view: &'a View<'a>,
         gate: Option<&'a dyn Gate>,
         as_of: Option<Millis>,
@@ -47,12 +55,12 @@ impl<'a> Lens<'a> {
         Ok(Lens { view, gate, as_of, now, weights: view.weights()? })
     }
 
-    pub(crate) fn sees(&self, head: &Head) -> bool {
+    pub fn sees(&self, head: &Head) -> bool {
         self.gate.is_none_or(|gate| gate.sees(head))
     }
 
     /// `None`: no such memory, none that may be seen, or none yet at that moment.
-    pub(crate) fn row(&self, id: MemoryId) -> Result<Option<Row>> {
+    pub fn row(&self, id: MemoryId) -> Result<Option<Row>> {
         match self.view.head(id)? {
             Some(head) => self.row_of(head),
             None => Ok(None),
@@ -60,7 +68,7 @@ impl<'a> Lens<'a> {
     }
 
     /// The row of a head that was read already.
-    pub(crate) fn row_of(&self, head: Head) -> Result<Option<Row>> {
+    pub fn row_of(&self, head: Head) -> Result<Option<Row>> {
         if !self.sees(&head) || self.as_of.is_some_and(|t| t < head.created) {
             return Ok(None);
         }
@@ -108,7 +116,7 @@ impl<'a> Lens<'a> {
         }
     }
 
-    pub(crate) fn body(&self, row: &Row) -> Result<Option<Body>> {
+    pub fn body(&self, row: &Row) -> Result<Option<Body>> {
         if row.head.erased { Ok(None) } else { self.view.body(&row.version) }
     }
 
@@ -130,7 +138,7 @@ impl<'a> Lens<'a> {
     }
 
     /// Memories that contradict this one, whichever of the two said so.
-    pub(crate) fn contradicted_by(&self, id: MemoryId) -> Result<Vec<MemoryId>> {
+    pub fn contradicted_by(&self, id: MemoryId) -> Result<Vec<MemoryId>> {
         let mut found = self.labels(id, Relation::Contradicts, false)?;
         found.extend(self.labels(id, Relation::Contradicts, true)?);
         found.sort_unstable();

@@ -10,9 +10,12 @@ const UNIT: i64 = 32_767;
 
 /// Components are brought to this many bits before the norm is taken: 2^27 squared, times 512 dimensions, fits u64.
 const WORK_BITS: u32 = 27;
+const WORK_DIMS: usize = 512;
+/// With more dimensions than that: 2^25 squared, times 4096.
+const WIDE_WORK_BITS: u32 = 25;
 
-/// More would let the sum of squares leave u64.
-pub(crate) const MAX_DIMS: usize = 512;
+/// The widest vector there is. The models people serve have up to 4096 dimensions.
+pub const DIMS_MAX: usize = 4_096;
 
 /// A vector of length 32767, or the zero vector ("nothing is known").
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,23 +25,25 @@ pub struct Embedding {
 
 impl Embedding {
     pub fn zero(dims: usize) -> Embedding {
-        Embedding { values: vec![0; dims.min(MAX_DIMS)] }
+        Embedding { values: vec![0; dims.min(DIMS_MAX)] }
     }
 
-    /// The direction of `raw`. Dimensions beyond 512 are dropped (no model here has them).
+    /// The direction of `raw`. Dimensions beyond `DIMS_MAX` are dropped; who brings vectors from outside
+    /// checks their number first.
     pub fn from_sums(raw: &[i64]) -> Embedding {
-        let raw = &raw[..raw.len().min(MAX_DIMS)];
+        let raw = &raw[..raw.len().min(DIMS_MAX)];
         let largest = raw.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0);
         if largest == 0 {
             return Embedding::zero(raw.len());
         }
-        // The largest component gets exactly WORK_BITS bits, whatever the length of the text was.
+        let work = if raw.len() > WORK_DIMS { WIDE_WORK_BITS } else { WORK_BITS };
+        // The largest component gets exactly that many bits, whatever the length of the text was.
         let bits = u64::BITS - largest.leading_zeros();
         let scaled = |value: i64| {
-            if bits > WORK_BITS { value >> (bits - WORK_BITS) } else { value << (WORK_BITS - bits) }
+            if bits > work { value >> (bits - work) } else { value << (work - bits) }
         };
         let squares: u64 = raw.iter().map(|&v| scaled(v).unsigned_abs().pow(2)).sum();
-        // At least 2^26, since one component is; so the reciprocal below is under 2^22 and the product under 2^50.
+        // At least 2^24, since one component is; so the reciprocal below is under 2^24 and the product under 2^50.
         let norm = squares.isqrt().cast_signed();
         let reciprocal = (UNIT << 32) / norm;
         let values = raw
@@ -80,13 +85,14 @@ impl Embedding {
 
     /// Takes values that claim to be an embedding; `None` when their length is not that of one.
     pub(crate) fn checked(values: Vec<i16>) -> Option<Embedding> {
-        if values.len() > MAX_DIMS {
+        if values.len() > DIMS_MAX {
             return None;
         }
         let squares: u64 = values.iter().map(|&v| u64::from(v.unsigned_abs()).pow(2)).sum();
         let norm = squares.isqrt();
-        // Rounding moves each component by at most 1, so the length by at most sqrt(512) < 23.
-        (norm == 0 || norm.abs_diff(UNIT.unsigned_abs()) <= 23).then_some(Embedding { values })
+        // Rounding moves each component by at most 1, so the length by at most the root of their number.
+        let slack = (values.len() as u64).isqrt() + 1;
+        (norm == 0 || norm.abs_diff(UNIT.unsigned_abs()) <= slack).then_some(Embedding { values })
     }
 
     pub fn dims(&self) -> usize {
@@ -148,7 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_sums_give_a_unit(raw in prop::collection::vec(any::<i64>(), 1..300)) {
+        fn any_sums_give_a_unit(raw in prop::collection::vec(any::<i64>(), 1..1200)) {
             let e = Embedding::from_sums(&raw);
             prop_assert!(Embedding::checked(e.values().to_vec()).is_some());
             if !e.is_zero() {

@@ -70,7 +70,7 @@ impl TokenTable {
         self.pieces.ids(text)
     }
 
-    pub fn piece(&self, id: u32) -> Option<&'static str> {
+    pub fn piece(&self, id: u32) -> Option<&str> {
         self.pieces.piece(id)
     }
 

@@ -4,6 +4,9 @@
 //! known prefix again and again. What must stay true: the same ids as the tokeniser the table was made with, and time
 //! linear in the text whatever the text is.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use unicode_normalization::char::decompose_canonical;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -25,7 +28,9 @@ const FNV_PRIME: u64 = 0x0100_0000_01b3;
 /// FNV because the hash of every prefix of a word falls out of one pass over it.
 #[derive(Debug)]
 pub struct WordPiece {
-    pieces: Vec<&'static str>,
+    text: Cow<'static, str>,
+    /// Where each piece stands in the text, by id.
+    pieces: Vec<Range<usize>>,
     slots: Vec<u32>,
     /// The longest piece in bytes, without the `##`.
     longest: usize,
@@ -35,12 +40,19 @@ pub struct WordPiece {
 
 impl WordPiece {
     /// One piece a line; the line number is the id.
-    pub fn new(vocabulary: &'static str) -> WordPiece {
-        let pieces: Vec<&'static str> = vocabulary.lines().collect();
+    pub fn new(vocabulary: impl Into<Cow<'static, str>>) -> WordPiece {
+        let text = vocabulary.into();
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            pieces.push(start..start + line.trim_end_matches(['\n', '\r']).len());
+            start += line.len();
+        }
         let mut slots = vec![EMPTY; SLOTS.max((pieces.len() * 2).next_power_of_two())];
         let mask = slots.len() - 1;
         let mut longest = 0;
-        for (id, piece) in (0u32..).zip(&pieces) {
+        for (id, place) in (0u32..).zip(&pieces) {
+            let piece = &text[place.clone()];
             let hash = piece.bytes().fold(FNV_BASIS, step);
             let mut at = spread(hash) & mask;
             while slots[at] != EMPTY {
@@ -50,7 +62,7 @@ impl WordPiece {
             longest = longest.max(piece.strip_prefix("##").unwrap_or(piece).len());
         }
         let inside = b"##".iter().fold(FNV_BASIS, |hash, &byte| step(hash, byte));
-        WordPiece { pieces, slots, longest, inside }
+        WordPiece { text, pieces, slots, longest, inside }
     }
 
     pub fn len(&self) -> usize {
@@ -61,8 +73,9 @@ impl WordPiece {
         self.pieces.is_empty()
     }
 
-    pub fn piece(&self, id: u32) -> Option<&'static str> {
-        self.pieces.get(usize::try_from(id).ok()?).copied()
+    pub fn piece(&self, id: u32) -> Option<&str> {
+        let place = self.pieces.get(usize::try_from(id).ok()?)?;
+        self.text.get(place.clone())
     }
 
     /// The ids of a text, without special tokens.
@@ -231,9 +244,9 @@ mod tests {
     use super::*;
     use crate::embed::static_model::VOCABULARY;
 
-    fn pieces(text: &str) -> Vec<&'static str> {
+    fn pieces(text: &str) -> Vec<String> {
         let vocabulary = WordPiece::new(VOCABULARY);
-        vocabulary.ids(text).iter().map(|&id| vocabulary.piece(id).unwrap()).collect()
+        vocabulary.ids(text).iter().map(|&id| vocabulary.piece(id).unwrap().to_owned()).collect()
     }
 
     #[test]
@@ -264,8 +277,8 @@ mod tests {
     #[test]
     fn hangul_is_spelled_in_jamo() {
         let got = pieces("\u{d55c}\u{ad6d}");
-        assert_eq!(got.first(), Some(&"\u{1112}"));
-        assert!(got.len() > 3 && got.iter().all(|p| *p != "[UNK]"));
+        assert_eq!(got.first().map(String::as_str), Some("\u{1112}"));
+        assert!(got.len() > 3 && got.iter().all(|p| p != "[UNK]"));
     }
 
     #[test]
@@ -278,10 +291,11 @@ mod tests {
     #[test]
     fn every_piece_spells_itself() {
         let vocabulary = WordPiece::new(VOCABULARY);
-        for (id, piece) in (0u32..).zip(&vocabulary.pieces) {
+        for id in (0u32..).take(vocabulary.len()) {
+            let piece = vocabulary.piece(id).unwrap();
             let (text, start) = match piece.strip_prefix("##") {
                 Some(rest) if !rest.is_empty() => (rest, vocabulary.inside),
-                _ => (*piece, FNV_BASIS),
+                _ => (piece, FNV_BASIS),
             };
             assert_eq!(vocabulary.longest_prefix(text.as_bytes(), start), Some((id, text.len())));
         }

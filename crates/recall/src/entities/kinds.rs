@@ -80,10 +80,10 @@ pub(super) fn endpoint_path(word: &str) -> &str {
     word[..end].trim_end_matches(['.', ':', '!', '?', '*'])
 }
 
-/// Adds what the piece is. `quoted`: it stood in quotes by itself.
-pub(super) fn classify(piece: &str, quoted: bool, before: &str, last: &str, found: &mut Found) {
+/// Adds what the piece is. `imported`: code around it says that it is a package.
+pub(super) fn classify(piece: &str, imported: bool, before: &str, last: &str, found: &mut Found) {
     // Most words are prose. A plain one can only be a package, and only after a word that says so.
-    let plain = !quoted && piece.bytes().all(|b| b.is_ascii_lowercase());
+    let plain = !imported && piece.bytes().all(|b| b.is_ascii_lowercase());
     if plain && !matches!(last, "add" | "install") {
         return;
     }
@@ -95,7 +95,7 @@ pub(super) fn classify(piece: &str, quoted: bool, before: &str, last: &str, foun
         }
         return;
     }
-    if package(piece, quoted, before, last, found) {
+    if package(piece, imported, before, last, found) {
         return;
     }
     if is_version(piece)
@@ -179,7 +179,7 @@ fn is_package_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-fn package(piece: &str, quoted: bool, before: &str, last: &str, found: &mut Found) -> bool {
+fn package(piece: &str, imported: bool, before: &str, last: &str, found: &mut Found) -> bool {
     // `name@1.2.3`, with or without a scope.
     if let Some(at) = piece.rfind('@').filter(|at| *at > 0) {
         let (name, version) = (&piece[..at], &piece[at + 1..]);
@@ -217,7 +217,6 @@ fn package(piece: &str, quoted: bool, before: &str, last: &str, found: &mut Foun
         }
         return true;
     }
-    let imported = quoted && matches!(last, "from" | "import" | "require");
     let installed = matches!(
         (before, last),
         ("cargo" | "yarn" | "pnpm" | "uv" | "bun", "add")

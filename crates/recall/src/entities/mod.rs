@@ -4,11 +4,14 @@
 //! prose yields nothing, because a false entity links memories that have nothing to do with each other.
 
 mod kinds;
+pub(crate) mod rows;
 mod symbols;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
+
+pub use rows::{Listed, list};
 
 use crate::analyze::fold;
 
@@ -108,12 +111,24 @@ impl Found {
 struct Before<'a> {
     word: &'a str,
     last: &'a str,
+    /// Inside a statement that began with `import` or `export`.
+    importing: bool,
 }
 
 /// Walks the text by words; each is a URL, the path of an endpoint, or pieces between brackets and quotes.
 fn scan(text: &str, found: &mut Found) {
     let mut before = Before::default();
+    let mut end = 0;
     for word in text.split_whitespace() {
+        let at = word.as_ptr().addr() - text.as_ptr().addr();
+        // Code opens a statement where prose does not: at a line's beginning, in back-ticks, behind another statement.
+        let opens = text[end..at].contains('\n')
+            || end == 0
+            || word.starts_with('`')
+            || text[..end].ends_with([';', '{', '}']);
+        let keyword = word.trim_start_matches('`');
+        before.importing |= opens && matches!(keyword, "import" | "export");
+        end = at + word.len();
         let mut rest = word;
         while let Some(at) = url_start(rest) {
             pieces(&rest[..at], &mut before, found);
@@ -131,6 +146,7 @@ fn scan(text: &str, found: &mut Found) {
             }
         }
         pieces(rest, &mut before, found);
+        before.importing &= !word.ends_with([';', '.', '?', '!']);
     }
 }
 
@@ -162,6 +178,13 @@ fn pieces<'a>(word: &'a str, before: &mut Before<'a>, found: &mut Found) {
         let quoted = start > 0
             && matches!(word.as_bytes()[start - 1], b'\'' | b'"')
             && matches!(c, '\'' | '"');
+        let called = quoted && start > 1 && word.as_bytes()[start - 2] == b'(';
+        let imported = match before.last {
+            "from" => quoted && before.importing,
+            "import" => called || quoted && before.importing,
+            "require" => called,
+            _ => false,
+        };
         let braced = c == '{' && word[start..at].ends_with('$');
         // `${NAME}`: the dollar belongs to the name in the braces.
         let name = if start > 1 && word[..start].ends_with("${") {
@@ -172,8 +195,9 @@ fn pieces<'a>(word: &'a str, before: &mut Before<'a>, found: &mut Found) {
         if !name.is_empty() && !braced {
             let piece = kinds::trim(name);
             if !piece.is_empty() {
-                kinds::classify(piece, quoted, before.word, before.last, found);
-                *before = Before { word: before.last, last: piece };
+                before.importing &= !imported;
+                kinds::classify(piece, imported, before.word, before.last, found);
+                (before.word, before.last) = (before.last, piece);
             }
         }
         start = at + c.len_utf8();

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use kernel::store::View;
@@ -13,6 +14,7 @@ use super::fuse::{Arm, ONE};
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
 use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
+use crate::entities;
 use crate::error::Result;
 use crate::passages::{self, Passages, Said};
 use crate::resident::Resident;
@@ -23,6 +25,8 @@ use crate::vectors::Codes;
 pub(super) const CANDIDATES: usize = 200;
 /// The best of them bring their neighbours in the session along.
 const WITH_NEIGHBOURS: usize = 60;
+/// Memories that count as naming one thing; of a name in more of them the newest. What so many name tells little apart.
+const NAMING_MAX: usize = 4 * CANDIDATES;
 /// Terms that one prefix may stand for.
 const PREFIX_TERMS: usize = 64;
 /// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the model:
@@ -44,6 +48,8 @@ pub(super) struct Candidate {
     pub(super) date: u64,
     /// Parts per million.
     pub(super) prior: u64,
+    /// How many of the things that the question names it names too.
+    pub(super) entities: u64,
 }
 
 pub(super) fn gather(
@@ -65,8 +71,19 @@ pub(super) fn gather(
         let near = if counts(Arm::Meaning) { meaning.nearest(lens)? } else { Scores::default() };
         let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
         ids.extend(near.order.iter().take(CANDIDATES));
+        let naming = if counts(Arm::Entities) {
+            naming(view, lens, &query.text)?
+        } else {
+            Scores::default()
+        };
+        ids.extend(naming.order.iter().take(CANDIDATES));
         let mut sessions = Sessions::new(view, lens);
-        let looked_at: BTreeSet<&u64> = words.scores.keys().chain(near.scores.keys()).collect();
+        let looked_at: BTreeSet<&u64> = words
+            .scores
+            .keys()
+            .chain(near.scores.keys())
+            .chain(naming.order.iter().take(CANDIDATES))
+            .collect();
         for id in looked_at {
             sessions.add(*id)?;
             let near = if counts(Arm::Meaning) { near.share(meaning.score(*id)?) } else { 0 };
@@ -99,6 +116,7 @@ pub(super) fn gather(
                 speaker: u64::from(named) * 1_000,
                 date: dates.matches(said.happened.unwrap_or(head.created)),
                 prior: u64::from(head.importance),
+                entities: naming.of(id),
             });
         }
         sessions.weigh(&interaction);
@@ -164,9 +182,9 @@ impl<'a> SaidRows<'a> {
 
 /// Scores of an arm, and the documents best first.
 #[derive(Default)]
-struct Scores {
+pub(super) struct Scores {
     scores: HashMap<u64, u64>,
-    order: Vec<u64>,
+    pub(super) order: Vec<u64>,
 }
 
 impl Scores {
@@ -176,15 +194,15 @@ impl Scores {
         Scores { scores: found.into_iter().collect(), order }
     }
 
-    fn of(&self, id: u64) -> u64 {
+    pub(super) fn of(&self, id: u64) -> u64 {
         self.scores.get(&id).copied().unwrap_or(0)
     }
 
-    /// A score as parts per million of the best.
+    /// A score as parts per million of the best; nothing where the arm found nothing.
     fn share(&self, score: u64) -> u64 {
-        let best = self.order.first().map_or(0, |best| self.of(*best)).max(1);
-        let share = u128::from(score) * u128::from(ONE) / u128::from(best);
-        u64::try_from(share).unwrap_or(u64::MAX)
+        let best = self.order.first().map_or(0, |best| self.of(*best));
+        let share = (u128::from(score) * u128::from(ONE)).checked_div(u128::from(best));
+        share.map_or(0, |share| u64::try_from(share).unwrap_or(u64::MAX))
     }
 }
 
@@ -196,6 +214,24 @@ fn word_scores(search: &Search<'_>, lens: &Lens<'_>, question: &Question) -> Res
     let ask =
         |admits: &dyn Fn(u64) -> bool| search.top_k(&terms, TAKEN, admits, &question.excluded);
     let found = judged_late(lens, |(doc, _)| *doc, ask)?;
+    Ok(Scores::new(found))
+}
+
+/// Memories that name what the question names, by how much of it; among equals the newest first.
+fn naming(view: &View<'_>, lens: &Lens<'_>, text: &str) -> Result<Scores> {
+    let mut scores: HashMap<u64, u64> = HashMap::new();
+    for entity in entities::rows::asked(text) {
+        let mut seen = 0;
+        entities::rows::naming(view, &entity, &mut |id| {
+            if lens.admits(id) {
+                *scores.entry(id).or_default() += 1;
+                seen += 1;
+            }
+            if seen == NAMING_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+    }
+    let mut found: Vec<(u64, u64)> = scores.into_iter().collect();
+    found.sort_unstable_by_key(|(id, named)| std::cmp::Reverse((*named, *id)));
     Ok(Scores::new(found))
 }
 
@@ -218,12 +254,12 @@ fn judged_late<T>(
 }
 
 /// How near memories are to the question, as of one state.
-struct Meaning<'a> {
-    view: &'a View<'a>,
-    codes: &'a Codes,
+pub(super) struct Meaning<'a> {
+    pub(super) view: &'a View<'a>,
+    pub(super) codes: &'a Codes,
     /// Documents whose codes belong to another state.
-    stale: &'a BTreeSet<u64>,
-    question: &'a Embedding,
+    pub(super) stale: &'a BTreeSet<u64>,
+    pub(super) question: &'a Embedding,
 }
 
 impl Meaning<'_> {
@@ -250,7 +286,7 @@ impl Meaning<'_> {
     }
 
     /// The nearest memories that may be shown, best first.
-    fn nearest(&self, lens: &Lens<'_>) -> Result<Scores> {
+    pub(super) fn nearest(&self, lens: &Lens<'_>) -> Result<Scores> {
         let mut stale = Vec::new();
         for id in self.stale {
             stale.extend(self.known(*id)?.map(|score| (*id, score)));

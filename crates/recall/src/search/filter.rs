@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kernel::find::{Standing, standing};
+use kernel::find::{self, Standing};
 use kernel::keys::{self, Index};
 use kernel::memory::{Body, Head, MemoryId, Millis, Usage, Version};
 use kernel::scope::Gate;
 use kernel::store::View;
 
 use super::ids::Ids;
-use super::{Query, phrases};
+use super::{Named, Query, phrases};
 use crate::analyze::{Analyzer, Question};
 use crate::error::Result;
 
@@ -23,6 +23,7 @@ pub(super) struct Row {
     pub(super) usage: Usage,
     pub(super) body: Option<Body>,
     pub(super) standing: Standing,
+    pub(super) superseded_by: Vec<MemoryId>,
 }
 
 pub(super) struct Lens<'a> {
@@ -31,7 +32,8 @@ pub(super) struct Lens<'a> {
     query: &'a Query,
     analyzer: &'a Analyzer,
     question: &'a Question,
-    now: Millis,
+    /// How the kernel sees a memory: the version that counts, where it stands, what replaced it.
+    seen: find::Lens<'a>,
     /// Ids that pass every filter that has an index; `None`: no such filter.
     allowed: Option<Ids>,
     /// Whether a memory is shown now is asked with everything else, and not only of the best.
@@ -63,8 +65,10 @@ impl<'a> Lens<'a> {
                 None => allowed = Some(listed),
             }
         }
+        let seen = find::Lens::new(view, gate, query.as_of, now)?;
         let judged = RefCell::default();
-        Ok(Lens { view, gate, query, analyzer, question, now, allowed, close: false, judged })
+        let close = false;
+        Ok(Lens { view, gate, query, analyzer, question, seen, allowed, close, judged })
     }
 
     /// Admits only what is shown now. Costs a version for each memory.
@@ -142,24 +146,29 @@ impl<'a> Lens<'a> {
     }
 
     fn read_row(&self, head: &Head) -> Result<Option<Row>> {
-        let (id, head) = (head.id, head.clone());
-        let version = match self.query.as_of {
-            None => self.view.required_version(id, head.version)?,
-            Some(moment) => {
-                let mut newest_first = self.view.versions(id)?.into_iter().rev();
-                let Some(version) = newest_first.find(|v| v.created <= moment) else {
-                    return Ok(None);
-                };
-                version
-            }
-        };
-        let usage = self.view.usage(id)?;
-        let moment = self.query.as_of.unwrap_or(self.now);
-        let standing = standing(&head, &version, &usage, moment);
-        if !standing.is_shown_to(self.query.include_forgotten, self.query.include_archived) {
+        let Some(row) = self.seen.row_of(head.clone())? else { return Ok(None) };
+        if !row.standing.is_shown_to(self.query.include_forgotten, self.query.include_archived) {
             return Ok(None);
         }
-        let body = self.view.body(&version)?;
-        Ok(Some(Row { head, version, usage, body, standing }))
+        let body = self.seen.body(&row)?;
+        let find::Row { head, version, usage, standing, superseded_by } = row;
+        Ok(Some(Row { head, version, usage, body, standing, superseded_by }))
+    }
+
+    /// Memories that contradict this one or that it contradicts.
+    pub(super) fn contradicts(&self, row: &Row) -> Result<Vec<Named>> {
+        self.named(&self.seen.contradicted_by(row.head.id)?)
+    }
+
+    /// Memories with the titles they had at the moment asked about.
+    pub(super) fn named(&self, ids: &[MemoryId]) -> Result<Vec<Named>> {
+        let mut named = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let Some(row) = self.seen.row(*id)? {
+                let title = self.seen.body(&row)?.map(|body| body.title);
+                named.push(Named { id: *id, title });
+            }
+        }
+        Ok(named)
     }
 }

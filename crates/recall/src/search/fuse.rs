@@ -3,7 +3,13 @@
 //! Min-max per question and not ranks: how far ahead a memory is says more than that it is ahead. An arm whose candidates
 //! all score the same moves none of them.
 
+use std::fmt;
+
 use super::arms::Candidate;
+use crate::error::{Error, Result};
+
+/// The largest weight that can be asked for, in hundredths.
+const WEIGHT_MAX: u32 = 10_000;
 
 /// One on every scale.
 pub(super) const ONE: u64 = 1_000_000;
@@ -17,10 +23,11 @@ pub enum Arm {
     Speaker,
     Date,
     Prior,
+    Entities,
 }
 
 impl Arm {
-    pub const ALL: [Arm; 7] = [
+    pub const ALL: [Arm; 8] = [
         Arm::Words,
         Arm::Meaning,
         Arm::Interaction,
@@ -28,6 +35,7 @@ impl Arm {
         Arm::Speaker,
         Arm::Date,
         Arm::Prior,
+        Arm::Entities,
     ];
 
     pub fn name(self) -> &'static str {
@@ -39,24 +47,61 @@ impl Arm {
             Arm::Speaker => "speaker",
             Arm::Date => "date",
             Arm::Prior => "prior",
+            Arm::Entities => "entities",
         }
     }
 }
 
 /// How much each arm counts, in hundredths, in the order of `Arm::ALL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weights(pub [u32; 7]);
+pub struct Weights(pub [u32; 8]);
 
 impl Weights {
     pub fn of(&self, arm: Arm) -> u32 {
         let place = Arm::ALL.iter().position(|other| *other == arm);
         place.and_then(|place| self.0.get(place)).copied().unwrap_or(0)
     }
+
+    /// As people write them: `words=40,meaning=0`. What is not named keeps its default.
+    pub fn parse(text: &str) -> Result<Weights> {
+        let mut weights = Weights::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let named = |arm: &Arm| arm.name() == name.trim();
+            let Some(place) = Arm::ALL.iter().position(named) else {
+                let arms = Arm::ALL.map(Arm::name).join(", ");
+                return Err(Error::invalid("weights", format!("no arm {name:?}; use {arms}")));
+            };
+            let value = value.trim().parse::<u32>().ok().filter(|value| *value <= WEIGHT_MAX);
+            weights.0[place] = value.ok_or_else(|| {
+                let reason = format!("{part:?} is not {name}=N with N from 0 to {WEIGHT_MAX}");
+                Error::invalid("weights", reason)
+            })?;
+        }
+        Ok(weights)
+    }
+
+    /// The defaults of the first arms, in the order of `Arm::ALL`; the others do not count.
+    pub fn first(arms: usize) -> Weights {
+        let mut weights = Weights::default();
+        weights.0.iter_mut().skip(arms).for_each(|weight| *weight = 0);
+        weights
+    }
+}
+
+impl fmt::Display for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (arm, weight)) in Arm::ALL.iter().zip(self.0).enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{}={weight}", arm.name())?;
+        }
+        Ok(())
+    }
 }
 
 impl Default for Weights {
     fn default() -> Weights {
-        Weights([30, 30, 40, 25, 20, 20, 2])
+        Weights([30, 30, 40, 25, 20, 20, 2, 60])
     }
 }
 
@@ -80,13 +125,14 @@ fn raw(candidate: &Candidate, arm: Arm) -> u64 {
         Arm::Speaker => candidate.speaker,
         Arm::Date => candidate.date,
         Arm::Prior => candidate.prior,
+        Arm::Entities => candidate.entities,
     }
 }
 
 /// The candidates of one question on one scale.
 pub(super) struct Fused<'c> {
     candidates: &'c [Candidate],
-    scales: [Scale; 7],
+    scales: [Scale; 8],
     weights: Weights,
 }
 
@@ -98,7 +144,10 @@ impl<'c> Fused<'c> {
 
     /// Candidates by their place, best first, each with its score.
     pub(super) fn ranked(&self) -> Vec<(&'c Candidate, u64)> {
-        let most: u64 = self.weights.0.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
+        // An arm that says nothing of any candidate, like dates in a question without one, lowers no score.
+        let speaks = |(scale, _): &(&Scale, u32)| scale.high > 0;
+        let speaking = self.scales.iter().zip(self.weights.0).filter(speaks);
+        let most = speaking.map(|(_, weight)| u64::from(weight)).sum::<u64>().max(1);
         let score = |candidate: &Candidate| -> u64 {
             let arms = Arm::ALL.iter().zip(&self.scales).zip(self.weights.0);
             let sum: u64 = arms
@@ -147,5 +196,32 @@ impl Scale {
 
     fn rank(&self, value: u64) -> usize {
         self.values.partition_point(|other| *other > value) + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_named_and_read_back() {
+        let weights = Weights::parse("words=40, meaning=0").unwrap();
+        assert_eq!((weights.of(Arm::Words), weights.of(Arm::Meaning)), (40, 0));
+        assert_eq!(weights.of(Arm::Session), Weights::default().of(Arm::Session));
+        assert_eq!(Weights::parse(&weights.to_string()).unwrap(), weights);
+        assert_eq!(Weights::parse("").unwrap(), Weights::default());
+        for bad in ["word=1", "words", "words=-1", "words=x", "words=10001", "30,30"] {
+            assert!(Weights::parse(bad).is_err(), "{bad}");
+        }
+        let error = Weights::parse("wrods=1").unwrap_err().to_string();
+        assert!(error.contains("wrods") && error.contains("words, meaning"), "{error}");
+    }
+
+    #[test]
+    fn an_ablation_adds_one_arm_after_the_other() {
+        assert_eq!(Weights::first(0).0, [0; Arm::ALL.len()]);
+        assert_eq!(Weights::first(Arm::ALL.len()), Weights::default());
+        let two = Weights::first(2);
+        assert!(two.of(Arm::Meaning) > 0 && two.of(Arm::Interaction) == 0);
     }
 }

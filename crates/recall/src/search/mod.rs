@@ -13,6 +13,7 @@ mod ids;
 mod phrases;
 mod preview;
 mod sessions;
+mod similar;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,7 +24,7 @@ use kernel::forms::Form;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
 use kernel::scope::Gate;
 
-use crate::analyze::Analyzer;
+use crate::analyze::{Analyzer, Question};
 use crate::error::{Error, Result};
 use crate::resident::Resident;
 
@@ -33,6 +34,7 @@ use fuse::Fused;
 
 pub use fuse::{Arm, ArmScore, Weights};
 pub use preview::preview;
+pub use similar::similar;
 
 /// Hits a search may return.
 pub const LIMIT_MAX: usize = 200;
@@ -96,6 +98,18 @@ pub struct Hit {
     pub preview: String,
     /// What the full text would cost.
     pub tokens: u32,
+    /// What replaces it, at most `kernel::find::LABELS_MAX`.
+    pub superseded_by: Vec<Named>,
+    /// What it contradicts or is contradicted by, whichever of the two said so; as many.
+    pub contradicts: Vec<Named>,
+}
+
+/// A memory that a hit points at. Those that may not be seen are never named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    pub id: MemoryId,
+    /// `None` when it was erased.
+    pub title: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,23 +148,35 @@ pub fn search(
     }
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
-        let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
-        let body = row.body.as_ref();
-        let full = kernel::forms::render(&row.head, &row.version, body, Form::Full);
-        hits.push(Hit {
-            id: row.head.id,
-            preview: preview(analyzer, &question, &text),
-            tokens: kernel::forms::tokens(&full),
-            head: row.head,
-            version: row.version,
-            usage: row.usage,
-            body: row.body,
-            standing: row.standing,
-            score,
-            arms: fused.arms(candidate),
-        });
+        hits.push(hit(&lens, (analyzer, &question), row, score, fused.arms(candidate))?);
     }
     Ok(Answer { hits, candidates: candidates.len() })
+}
+
+/// A row as an answer.
+fn hit(
+    lens: &Lens<'_>,
+    (analyzer, question): (&Analyzer, &Question),
+    row: Row,
+    score: u64,
+    arms: Vec<ArmScore>,
+) -> Result<Hit> {
+    let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
+    let full = kernel::forms::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
+    Ok(Hit {
+        id: row.head.id,
+        preview: preview(analyzer, question, &text),
+        tokens: kernel::forms::tokens(&full),
+        superseded_by: lens.named(&row.superseded_by)?,
+        contradicts: lens.contradicts(&row)?,
+        head: row.head,
+        version: row.version,
+        usage: row.usage,
+        body: row.body,
+        standing: row.standing,
+        score,
+        arms,
+    })
 }
 
 /// The best that are shown now. What was replaced answers only if nothing better does: it counts half.

@@ -36,6 +36,12 @@ impl Coder {
 }
 
 impl Code {
+    /// The vector again, as near as its levels keep it.
+    pub(crate) fn embedding(&self) -> Embedding {
+        let levels: Vec<i64> = self.levels.iter().map(|level| i64::from(*level)).collect();
+        Embedding::from_sums(&levels)
+    }
+
     /// Bytes of a code in a row.
     pub(crate) fn size(dims: usize) -> usize {
         2 + dims + sketch_words(dims) * 8

@@ -42,7 +42,8 @@ fn nothing_is_left_of_an_erased_memory() {
         include_archived: true,
         ..Query::new("xylograph of Quetzalpetlatl above the fireplace", 100)
     };
-    let arms = [Weights::default(), Weights([1, 0, 0, 0, 0, 0, 0]), Weights([0, 1, 0, 0, 0, 0, 0])];
+    let arms =
+        [Weights::default(), Weights([1, 0, 0, 0, 0, 0, 0, 0]), Weights([0, 1, 0, 0, 0, 0, 0, 0])];
     for weights in arms {
         let found = ask(&twice.warm.read().unwrap(), &everything(weights));
         assert_eq!(ids(&found).first(), Some(&secret));

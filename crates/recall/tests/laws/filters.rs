@@ -16,7 +16,7 @@ use testkit::build::{at, body, id, removal, salt, stamp};
 use crate::support::{Twice, analyzer, ids};
 
 const MEMORIES: u64 = 3_000;
-const WORDS: Weights = Weights([1, 0, 0, 0, 0, 0, 0]);
+const WORDS: Weights = Weights([1, 0, 0, 0, 0, 0, 0, 0]);
 const TYPES: [MemoryType; 3] = [MemoryType::Fact, MemoryType::Goal, MemoryType::Decision];
 
 fn mixed(n: u64) -> u64 {
@@ -91,7 +91,10 @@ fn passes(head: &Head, query: &Query, gate: Option<&dyn Gate>) -> bool {
 }
 
 /// Every memory with its terms: how often in which field, and the lengths of the fields.
-struct Reference(Vec<(Head, BTreeMap<String, [u32; FIELDS]>, [u32; FIELDS])>);
+struct Reference(Vec<Counted>);
+
+/// A memory, how often each term occurs in each field, and how long the fields are.
+type Counted = (Head, BTreeMap<String, [u32; FIELDS]>, [u32; FIELDS]);
 
 impl Reference {
     fn new(reading: &Reading) -> Reference {

@@ -157,7 +157,7 @@ impl JournalHook for Failing {
     }
 
     fn entry(&mut self, _: &View<'_>, r: Recorded<'_>, _: &mut Staged<'_>) -> Result<()> {
-        let fails = self.entry.load(Ordering::Relaxed) && r.entry.seq % 2 == 0;
+        let fails = self.entry.load(Ordering::Relaxed) && r.entry.seq.is_multiple_of(2);
         if fails { Err(Error::corrupt("entry", "told to fail")) } else { Ok(()) }
     }
 
@@ -317,7 +317,7 @@ fn a_thousand_saves_are_each_found_by_the_next_search() {
                     assert_eq!(words(&word).first(), Some(&saved));
                 }
                 7 => {
-                    let meaning = Weights([0, 1, 0, 0, 0, 0, 0]);
+                    let meaning = Weights([0, 1, 0, 0, 0, 0, 0, 0]);
                     assert!(find(&format!("about {word}. text"), meaning).contains(&saved));
                 }
                 _ => {}

@@ -1,0 +1,75 @@
+//! Memories near a given one, by its own vectors.
+//!
+//! Two memories are as near as their nearest passages. The score is that nearness and nothing else: a copy of a memory is
+//! at the top, also when it was replaced.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use kernel::Reading;
+use kernel::memory::{MemoryId, Millis};
+use kernel::scope::Gate;
+
+use super::arms::Meaning;
+use super::filter::Lens;
+use super::fuse::{Arm, ArmScore, ONE};
+use super::{Answer, LIMIT_MAX, Query, hit};
+use crate::analyze::Analyzer;
+use crate::embed;
+use crate::error::{Error, Result};
+use crate::passages::{self, Passages};
+use crate::resident::Resident;
+
+/// The memories nearest to `id`, itself left out. Of the query, filters and limit count; its text and weights do not.
+///
+/// A memory that may not be seen is answered like one that does not exist.
+pub fn similar(
+    reading: &Reading,
+    gate: Option<&dyn Gate>,
+    analyzer: &Analyzer,
+    id: MemoryId,
+    query: &Query,
+    now: Millis,
+) -> Result<Answer> {
+    let view = reading.view();
+    let head = view.head(id)?.filter(|head| gate.is_none_or(|gate| gate.sees(head)));
+    let head = head.ok_or_else(|| Error::not_found("memory", id))?;
+    if head.erased {
+        return Err(Error::Erased(id.get()));
+    }
+    let version = view.required_version(id, head.version)?;
+    let title = view.body(&version)?.map(|body| body.title).unwrap_or_default();
+    // Previews begin where a memory speaks of the same.
+    let about = analyzer.question(&title);
+    let (nothing, bytes) = (analyzer.question(""), view.get(&passages::key(id.get()))?);
+    let codes = bytes.map(|bytes| Passages::codes(id.get(), &bytes)).transpose()?;
+    let lens = Lens::new(&view, gate, query, (analyzer, &nothing), now)?;
+    let resident = reading.shared::<Resident>().unwrap_or_default();
+    let mut near: BTreeMap<u64, u64> = BTreeMap::new();
+    resident.with_codes(&view, |all, stale| {
+        for code in codes.unwrap_or_default() {
+            let question = code.embedding();
+            let meaning = Meaning { view: &view, codes: all, stale, question: &question };
+            let found = meaning.nearest(&lens)?;
+            for other in found.order.iter().filter(|other| **other != id.get()) {
+                let nearest = near.entry(*other).or_default();
+                *nearest = found.of(*other).max(*nearest);
+            }
+        }
+        Ok(())
+    })?;
+    let mut ranked: Vec<(u64, u64)> = near.into_iter().filter(|(_, score)| *score > 0).collect();
+    ranked.sort_unstable_by_key(|(other, score)| (Reverse(*score), *other));
+    let candidates = ranked.len();
+    let mut hits = Vec::new();
+    for (other, score) in ranked {
+        if hits.len() == query.limit.min(LIMIT_MAX) {
+            break;
+        }
+        let Some(row) = lens.row(other)? else { continue };
+        let score = (score.saturating_mul(ONE) / embed::ONE.unsigned_abs()).min(ONE);
+        let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
+        hits.push(hit(&lens, (analyzer, &about), row, score, vec![arm])?);
+    }
+    Ok(Answer { hits, candidates })
+}
