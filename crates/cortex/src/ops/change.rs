@@ -13,7 +13,7 @@ use super::views::{self, Memory};
 use super::{Ops, wording};
 use crate::intake::topic;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpdateRequest {
     pub id: u64,
@@ -38,7 +38,7 @@ pub struct UpdateRequest {
     pub expected_version: Option<u32>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ChangeAnswer {
     #[serde(flatten)]
     pub memory: Memory,
@@ -48,7 +48,7 @@ pub struct ChangeAnswer {
     pub redacted: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeleteRequest {
     pub id: u64,
@@ -58,14 +58,14 @@ pub struct DeleteRequest {
     pub reason: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct DeleteAnswer {
     pub id: u64,
     pub hard: bool,
     pub seq: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveRequest {
     pub id: u64,
@@ -73,7 +73,7 @@ pub struct ArchiveRequest {
     pub reason: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RestoreRequest {
     pub id: u64,
@@ -81,7 +81,7 @@ pub struct RestoreRequest {
     pub reason: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PinRequest {
     pub id: u64,

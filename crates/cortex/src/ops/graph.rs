@@ -17,7 +17,7 @@ const WEIGHT_MAX: f64 = 10.0;
 /// Characters shown of each memory on the way.
 const NODE_CHARS: usize = 80;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelateRequest {
     #[serde(alias = "from_id")]
@@ -30,7 +30,7 @@ pub struct RelateRequest {
     pub weight: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct RelateAnswer {
     #[serde(flatten)]
     pub edge: EdgeView,
@@ -38,20 +38,20 @@ pub struct RelateAnswer {
     pub changed: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnrelateRequest {
     /// The number that relating returned.
     pub edge_id: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct UnrelateAnswer {
     pub edge_id: u64,
     pub seq: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphRequest {
     pub id: u64,
@@ -62,7 +62,7 @@ pub struct GraphRequest {
     pub relations: Vec<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct GraphAnswer {
     pub id: u64,
     pub depth: u32,
@@ -73,7 +73,7 @@ pub struct GraphAnswer {
     pub capped: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct NodeView {
     pub id: u64,
     pub hop: u32,

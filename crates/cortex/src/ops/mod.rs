@@ -22,6 +22,7 @@ pub mod error;
 pub mod fields;
 mod follow;
 pub mod graph;
+pub mod grants;
 pub mod parse;
 pub mod prompt;
 pub mod proof;
@@ -33,6 +34,7 @@ pub mod search;
 pub mod session;
 pub mod stats;
 pub mod timeline;
+pub mod transfer;
 pub mod views;
 pub mod wire;
 pub mod wording;
@@ -137,6 +139,16 @@ impl Ops {
 
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// How many actors the home holds.
+    pub fn actor_count(&self) -> Result<usize> {
+        Ok(self.home.actors()?.len())
+    }
+
+    /// How many of them are open.
+    pub fn open_count(&self) -> usize {
+        self.home.open_count()
     }
 
     /// How actors are opened.

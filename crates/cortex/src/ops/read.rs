@@ -14,7 +14,7 @@ use super::{Ops, wording};
 /// Memories one page of a list holds.
 pub const LIST_MAX: usize = 1_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GetRequest {
     pub id: u64,
@@ -29,7 +29,7 @@ pub struct GetRequest {
     pub quiet: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct GetAnswer {
     #[serde(flatten)]
     pub memory: Memory,
@@ -41,7 +41,8 @@ pub struct GetAnswer {
     pub contradicted_by: Vec<u64>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +62,7 @@ pub struct ListRequest {
     pub offset: usize,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ListAnswer {
     /// Newest first.
     pub memories: Vec<Memory>,

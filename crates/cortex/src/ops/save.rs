@@ -21,7 +21,7 @@ use crate::intake::{bounds, title, topic};
 /// How often a change is made again on top of somebody else's.
 pub(super) const RACES_MAX: u32 = 8;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SaveRequest {
     pub title: String,
@@ -75,7 +75,7 @@ pub struct SaveRequest {
 }
 
 /// What became of a save.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Saved {
     #[default]
@@ -88,7 +88,7 @@ pub enum Saved {
     Replayed,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SaveAnswer {
     pub id: u64,
     pub uri: String,
@@ -113,7 +113,7 @@ pub struct SaveAnswer {
     pub changed: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct EntityView {
     #[serde(rename = "type")]
     pub kind: String,

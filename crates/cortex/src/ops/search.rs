@@ -14,7 +14,7 @@ use super::{Ops, recall, wording};
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRequest {
     pub query: String,
@@ -43,7 +43,7 @@ pub struct SearchRequest {
     pub quiet: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SearchAnswer {
     pub query: String,
     /// Best first.
@@ -57,7 +57,7 @@ pub struct SearchAnswer {
     pub elsewhere: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct HitView {
     pub id: u64,
     pub title: String,
@@ -85,7 +85,7 @@ pub struct HitView {
     pub arms: Vec<ArmView>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ArmView {
     pub arm: String,
     pub rank: usize,

@@ -10,7 +10,7 @@ use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
 use super::{archive, capture, change, context, graph, prompt, proof, read, save, score, search};
-use super::{session, stats, timeline};
+use super::{grants, session, stats, timeline};
 
 /// A request, and what it is answered with.
 pub trait Operation: Serialize + Send + 'static {
@@ -90,6 +90,9 @@ operations! {
     Capture "capture" capture: capture::CaptureRequest => capture::CaptureAnswer;
     Suggest "suggest_topic_key" suggest: capture::SuggestRequest => capture::SuggestAnswer;
     Prove "prove" prove: proof::ProveRequest => proof::ProveAnswer;
+    VerifyProof "verify_proof" verify_proof: proof::VerifyRequest => proof::VerifyAnswer;
+    GrantList "grant_list" grant_list: grants::GrantListRequest => grants::GrantListAnswer;
+    Revoke "revoke" revoke: grants::RevokeRequest => grants::RevokeAnswer;
     Root "root" root: proof::RootRequest => proof::RootAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
 }

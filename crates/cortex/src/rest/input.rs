@@ -143,6 +143,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
 }
 
 /// Who asks: the actor of the header `X-Cortex-Actor`, and the retry key of `Idempotency-Key`.
+pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
+    let text = |name: &str| match parts.headers.get(name).map(|value| value.to_str()) {
+        None => Ok(None),
+        Some(Ok(text)) => Ok(Some(text.to_owned())),
+        Some(Err(_)) => Err(Problem::bad("bad_header", format!("{name} is not plain text"))),
+    };
+    let actor = text("x-cortex-actor")?;
+    let actor = ActorName::parse(actor.as_deref().unwrap_or(DEFAULT_ACTOR));
+    let mut caller = Caller::new(actor.map_err(Error::from)?, by);
+    caller.idempotency_key = text("idempotency-key")?;
+    Ok(caller)
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Asker(pub(super) Caller);
 
@@ -150,16 +163,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Asker {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Asker, Problem> {
-        let text = |name: &str| match parts.headers.get(name).map(|value| value.to_str()) {
-            None => Ok(None),
-            Some(Ok(text)) => Ok(Some(text.to_owned())),
-            Some(Err(_)) => Err(Problem::bad("bad_header", format!("{name} is not plain text"))),
-        };
-        let actor = text("x-cortex-actor")?;
-        let actor = ActorName::parse(actor.as_deref().unwrap_or(DEFAULT_ACTOR));
-        let mut caller = Caller::new(actor.map_err(Error::from)?, "http");
-        caller.idempotency_key = text("idempotency-key")?;
-        Ok(Asker(caller))
+        caller_of(parts, "http").map(Asker)
     }
 }
 

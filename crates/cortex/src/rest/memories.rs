@@ -4,21 +4,22 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 use super::input::{Asked, Asker, Body, Id, page};
 use super::problem::Problem;
 use super::{App, Reply, created, listed};
 use crate::ops::change::{
-    ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest,
+    ArchiveRequest, ChangeAnswer, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest,
 };
 use crate::ops::error::{Error, Fault};
-use crate::ops::proof::ProveRequest;
 use crate::ops::read::{GetAnswer, GetRequest, LIST_MAX, ListRequest};
-use crate::ops::save::{SaveRequest, Saved};
+use crate::ops::save::{EntityView, SaveRequest, Saved};
 use crate::ops::search::SearchRequest;
 use crate::ops::stats::EntitiesRequest;
+use crate::ops::views::Memory;
 use crate::ops::{Caller, Ops};
 
 /// Set by the server, whatever a caller sends.
@@ -44,35 +45,58 @@ const CHANGED_ELSEWHERE: [&str; 6] =
 /// Hits of a search that names no limit.
 const HITS: usize = 20;
 
-/// A memory that was just found, and a little more about it; nothing if somebody deleted it meanwhile.
-pub(super) fn found(
-    ops: &Ops,
-    caller: &Caller,
+/// A memory that was saved.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SavedMemory {
+    #[serde(flatten)]
+    memory: Memory,
+    status: Saved,
+    /// What was taken out: private blocks, secrets. Empty if nothing was.
+    redacted: String,
+    /// A key under which the next save of this topic would update it. Empty if it has one.
+    suggested_topic_key: String,
+}
+
+/// A memory and how well it fits the question.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct FoundMemory {
+    #[serde(flatten)]
+    memory: Memory,
+    /// 0 to 1.
+    rank: f64,
+    /// At most 300 characters around the best passage.
+    preview: String,
+    /// current, superseded …
+    standing: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Deleted {
+    /// Always `deleted`.
+    status: &'static str,
     id: u64,
-    more: &[(&str, Value)],
-) -> Result<Option<Value>, Problem> {
-    let get = GetRequest { id, quiet: true, ..GetRequest::default() };
-    let answer = match ops.get(caller, get) {
-        Err(error) if error.fault == Fault::Missing => return Ok(None),
-        outcome => outcome?,
-    };
-    let mut view = to_json(&answer.memory)?;
-    for (name, value) in more {
-        view[*name] = value.clone();
+    /// True: the content is gone for good.
+    hard: bool,
+}
+
+/// A memory that was just found; nothing if somebody deleted it meanwhile. Does not count as its use.
+pub(super) fn found(ops: &Ops, caller: &Caller, id: u64) -> Result<Option<Memory>, Problem> {
+    match shown(ops, caller, id) {
+        Err(error) if error.fault == Fault::Missing => Ok(None),
+        outcome => Ok(Some(outcome?.memory)),
     }
-    Ok(Some(view))
 }
 
-/// A memory in full, without counting that as its use.
-fn shown(ops: &Ops, caller: &Caller, id: u64) -> Result<GetAnswer, Problem> {
-    let get = GetRequest { id, quiet: true, ..GetRequest::default() };
-    Ok(ops.get(caller, get)?)
+fn shown(ops: &Ops, caller: &Caller, id: u64) -> Result<GetAnswer, Error> {
+    ops.get(caller, GetRequest { id, quiet: true, ..GetRequest::default() })
 }
 
-pub(super) fn to_json(value: &impl serde::Serialize) -> Result<Value, Problem> {
-    serde_json::to_value(value).map_err(|error| Error::internal(error.to_string()).into())
-}
-
+/// Lists memories, newest first. `X-Total-Count` says how many match in all.
+#[utoipa::path(
+    get, path = "/api/observations", tag = "memories", operation_id = "list_observations",
+    params(ListRequest),
+    responses((status = 200, description = "A page of memories", body = [Memory])),
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Asker(caller): Asker,
@@ -83,47 +107,105 @@ pub(super) async fn list(
     Ok(listed(&answer.memories, answer.total))
 }
 
+/// Saves a memory, or the next version of the one that its topic key names.
+#[utoipa::path(
+    post, path = "/api/observations", tag = "memories", operation_id = "save_observation",
+    request_body = SaveRequest,
+    responses(
+        (status = 201, description = "It is new", body = SavedMemory),
+        (status = 200, description = "It was there: a new version, or counted", body = SavedMemory),
+    ),
+)]
 pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     let request: SaveRequest = body.without(&SET_BY_SERVER).read()?;
     if request.content.trim().is_empty() {
         return Err(Error::invalid("content", "is required").into());
     }
-    let (status, id, view) = app
+    let saved = app
         .run(move |ops| {
             let saved = ops.save(&caller, request)?;
-            let mut view = to_json(&shown(ops, &caller, saved.id)?.memory)?;
-            view["status"] = to_json(&saved.status)?;
-            view["redacted"] = saved.redacted.into();
-            view["suggested_topic_key"] = saved.suggested_topic_key.into();
-            Ok((saved.status, saved.id, view))
+            Ok(SavedMemory {
+                memory: shown(ops, &caller, saved.id)?.memory,
+                status: saved.status,
+                redacted: saved.redacted,
+                suggested_topic_key: saved.suggested_topic_key,
+            })
         })
         .await?;
-    let mut response = match status {
-        Saved::Created | Saved::Replayed => created(&view),
+    let mut response = match saved.status {
+        Saved::Created | Saved::Replayed => created(&saved),
         // It is there already, under the id of the answer.
-        Saved::Updated | Saved::Duplicate => Json(view).into_response(),
+        Saved::Updated | Saved::Duplicate => Json(&saved).into_response(),
     };
-    let place = HeaderValue::try_from(format!("/api/observations/{id}"));
+    let place = HeaderValue::try_from(format!("/api/observations/{}", saved.memory.id));
     response.headers_mut().extend(place.ok().map(|place| (header::LOCATION, place)));
     Ok(response)
 }
 
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ReadAsked {
+    /// The newest if absent.
+    version: Option<u32>,
+    /// With every version there ever was.
+    history: bool,
+    /// Forgotten and archived ones too.
+    include_put_away: bool,
+    /// True: looking is not using.
+    quiet: bool,
+}
+
+/// One memory in full. Counts as its use, unless `quiet`.
+#[utoipa::path(
+    get, path = "/api/observations/{id}", tag = "memories", operation_id = "get_observation",
+    params(("id" = u64, Path, minimum = 1), ReadAsked),
+    responses((status = 200, description = "The memory", body = GetAnswer)),
+)]
 pub(super) async fn read(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
-    Asked(request): Asked<GetRequest>,
+    Asked(asked): Asked<ReadAsked>,
 ) -> Reply {
-    app.reply(caller, GetRequest { id, ..request }).await
+    let ReadAsked { version, history, include_put_away, quiet } = asked;
+    let request = GetRequest { id, version, history, include_put_away, quiet };
+    app.reply(caller, request).await
 }
 
 /// Changes what is sent and leaves the rest. A memory that was read can be sent back whole.
+#[utoipa::path(
+    put, path = "/api/observations/{id}", tag = "memories", operation_id = "update_observation",
+    params(("id" = u64, Path, minimum = 1)),
+    request_body = UpdateRequest,
+    responses((status = 200, description = "The memory as it is now", body = ChangeAnswer)),
+)]
 pub(super) async fn update(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
     body: Body,
 ) -> Reply {
+    change(&app, caller, id, body).await
+}
+
+/// The same as `PUT`.
+#[utoipa::path(
+    patch, path = "/api/observations/{id}", tag = "memories", operation_id = "amend_observation",
+    params(("id" = u64, Path, minimum = 1)),
+    request_body = UpdateRequest,
+    responses((status = 200, description = "The memory as it is now", body = ChangeAnswer)),
+)]
+pub(super) async fn amend(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Id(id): Id,
+    body: Body,
+) -> Reply {
+    change(&app, caller, id, body).await
+}
+
+async fn change(app: &App, caller: Caller, id: u64, body: Body) -> Reply {
     let mut body = body.without(&SET_BY_SERVER).without(&STANDING);
     let answer = app
         .run(move |ops| {
@@ -142,17 +224,45 @@ pub(super) async fn update(
     Ok(Json(answer).into_response())
 }
 
+fn to_json(value: &impl Serialize) -> Result<Value, Problem> {
+    serde_json::to_value(value).map_err(|error| Error::internal(error.to_string()).into())
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct DeleteAsked {
+    /// Delete the content for good, in every version.
+    hard: bool,
+    reason: Option<String>,
+}
+
+/// Forgets a memory; `restore` brings it back. With `hard`, erases it for good.
+#[utoipa::path(
+    delete, path = "/api/observations/{id}", tag = "memories", operation_id = "delete_observation",
+    params(("id" = u64, Path, minimum = 1), DeleteAsked),
+    responses((status = 200, description = "It is gone", body = Deleted)),
+)]
 pub(super) async fn delete(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
-    Asked(request): Asked<DeleteRequest>,
+    Asked(asked): Asked<DeleteAsked>,
 ) -> Reply {
-    let answer = app.ask(caller, DeleteRequest { id, ..request }).await?;
-    let view = json!({"status": "deleted", "id": answer.id, "hard": answer.hard});
+    let request = DeleteRequest { id, hard: asked.hard, reason: asked.reason };
+    let answer = app.ask(caller, request).await?;
+    let view = Deleted { status: "deleted", id: answer.id, hard: answer.hard };
     Ok(Json(view).into_response())
 }
 
+/// Puts a memory away: it is no longer found, and `restore` brings it back.
+#[utoipa::path(
+    post, path = "/api/observations/{id}/archive", tag = "memories",
+    operation_id = "archive_observation",
+    params(("id" = u64, Path, minimum = 1)),
+    request_body = Option<ArchiveRequest>,
+    responses((status = 200, description = "The memory as it is now", body = ChangeAnswer)),
+)]
 pub(super) async fn archive(
     State(app): State<App>,
     Asker(caller): Asker,
@@ -162,6 +272,14 @@ pub(super) async fn archive(
     app.reply(caller, ArchiveRequest { id, ..body.read()? }).await
 }
 
+/// Brings a forgotten or archived memory back.
+#[utoipa::path(
+    post, path = "/api/observations/{id}/restore", tag = "memories",
+    operation_id = "restore_observation",
+    params(("id" = u64, Path, minimum = 1)),
+    request_body = Option<RestoreRequest>,
+    responses((status = 200, description = "The memory as it is now", body = ChangeAnswer)),
+)]
 pub(super) async fn restore(
     State(app): State<App>,
     Asker(caller): Asker,
@@ -171,44 +289,68 @@ pub(super) async fn restore(
     app.reply(caller, RestoreRequest { id, ..body.read()? }).await
 }
 
+/// Pins a memory: it leads every context and is never archived by itself.
+#[utoipa::path(
+    put, path = "/api/observations/{id}/pin", tag = "memories", operation_id = "pin_observation",
+    params(("id" = u64, Path, minimum = 1)),
+    responses((status = 200, description = "The memory as it is now", body = ChangeAnswer)),
+)]
 pub(super) async fn pin(State(app): State<App>, Asker(caller): Asker, Id(id): Id) -> Reply {
     app.reply(caller, PinRequest { id, pinned: true }).await
 }
 
+/// Takes the pin away.
+#[utoipa::path(
+    delete, path = "/api/observations/{id}/pin", tag = "memories",
+    operation_id = "unpin_observation",
+    params(("id" = u64, Path, minimum = 1)),
+    responses((status = 200, description = "The memory as it is now", body = ChangeAnswer)),
+)]
 pub(super) async fn unpin(State(app): State<App>, Asker(caller): Asker, Id(id): Id) -> Reply {
     app.reply(caller, PinRequest { id, pinned: false }).await
 }
 
+/// Files, symbols, packages … that a memory names.
+#[utoipa::path(
+    get, path = "/api/observations/{id}/entities", tag = "memories",
+    operation_id = "list_entities_of_observation",
+    params(("id" = u64, Path, minimum = 1)),
+    responses((status = 200, description = "All of them", body = [EntityView])),
+)]
 pub(super) async fn entities(State(app): State<App>, Asker(caller): Asker, Id(id): Id) -> Reply {
     let answer = app.ask(caller, EntitiesRequest { id }).await?;
     Ok(listed(&answer.entities, answer.entities.len()))
 }
 
-pub(super) async fn prove(
-    State(app): State<App>,
-    Asker(caller): Asker,
-    Id(id): Id,
-    Asked(request): Asked<ProveRequest>,
-) -> Reply {
-    app.reply(caller, ProveRequest { id, ..request }).await
-}
-
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SearchAsked {
+    /// A question in ordinary words.
+    #[param(required)]
     q: Option<String>,
     project: Option<String>,
     scope: Option<String>,
     #[serde(rename = "type")]
     kind: Option<String>,
     session_id: Option<String>,
+    /// Made at this time or later.
     since: Option<String>,
+    /// Made before this time.
     until: Option<String>,
+    /// What held at this time.
     as_of: Option<String>,
+    /// 20 if absent.
+    #[param(minimum = 1)]
     limit: Option<usize>,
 }
 
-/// Each hit is the memory and how well it fits.
+/// Finds memories by a question, best first.
+#[utoipa::path(
+    get, path = "/api/search", tag = "memories", operation_id = "search",
+    params(SearchAsked),
+    responses((status = 200, description = "Hits", body = [FoundMemory])),
+)]
 pub(super) async fn search(
     State(app): State<App>,
     Asker(caller): Asker,
@@ -235,15 +377,11 @@ pub(super) async fn search(
     };
     let hits = app
         .run(move |ops| {
-            let answer = ops.search(&caller, request)?;
             let mut hits = Vec::new();
-            for hit in answer.hits {
-                let more = [
-                    ("rank", hit.rank.into()),
-                    ("preview", hit.preview.into()),
-                    ("standing", hit.standing.into()),
-                ];
-                hits.extend(found(ops, &caller, hit.id, &more)?);
+            for hit in ops.search(&caller, request)?.hits {
+                let Some(memory) = found(ops, &caller, hit.id)? else { continue };
+                let (rank, preview, standing) = (hit.rank, hit.preview, hit.standing);
+                hits.push(FoundMemory { memory, rank, preview, standing });
             }
             Ok(hits)
         })

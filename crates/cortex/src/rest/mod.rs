@@ -2,7 +2,8 @@
 //!
 //! - `guard`: which hosts, origins and tokens are let in, on every route.
 //! - `input`, `problem`: requests into operations, errors into problem details.
-//! - `memories`, `relations`, `sessions`, `overview`, `health`: the routes.
+//! - `memories`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
+//! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
 //!
@@ -10,6 +11,8 @@
 //! null, with the true total in `X-Total-Count`; a page of another site never gets an answer.
 
 mod agents;
+mod docs;
+mod document;
 mod guard;
 mod health;
 mod input;
@@ -17,8 +20,10 @@ mod memories;
 mod metrics;
 mod overview;
 mod problem;
+mod proofs;
 mod relations;
 mod sessions;
+mod transfer;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -26,12 +31,13 @@ use std::time::Instant;
 
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use kernel::Digest;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::ops::error::{Error, Fault};
 use crate::ops::wire::Operation;
@@ -95,6 +101,9 @@ impl Http {
 pub(crate) struct App {
     ops: Arc<Ops>,
     metrics: Arc<Metrics>,
+    /// The document of all routes, as JSON and as a page.
+    document: Arc<str>,
+    page: Arc<str>,
 }
 
 impl App {
@@ -147,59 +156,74 @@ pub async fn serve(
     ops: Arc<Ops>,
     mut end: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
-    let tools = agents::tools(&http, Arc::clone(&ops)).map_err(std::io::Error::other)?;
-    let open_streams = tools.config.cancellation_token.clone();
+    transfer::sweep(ops.folder());
+    let (tools, end_streams) =
+        agents::route(&http, Arc::clone(&ops)).map_err(std::io::Error::other)?;
     let router = router(&http, ops, tools);
     let ended = async move {
         // An error means that the daemon is gone, which is an end as well.
         let _gone = end.wait_for(|end| *end).await;
-        open_streams.cancel();
+        end_streams();
     };
     axum::serve(listener, router).with_graceful_shutdown(ended).await
 }
 
-fn router(http: &Http, ops: Arc<Ops>, tools: agents::Tools) -> Router {
-    let app = App { ops, metrics: Arc::new(Metrics::new(Instant::now())) };
+/// Every route, with its entry in the document. Nothing is routed that is not described, but for `/mcp`, which speaks a
+/// protocol of its own.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(health::health))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+        .routes(routes!(docs::document))
+        .routes(routes!(docs::page))
+        .routes(routes!(memories::list, memories::create))
+        .routes(routes!(overview::capture))
+        .routes(routes!(memories::read, memories::update, memories::amend, memories::delete))
+        .routes(routes!(memories::archive))
+        .routes(routes!(memories::restore))
+        .routes(routes!(memories::pin, memories::unpin))
+        .routes(routes!(memories::entities))
+        .routes(routes!(proofs::prove))
+        .routes(routes!(memories::search))
+        .routes(routes!(sessions::list, sessions::start))
+        .routes(routes!(sessions::read))
+        .routes(routes!(sessions::end))
+        .routes(routes!(sessions::summary))
+        .routes(routes!(sessions::prompts, sessions::save_prompt))
+        .routes(routes!(relations::relate))
+        .routes(routes!(relations::unrelate))
+        .routes(routes!(relations::walk))
+        .routes(routes!(relations::related))
+        .routes(routes!(relations::score))
+        .routes(routes!(relations::recalculate))
+        .routes(routes!(overview::context))
+        .routes(routes!(overview::timeline))
+        .routes(routes!(overview::stats))
+        .routes(routes!(overview::projects))
+        .routes(routes!(overview::merge_projects))
+        .routes(routes!(overview::suggest))
+        .routes(routes!(proofs::root))
+        .routes(routes!(proofs::verify))
+        .routes(routes!(proofs::scopes))
+        .routes(routes!(proofs::revoke))
+        .routes(routes!(transfer::export))
+        .routes(routes!(transfer::import))
+}
+
+fn router(http: &Http, ops: Arc<Ops>, tools: Router<App>) -> Router {
+    let (routes, described) = routes().split_for_parts();
+    let document = document::complete(&described);
+    let app = App {
+        ops,
+        metrics: Arc::new(Metrics::new(Instant::now())),
+        page: docs::render(&document).into(),
+        document: document.to_string().into(),
+    };
     let guard = Guard::new(http, Arc::clone(&app.metrics));
-    Router::new()
-        .route("/health", get(health::health))
-        .route("/healthz", get(health::health))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(health::metrics))
-        .route("/api/observations", get(memories::list).post(memories::create))
-        .route("/api/observations/passive", post(overview::capture))
-        .route(
-            "/api/observations/{id}",
-            get(memories::read)
-                .put(memories::update)
-                .patch(memories::update)
-                .delete(memories::delete),
-        )
-        .route("/api/observations/{id}/archive", post(memories::archive))
-        .route("/api/observations/{id}/restore", post(memories::restore))
-        .route("/api/observations/{id}/pin", put(memories::pin).delete(memories::unpin))
-        .route("/api/observations/{id}/entities", get(memories::entities))
-        .route("/api/observations/{id}/proof", get(memories::prove))
-        .route("/api/search", get(memories::search))
-        .route("/api/sessions", get(sessions::list).post(sessions::start))
-        .route("/api/sessions/{id}", get(sessions::read))
-        .route("/api/sessions/{id}/end", post(sessions::end))
-        .route("/api/sessions/{id}/summary", post(sessions::summary))
-        .route("/api/prompts", get(sessions::prompts).post(sessions::save_prompt))
-        .route("/api/graph/edges", post(relations::relate))
-        .route("/api/graph/edges/{id}", axum::routing::delete(relations::unrelate))
-        .route("/api/graph/{id}", get(relations::walk))
-        .route("/api/graph/{id}/related", get(relations::related))
-        .route("/api/scores/{id}", get(relations::score))
-        .route("/api/scores/{id}/recalculate", post(relations::recalculate))
-        .route("/api/context", get(overview::context))
-        .route("/api/timeline", get(overview::timeline))
-        .route("/api/stats", get(overview::stats))
-        .route("/api/projects", get(overview::projects))
-        .route("/api/projects/merge", post(overview::merge_projects))
-        .route("/api/topic-keys/suggest", post(overview::suggest))
-        .route("/api/root", get(overview::root))
-        .route_service("/mcp", tools)
+    routes
+        .merge(tools)
         .fallback(health::nowhere)
         .method_not_allowed_fallback(health::not_so)
         .with_state(app)

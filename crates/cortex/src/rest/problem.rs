@@ -2,9 +2,11 @@
 //!
 //! `error` repeats the text for clients that look for it there.
 
+use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::ops::error::{Error, Fault};
 
@@ -49,22 +51,42 @@ impl From<Error> for Problem {
     }
 }
 
+/// An error as it is sent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ProblemView {
+    /// A name for this kind of problem.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The words of the status.
+    title: &'static str,
+    status: u16,
+    /// What is wrong with this request.
+    detail: String,
+    /// A name for programs; never changes once released.
+    code: String,
+    /// True when the same request may succeed later.
+    retry: bool,
+    /// The same as `detail`.
+    error: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Problem { status, error } = self;
-        let mut body = json!({
-            "type": format!("urn:cortex:problem:{}", error.code),
-            "title": status.canonical_reason().unwrap_or("Error"),
-            "status": status.as_u16(),
-            "detail": error.message,
-            "code": error.code,
-            "retry": error.retry,
-            "error": error.message,
-        });
-        if let Some(hint) = error.hint {
-            body["hint"] = hint.into();
-        }
-        let mut response = (status, body.to_string()).into_response();
+        let view = ProblemView {
+            kind: format!("urn:cortex:problem:{}", error.code),
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            detail: error.message.clone(),
+            code: error.code,
+            retry: error.retry,
+            error: error.message,
+            hint: error.hint,
+        };
+        let mut response = (status, Json(view)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         match status {
