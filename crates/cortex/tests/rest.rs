@@ -472,36 +472,216 @@ fn the_state_of_things_can_be_asked() {
     assert!(metrics.body.contains(line), "{}", metrics.body);
 }
 
+/// One message over `/mcp`, as a client of a revision sends it.
+fn rpc(daemon: &Daemon, more: &str, message: &Value) -> Answer {
+    let headers = format!(
+        "Host: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{more}"
+    );
+    daemon.send("POST", "/mcp", &headers, message.to_string().as_bytes())
+}
+
 #[test]
 fn agents_find_their_tools_over_http() {
     let daemon = Daemon::start(&[]);
-    let headers = "Host: localhost\r\nContent-Type: application/json\r\n\
-        Accept: application/json, text/event-stream\r\n";
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {},
+        "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     }});
-    let evil = format!("{headers}Origin: http://evil.example\r\n");
-    problem(
-        &daemon.send("POST", "/mcp", &evil, hello.to_string().as_bytes()),
-        403,
-        "origin_refused",
-    );
-    let said = daemon.send("POST", "/mcp", headers, hello.to_string().as_bytes());
-    assert_eq!(said.status, 200, "{}", said.body);
-    assert!(said.body.contains("mem_session_summary"), "{}", said.body);
-    let session = said.header("mcp-session-id").unwrap();
-    let headers =
-        format!("{headers}Mcp-Session-Id: {session}\r\nMcp-Protocol-Version: 2025-06-18\r\n");
-    let send =
-        |message: &Value| daemon.send("POST", "/mcp", &headers, message.to_string().as_bytes());
-    let heard = send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    assert_eq!(heard.status, 202, "{}", heard.body);
-    let listed = send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
-    assert!(listed.body.contains("mem_search_hybrid"), "{}", listed.body);
-    let saved = send(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {
+    problem(&rpc(&daemon, "Origin: http://evil.example\r\n", &hello), 403, "origin_refused");
+    let said = rpc(&daemon, "Origin: http://localhost:3000\r\n", &hello);
+    assert_eq!((said.status, said.header("mcp-session-id")), (200, None), "{}", said.body);
+    assert_eq!(said.header("content-type"), Some("application/json"));
+    let info = &said.json()["result"];
+    assert_eq!(info["protocolVersion"], "2025-11-25");
+    assert!(info["instructions"].as_str().unwrap().contains("mem_session_summary"), "{info}");
+
+    let send = |id: u64, method: &str, params: &Value| {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let answer = rpc(&daemon, "Mcp-Protocol-Version: 2025-11-25\r\n", &message);
+        assert_eq!(answer.status, 200, "{method}: {}", answer.body);
+        answer.json()["result"].clone()
+    };
+    let heard = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(rpc(&daemon, "Mcp-Protocol-Version: 2025-11-25\r\n", &heard).status, 202);
+    let tools = send(2, "tools/list", &json!({}))["tools"].clone();
+    assert!(tools.as_array().unwrap().iter().any(|tool| tool["name"] == "mem_search_hybrid"));
+    let save = json!({
         "name": "mem_save", "arguments": {"title": "over http", "content": "works"},
-    }}));
-    assert!(saved.body.contains("\"isError\":false"), "{}", saved.body);
+    });
+    let saved = send(3, "tools/call", &save);
+    assert_eq!(saved["isError"], false, "{saved}");
+    let id = saved["structuredContent"]["id"].as_u64().unwrap();
+    // What an agent cannot do is said in words it can read, and the connection goes on.
+    let wrong = send(4, "tools/call", &json!({"name": "mem_save", "arguments": {"title": "x"}}));
+    assert_eq!(wrong["isError"], true, "{wrong}");
+    let uri = format!("cortex://memory/{id}");
+    let read = send(5, "resources/read", &json!({"uri": uri}));
+    assert!(read["contents"][0]["text"].as_str().unwrap().contains("works"), "{read}");
+    let topic = json!({"name": "recall", "arguments": {"topic": "caches"}});
+    assert!(send(6, "prompts/get", &topic).to_string().contains("caches"));
+    // Programs see what agents saved.
     assert_eq!(daemon.get("/api/observations").json()[0]["title"], "over http");
+    assert_eq!(daemon.get("/mcp").status, 405);
+}
+
+#[test]
+fn agents_of_the_revision_without_sessions_find_the_same_tools() {
+    let daemon = Daemon::start(&[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let send = |method: &str, name: Option<&str>, mut params: Value| {
+        params["_meta"] = meta.clone();
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let name = name.map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
+        let headers =
+            format!("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}");
+        rpc(&daemon, &headers, &message)
+    };
+    let found = send("server/discover", None, json!({}));
+    assert_eq!(found.status, 200, "{}", found.body);
+    assert!(found.body.contains("2026-07-28") && found.body.contains("mem_save"), "{}", found.body);
+    let listed = send("tools/list", None, json!({}));
+    assert_eq!(listed.json()["result"]["tools"].as_array().unwrap().len(), 22);
+    let save = json!({"name": "mem_save", "arguments": {"title": "no session", "content": "fine"}});
+    let saved = send("tools/call", Some("mem_save"), save);
+    assert_eq!(saved.json()["result"]["isError"], false, "{}", saved.body);
+    assert_eq!(daemon.get("/api/observations").json()[0]["title"], "no session");
+}
+
+/// The document is made from the list that the router is built of; this is what callers see of it.
+#[test]
+fn the_document_and_the_routes_are_the_same() {
+    let daemon = Daemon::start(&[]);
+    daemon.save("something", "manual");
+    let document = daemon.get("/openapi.json").json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let paths = document["paths"].as_object().unwrap();
+    // agent-memory 153-167
+    for (method, path) in [
+        ("get", "/health"),
+        ("get", "/api/observations"),
+        ("post", "/api/observations"),
+        ("get", "/api/observations/{id}"),
+        ("put", "/api/observations/{id}"),
+        ("delete", "/api/observations/{id}"),
+        ("get", "/api/sessions"),
+        ("post", "/api/sessions"),
+        ("post", "/api/sessions/{id}/end"),
+        ("get", "/api/search"),
+        ("post", "/api/graph/edges"),
+        ("get", "/api/graph/{id}/related"),
+        ("delete", "/api/graph/edges/{id}"),
+        ("get", "/api/scores/{id}"),
+        ("post", "/api/scores/{id}/recalculate"),
+    ] {
+        assert!(paths[path][method].is_object(), "{method} {path}");
+    }
+    for (path, described) in paths {
+        let address = path.replace("{id}", "7");
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            let answer = daemon.with(method, &address, &json!({}));
+            let is_described = described.get(method.to_lowercase()).is_some();
+            let code = serde_json::from_str(&answer.body)
+                .map_or(Value::Null, |body: Value| body["code"].clone());
+            assert_ne!(code, "no_route", "{method} {path}");
+            assert_eq!(code != "method_not_allowed", is_described, "{method} {path}");
+            if !is_described {
+                let allowed = answer.header("allow").unwrap_or_default().to_owned();
+                for name in described.as_object().unwrap().keys() {
+                    assert!(allowed.contains(&name.to_uppercase()), "{path}: {allowed}");
+                }
+            }
+        }
+    }
+    // A route can only be added where its description is.
+    let source = include_str!("../src/rest/mod.rs");
+    assert!(!source.contains(".route("), "routes are added with routes!");
+
+    let page = daemon.get("/docs");
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    assert!(page.body.contains("/api/scores/{id}/recalculate"));
+}
+
+#[test]
+fn what_is_exported_can_be_imported_elsewhere_once() {
+    let daemon = Daemon::start(&[]);
+    daemon.post("/api/sessions", &json!({"id": "s-1", "project": "demo"}));
+    for n in 0..50 {
+        let body = json!({
+            "title": format!("note {n}"), "content": "long ".repeat(2_000), "project": "demo",
+            "session_id": "s-1",
+        });
+        assert_eq!(daemon.post("/api/observations", &body).status, 201);
+    }
+    daemon.save("elsewhere", "manual");
+    let export = daemon.get("/api/export?project=demo");
+    assert_eq!(export.header("content-type"), Some("application/x-ndjson"));
+    assert_eq!(export.header("transfer-encoding"), Some("chunked"));
+    let lines = dechunked(&export.body);
+    let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["record"], &last["memories"]), (&json!("end"), &json!(50)), "{last}");
+
+    let other = Daemon::start(&[]);
+    let send = |path: &str, kind: &str, body: &str| {
+        let headers = format!("Host: localhost\r\nContent-Type: {kind}\r\n");
+        other.send("POST", path, &headers, body.as_bytes())
+    };
+    let kind = "application/x-ndjson";
+    let dry = send("/api/import?dry_run=true", kind, &lines);
+    assert_eq!(dry.json()["memories"]["new"], 50, "{}", dry.body);
+    assert_eq!(other.get("/api/stats").json()["observations"], 0);
+    let report = send("/api/import", kind, &lines).json();
+    assert_eq!((&report["memories"]["new"], &report["skipped"]["total"]), (&json!(50), &json!(0)));
+    let again = send("/api/import", kind, &lines).json();
+    assert_eq!((&again["memories"]["new"], &again["memories"]["unchanged"]), (&json!(0), &json!(50)));
+    assert_eq!(other.get("/api/observations?project=demo").header("x-total-count"), Some("50"));
+    assert_eq!(other.get("/api/sessions/s-1").json()["memories"], 50);
+
+    problem(&send("/api/import", "text/plain", &lines), 415, "unknown_type");
+    let unknown = send("/api/import", kind, "no such thing");
+    problem(&unknown, 422, "bad_source");
+    assert!(!unknown.body.contains("upload-"), "{}", unknown.body);
+    problem(&send("/api/import?from=markdown", kind, &lines), 422, "invalid");
+    let left = std::fs::read_dir(other.home.path().join("run")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("upload-")), "{left:?}");
+}
+
+/// The text inside the chunks of an answer.
+fn dechunked(body: &str) -> String {
+    let (mut text, mut rest) = (String::new(), body);
+    loop {
+        let (size, after) = rest.split_once("\r\n").unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        if size == 0 {
+            return text;
+        }
+        text.push_str(&after[..size]);
+        rest = &after[size + 2..];
+    }
+}
+
+#[test]
+fn a_proof_convinces_whoever_has_the_root() {
+    let daemon = Daemon::start(&[]);
+    let id = daemon.save("proved", "decision");
+    let made = daemon.get(&format!("/api/observations/{id}/proof")).json();
+    let root = daemon.get("/api/root").json()["root"].clone();
+    assert_eq!(made["root"], root);
+    let checked = daemon.post("/api/proofs/verify", &json!({"proof": made["proof"], "root": root}));
+    assert_eq!(checked.json()["memory"]["title"], "proved", "{}", checked.body);
+    let absent = daemon.get("/api/observations/99/proof").json();
+    let checked = daemon.post("/api/proofs/verify", &json!({"proof": absent["proof"]}));
+    assert_eq!(checked.json()["claim"], "no_memory", "{}", checked.body);
+    daemon.save("later", "decision");
+    let root = daemon.get("/api/root").json()["root"].clone();
+    let stale = json!({"proof": made["proof"], "root": root});
+    assert_eq!(daemon.post("/api/proofs/verify", &stale).json()["code"], "root_mismatch");
+    problem(&daemon.post("/api/proofs/verify", &json!({"proof": "AAAA"})), 422, "proof_refused");
+    problem(&daemon.post("/api/proofs/verify", &json!({"proof": "?"})), 422, "invalid");
 }
