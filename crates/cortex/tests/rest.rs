@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -537,8 +538,7 @@ fn agents_of_the_revision_without_sessions_find_the_same_tools() {
         params["_meta"] = meta.clone();
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let name = name.map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
-        let headers =
-            format!("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}");
+        let headers = format!("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}");
         rpc(&daemon, &headers, &message)
     };
     let found = send("server/discover", None, json!({}));
@@ -638,7 +638,10 @@ fn what_is_exported_can_be_imported_elsewhere_once() {
     let report = send("/api/import", kind, &lines).json();
     assert_eq!((&report["memories"]["new"], &report["skipped"]["total"]), (&json!(50), &json!(0)));
     let again = send("/api/import", kind, &lines).json();
-    assert_eq!((&again["memories"]["new"], &again["memories"]["unchanged"]), (&json!(0), &json!(50)));
+    assert_eq!(
+        (&again["memories"]["new"], &again["memories"]["unchanged"]),
+        (&json!(0), &json!(50))
+    );
     assert_eq!(other.get("/api/observations?project=demo").header("x-total-count"), Some("50"));
     assert_eq!(other.get("/api/sessions/s-1").json()["memories"], 50);
 
@@ -684,4 +687,89 @@ fn a_proof_convinces_whoever_has_the_root() {
     assert_eq!(daemon.post("/api/proofs/verify", &stale).json()["code"], "root_mismatch");
     problem(&daemon.post("/api/proofs/verify", &json!({"proof": "AAAA"})), 422, "proof_refused");
     problem(&daemon.post("/api/proofs/verify", &json!({"proof": "?"})), 422, "invalid");
+}
+
+#[test]
+fn a_grant_as_a_token_shows_and_changes_its_slice_and_nothing_else() {
+    let owner = "Host: localhost\r\nAuthorization: Bearer the-token-of-the-owner\r\n";
+    let json = "Content-Type: application/json\r\n";
+    let daemon = Daemon::start(&[("CORTEX_HTTP_TOKEN", "the-token-of-the-owner")]);
+    let save = |who: &str, title: &str, project: &str| {
+        let body = json!({
+            "title": title, "content": "about caches", "type": "decision", "project": project,
+        });
+        let headers = format!("{who}{json}");
+        daemon.send("POST", "/api/observations", &headers, body.to_string().as_bytes())
+    };
+    assert_eq!(save(owner, "in the slice", "web").json()["id"], 1);
+    assert_eq!(save(owner, "outside", "api").json()["id"], 2);
+    let file = daemon.home.path().join("reviewer.grant");
+    let granted = daemon.run(&[
+        "scope-grant",
+        "reviewer",
+        "--new-key",
+        "--operation",
+        "read,find,write",
+        "--type",
+        "Decision",
+        "--project",
+        "web",
+        "--out",
+        file.to_str().unwrap(),
+    ]);
+    let token = base64::engine::general_purpose::STANDARD.encode(std::fs::read(&file).unwrap());
+    let who = format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
+    let ask = |method: &str, path: &str| daemon.send(method, path, &who, b"");
+
+    let list = ask("GET", "/api/observations");
+    assert_eq!(list.header("x-total-count"), Some("1"), "{}", list.body);
+    assert_eq!(list.json()[0]["title"], "in the slice");
+    let hits = ask("GET", "/api/search?q=caches").json();
+    assert_eq!((hits.as_array().unwrap().len(), &hits[0]["id"]), (1, &json!(1)), "{hits}");
+    assert_eq!(ask("GET", "/api/observations/1").json()["content"], "about caches");
+    // A refusal does not tell whether the memory is there.
+    let (there, nowhere) = (ask("GET", "/api/observations/2"), ask("GET", "/api/observations/99"));
+    problem(&there, 403, "outside_grant");
+    assert_eq!(there.body, nowhere.body);
+    let made = save(&who, "by the delegate", "web");
+    assert_eq!((made.status, &made.json()["by"]), (201, &json!("reviewer")), "{}", made.body);
+    problem(&save(&who, "elsewhere", "api"), 403, "outside_grant");
+    for (method, path) in [
+        ("DELETE", "/api/observations/1"),
+        ("GET", "/api/sessions"),
+        ("GET", "/api/stats"),
+        ("GET", "/api/export"),
+        ("GET", "/api/scopes"),
+        ("GET", "/api/graph/1"),
+        ("GET", "/metrics"),
+        ("GET", "/openapi.json"),
+    ] {
+        assert_eq!(ask(method, path).status, 403, "{method} {path}");
+    }
+    let tool = |name: &str, arguments: Value| {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": name, "arguments": arguments,
+        }});
+        let headers = format!(
+            "{who}{json}Accept: application/json, text/event-stream\r\n\
+             Mcp-Protocol-Version: 2025-11-25\r\n"
+        );
+        daemon.send("POST", "/mcp", &headers, message.to_string().as_bytes()).json()["result"]
+            .clone()
+    };
+    let found = tool("mem_search", json!({"query": "caches"}));
+    let hits = found["structuredContent"]["hits"].as_array().unwrap().clone();
+    assert!(!hits.is_empty() && hits.iter().all(|hit| hit["project"] == "web"), "{found}");
+    assert_eq!(tool("mem_stats", json!({}))["isError"], true);
+
+    // A token that is neither the owner's nor a grant that counts gets nothing.
+    let other = "Host: localhost\r\nAuthorization: Bearer something-else-altogether\r\n";
+    problem(&daemon.send("GET", "/api/observations", other, b""), 401, "token_refused");
+    let id = granted["id"].as_str().unwrap();
+    let revoked = daemon.send("DELETE", &format!("/api/scopes/{id}?reason=done"), owner, b"");
+    assert_eq!(revoked.json()["changed"], true, "{}", revoked.body);
+    problem(&ask("GET", "/api/observations"), 403, "grant_refused");
+    problem(&ask("POST", "/api/topic-keys/suggest"), 403, "grant_refused");
+    let scopes = daemon.send("GET", "/api/scopes", owner, b"").json();
+    assert_eq!((&scopes[0]["delegate"], &scopes[0]["revoked"]), (&json!("reviewer"), &json!(true)));
 }

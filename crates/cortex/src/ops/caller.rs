@@ -14,6 +14,7 @@ use kernel::actor::ActorName;
 use kernel::command::Stamp;
 use kernel::memory::{Millis, Salt};
 
+use super::door::Delegate;
 use super::error::{Error, Fault, Result};
 
 /// The actor that is always there.
@@ -94,6 +95,8 @@ pub struct Caller {
     /// Makes a retry return the first answer instead of acting again.
     pub idempotency_key: Option<String>,
     pub world: Arc<dyn World>,
+    /// Absent for the owner; what is done under a grant is done in its name.
+    pub delegate: Option<Arc<Delegate>>,
 }
 
 impl Caller {
@@ -107,6 +110,7 @@ impl Caller {
             any_folder: true,
             idempotency_key: None,
             world,
+            delegate: None,
         }
     }
 

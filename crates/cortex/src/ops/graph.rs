@@ -4,6 +4,7 @@ use kernel::command::{Command, EdgeDraft, EdgeRemoval};
 use kernel::graph::{Direction, Walk};
 use kernel::journal::Payload;
 use kernel::memory::Relation;
+use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -147,12 +148,16 @@ impl Ops {
             let most = kernel::limits::WALK_DEPTH_MAX;
             return Err(Error::invalid("depth", format!("must be between 1 and {most}")));
         }
-        let (_, reading) = self.reading(caller)?;
+        let door = self.door(caller, Lane::Graph, &request)?;
+        let reading = &door.reading;
         let view = reading.view();
         let mut walk = Walk::new(from, Direction::Both, depth);
         walk.relations =
             request.relations.iter().map(|name| relation(name)).collect::<Result<_>>()?;
-        let walked = reading.walk(None, &walk, caller.now()?)?;
+        let walked = match &door.authority {
+            Some(authority) => door.cortex.walk_for(authority, &walk, caller.now()?)?,
+            None => reading.walk(None, &walk, caller.now()?)?,
+        };
         let mut nodes = Vec::new();
         let mut shown = std::collections::BTreeSet::from([from]);
         for node in &walked.nodes {
@@ -161,7 +166,7 @@ impl Ops {
                 continue;
             }
             shown.insert(node.id);
-            let brief = views::brief(&reading, &head, NODE_CHARS)?;
+            let brief = views::brief(reading, &head, NODE_CHARS)?;
             nodes.push(NodeView {
                 id: brief.id,
                 hop: node.hop,

@@ -18,11 +18,12 @@ pub mod caller;
 pub mod capture;
 pub mod change;
 pub mod context;
+pub mod door;
 pub mod error;
 pub mod fields;
 mod follow;
-pub mod graph;
 pub mod grants;
+pub mod graph;
 pub mod parse;
 pub mod prompt;
 pub mod proof;
@@ -45,14 +46,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kernel::actor::ActorName;
-use kernel::command::{Command, Receipt, Stamp, Touches};
+use kernel::command::{Command, Stamp, Touches};
 use kernel::home::{Home, HomeLimits};
 use kernel::journal::Access;
 use kernel::limits::TOUCHES_MAX;
 use kernel::memory::{MemoryId, Millis};
-use kernel::{Cortex, Digest, Options, Reading, Request};
+use kernel::{Digest, Options, Reading};
 
 pub use caller::{Caller, DEFAULT_ACTOR, Machine, Pinned, World};
+pub use door::Delegate;
 pub use error::{Error, Fault, Result};
 use follow::Follower;
 
@@ -160,38 +162,9 @@ impl Ops {
         &self.settings
     }
 
-    /// The caller's actor, made if it is new.
-    pub fn cortex(&self, caller: &Caller) -> Result<Arc<Cortex>> {
-        Ok(self.home.actor(&caller.actor, caller.now()?)?)
-    }
-
-    /// The caller's actor, to be read. Only the default one is made by reading: a name typed wrong must not become an
-    /// actor.
-    pub fn existing(&self, caller: &Caller) -> Result<Arc<Cortex>> {
-        if caller.actor.as_str() != DEFAULT_ACTOR && !self.home.has(&caller.actor) {
-            return Err(Error::missing("actor", &caller.actor));
-        }
-        self.cortex(caller)
-    }
-
-    fn reading(&self, caller: &Caller) -> Result<(Arc<Cortex>, Reading)> {
-        let cortex = self.existing(caller)?;
-        let reading = cortex.read()?;
-        Ok((cortex, reading))
-    }
-
     fn state(&self, actor: &ActorName) -> Arc<ActorState> {
         let mut states = lock(&self.states);
         Arc::clone(states.entry(actor.clone()).or_insert_with(|| Arc::new(ActorState::new())))
-    }
-
-    /// Runs one command. After a failed write the actor is let go, so that the next call opens it anew.
-    fn submit(&self, cortex: &Cortex, stamp: Stamp, command: Command) -> Result<Receipt> {
-        let outcome = cortex.submit(Request { stamp, command, authority: None });
-        if matches!(outcome, Err(kernel::Error::Poisoned | kernel::Error::Closed)) {
-            self.home.release(cortex.actor());
-        }
-        Ok(outcome?)
     }
 
     /// Looks at what the journal holds that was not looked at yet, and lets `use_it` use it.

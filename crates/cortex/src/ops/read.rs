@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use kernel::keys::{self, Index};
 use kernel::memory::{MemoryId, MemoryType};
+use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
@@ -78,8 +79,14 @@ impl Ops {
     /// A memory in full. Counts as an access, unless it is to be quiet.
     pub fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
         let id = memory_id(request.id)?;
-        let (_, reading) = self.reading(caller)?;
-        let found = reading.resolve_version(id, request.version)?;
+        let door = self.door(caller, Lane::Read, &request)?;
+        let reading = &door.reading;
+        let found = match &door.authority {
+            Some(authority) => {
+                door.cortex.resolve_for(authority, id, request.version, caller.now()?)?
+            }
+            None => reading.resolve_version(id, request.version)?,
+        };
         let forgotten = found.head.tombstone.is_some() || found.head.erased;
         if forgotten && !request.include_put_away {
             return Err(Error::missing("memory", id)
@@ -101,14 +108,18 @@ impl Ops {
         }
         let (mut superseded_by, mut contradicted_by) = (Vec::new(), Vec::new());
         for edge in view.edges_in(id, 256)? {
-            match edge.relation.name() {
-                "supersedes" => superseded_by.push(edge.src.get()),
-                "contradicts" => contradicted_by.push(edge.src.get()),
-                _ => {}
+            let ids = match edge.relation.name() {
+                "supersedes" => &mut superseded_by,
+                "contradicts" => &mut contradicted_by,
+                _ => continue,
+            };
+            let other = view.head(edge.src)?;
+            if other.is_some_and(|head| door.gate().is_none_or(|gate| gate.sees(&head))) {
+                ids.push(edge.src.get());
             }
         }
         let body = found.body.as_ref();
-        let memory = views::memory(&reading, &found.head, &found.version, &found.usage, body);
+        let memory = views::memory(reading, &found.head, &found.version, &found.usage, body);
         if !forgotten && !request.quiet {
             self.note_accesses(caller, &[id])?;
         }
@@ -117,7 +128,8 @@ impl Ops {
 
     /// Memories by what their heads say, newest first.
     pub fn list(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
-        let (_, reading) = self.reading(caller)?;
+        let door = self.door(caller, Lane::Find, &request)?;
+        let reading = &door.reading;
         let view = reading.view();
         let project = request.project.as_deref().map(|name| {
             wording::normal_project(name).ok_or_else(|| Error::invalid("project", "is empty"))
@@ -147,6 +159,7 @@ impl Ops {
                 (false, false) => views::is_live(&head),
             };
             let wanted = shown
+                && door.gate().is_none_or(|gate| gate.sees(&head))
                 && project.as_ref().is_none_or(|name| head.project.as_ref() == Some(name))
                 && scope.is_none_or(|scope| head.scope == scope)
                 && request.kind.as_ref().is_none_or(|kind| head.kind == *kind);
@@ -154,7 +167,7 @@ impl Ops {
                 continue;
             }
             if total >= request.offset && memories.len() < limit {
-                memories.push(views::current(&reading, id)?);
+                memories.push(views::current(reading, id)?);
             }
             total += 1;
         }

@@ -3,6 +3,7 @@
 use ::recall::search::{Answer, Arm, LIMIT_MAX, Query};
 use kernel::find::Standing;
 use kernel::memory::{MemoryId, MemoryType};
+use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
@@ -115,15 +116,16 @@ impl Ops {
             include_archived: request.include_archived,
             ..Query::new(request.query.clone(), limit)
         };
-        let (_, reading) = self.reading(caller)?;
+        let door = self.door(caller, Lane::Find, &request)?;
+        let reading = &door.reading;
         let now = caller.now()?;
-        let answer = recall::search(&reading, None, &query, now)?;
+        let answer = recall::search(reading, door.gate(), &query, now)?;
         let mut elsewhere = None;
         if answer.hits.is_empty()
             && let Some(project) = &query.project
         {
             let anywhere = Query { project: None, ..query.clone() };
-            let other = recall::search(&reading, None, &anywhere, now)?;
+            let other = recall::search(reading, door.gate(), &anywhere, now)?;
             elsewhere = found_elsewhere(&other, project);
         }
         if !request.quiet {

@@ -81,10 +81,12 @@ impl Ops {
 
 fn format(name: &str) -> Result<Format> {
     let files = || Format::value_variants().iter().filter(|format| **format != Format::Markdown);
-    Format::from_str(name, true).ok().filter(|format| *format != Format::Markdown).ok_or_else(|| {
-        let names: Vec<&str> = files().map(|format| format.name()).collect();
-        Error::invalid("from", format!("is not one of {}", names.join(", ")))
-    })
+    Format::from_str(name, true).ok().filter(|format| *format != Format::Markdown).ok_or_else(
+        || {
+            let names: Vec<&str> = files().map(|format| format.name()).collect();
+            Error::invalid("from", format!("is not one of {}", names.join(", ")))
+        },
+    )
 }
 
 impl From<transfer::Error> for Error {

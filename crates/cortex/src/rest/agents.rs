@@ -34,9 +34,8 @@ pub(super) fn route(
 ) -> Result<(Router<App>, impl FnOnce() + Send + 'static + use<>)> {
     let tools = tools(http, ops)?;
     let end = tools.config.cancellation_token.clone();
-    let router = Router::new()
-        .route_service("/mcp", tools)
-        .layer(axum::middleware::from_fn(name_caller));
+    let router =
+        Router::new().route_service("/mcp", tools).layer(axum::middleware::from_fn(name_caller));
     Ok((router, move || end.cancel()))
 }
 

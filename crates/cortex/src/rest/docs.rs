@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn the_page_names_every_route_and_fetches_nothing() {
-        let document = super::super::document::complete(&super::super::routes().split_for_parts().1);
+        let document =
+            super::super::document::complete(&super::super::routes().split_for_parts().1);
         let page = render(&document);
         for path in document["paths"].as_object().unwrap().keys() {
             assert!(page.contains(&format!("<code>{}</code>", escaped(path))), "{path}");

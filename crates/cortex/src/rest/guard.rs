@@ -2,6 +2,9 @@
 //!
 //! A page in a browser can reach this machine's ports. It cannot choose the `Host` (a name of its own that it lets point
 //! here is refused) and cannot hide its `Origin` (only pages of this machine, or of hosts that were named, are answered).
+//!
+//! A token says who asks: the one that is set, the owner; a grant, a delegate. A token that is neither is refused also where
+//! none is needed: whoever shows one must not get more for showing a bad one.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,9 +16,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use kernel::Digest;
 
-use super::Http;
 use super::metrics::Metrics;
 use super::problem::Problem;
+use super::{Http, scoped};
+use crate::ops::error::Error;
+use crate::ops::{Delegate, Ops};
 
 /// Routes that tell nothing but that somebody is there.
 const OPEN_ROUTES: [&str; 3] = ["/health", "/healthz", "/readyz"];
@@ -26,6 +31,7 @@ pub(super) struct Guard {
     own: IpAddr,
     token: Option<Digest>,
     metrics: Arc<Metrics>,
+    ops: Arc<Ops>,
 }
 
 /// Compared instead of the token, so that the time it takes says nothing about it.
@@ -34,12 +40,13 @@ pub(super) fn token_digest(token: &str) -> Digest {
 }
 
 impl Guard {
-    pub(super) fn new(http: &Http, metrics: Arc<Metrics>) -> Guard {
+    pub(super) fn new(http: &Http, metrics: Arc<Metrics>, ops: Arc<Ops>) -> Guard {
         let hosts = http.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        Guard { hosts, own: http.address.ip(), token: http.token, metrics }
+        Guard { hosts, own: http.address.ip(), token: http.token, metrics, ops }
     }
 
-    fn check(&self, request: &Request) -> Result<(), Problem> {
+    /// Lets a request in. Who shows a grant is a delegate.
+    fn check(&self, request: &Request) -> Result<Option<Arc<Delegate>>, Problem> {
         let headers = request.headers();
         let mut named = headers.get_all(header::HOST).iter();
         let host = named.next().and_then(|host| host.to_str().ok());
@@ -65,17 +72,50 @@ impl Guard {
                 .with_hint("add its host to http.allowed_hosts if it is yours"));
             }
         }
-        match self.token {
-            Some(token) if !OPEN_ROUTES.contains(&request.uri().path()) => {
-                let given = bearer(headers).map(token_digest);
-                if given == Some(token) {
-                    return Ok(());
-                }
-                Err(Problem::new(StatusCode::UNAUTHORIZED, "token_refused", "a token is needed")
-                    .with_hint("send the header Authorization: Bearer TOKEN"))
-            }
-            _ => Ok(()),
+        if OPEN_ROUTES.contains(&request.uri().path()) {
+            return Ok(None);
         }
+        let refused = |message: &str| {
+            Problem::new(StatusCode::UNAUTHORIZED, "token_refused", message)
+                .with_hint("send the header Authorization: Bearer TOKEN")
+        };
+        match (bearer(headers), self.token) {
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(refused("a token is needed")),
+            (Some(given), Some(token)) if token_digest(given) == token => Ok(None),
+            (Some(given), _) => match scoped::delegate(given)? {
+                Some(delegate) => Ok(Some(delegate)),
+                None => Err(refused("this token is not known")),
+            },
+        }
+    }
+
+    async fn let_in(&self, request: &mut Request) -> Result<(), Problem> {
+        let Some(delegate) = self.check(request)? else { return Ok(()) };
+        let path = request.uri().path().to_owned();
+        self.admit(&delegate, &path).await?;
+        request.extensions_mut().insert(delegate);
+        Ok(())
+    }
+
+    /// Is what a delegate shows worth anything? Asked before it gets to any route.
+    async fn admit(&self, delegate: &Arc<Delegate>, path: &str) -> Result<(), Problem> {
+        if !path.starts_with("/api/") && path != "/mcp" {
+            return Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "outside_grant",
+                "a grant is for memories",
+            ));
+        }
+        let (ops, delegate) = (Arc::clone(&self.ops), Arc::clone(delegate));
+        let checked = tokio::task::spawn_blocking(move || {
+            let caller = scoped::caller(&delegate, "http")?;
+            ops.check_delegate(&caller)
+        });
+        checked
+            .await
+            .unwrap_or_else(|error| Err(Error::internal(error.to_string())))
+            .map_err(Problem::from)
     }
 
     fn is_known(&self, host: &str) -> bool {
@@ -111,13 +151,13 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 pub(super) async fn watch(
     State(guard): State<Arc<Guard>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = match guard.check(&request) {
+    let mut response = match guard.let_in(&mut request).await {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
@@ -157,7 +197,8 @@ mod tests {
     fn only_this_machine_and_named_hosts_are_known() {
         let here = "127.0.0.1".parse().unwrap();
         let http = Http::new(here, 0, vec!["Notes.example".into()], None).unwrap();
-        let guard = Guard::new(&http, Arc::new(Metrics::new(Instant::now())));
+        let ops = Ops::new("nowhere", crate::ops::Settings::default(), std::time::Duration::ZERO);
+        let guard = Guard::new(&http, Arc::new(Metrics::new(Instant::now())), Arc::new(ops));
         for known in ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "notes.example"] {
             assert!(guard.is_known(known), "{known}");
         }

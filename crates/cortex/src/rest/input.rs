@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::HttpBody as _;
@@ -13,8 +14,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::problem::Problem;
+use super::scoped;
 use crate::ops::error::Error;
-use crate::ops::{Caller, DEFAULT_ACTOR};
+use crate::ops::{Caller, DEFAULT_ACTOR, Delegate};
 
 /// Bytes of a body: the longest content, escaped, and what surrounds it.
 pub(super) const BODY_BYTES_MAX: usize = 4 * 1_048_576;
@@ -149,9 +151,14 @@ pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
         Some(Ok(text)) => Ok(Some(text.to_owned())),
         Some(Err(_)) => Err(Problem::bad("bad_header", format!("{name} is not plain text"))),
     };
-    let actor = text("x-cortex-actor")?;
-    let actor = ActorName::parse(actor.as_deref().unwrap_or(DEFAULT_ACTOR));
-    let mut caller = Caller::new(actor.map_err(Error::from)?, by);
+    let actor = text("x-cortex-actor")?.map(|name| ActorName::parse(&name)).transpose();
+    let actor = actor.map_err(Error::from)?;
+    let mut caller = match parts.extensions.get::<Arc<Delegate>>() {
+        Some(delegate) => scoped::caller(delegate, by)?,
+        None => Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(Error::from)?, by),
+    };
+    // A grant for another's memory is then refused as such.
+    caller.actor = actor.unwrap_or(caller.actor);
     caller.idempotency_key = text("idempotency-key")?;
     Ok(caller)
 }

@@ -16,8 +16,8 @@ use crate::ops::change::{
 };
 use crate::ops::error::{Error, Fault};
 use crate::ops::read::{GetAnswer, GetRequest, LIST_MAX, ListRequest};
-use crate::ops::save::{EntityView, SaveRequest, Saved};
-use crate::ops::search::SearchRequest;
+use crate::ops::save::{EntityView, SaveAnswer, SaveRequest, Saved};
+use crate::ops::search::{HitView, SearchRequest};
 use crate::ops::stats::EntitiesRequest;
 use crate::ops::views::Memory;
 use crate::ops::{Caller, Ops};
@@ -124,8 +124,13 @@ pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: B
     let saved = app
         .run(move |ops| {
             let saved = ops.save(&caller, request)?;
+            let memory = match shown(ops, &caller, saved.id) {
+                // A delegate that may write but not read knows what it wrote.
+                Err(error) if error.fault == Fault::Forbidden => written(&saved),
+                outcome => outcome?.memory,
+            };
             Ok(SavedMemory {
-                memory: shown(ops, &caller, saved.id)?.memory,
+                memory,
                 status: saved.status,
                 redacted: saved.redacted,
                 suggested_topic_key: saved.suggested_topic_key,
@@ -140,6 +145,25 @@ pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: B
     let place = HeaderValue::try_from(format!("/api/observations/{}", saved.memory.id));
     response.headers_mut().extend(place.ok().map(|place| (header::LOCATION, place)));
     Ok(response)
+}
+
+fn written(saved: &SaveAnswer) -> Memory {
+    Memory {
+        id: saved.id,
+        title: saved.title.clone(),
+        kind: saved.kind.clone(),
+        project: saved.project.clone(),
+        scope: saved.scope.clone(),
+        session_id: saved.session_id.clone(),
+        topic_key: saved.topic_key.clone(),
+        created_at: saved.at.clone(),
+        updated_at: saved.at.clone(),
+        uri: saved.uri.clone(),
+        memory_type: saved.memory_type.clone(),
+        version: saved.version,
+        latest: saved.version,
+        ..Memory::default()
+    }
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -379,7 +403,14 @@ pub(super) async fn search(
         .run(move |ops| {
             let mut hits = Vec::new();
             for hit in ops.search(&caller, request)?.hits {
-                let Some(memory) = found(ops, &caller, hit.id)? else { continue };
+                // A delegate may be allowed to find but not to read, and each reading would count as a use of its grant.
+                let memory = match caller.delegate {
+                    Some(_) => previewed(&hit),
+                    None => match found(ops, &caller, hit.id)? {
+                        Some(memory) => memory,
+                        None => continue,
+                    },
+                };
                 let (rank, preview, standing) = (hit.rank, hit.preview, hit.standing);
                 hits.push(FoundMemory { memory, rank, preview, standing });
             }
@@ -387,4 +418,24 @@ pub(super) async fn search(
         })
         .await?;
     Ok(Json(hits).into_response())
+}
+
+/// What a hit shows of a memory, with the preview for its content.
+fn previewed(hit: &HitView) -> Memory {
+    Memory {
+        id: hit.id,
+        title: hit.title.clone(),
+        content: hit.preview.clone(),
+        kind: hit.kind.clone(),
+        project: hit.project.clone(),
+        scope: hit.scope.clone(),
+        session_id: hit.session_id.clone(),
+        topic_key: hit.topic_key.clone(),
+        created_at: hit.created_at.clone(),
+        updated_at: hit.updated_at.clone(),
+        uri: hit.uri.clone(),
+        memory_type: hit.memory_type.clone(),
+        pinned: hit.pinned,
+        ..Memory::default()
+    }
 }

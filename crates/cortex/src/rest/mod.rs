@@ -1,6 +1,6 @@
 //! The HTTP interface: JSON for programs, and the tools of agents at `/mcp`.
 //!
-//! - `guard`: which hosts, origins and tokens are let in, on every route.
+//! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
@@ -22,6 +22,7 @@ mod overview;
 mod problem;
 mod proofs;
 mod relations;
+mod scoped;
 mod sessions;
 mod transfer;
 
@@ -221,7 +222,7 @@ fn router(http: &Http, ops: Arc<Ops>, tools: Router<App>) -> Router {
         page: docs::render(&document).into(),
         document: document.to_string().into(),
     };
-    let guard = Guard::new(http, Arc::clone(&app.metrics));
+    let guard = Guard::new(http, Arc::clone(&app.metrics), Arc::clone(&app.ops));
     routes
         .merge(tools)
         .fallback(health::nowhere)

@@ -1,0 +1,195 @@
+//! How a caller gets at an actor: the owner freely, a delegate as far as its grants go.
+//!
+//! What must stay true: an operation that knows nothing of delegates refuses them. `cortex`, `existing` and `reading` are
+//! for owners; an operation that a grant can allow asks for a [`Door`] or runs its command with [`Ops::change`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use ed25519_dalek::SigningKey;
+use kernel::command::{Command, Receipt, Stamp};
+use kernel::memory::{Millis, Salt};
+use kernel::scope::{Authority, Gate, Operation as Lane, Presented, SignedGrant, SignedRequest};
+use kernel::{Cortex, Digest, Reading, Request};
+
+use super::Ops;
+use super::caller::{Caller, DEFAULT_ACTOR};
+use super::error::{Error, Result};
+use super::wire::Operation;
+
+/// Grants and the key to use them with.
+pub struct Delegate {
+    /// The owner's grant first, the delegate's own last.
+    chain: Vec<SignedGrant>,
+    last: SignedGrant,
+    key: SigningKey,
+}
+
+// The key is a secret.
+impl fmt::Debug for Delegate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delegate").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+impl Delegate {
+    /// `None` if there is no grant to act under.
+    pub fn new(chain: Vec<SignedGrant>, key: SigningKey) -> Option<Delegate> {
+        let last = chain.last()?.clone();
+        Some(Delegate { chain, last, key })
+    }
+
+    /// Whose memory it may use.
+    pub fn actor(&self) -> &str {
+        &self.last.grant().actor
+    }
+
+    /// What it is called by whoever granted.
+    pub fn name(&self) -> &str {
+        &self.last.grant().audience_name
+    }
+
+    /// Signs one request.
+    fn present(&self, lane: Lane, digest: Digest, at: Millis, nonce: [u8; 16]) -> Presented {
+        let request =
+            kernel::scope::Request { grant: self.last.id(), operation: lane, digest, at, nonce };
+        Presented { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
+    }
+}
+
+/// An actor as one caller may read it.
+#[derive(Debug)]
+pub(super) struct Door {
+    pub(super) cortex: Arc<Cortex>,
+    pub(super) reading: Reading,
+    /// Absent for the owner.
+    pub(super) authority: Option<Authority>,
+}
+
+impl Door {
+    pub(super) fn gate(&self) -> Option<&dyn Gate> {
+        self.authority.as_ref().map(|authority| authority as &dyn Gate)
+    }
+}
+
+impl Ops {
+    /// The caller's actor, made if it is new.
+    pub fn cortex(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        for_owner(caller)?;
+        Ok(self.home.actor(&caller.actor, caller.now()?)?)
+    }
+
+    /// The caller's actor, to be read. Only the default one is made by reading: a name typed wrong must not become an
+    /// actor.
+    pub fn existing(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        for_owner(caller)?;
+        self.opened(caller)
+    }
+
+    /// The same for whoever asks. What a delegate does with it must pass [`Ops::authority`].
+    pub fn opened(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        if caller.actor.as_str() != DEFAULT_ACTOR && !self.home.has(&caller.actor) {
+            return Err(Error::missing("actor", &caller.actor));
+        }
+        Ok(self.home.actor(&caller.actor, caller.now()?)?)
+    }
+
+    pub(super) fn reading(&self, caller: &Caller) -> Result<(Arc<Cortex>, Reading)> {
+        let cortex = self.existing(caller)?;
+        let reading = cortex.read()?;
+        Ok((cortex, reading))
+    }
+
+    /// The authority to do one thing, if a delegate asks; `None` for the owner.
+    pub fn authority(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        lane: Lane,
+        request: Digest,
+    ) -> Result<Option<Authority>> {
+        let Some(delegate) = &caller.delegate else { return Ok(None) };
+        let now = caller.now()?;
+        let mut nonce = [0; 16];
+        caller.world.fill(&mut nonce)?;
+        let presented = delegate.present(lane, request, now, nonce);
+        Ok(Some(cortex.authorize(&presented, lane, request, now)?))
+    }
+
+    /// Is the caller a delegate whose grants count, whatever they are for? The owner is fine. Nothing is journaled: what
+    /// is then asked is judged for itself.
+    pub fn check_delegate(&self, caller: &Caller) -> Result<()> {
+        let Some(delegate) = &caller.delegate else { return Ok(()) };
+        let cortex = self.opened(caller)?;
+        let now = caller.now()?;
+        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Lane::Read);
+        let digest = Digest::of("cortex/ops-check/1", &[]);
+        let mut nonce = [0; 16];
+        caller.world.fill(&mut nonce)?;
+        let presented = delegate.present(lane, digest, now, nonce);
+        let reading = cortex.read()?;
+        kernel::scope::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
+        Ok(())
+    }
+
+    /// Lets a caller in to read, for this request.
+    pub(super) fn door<R: Operation>(
+        &self,
+        caller: &Caller,
+        lane: Lane,
+        request: &R,
+    ) -> Result<Door> {
+        let cortex = self.opened(caller)?;
+        let authority = match caller.delegate {
+            None => None,
+            Some(_) => {
+                let asked = serde_json::to_vec(request)
+                    .map_err(|error| Error::internal(error.to_string()))?;
+                let digest =
+                    Digest::of("cortex/ops-request/1", &[R::NAME.as_bytes(), &[0], &asked]);
+                self.authority(caller, &cortex, lane, digest)?
+            }
+        };
+        let reading = cortex.read()?;
+        Ok(Door { cortex, reading, authority })
+    }
+
+    /// Runs one command for whoever asks: the owner, or a delegate whose grant allows it.
+    pub(super) fn change(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        command: Command,
+        lane: Lane,
+    ) -> Result<Receipt> {
+        let digest = command.request_digest(Salt::NONE);
+        let authority = self.authority(caller, cortex, lane, digest)?;
+        self.run(cortex, Request { stamp: caller.stamp()?, command, authority })
+    }
+
+    /// Runs one command of the owner, or of the program itself.
+    pub(super) fn submit(
+        &self,
+        cortex: &Cortex,
+        stamp: Stamp,
+        command: Command,
+    ) -> Result<Receipt> {
+        self.run(cortex, Request { stamp, command, authority: None })
+    }
+
+    /// After a failed write the actor is let go, so that the next call opens it anew.
+    fn run(&self, cortex: &Cortex, request: Request) -> Result<Receipt> {
+        let outcome = cortex.submit(request);
+        if matches!(outcome, Err(kernel::Error::Poisoned | kernel::Error::Closed)) {
+            self.home.release(cortex.actor());
+        }
+        Ok(outcome?)
+    }
+}
+
+fn for_owner(caller: &Caller) -> Result<()> {
+    match caller.delegate {
+        None => Ok(()),
+        Some(_) => Err(kernel::Error::OutsideGrant("only the owner may do this".to_owned()).into()),
+    }
+}
