@@ -109,7 +109,7 @@ impl Guard {
         }
         let (ops, delegate) = (Arc::clone(&self.ops), Arc::clone(delegate));
         let checked = tokio::task::spawn_blocking(move || {
-            let caller = scoped::caller(&delegate, "http")?;
+            let caller = scoped::caller(&delegate)?;
             ops.check_delegate(&caller)
         });
         checked

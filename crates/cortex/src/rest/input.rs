@@ -154,7 +154,7 @@ pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
     let actor = text("x-cortex-actor")?.map(|name| ActorName::parse(&name)).transpose();
     let actor = actor.map_err(Error::from)?;
     let mut caller = match parts.extensions.get::<Arc<Delegate>>() {
-        Some(delegate) => scoped::caller(delegate, by)?,
+        Some(delegate) => scoped::caller(delegate)?,
         None => Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(Error::from)?, by),
     };
     // A grant for another's memory is then refused as such.

@@ -56,9 +56,8 @@ pub(super) fn delegate(token: &str) -> Result<Option<Arc<Delegate>>, Problem> {
 }
 
 /// The delegate as one who asks: under its own name, for the memory its grant is about.
-pub(super) fn caller(delegate: &Arc<Delegate>, by: &str) -> Result<Caller, Error> {
-    let mut caller = Caller::new(ActorName::parse(delegate.actor())?, by);
-    delegate.name().clone_into(&mut caller.by);
+pub(super) fn caller(delegate: &Arc<Delegate>) -> Result<Caller, Error> {
+    let mut caller = Caller::new(ActorName::parse(delegate.actor())?, delegate.name());
     caller.delegate = Some(Arc::clone(delegate));
     Ok(caller)
 }
