@@ -194,14 +194,12 @@ fn memories_are_made_read_changed_found_and_deleted() {
     );
     assert_eq!((again.status, again.json()["id"].as_u64()), (200, Some(1)), "{}", again.body);
 
-    for n in 0..3 {
-        daemon.save(&format!("note {n} on caches"), "manual");
-    }
+    let notes = [0, 1, 2].map(|n| daemon.save(&format!("note {n} on caches"), "manual"));
     let page = daemon.get("/api/observations?limit=2&offset=1");
     assert_eq!(page.header("x-total-count"), Some("4"));
     let ids: Vec<u64> =
         page.json().as_array().unwrap().iter().map(|m| m["id"].as_u64().unwrap()).collect();
-    assert_eq!(ids, [3, 2]);
+    assert_eq!(ids, [notes[1], notes[0]]);
     assert_eq!(daemon.get("/api/observations?project=demo").json()[0]["id"], 1);
     assert_eq!(daemon.get("/api/observations?type=decision").header("x-total-count"), Some("1"));
 
@@ -212,14 +210,12 @@ fn memories_are_made_read_changed_found_and_deleted() {
         assert_eq!(daemon.get(&format!("/api/search?q={odd}")).status, 200, "{odd:.20}");
     }
 
-    let gone = daemon.send("DELETE", "/api/observations/2", "Host: localhost\r\n", b"");
+    let path = format!("/api/observations/{}", notes[0]);
+    let delete = || daemon.send("DELETE", &path, "Host: localhost\r\n", b"");
+    let gone = delete();
     assert_eq!((gone.status, &gone.json()["status"]), (200, &json!("deleted")));
-    problem(&daemon.get("/api/observations/2"), 404, "not_found");
-    problem(
-        &daemon.send("DELETE", "/api/observations/2", "Host: localhost\r\n", b""),
-        404,
-        "not_found",
-    );
+    problem(&daemon.get(&path), 404, "not_found");
+    problem(&delete(), 404, "not_found");
     // The command line sees the same.
     assert_eq!(daemon.run(&["stats"])["memories"], 3);
 }
