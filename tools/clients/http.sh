@@ -38,7 +38,7 @@ done
 
 # What answers look like, and that none is a failure of the server. Which requests are refused is tested in Rust.
 cd "$folder"
-"$python/bin/schemathesis" run "$url/openapi.json" \
+"$python/bin/schemathesis" run "$url/openapi.json" -H "X-Cortex-Actor: default" \
   --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,unsupported_method,allow_header_conformance \
   --phases examples,coverage,fuzzing,stateful --max-examples "${EXAMPLES:-50}" --seed 7 --continue-on-failure
 

@@ -3,6 +3,7 @@
 //! Every operation gets the one shape of errors as its `default` answer, and those that speak of memories the headers that
 //! say whose memory is meant and make retries safe.
 
+use kernel::limits::NAME_BYTES_MAX;
 use serde_json::{Value, json};
 use utoipa::PartialSchema as _;
 use utoipa::openapi::OpenApi;
@@ -59,18 +60,21 @@ fn finish(path: &str, operation: &mut Value) {
         _ => Vec::new(),
     };
     // What is not in an address is absent; there is no null in it.
-    parameters.iter_mut().for_each(|parameter| without_null(&mut parameter["schema"]));
+    for parameter in &mut parameters {
+        without_null(&mut parameter["schema"]);
+    }
     if path.starts_with("/api/") {
-        parameters.push(header("X-Cortex-Actor", "Whose memory; `default` if absent"));
-        parameters.push(header("Idempotency-Key", "A retry with the same key changes nothing"));
+        let name = json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"});
+        parameters.push(header("X-Cortex-Actor", "Whose memory; `default` if absent", &name));
+        let key = json!({"type": "string", "minLength": 1, "maxLength": NAME_BYTES_MAX});
+        parameters.push(header("Idempotency-Key", "A retry with the same key acts once", &key));
     }
     operation["parameters"] = Value::Array(parameters);
 }
 
-fn header(name: &str, about: &str) -> Value {
+fn header(name: &str, about: &str, schema: &Value) -> Value {
     json!({
-        "name": name, "in": "header", "description": about, "required": false,
-        "schema": {"type": "string"},
+        "name": name, "in": "header", "description": about, "required": false, "schema": schema,
     })
 }
 

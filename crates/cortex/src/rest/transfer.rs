@@ -113,8 +113,8 @@ impl HttpBody for Stream {
     post, path = "/api/import", tag = "transfer", operation_id = "import",
     params(ImportRequest),
     request_body(
-        content = String, content_type = "application/x-ndjson",
-        description = "The lines of an export. Databases are sent as application/octet-stream",
+        content = String, content_type = "application/octet-stream",
+        description = "The file as it is. The lines of an export may also come as application/x-ndjson",
     ),
     responses((status = 200, description = "What was done and left out", body = ImportReport)),
 )]
