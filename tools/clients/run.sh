@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs the pinned agents from npm and tries `cortex setup` with each of them, in temporary homes.
+# Installs pinned clients and tries the program with each of them, in temporary homes: HTTP with schemathesis and the Python
+# SDK of MCP, and `cortex setup` with real agents.
 #
-#   tools/clients/run.sh PATH_OF_CORTEX [claude|codex|gemini|opencode|plugin ...]
+#   tools/clients/run.sh PATH_OF_CORTEX [http|claude|codex|gemini|opencode|plugin ...]
 #
 # About 1.3 GB and a minute the first time. CLIENTS_DIR keeps them for the next time.
 set -eu
@@ -21,6 +22,13 @@ else
   CLIENTS_DIR=$(mktemp -d)
   trap 'rm -rf "$CLIENTS_DIR"' EXIT
 fi
+
+case " $* " in
+  "  " | *" http "*)
+    CLIENTS_DIR=$CLIENTS_DIR "$here/http.sh" "$cortex"
+    if [ "$*" = http ]; then exit 0; fi
+    ;;
+esac
 
 if ! cmp -s "$here/versions" "$CLIENTS_DIR/versions"; then
   node=$(sed -n 's/^\(node@.*\)/\1/p' "$here/versions")

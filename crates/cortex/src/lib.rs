@@ -4,6 +4,7 @@
 //! - [`daemon`]: one owner per home, a local socket, and the client that the interfaces use.
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`mcp`]: the tools that agents call.
+//! - [`rest`]: the same operations over HTTP.
 //! - `embedders`: the models one may choose besides the built-in one.
 //! - `setup`, `hooks`: the settings of agents, and the events they send.
 //! - `transfer`: memories in and out.
@@ -22,6 +23,7 @@ mod hooks;
 mod intake;
 pub mod mcp;
 pub mod ops;
+pub mod rest;
 mod setup;
 mod transfer;
 pub mod tui;

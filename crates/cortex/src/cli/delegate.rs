@@ -76,7 +76,7 @@ pub(crate) fn load(files: GrantFiles) -> Outcome<(ActorName, Delegate)> {
     };
     let actor = ActorName::parse(&read.actor)?;
     let nothing = wrong("it holds no grant".into());
-    Ok((actor, Delegate::new(files, chain, key).ok_or(nothing)?))
+    Ok((actor, Delegate::new(Some(files), chain, key).ok_or(nothing)?))
 }
 
 /// A public key as 64 hexadecimal digits.

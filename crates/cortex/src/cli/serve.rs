@@ -23,12 +23,16 @@ use crate::{config, ops};
 
 /// Runs the daemon of this home in the foreground, until it is interrupted.
 ///
+/// Serves HTTP too: http://127.0.0.1:7438, or the port that CORTEX_PORT names. If another program has the port, the daemon
+/// says so and serves its socket alone.
+///
 /// Agents and hooks start one in the background by themselves; it ends when nobody is connected for a while. While a
 /// daemon runs, every command is answered by it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex serve
-  cortex --home /srv/cortex serve")]
+  cortex --home /srv/cortex serve
+  CORTEX_PORT=8080 cortex serve")]
 pub(crate) struct ServeArgs {
     // For agents and hooks: say when ready, end when idle.
     #[arg(long, hide = true)]
@@ -40,7 +44,7 @@ pub(crate) struct ServeArgs {
 
 /// Shows whether a daemon runs for this home. Exit code 3 if none does.
 ///
-/// JSON: {running, pid, version, home, socket, uptime_seconds, connections, requests, open_actors,
+/// JSON: {running, pid, version, home, socket, http, http_problem, uptime_seconds, connections, requests, open_actors,
 /// ends_when_idle_for_seconds}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -139,19 +143,31 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     let config = config::load(&folder, &around.variables)?;
     let idle = args.background.then(|| config.idle());
     let idle = args.idle.map(Duration::from_secs).or(idle);
-    let life = Life { settings: config.settings(), variables: around.variables.clone(), idle };
+    let http = (!args.background || config.http_in_background())
+        .then(|| config.http(&around.variables))
+        .transpose()?;
+    // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
+    let idle = idle.filter(|_| !args.background || http.is_none());
+    let variables = around.variables.clone();
+    let life = Life { settings: config.settings(), variables, idle, http };
     let place = Place::new(&folder);
     let mut said: Outcome = Ok(());
-    let served = server::serve(&place, &life, || {
+    let served = server::serve(&place, &life, |web| {
         said = if args.background {
             out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush())
         } else {
             let view = json!({
                 "pid": std::process::id(), "home": place.home.display().to_string(),
                 "socket": place.socket.display().to_string(),
+                "http": web.address(), "http_problem": web.problem(),
             });
+            let http = match (web.address(), web.problem()) {
+                (Some(address), _) => format!(" at {address}"),
+                (None, Some(why)) => format!(", without HTTP ({why})"),
+                (None, None) => String::new(),
+            };
             let line = format!(
-                "cortex serves {} (process {}); Ctrl-C ends it",
+                "cortex serves {}{http} (process {}); Ctrl-C ends it",
                 place.home.display(),
                 std::process::id()
             );

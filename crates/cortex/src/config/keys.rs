@@ -60,6 +60,42 @@ pub const KEYS: &[Key] = &[
         about: "Name of the model at that service",
     },
     Key {
+        name: "http.allowed_hosts",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "Names beside localhost under which HTTP may be reached, with commas between",
+    },
+    Key {
+        name: "http.background",
+        kind: Kind::Flag,
+        default: || json!(false),
+        about: "A daemon that an agent started serves HTTP too, and stays",
+    },
+    Key {
+        name: "http.host",
+        kind: Kind::Text,
+        default: || json!("127.0.0.1"),
+        about: "IP address that HTTP listens on; one that others can reach needs a token",
+    },
+    Key {
+        name: "http.port",
+        kind: Kind::Whole(0, 65_535),
+        default: || json!(7_438),
+        about: "Port that HTTP listens on; 0: any that is free",
+    },
+    Key {
+        name: "http.token_env",
+        kind: Kind::Text,
+        default: || json!("CORTEX_HTTP_TOKEN"),
+        about: "Variable that holds the token HTTP callers must send, if it is set",
+    },
+    Key {
+        name: "http.token_file",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "File that holds this token instead",
+    },
+    Key {
         name: "memory.archive",
         kind: Kind::Flag,
         default: || json!(true),
@@ -94,7 +130,11 @@ pub const KEYS: &[Key] = &[
 impl Key {
     /// The variable that overrides the file.
     pub fn variable(&self) -> String {
-        format!("CORTEX_{}", self.name.replace('.', "_").to_uppercase())
+        match self.name {
+            // The name that other programs know.
+            "http.port" => "CORTEX_PORT".to_owned(),
+            name => format!("CORTEX_{}", name.replace('.', "_").to_uppercase()),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 mod keys;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use crate::ops::Settings;
 use crate::ops::error::{Error, Fault, Result};
+use crate::rest::Http;
 pub use keys::{KEYS, Key, Kind};
 
 /// Bytes of a configuration file.
@@ -139,6 +141,39 @@ impl Config {
             archive_below: below,
             redact_secrets: self.is_on("memory.redact_secrets"),
         }
+    }
+
+    /// Does a daemon that an agent started serve HTTP?
+    pub fn http_in_background(&self) -> bool {
+        self.is_on("http.background")
+    }
+
+    /// Where HTTP listens and who is let in. The token comes from a variable or a file, never from the configuration.
+    pub fn http(&self, variables: &BTreeMap<String, String>) -> Result<Http> {
+        let wrong = |message: String| Error::new("config", Fault::Caller, message);
+        let host = self.text("http.host").unwrap_or("127.0.0.1");
+        let ip = if host == "localhost" { "127.0.0.1" } else { host }.parse::<IpAddr>();
+        let ip = ip.map_err(|_| wrong(format!("http.host: {host:?} is not an IP address")))?;
+        let port = u16::try_from(self.number("http.port"))
+            .map_err(|_| wrong("http.port is too large".to_owned()))?;
+        let names = self.text("http.allowed_hosts").unwrap_or_default().split(',');
+        let hosts = names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
+        let token = match self.text("http.token_file") {
+            Some(file) => {
+                let text = read(Path::new(file))
+                    .map_err(|error| wrong(format!("http.token_file {file}: {error}")))?;
+                Some(text.trim().to_owned())
+            }
+            None => match self.text("http.token_env") {
+                // Others are not looked at, and a token that is silently not there would leave the door open.
+                Some(name) if !name.starts_with("CORTEX_") => {
+                    return Err(wrong(format!("http.token_env: {name:?} must start with CORTEX_")));
+                }
+                Some(name) => variables.get(name).cloned(),
+                None => None,
+            },
+        };
+        Http::new(ip, port, hosts.collect(), token.as_deref())
     }
 
     /// After how long without a connection a daemon that nobody asked for ends.

@@ -137,6 +137,8 @@ fn status(shared: &Shared) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "home": shared.place.home.display().to_string(),
         "socket": shared.place.socket.display().to_string(),
+        "http": shared.web.address(),
+        "http_problem": shared.web.problem(),
         "uptime_seconds": shared.started.elapsed().as_secs(),
         "connections": shared.connections.load(Ordering::SeqCst),
         "requests": shared.requests.load(Ordering::Relaxed),

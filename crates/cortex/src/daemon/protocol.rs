@@ -108,7 +108,7 @@ impl From {
             any_folder: caller.any_folder,
             idempotency_key: caller.idempotency_key.clone(),
             now: None,
-            grant: caller.delegate.as_ref().map(|delegate| delegate.files().clone()),
+            grant: caller.delegate.as_ref().and_then(|delegate| delegate.files().cloned()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The life of a daemon: owns the home, accepts, tidies up, ends when told to or when nobody is left.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use super::client::Client;
@@ -17,6 +18,7 @@ use super::place::{Place, failed};
 use crate::ops::archive::SweepRequest;
 use crate::ops::error::{Error, Fault, Result};
 use crate::ops::{Caller, Machine, Ops, Settings, World};
+use crate::rest::{self, Http};
 
 /// Connections at once.
 pub const CONNECTIONS_MAX: usize = 512;
@@ -24,6 +26,8 @@ pub const CONNECTIONS_MAX: usize = 512;
 const OWN_WAIT: Duration = Duration::from_secs(10);
 /// How long requests may take that were under way when the daemon was told to end.
 const GRACE: Duration = Duration::from_secs(20);
+/// The same for HTTP, whose callers may keep connections open for no reason.
+const WEB_GRACE: Duration = Duration::from_secs(3);
 /// How often accesses are journaled and idle actors closed.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 /// How often new memories get their vectors of the chosen model.
@@ -42,6 +46,35 @@ pub struct Life {
     pub variables: BTreeMap<String, String>,
     /// Ends after this long without a connection; never if absent.
     pub idle: Option<Duration>,
+    /// Serves HTTP as well.
+    pub http: Option<Http>,
+}
+
+/// What became of the wish to serve HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Web {
+    /// Nobody asked for it.
+    Off,
+    At(SocketAddr),
+    /// It could not listen; the daemon serves its socket all the same.
+    Failed(String),
+}
+
+impl Web {
+    /// Where to reach it.
+    pub fn address(&self) -> Option<String> {
+        match self {
+            Web::At(address) => Some(format!("http://{address}")),
+            _ => None,
+        }
+    }
+
+    pub fn problem(&self) -> Option<&str> {
+        match self {
+            Web::Failed(why) => Some(why),
+            _ => None,
+        }
+    }
 }
 
 /// What connections share.
@@ -54,10 +87,11 @@ pub(super) struct Shared {
     pub(super) requests: AtomicU64,
     pub(super) idle: Option<Duration>,
     pub(super) end: watch::Sender<bool>,
+    pub(super) web: Web,
 }
 
 /// Serves the home until it ends. `ready` is called once, when callers can connect.
-pub fn serve(place: &Place, life: &Life, ready: impl FnOnce()) -> Result<Served> {
+pub fn serve(place: &Place, life: &Life, ready: impl FnOnce(&Web)) -> Result<Served> {
     if let Some(client) = Client::connect(place)? {
         return Ok(Served::ByAnother(Some(client.welcome().pid)));
     }
@@ -94,7 +128,7 @@ pub enum Served {
     ByAnother(Option<u32>),
 }
 
-async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -> Result<()> {
+async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web)) -> Result<()> {
     // The lock is ours, so whatever lies here was left behind.
     match std::fs::remove_file(&place.socket) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -105,6 +139,7 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -
     let listener =
         UnixListener::bind(&place.socket).map_err(|error| failed(&place.socket, &error))?;
     let (end, mut ending) = watch::channel(false);
+    let (web, web_task) = web(life, &ops, &ending).await;
     let shared = Arc::new(Shared {
         ops,
         place: place.clone(),
@@ -113,6 +148,7 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -
         requests: AtomicU64::new(0),
         idle: life.idle,
         end,
+        web,
     });
     let signals = |kind| signal(kind).map_err(|error| Error::internal(error.to_string()));
     let mut terminate = signals(SignalKind::terminate())?;
@@ -125,7 +161,7 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -
     let mut sweep_at = tokio::time::Instant::now() + SWEEP_FIRST;
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
-    ready();
+    ready(&shared.web);
     loop {
         let idle_at = life.idle.map(|idle| idle_since + idle);
         tokio::select! {
@@ -170,7 +206,42 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce()) -
     if tokio::time::timeout(GRACE, finished).await.is_err() {
         log(format_args!("some requests did not finish in time"));
     }
+    if let Some(mut task) = web_task
+        && tokio::time::timeout(WEB_GRACE, &mut task).await.is_err()
+    {
+        // A caller that holds its connection and says nothing must not keep the home.
+        task.abort();
+    }
     removed.map_err(|error| failed(&place.socket, &error))
+}
+
+/// Listens for HTTP if that is wanted. A port that somebody else has is no reason not to serve the socket.
+async fn web(
+    life: &Life,
+    ops: &Arc<Ops>,
+    ending: &watch::Receiver<bool>,
+) -> (Web, Option<JoinHandle<()>>) {
+    let Some(http) = life.http.clone() else { return (Web::Off, None) };
+    let bound = rest::bind(&http).await.and_then(|listener| {
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    match bound {
+        Ok((listener, address)) => {
+            let (ops, ending) = (Arc::clone(ops), ending.clone());
+            let task = tokio::spawn(async move {
+                if let Err(error) = rest::serve(listener, http, ops, ending).await {
+                    log(format_args!("HTTP ended: {error}"));
+                }
+            });
+            (Web::At(address), Some(task))
+        }
+        Err(error) => {
+            let why = format!("cannot listen on {}: {error}", http.address());
+            log(format_args!("warning: HTTP is not served: {why}; CORTEX_PORT sets another port"));
+            (Web::Failed(why), None)
+        }
+    }
 }
 
 /// Work that nobody waits for. What goes wrong is said in the log.

@@ -74,6 +74,15 @@ impl Pool {
 }
 
 impl Backend {
+    /// The same for another caller. A daemon's pool has the one it was made for.
+    #[must_use]
+    pub fn asked_by(self, caller: Caller) -> Backend {
+        match self {
+            Backend::Local(ops, _) => Backend::Local(ops, caller),
+            daemon @ Backend::Daemon(_) => daemon,
+        }
+    }
+
     /// Runs an operation on a thread that may block.
     pub async fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
         let work = match self.clone() {

@@ -23,6 +23,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 
+use crate::ops::Caller;
 use crate::ops::context::ContextRequest;
 use crate::ops::error::{Error, Fault};
 use crate::ops::read::GetRequest;
@@ -45,6 +46,15 @@ pub struct Server {
 impl Server {
     pub fn new(backend: Backend, choice: &Choice) -> Server {
         Server { backend, tools: choice.tools() }
+    }
+
+    /// Where a request gets its answer. Over HTTP each says for itself who asks.
+    fn backend(&self, context: &RequestContext<RoleServer>) -> Backend {
+        let parts = context.extensions.get::<axum::http::request::Parts>();
+        match parts.and_then(|parts| parts.extensions.get::<Caller>()) {
+            Some(caller) => self.backend.clone().asked_by(caller.clone()),
+            None => self.backend.clone(),
+        }
     }
 }
 
@@ -80,7 +90,7 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.get_tool(&request.name).is_none() {
             let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_ref()).collect();
@@ -88,7 +98,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(message, None));
         }
         let arguments = request.arguments.unwrap_or_default();
-        let result = match call::call(&self.backend, &request.name, arguments).await {
+        let result = match call::call(&self.backend(&context), &request.name, arguments).await {
             Ok(reply) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
                 result.structured_content = Some(reply.structured);
@@ -129,15 +139,16 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let backend = self.backend(&context);
         let text = if request.uri == "cortex://context" {
-            self.backend.ask(ContextRequest::default()).await.map(|answer| answer.text)
+            backend.ask(ContextRequest::default()).await.map(|answer| answer.text)
         } else {
             match memory_of(&request.uri) {
                 Some(id) => {
                     let get = GetRequest { id, ..GetRequest::default() };
-                    self.backend.ask(get).await.map(|answer| call::memory_text(&answer))
+                    backend.ask(get).await.map(|answer| call::memory_text(&answer))
                 }
                 None => Err(Error::new("not_found", Fault::Missing, "no such resource")),
             }

@@ -13,7 +13,7 @@ use super::error::{Error, Result};
 /// Entries one answer lists.
 pub const ACTIVITY_MAX: usize = 1_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ActivityRequest {
     /// Only entries after this one.
@@ -24,7 +24,7 @@ pub struct ActivityRequest {
     pub limit: Option<usize>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ActivityAnswer {
     /// Newest first.
     pub entries: Vec<EntryView>,
@@ -32,7 +32,7 @@ pub struct ActivityAnswer {
     pub size: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct EntryView {
     pub seq: u64,
     /// write, update, touch …

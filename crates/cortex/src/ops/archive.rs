@@ -23,14 +23,14 @@ const SWEEP_MAX: usize = 1_000;
 const SUMMARIES_KEPT: usize = 20;
 const DAY_MS: i64 = 86_400_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SweepRequest {
     /// Only say what would be put away.
     pub dry_run: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SweepAnswer {
     /// Oldest first.
     pub archived: Vec<SweptView>,
@@ -40,7 +40,7 @@ pub struct SweepAnswer {
     pub dry_run: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SweptView {
     pub id: u64,
     pub title: String,

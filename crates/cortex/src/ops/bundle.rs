@@ -14,7 +14,7 @@ use super::caller::Caller;
 use super::error::Result;
 use super::parse::from_ppm;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BundleRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct BundleRequest {
     pub form: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct BundleAnswer {
     pub text: String,
     /// Of the text: the same state and question give the same.
@@ -57,7 +57,7 @@ pub struct BundleAnswer {
     pub capped: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct BundleItemView {
     pub uri: String,
     pub score: f64,

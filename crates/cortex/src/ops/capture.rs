@@ -11,7 +11,7 @@ use crate::intake::capture::learnings;
 use crate::intake::dedup::normal_text;
 use crate::intake::topic;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaptureRequest {
     pub content: String,
@@ -24,7 +24,7 @@ pub struct CaptureRequest {
     pub source: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct CaptureAnswer {
     pub extracted: usize,
     pub saved: usize,
@@ -33,7 +33,7 @@ pub struct CaptureAnswer {
     pub ids: Vec<u64>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SuggestRequest {
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub struct SuggestRequest {
     pub content: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SuggestAnswer {
     pub topic_key: String,
 }

@@ -20,7 +20,7 @@ use crate::embedders::cache_folder;
 use crate::intake::topic;
 
 with_details! {
-    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
     #[serde(default, deny_unknown_fields)]
     pub struct UpdateRequest {
         pub id: u64,
@@ -43,7 +43,7 @@ with_details! {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ChangeAnswer {
     #[serde(flatten)]
     pub memory: Memory,
@@ -58,7 +58,7 @@ pub struct ChangeAnswer {
     pub redacted: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeleteRequest {
     /// A memory; to erase the text of a prompt, of a summary or of a late find, the entry that holds it.
@@ -74,7 +74,7 @@ pub struct DeleteRequest {
     pub dry_run: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct DeleteAnswer {
     pub id: u64,
     pub hard: bool,
@@ -85,7 +85,7 @@ pub struct DeleteAnswer {
     pub changed: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveRequest {
     pub id: u64,
@@ -93,7 +93,7 @@ pub struct ArchiveRequest {
     pub reason: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RestoreRequest {
     pub id: u64,
@@ -104,7 +104,7 @@ pub struct RestoreRequest {
     pub expected_version: Option<u32>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PinRequest {
     pub id: u64,

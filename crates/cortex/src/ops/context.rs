@@ -29,7 +29,8 @@ pub const LIMIT_MAX: usize = 200;
 pub const BYTES_DEFAULT: usize = 16 * 1_024;
 pub const BYTES_MAX: usize = 64 * 1_024;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +44,7 @@ pub struct ContextRequest {
     pub max_bytes: Option<usize>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ContextAnswer {
     /// Markdown, within the budget.
     pub text: String,

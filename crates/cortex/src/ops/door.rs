@@ -30,7 +30,8 @@ pub struct GrantFiles {
 
 /// Grants and the key to use them with.
 pub struct Delegate {
-    files: GrantFiles,
+    /// `None` for one that presented them with its request.
+    files: Option<GrantFiles>,
     /// The owner's grant first, the delegate's own last.
     chain: Vec<SignedGrant>,
     last: SignedGrant,
@@ -46,13 +47,22 @@ impl fmt::Debug for Delegate {
 
 impl Delegate {
     /// `None` if there is no grant to act under.
-    pub fn new(files: GrantFiles, chain: Vec<SignedGrant>, key: SigningKey) -> Option<Delegate> {
+    pub fn new(
+        files: Option<GrantFiles>,
+        chain: Vec<SignedGrant>,
+        key: SigningKey,
+    ) -> Option<Delegate> {
         let last = chain.last()?.clone();
         Some(Delegate { files, chain, last, key })
     }
 
-    pub fn files(&self) -> &GrantFiles {
-        &self.files
+    pub fn files(&self) -> Option<&GrantFiles> {
+        self.files.as_ref()
+    }
+
+    /// Whose memory it may use.
+    pub fn actor(&self) -> &str {
+        &self.last.grant().actor
     }
 
     /// What it is called by whoever granted.
@@ -125,6 +135,22 @@ impl Ops {
         caller.world.fill(&mut nonce)?;
         let presented = delegate.present(lane, request, now, nonce);
         Ok(Some(cortex.authorize(&presented, lane, request, now)?))
+    }
+
+    /// Is the caller a delegate whose grants count, whatever they are for? The owner is fine. Nothing is journaled: what
+    /// is then asked is judged for itself.
+    pub fn check_delegate(&self, caller: &Caller) -> Result<()> {
+        let Some(delegate) = &caller.delegate else { return Ok(()) };
+        let cortex = self.opened(caller)?;
+        let now = caller.now()?;
+        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Lane::Read);
+        let digest = Digest::of("cortex/ops-check/1", &[]);
+        let mut nonce = [0; 16];
+        caller.world.fill(&mut nonce)?;
+        let presented = delegate.present(lane, digest, now, nonce);
+        let reading = cortex.read()?;
+        kernel::scope::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
+        Ok(())
     }
 
     /// Lets a caller in to read, for this request.

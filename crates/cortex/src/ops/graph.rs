@@ -20,7 +20,7 @@ const WEIGHT_MAX: f64 = 10.0;
 /// Characters shown of each memory on the way.
 const NODE_CHARS: usize = 80;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelateRequest {
     #[serde(alias = "from_id")]
@@ -33,7 +33,7 @@ pub struct RelateRequest {
     pub weight: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct RelateAnswer {
     #[serde(flatten)]
     pub edge: EdgeView,
@@ -43,7 +43,7 @@ pub struct RelateAnswer {
     pub changed: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnrelateRequest {
     /// The number that relating returned; or the edge itself, by its ends.
@@ -57,7 +57,7 @@ pub struct UnrelateRequest {
     pub reason: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct UnrelateAnswer {
     /// 0 if the edge was named by its ends.
     pub edge_id: u64,
@@ -70,7 +70,7 @@ pub struct UnrelateAnswer {
     pub changed: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphRequest {
     pub id: u64,
@@ -86,7 +86,7 @@ pub struct GraphRequest {
     pub include_forgotten: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct GraphAnswer {
     pub id: u64,
     pub depth: u32,
@@ -99,7 +99,7 @@ pub struct GraphAnswer {
     pub capped: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct NodeView {
     pub id: u64,
     pub hop: u32,

@@ -25,6 +25,7 @@ pub mod door;
 pub mod error;
 pub mod fields;
 mod follow;
+pub mod grants;
 pub mod graph;
 pub mod health;
 pub mod meaning;
@@ -40,6 +41,7 @@ pub mod search;
 pub mod session;
 pub mod stats;
 pub mod timeline;
+pub mod transfer;
 pub mod views;
 pub mod wire;
 pub mod wording;
@@ -157,6 +159,16 @@ impl Ops {
 
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// How many actors the home holds.
+    pub fn actor_count(&self) -> Result<usize> {
+        Ok(self.home.actors()?.len())
+    }
+
+    /// How many of them are open.
+    pub fn open_count(&self) -> usize {
+        self.home.open_count()
     }
 
     /// How actors are opened.

@@ -31,7 +31,7 @@ struct Table {
     aliases: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MergeRequest {
     /// Names that are given up. From now on they mean the project that stays.
@@ -41,7 +41,7 @@ pub struct MergeRequest {
     pub dry_run: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct MergeAnswer {
     pub to: String,
     /// Memories that changed their project.
@@ -51,14 +51,14 @@ pub struct MergeAnswer {
     pub dry_run: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SeparateRequest {
     /// A name that was merged and shall be a project of its own again. Its memories stay where they are.
     pub name: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SeparateAnswer {
     pub name: String,
 }

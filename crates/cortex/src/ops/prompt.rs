@@ -14,7 +14,7 @@ use super::error::{Error, Result};
 /// Prompts one answer lists.
 pub const PROMPTS_MAX: usize = 1_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptSaveRequest {
     pub content: String,
@@ -26,7 +26,7 @@ pub struct PromptSaveRequest {
     pub default_session: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PromptView {
     /// The entry that holds it.
     pub id: u64,
@@ -38,7 +38,8 @@ pub struct PromptView {
     pub redacted: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptListRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +54,7 @@ pub struct PromptListRequest {
     pub offset: usize,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PromptListAnswer {
     /// Newest first.
     pub prompts: Vec<PromptView>,

@@ -2,15 +2,16 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kernel::proof::{Subject, check, prove};
+use kernel::Digest;
+use kernel::proof::{Checked, Fact, ProofFile, Subject, check, prove};
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
 use super::caller::Caller;
-use super::error::Result;
+use super::error::{Error, Result};
 use super::read::memory_id;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProveRequest {
     pub id: u64,
@@ -19,7 +20,7 @@ pub struct ProveRequest {
     pub snapshot: Option<u64>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ProveAnswer {
     pub id: u64,
     /// False: it proves that no memory has this id.
@@ -32,18 +33,78 @@ pub struct ProveAnswer {
     pub bytes: usize,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RootRequest {}
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct RootAnswer {
     pub actor: String,
     pub root: String,
     pub size: u64,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VerifyRequest {
+    /// The file, in base64.
+    pub proof: String,
+    /// The root that is trusted; any if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct VerifyAnswer {
+    /// Always true: what does not hold is refused.
+    pub valid: bool,
+    pub actor: String,
+    pub root: String,
+    /// Journal entries the root covers.
+    pub size: u64,
+    /// memory, no_memory, edge, no_edge, append_only or slice.
+    pub claim: String,
+    /// What a memory says, if that is what is proved and its text is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ProvedMemory>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ProvedMemory {
+    pub id: u64,
+    pub version: u32,
+    pub title: String,
+    pub content: String,
+    pub forgotten: bool,
+    pub created_at: String,
+    pub by: String,
+}
+
 impl Ops {
+    /// Checks a proof by itself. Nothing that is remembered here is looked at.
+    pub fn verify_proof(&self, _: &Caller, request: VerifyRequest) -> Result<VerifyAnswer> {
+        let trusted = request.root.as_deref().map(|text| text.trim().parse::<Digest>());
+        let trusted = trusted
+            .transpose()
+            .map_err(|_| Error::invalid("root", "expected 64 hexadecimal digits"))?;
+        let bytes = STANDARD
+            .decode(request.proof.trim())
+            .map_err(|error| Error::invalid("proof", format!("is not base64: {error}")))?;
+        // Whatever is wrong with the file, it is the proof that is refused.
+        let checked = ProofFile::from_bytes(&bytes).and_then(|file| check(&file)).map_err(
+            |error| match error {
+                kernel::Error::ProofRefused(_) => error,
+                other => kernel::Error::ProofRefused(other.to_string()),
+            },
+        )?;
+        match trusted {
+            Some(expected) if expected != checked.root => {
+                Err(kernel::Error::RootMismatch { expected, found: checked.root }.into())
+            }
+            _ => Ok(verified(&checked)),
+        }
+    }
+
     pub fn prove(&self, caller: &Caller, request: ProveRequest) -> Result<ProveAnswer> {
         let id = memory_id(request.id)?;
         let (cortex, reading) = self.reading(caller)?;
@@ -68,5 +129,36 @@ impl Ops {
             root: reading.root()?.to_string(),
             size: reading.view().counters()?.size,
         })
+    }
+}
+
+fn verified(checked: &Checked) -> VerifyAnswer {
+    let claim = match &checked.fact {
+        Fact::Memory { .. } => "memory",
+        Fact::NoMemory { .. } => "no_memory",
+        Fact::Edge { .. } => "edge",
+        Fact::NoEdge { .. } => "no_edge",
+        Fact::AppendOnly { .. } => "append_only",
+        Fact::Slice { .. } => "slice",
+    };
+    let memory = match &checked.fact {
+        Fact::Memory { head, version, body: Some(body) } => Some(ProvedMemory {
+            id: head.id.get(),
+            version: version.n,
+            title: body.title.clone(),
+            content: body.content.clone(),
+            forgotten: head.tombstone.is_some(),
+            created_at: version.created.rfc3339(),
+            by: version.by.clone(),
+        }),
+        _ => None,
+    };
+    VerifyAnswer {
+        valid: true,
+        actor: checked.actor.as_str().to_owned(),
+        root: checked.root.to_string(),
+        size: checked.size,
+        claim: claim.to_owned(),
+        memory,
     }
 }

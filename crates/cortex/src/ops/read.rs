@@ -18,7 +18,7 @@ use super::wording;
 /// Memories one page of a list holds.
 pub const LIST_MAX: usize = 1_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GetRequest {
     pub id: u64,
@@ -39,7 +39,7 @@ pub struct GetRequest {
     pub form: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct GetAnswer {
     #[serde(flatten)]
     pub memory: Memory,
@@ -54,7 +54,8 @@ pub struct GetAnswer {
     pub text: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +78,7 @@ pub struct ListRequest {
     pub preview: Option<usize>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ListAnswer {
     /// Newest first.
     pub memories: Vec<Memory>,
@@ -150,7 +151,8 @@ impl Ops {
 
     /// Memories by what their heads say, newest first.
     pub fn list(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
-        let (_, reading) = self.reading(caller)?;
+        let door = self.door(caller, Lane::Find, &request)?;
+        let reading = &door.reading;
         let view = reading.view();
         let project = request.project.as_deref().map(|name| {
             self.named(&caller.actor, name).ok_or_else(|| Error::invalid("project", "is empty"))
@@ -180,6 +182,7 @@ impl Ops {
                 (false, false) => views::is_live(&head),
             };
             let wanted = shown
+                && door.gate().is_none_or(|gate| gate.sees(&head))
                 && project.as_ref().is_none_or(|name| head.project.as_ref() == Some(name))
                 && scope.is_none_or(|scope| head.scope == scope)
                 && request.kind.as_ref().is_none_or(|kind| head.kind == *kind);

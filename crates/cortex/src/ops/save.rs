@@ -29,7 +29,7 @@ const SIMILAR_MAX: usize = 3;
 const SIMILAR_PPM: u64 = 700_000;
 
 with_details! {
-    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
     #[serde(default, deny_unknown_fields)]
     pub struct SaveRequest {
         pub title: String,
@@ -45,7 +45,7 @@ with_details! {
 }
 
 /// What became of a save.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Saved {
     #[default]
@@ -58,7 +58,7 @@ pub enum Saved {
     Replayed,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SaveAnswer {
     pub id: u64,
     pub uri: String,
@@ -87,7 +87,7 @@ pub struct SaveAnswer {
     pub changed: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SimilarView {
     pub id: u64,
     pub title: String,
@@ -97,7 +97,7 @@ pub struct SimilarView {
     pub nearness: f64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct EntityView {
     #[serde(rename = "type")]
     pub kind: String,

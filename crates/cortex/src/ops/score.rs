@@ -14,13 +14,13 @@ use super::parse::from_ppm;
 use super::read::memory_id;
 use super::views;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScoreRequest {
     pub id: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ScoreAnswer {
     pub observation_id: u64,
     /// 0 to 5.
@@ -40,7 +40,7 @@ pub struct ScoreAnswer {
 }
 
 /// What salience is made of, each 0 to 1.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct FactorsView {
     pub recency: f64,
     pub access: f64,

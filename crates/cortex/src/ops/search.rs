@@ -17,7 +17,7 @@ use super::{Ops, recall, wording};
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRequest {
     pub query: String,
@@ -51,7 +51,7 @@ pub struct SearchRequest {
     pub similar_to: Option<u64>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SearchAnswer {
     pub query: String,
     /// Best first.
@@ -74,7 +74,7 @@ pub struct SearchAnswer {
     pub note: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct HitView {
     pub id: u64,
     pub title: String,
@@ -107,7 +107,7 @@ pub struct HitView {
 }
 
 /// Another memory that a hit points at.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct NamedView {
     pub id: u64,
     pub title: String,
@@ -119,7 +119,7 @@ impl From<&Named> for NamedView {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ArmView {
     pub arm: String,
     pub rank: usize,

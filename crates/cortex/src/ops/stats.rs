@@ -15,11 +15,11 @@ use super::read::memory_id;
 use super::save::{EntityView, entities};
 use super::{Ops, views};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StatsRequest {}
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct StatsAnswer {
     pub actor: String,
     pub sessions: u64,
@@ -40,11 +40,11 @@ pub struct StatsAnswer {
     pub root: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProjectsRequest {}
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ProjectsAnswer {
     /// Latest activity first.
     pub projects: Vec<ProjectView>,
@@ -52,7 +52,7 @@ pub struct ProjectsAnswer {
     pub capped: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ProjectView {
     pub name: String,
     pub memories: u64,
@@ -61,14 +61,14 @@ pub struct ProjectView {
     pub aliases: Vec<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EntitiesRequest {
     pub id: u64,
 }
 
 /// What all memories name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EntityListRequest {
     /// file, url, package …
@@ -81,14 +81,14 @@ pub struct EntityListRequest {
     pub limit: Option<usize>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct EntityListAnswer {
     /// The most named first.
     pub entities: Vec<NamedEntityView>,
     pub total: usize,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct NamedEntityView {
     #[serde(rename = "type")]
     pub kind: String,
@@ -97,7 +97,7 @@ pub struct NamedEntityView {
     pub memories: u32,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct EntitiesAnswer {
     pub id: u64,
     pub entities: Vec<EntityView>,

@@ -19,7 +19,7 @@ pub const SIDE_MAX: usize = 100;
 const NEIGHBOUR_CHARS: usize = 150;
 const FOCUS_CHARS: usize = 500;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimelineRequest {
     pub id: u64,
@@ -29,7 +29,7 @@ pub struct TimelineRequest {
     pub after: Option<usize>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TimelineAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionView>,

@@ -13,7 +13,7 @@ use super::fields;
 use super::parse::from_ppm;
 
 /// A memory in full.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Memory {
     pub id: u64,
     pub title: String,
@@ -69,7 +69,7 @@ pub struct Memory {
 }
 
 /// A memory in one line.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Brief {
     pub id: u64,
     pub title: String,
@@ -85,7 +85,7 @@ pub struct Brief {
     pub superseded: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct EdgeView {
     /// The entry that made it.
     pub id: u64,
@@ -112,7 +112,7 @@ impl From<&Edge> for EdgeView {
 }
 
 /// One version of a memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct VersionView {
     pub version: u32,
     pub title: String,

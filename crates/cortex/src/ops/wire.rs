@@ -10,9 +10,9 @@ use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
 use super::{
-    activity, archive, bundle, capture, change, context, graph, health, projects, prompt, proof,
+    activity, archive, bundle, capture, change, context, grants, graph, health, projects, prompt,
 };
-use super::{read, save, score, search, session, stats, timeline};
+use super::{proof, read, save, score, search, session, stats, timeline};
 
 /// A request, and what it is answered with.
 pub trait Operation: Serialize + Send + 'static {
@@ -95,6 +95,9 @@ operations! {
     Capture "capture" capture: capture::CaptureRequest => capture::CaptureAnswer;
     Suggest "suggest_topic_key" suggest: capture::SuggestRequest => capture::SuggestAnswer;
     Prove "prove" prove: proof::ProveRequest => proof::ProveAnswer;
+    VerifyProof "verify_proof" verify_proof: proof::VerifyRequest => proof::VerifyAnswer;
+    GrantList "grant_list" grant_list: grants::GrantListRequest => grants::GrantListAnswer;
+    Revoke "revoke" revoke: grants::RevokeRequest => grants::RevokeAnswer;
     Root "root" root: proof::RootRequest => proof::RootAnswer;
     Activity "activity" activity: activity::ActivityRequest => activity::ActivityAnswer;
     Health "health" health: health::HealthRequest => health::HealthAnswer;

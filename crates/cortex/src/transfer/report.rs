@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Rows left out that are named one by one. The counts cover all of them.
 const NAMED_MAX: usize = 1_000;
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, utoipa::ToSchema)]
 pub(crate) struct ImportReport {
     /// The format that was read.
     pub(crate) format: &'static str,
@@ -31,14 +31,14 @@ pub(crate) struct ImportReport {
     pub(crate) skipped: Skipped,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, utoipa::ToSchema)]
 pub(crate) struct MemoryCounts {
     pub(crate) new: u64,
     pub(crate) changed: u64,
     pub(crate) unchanged: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, utoipa::ToSchema)]
 pub(crate) struct Counts {
     pub(crate) new: u64,
     pub(crate) unchanged: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Counts {
 
 /// How the dates of new memories could be kept. A journal never runs backwards, so what is older than its last entry
 /// keeps its date as the time from which it is valid.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, utoipa::ToSchema)]
 pub(crate) struct Dates {
     pub(crate) as_created: u64,
     pub(crate) as_valid_from: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Dates {
     pub(crate) lost: u64,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, utoipa::ToSchema)]
 pub(crate) struct Skipped {
     pub(crate) total: u64,
     pub(crate) by_reason: BTreeMap<String, u64>,
@@ -63,7 +63,7 @@ pub(crate) struct Skipped {
     pub(crate) rows: Vec<SkippedRow>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct SkippedRow {
     /// What it was: a table and id, a line, a file.
     pub(crate) what: String,

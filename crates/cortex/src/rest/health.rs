@@ -1,0 +1,90 @@
+//! Is it there, is it ready, what did it do; and what there is not.
+
+#![allow(clippy::unused_async, reason = "routes are async, also those that need not wait")]
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::problem::Problem;
+use super::{App, Reply};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Health {
+    /// Always `ok`.
+    status: &'static str,
+    /// Always `cortex`.
+    service: &'static str,
+    version: &'static str,
+}
+
+const HEALTHY: Health =
+    Health { status: "ok", service: "cortex", version: env!("CARGO_PKG_VERSION") };
+
+/// Somebody is there.
+#[utoipa::path(
+    get, path = "/health", tag = "health", operation_id = "health",
+    responses((status = 200, description = "It is there", body = Health)),
+)]
+pub(super) async fn health() -> Response {
+    Json(HEALTHY).into_response()
+}
+
+/// The same as `/health`.
+#[utoipa::path(
+    get, path = "/healthz", tag = "health", operation_id = "healthz",
+    responses((status = 200, description = "It is there", body = Health)),
+)]
+pub(super) async fn alive() -> Response {
+    Json(HEALTHY).into_response()
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Readiness {
+    /// Always `ready`.
+    status: &'static str,
+    /// Whose memory there is.
+    actors: usize,
+}
+
+/// Ready when the home can be read.
+#[utoipa::path(
+    get, path = "/readyz", tag = "health", operation_id = "readyz",
+    responses((status = 200, description = "It is ready", body = Readiness)),
+)]
+pub(super) async fn ready(State(app): State<App>) -> Reply {
+    match app.run(|ops| Ok(ops.actor_count()?)).await {
+        Ok(actors) => Ok(Json(Readiness { status: "ready", actors }).into_response()),
+        Err(_) => Err(Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "not_ready",
+            "the home cannot be read",
+        )),
+    }
+}
+
+/// What was asked, in the text format of Prometheus.
+#[utoipa::path(
+    get, path = "/metrics", tag = "health", operation_id = "metrics",
+    responses((status = 200, description = "Counters", body = String, content_type = "text/plain")),
+)]
+pub(super) async fn metrics(State(app): State<App>) -> Response {
+    let text = app.metrics.text(app.ops.open_count());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+pub(super) async fn nowhere(uri: Uri) -> Problem {
+    let shown: String = uri.path().chars().take(128).collect();
+    Problem::new(StatusCode::NOT_FOUND, "no_route", format!("there is nothing at {shown}"))
+}
+
+pub(super) async fn not_so() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "this route does not take this method",
+    )
+}

@@ -1,0 +1,90 @@
+//! Counters of what was asked, in the text format of Prometheus.
+//!
+//! Labels come from a closed set (route templates, known methods), so that nobody can make the list grow.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::http::{Method, StatusCode};
+
+/// Upper bounds of the durations that are told apart, in milliseconds.
+const BOUNDS_MS: [u64; 9] = [1, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
+
+#[derive(Debug)]
+pub(super) struct Metrics {
+    started: Instant,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    requests: BTreeMap<(&'static str, String, u16), u64>,
+    within: [u64; BOUNDS_MS.len()],
+    total: u64,
+    time: Duration,
+}
+
+impl Metrics {
+    pub(super) fn new(started: Instant) -> Metrics {
+        Metrics { started, counts: Mutex::default() }
+    }
+
+    pub(super) fn count(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
+        let method = match method.as_str() {
+            "GET" => "GET",
+            "HEAD" => "HEAD",
+            "POST" => "POST",
+            "PUT" => "PUT",
+            "PATCH" => "PATCH",
+            "DELETE" => "DELETE",
+            _ => "other",
+        };
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.requests.entry((method, route.to_owned(), status.as_u16())).or_default() += 1;
+        for (within, bound) in counts.within.iter_mut().zip(BOUNDS_MS) {
+            *within += u64::from(took <= Duration::from_millis(bound));
+        }
+        counts.total += 1;
+        counts.time += took;
+    }
+
+    pub(super) fn text(&self, open_actors: usize) -> String {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = String::new();
+        let mut line = |args: std::fmt::Arguments<'_>| {
+            // Writing to a text cannot fail.
+            let _never = writeln!(text, "{args}");
+        };
+        line(format_args!("# HELP cortex_build_info The version that runs."));
+        line(format_args!("# TYPE cortex_build_info gauge"));
+        line(format_args!("cortex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION")));
+        line(format_args!("# HELP cortex_uptime_seconds Since HTTP is served."));
+        line(format_args!("# TYPE cortex_uptime_seconds gauge"));
+        line(format_args!("cortex_uptime_seconds {}", self.started.elapsed().as_secs()));
+        line(format_args!("# HELP cortex_open_actors Memories that are open."));
+        line(format_args!("# TYPE cortex_open_actors gauge"));
+        line(format_args!("cortex_open_actors {open_actors}"));
+        line(format_args!("# HELP cortex_http_requests_total Requests answered."));
+        line(format_args!("# TYPE cortex_http_requests_total counter"));
+        for ((method, route, status), count) in &counts.requests {
+            line(format_args!(
+                "cortex_http_requests_total{{method=\"{method}\",route=\"{route}\",status=\"{status}\"}} {count}"
+            ));
+        }
+        line(format_args!("# HELP cortex_http_request_duration_seconds Until the answer began."));
+        line(format_args!("# TYPE cortex_http_request_duration_seconds histogram"));
+        for (within, bound) in counts.within.iter().zip(BOUNDS_MS) {
+            let bound = Duration::from_millis(bound).as_secs_f64();
+            line(format_args!(
+                "cortex_http_request_duration_seconds_bucket{{le=\"{bound}\"}} {within}"
+            ));
+        }
+        let (total, time) = (counts.total, counts.time.as_secs_f64());
+        line(format_args!("cortex_http_request_duration_seconds_bucket{{le=\"+Inf\"}} {total}"));
+        line(format_args!("cortex_http_request_duration_seconds_sum {time}"));
+        line(format_args!("cortex_http_request_duration_seconds_count {total}"));
+        text
+    }
+}

@@ -1,0 +1,232 @@
+//! The HTTP interface: JSON for programs, and the tools of agents at `/mcp`.
+//!
+//! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
+//! - `input`, `problem`: requests into operations, errors into problem details.
+//! - `memories`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
+//! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
+//! - `agents`: the tools at `/mcp`.
+//! - `metrics`: what was asked, for Prometheus.
+//!
+//! What must stay true: routes only translate; every operation runs on a thread that may block; lists are arrays, never
+//! null, with the true total in `X-Total-Count`; a page of another site never gets an answer.
+
+mod agents;
+mod docs;
+mod document;
+mod guard;
+mod health;
+mod input;
+mod memories;
+mod metrics;
+mod overview;
+mod problem;
+mod proofs;
+mod relations;
+mod scoped;
+mod sessions;
+mod transfer;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use kernel::Digest;
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ops::error::{Error, Fault};
+use crate::ops::wire::Operation;
+use crate::ops::{Caller, Ops};
+use guard::Guard;
+use metrics::Metrics;
+use problem::Problem;
+
+/// Where to listen, and who is let in.
+#[derive(Clone)]
+pub struct Http {
+    address: SocketAddr,
+    hosts: Vec<String>,
+    token: Option<Digest>,
+}
+
+impl std::fmt::Debug for Http {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let secured = self.token.is_some();
+        f.debug_struct("Http")
+            .field("address", &self.address)
+            .field("hosts", &self.hosts)
+            .field("secured", &secured)
+            .finish()
+    }
+}
+
+/// Bytes a token must have at least: one that can be guessed is none.
+const TOKEN_BYTES_MIN: usize = 16;
+
+impl Http {
+    /// `hosts`: names under which it may be reached, beside those of this machine. An address that others can reach needs
+    /// a token.
+    pub fn new(
+        ip: IpAddr,
+        port: u16,
+        hosts: Vec<String>,
+        token: Option<&str>,
+    ) -> Result<Http, Error> {
+        let wrong = |message: String| Error::new("config", Fault::Caller, message);
+        if token.is_some_and(|token| token.len() < TOKEN_BYTES_MIN) {
+            let message = format!("the HTTP token has fewer than {TOKEN_BYTES_MIN} bytes");
+            return Err(wrong(message));
+        }
+        if !ip.is_loopback() && token.is_none() {
+            let message = format!("http.host {ip} can be reached by others, and no token is set");
+            return Err(wrong(message)
+                .with_hint("set the variable that http.token_env names, or http.token_file"));
+        }
+        let token = token.map(guard::token_digest);
+        Ok(Http { address: SocketAddr::new(ip, port), hosts, token })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// What routes share.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    ops: Arc<Ops>,
+    metrics: Arc<Metrics>,
+    /// The document of all routes, as JSON and as a page.
+    document: Arc<str>,
+    page: Arc<str>,
+}
+
+impl App {
+    /// Runs work on a thread that may block. A panic is an answer too.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Ops) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let ops = Arc::clone(&self.ops);
+        tokio::task::spawn_blocking(move || work(&ops)).await.unwrap_or_else(|_| {
+            Err(Error::internal("the operation failed unexpectedly; the log says more").into())
+        })
+    }
+
+    /// Runs one operation.
+    async fn ask<R: Operation>(&self, caller: Caller, request: R) -> Result<R::Answer, Problem> {
+        self.run(move |ops| Ok(request.run(ops, &caller)?)).await
+    }
+
+    /// Runs one operation and answers with what it returned.
+    async fn reply<R: Operation>(&self, caller: Caller, request: R) -> Reply {
+        self.ask(caller, request).await.map(|answer| Json(answer).into_response())
+    }
+}
+
+/// What a route answers.
+type Reply = Result<Response, Problem>;
+
+/// A page of a list; the header says how many there are in all.
+fn listed(items: &impl Serialize, total: usize) -> Response {
+    let mut response = Json(items).into_response();
+    let name = HeaderName::from_static("x-total-count");
+    response.headers_mut().insert(name, HeaderValue::from(total));
+    response
+}
+
+fn created(body: &impl Serialize) -> Response {
+    (StatusCode::CREATED, Json(body)).into_response()
+}
+
+/// A listener that is bound; nobody is answered yet.
+pub async fn bind(http: &Http) -> std::io::Result<TcpListener> {
+    TcpListener::bind(http.address).await
+}
+
+/// Answers until `end` says so; what is under way then is finished.
+pub async fn serve(
+    listener: TcpListener,
+    http: Http,
+    ops: Arc<Ops>,
+    mut end: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    transfer::sweep(ops.folder());
+    let (tools, end_streams) =
+        agents::route(&http, Arc::clone(&ops)).map_err(std::io::Error::other)?;
+    let router = router(&http, ops, tools);
+    let ended = async move {
+        // An error means that the daemon is gone, which is an end as well.
+        let _gone = end.wait_for(|end| *end).await;
+        end_streams();
+    };
+    axum::serve(listener, router).with_graceful_shutdown(ended).await
+}
+
+/// Every route, with its entry in the document. Nothing is routed that is not described, but for `/mcp`, which speaks a
+/// protocol of its own.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(health::health))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+        .routes(routes!(docs::document))
+        .routes(routes!(docs::page))
+        .routes(routes!(memories::list, memories::create))
+        .routes(routes!(overview::capture))
+        .routes(routes!(memories::read, memories::update, memories::amend, memories::delete))
+        .routes(routes!(memories::archive))
+        .routes(routes!(memories::restore))
+        .routes(routes!(memories::pin, memories::unpin))
+        .routes(routes!(memories::entities))
+        .routes(routes!(proofs::prove))
+        .routes(routes!(memories::search))
+        .routes(routes!(sessions::list, sessions::start))
+        .routes(routes!(sessions::read))
+        .routes(routes!(sessions::end))
+        .routes(routes!(sessions::summary))
+        .routes(routes!(sessions::prompts, sessions::save_prompt))
+        .routes(routes!(relations::relate))
+        .routes(routes!(relations::unrelate))
+        .routes(routes!(relations::walk))
+        .routes(routes!(relations::related))
+        .routes(routes!(relations::score))
+        .routes(routes!(relations::recalculate))
+        .routes(routes!(overview::context))
+        .routes(routes!(overview::timeline))
+        .routes(routes!(overview::stats))
+        .routes(routes!(overview::projects))
+        .routes(routes!(overview::merge_projects))
+        .routes(routes!(overview::suggest))
+        .routes(routes!(proofs::root))
+        .routes(routes!(proofs::verify))
+        .routes(routes!(proofs::scopes))
+        .routes(routes!(proofs::revoke))
+        .routes(routes!(transfer::export))
+        .routes(routes!(transfer::import))
+}
+
+fn router(http: &Http, ops: Arc<Ops>, tools: Router<App>) -> Router {
+    let (routes, described) = routes().split_for_parts();
+    let document = document::complete(&described);
+    let app = App {
+        ops,
+        metrics: Arc::new(Metrics::new(Instant::now())),
+        page: docs::render(&document).into(),
+        document: document.to_string().into(),
+    };
+    let guard = Guard::new(http, Arc::clone(&app.metrics), Arc::clone(&app.ops));
+    routes
+        .merge(tools)
+        .fallback(health::nowhere)
+        .method_not_allowed_fallback(health::not_so)
+        .with_state(app)
+        .layer(axum::middleware::from_fn_with_state(Arc::new(guard), guard::watch))
+}
