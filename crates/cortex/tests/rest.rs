@@ -180,6 +180,8 @@ fn memories_are_made_read_changed_found_and_deleted() {
     assert_eq!(changed.json()["title"], "JWT and sessions");
     assert_eq!(changed.json()["content"], read["content"]);
     whole["pinned"] = json!(true);
+    assert_eq!(daemon.with("PUT", "/api/observations/1", &whole).json()["pinned"], true);
+    whole["memory_type"] = json!("Goal");
     problem(&daemon.with("PUT", "/api/observations/1", &whole), 422, "invalid");
     let history = daemon.get("/api/observations/1?history=true").json();
     assert_eq!(history["history"].as_array().unwrap().len(), 2);

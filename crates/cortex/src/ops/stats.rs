@@ -68,7 +68,8 @@ pub struct EntitiesRequest {
 }
 
 /// What all memories name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
 pub struct EntityListRequest {
     /// file, url, package …

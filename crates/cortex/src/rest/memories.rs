@@ -25,7 +25,7 @@ use crate::ops::{Caller, Ops};
 /// Set by the server, whatever a caller sends.
 const SET_BY_SERVER: [&str; 3] = ["id", "created_at", "updated_at"];
 /// What comes back with a memory and says where it stands; sent again, it means nothing.
-const STANDING: [&str; 12] = [
+const STANDING: [&str; 15] = [
     "uri",
     "version",
     "latest",
@@ -38,10 +38,10 @@ const STANDING: [&str; 12] = [
     "history",
     "superseded_by",
     "contradicted_by",
+    "citations",
+    "entry",
+    "deleted_reason",
 ];
-/// What comes back with a memory and is changed elsewhere: fine as long as it says what is so already.
-const CHANGED_ELSEWHERE: [&str; 6] =
-    ["session_id", "memory_type", "fields", "pinned", "archived", "confidence"];
 /// Hits of a search that names no limit.
 const HITS: usize = 20;
 
@@ -234,14 +234,20 @@ async fn change(app: &App, caller: Caller, id: u64, body: Body) -> Reply {
     let mut body = body.without(&SET_BY_SERVER).without(&STANDING);
     let answer = app
         .run(move |ops| {
-            if CHANGED_ELSEWHERE.iter().any(|name| body.0.contains_key(*name)) {
-                let current = to_json(&shown(ops, &caller, id)?.memory)?;
-                for name in CHANGED_ELSEWHERE {
-                    if body.0.shift_remove(name).is_some_and(|sent| sent != current[name]) {
-                        return Err(Error::invalid(name, "cannot be changed here").into());
-                    }
-                }
+            // A memory that was read comes back with all it has; what is sent as it is asks for no change.
+            let current = match shown(ops, &caller, id) {
+                // A delegate that may write but not read sends what it wants changed.
+                Err(error) if error.fault == Fault::Forbidden => Value::Null,
+                outcome => to_json(&outcome?.memory)?,
+            };
+            let asks = |name: &String, sent: &Value| current.get(name) != Some(sent);
+            if body.0.iter().any(|(name, sent)| asks(name, sent)) {
+                body.0.retain(|name, sent| asks(name, sent));
             }
+            if body.0.get("memory_type").is_some_and(|sent| *sent != current["memory_type"]) {
+                return Err(Error::invalid("memory_type", "cannot be changed").into());
+            }
+            body.0.remove("memory_type");
             let request = UpdateRequest { id, ..body.read()? };
             Ok(ops.update(&caller, request)?)
         })

@@ -203,6 +203,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(overview::timeline))
         .routes(routes!(overview::stats))
         .routes(routes!(overview::projects))
+        .routes(routes!(overview::list_entities))
         .routes(routes!(overview::merge_projects))
         .routes(routes!(overview::suggest))
         .routes(routes!(proofs::root))

@@ -9,7 +9,9 @@ use super::{App, Reply};
 use crate::ops::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
 use crate::ops::context::{ContextAnswer, ContextRequest, LIMIT_MAX};
 use crate::ops::projects::{MergeAnswer, MergeRequest};
-use crate::ops::stats::{ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest};
+use crate::ops::stats::{
+    EntityListAnswer, EntityListRequest, ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest,
+};
 use crate::ops::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};
 
 /// What an agent should know when it starts, as Markdown within a budget and as lists.
@@ -75,6 +77,20 @@ pub(super) async fn stats(State(app): State<App>, Asker(caller): Asker) -> Reply
 )]
 pub(super) async fn projects(State(app): State<App>, Asker(caller): Asker) -> Reply {
     app.reply(caller, ProjectsRequest {}).await
+}
+
+/// What all memories name: files, packages, symbols and the like, the most named first.
+#[utoipa::path(
+    get, path = "/api/entities", tag = "overview", operation_id = "list_entities",
+    params(EntityListRequest),
+    responses((status = 200, description = "What is named, and how often", body = EntityListAnswer)),
+)]
+pub(super) async fn list_entities(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(request): Asked<EntityListRequest>,
+) -> Reply {
+    app.reply(caller, request).await
 }
 
 /// Moves every memory of some projects to another name.

@@ -231,7 +231,8 @@ fn a_daemon_makes_vectors_in_the_background() {
     choose(&home, &service.url);
     let status = status_until(&home, &|status| status["with_vector"] == 5);
     assert_eq!((&status["chosen"], &status["failure"]), (&json!("http"), &Value::Null));
-    assert_eq!(ids(&search(&home, "which beast"))[0], 2);
+    let answer = search(&home, "which beast is a bird");
+    assert_eq!(ids(&answer)[0], 2, "{answer:#}");
 
     // A service that is away is said in the status, and searches and saves do without it.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
