@@ -22,7 +22,7 @@ use vt100::MouseProtocolMode;
 /// Says in the child what it is to become.
 const ROLE: &str = "CORTEX_TEST_TERMINAL_ROLE";
 /// Longer than anything takes, however busy the machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn cortex(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cortex"));
@@ -134,7 +134,7 @@ impl Session {
     }
 
     /// Waits for the end and checks that the terminal is as it was.
-    fn is_given_back(mut self) -> (ExitStatus, String) {
+    fn end_and_check(mut self) -> (ExitStatus, String) {
         self.until("the first screen", |screen| {
             !screen.alternate_screen()
                 && !screen.hide_cursor()
@@ -212,7 +212,7 @@ fn one_searches_opens_a_hit_sees_what_others_save_and_leaves_the_terminal_as_it_
     session.until_shown("Recent memories");
 
     session.press("q");
-    let (status, _) = session.is_given_back();
+    let (status, _) = session.end_and_check();
     assert!(status.success(), "{status}");
 }
 
@@ -226,7 +226,7 @@ fn signals_and_ctrl_c_give_the_terminal_back() {
             Some(signal) => session.signal(signal),
             None => session.press("\x03"),
         }
-        let (status, _) = session.is_given_back();
+        let (status, _) = session.end_and_check();
         assert!(status.success(), "{end:?}: {status}");
     }
 }
@@ -236,7 +236,7 @@ fn a_panic_gives_the_terminal_back_and_can_be_read() {
     let home = TempDir::new().unwrap();
     let mut session = Session::start(home.path(), "panics", &[]);
     session.until("the panic", |screen| screen.contents().contains("the interface broke"));
-    let (status, screen) = session.is_given_back();
+    let (status, screen) = session.end_and_check();
     assert!(!status.success());
     assert!(!screen.contains("another thread"), "{screen}");
 }
@@ -255,12 +255,12 @@ fn no_color_means_no_colour() {
     session.until_shown("Plain");
     assert!(colours(&session.bytes) > 0);
     session.press("q");
-    session.is_given_back();
+    session.end_and_check();
     let mut session = Session::start(home.path(), "tui", &[("NO_COLOR", "1")]);
     session.until_shown("Plain");
     assert_eq!(colours(&session.bytes), 0);
     session.press("q");
-    session.is_given_back();
+    session.end_and_check();
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Pool {
     }
 
     /// Asks one thing, and once more if the daemon went away meanwhile.
-    pub(crate) fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
+    pub(crate) fn ask<R: Operation + Clone>(&self, request: &R) -> Result<R::Answer> {
         let mut key = [0; 16];
         self.caller.world.fill(&mut key)?;
         let mut from = From::new(&self.caller);
@@ -89,7 +89,7 @@ impl Backend {
             Backend::Local(ops, caller) => {
                 tokio::task::spawn_blocking(move || request.run(&ops, &caller)).await
             }
-            Backend::Daemon(pool) => tokio::task::spawn_blocking(move || pool.ask(request)).await,
+            Backend::Daemon(pool) => tokio::task::spawn_blocking(move || pool.ask(&request)).await,
         };
         work.unwrap_or_else(|error| Err(Error::internal(error.to_string())))
     }

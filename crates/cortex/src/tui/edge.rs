@@ -15,7 +15,7 @@ use ratatui::layout::Position;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::ask::{Asked, Request, StatusView};
-use super::screen::Screen;
+use super::screen::{Screen, copy};
 use super::state::{Drawn, Event, State};
 use super::view;
 use super::view::theme::Theme;
@@ -43,7 +43,7 @@ enum Incoming {
 
 impl Asked for Pool {
     fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
-        Pool::ask(self, request)
+        Pool::ask(self, &request)
     }
 
     fn status(&self) -> Result<StatusView> {
@@ -54,7 +54,7 @@ impl Asked for Pool {
 
 /// Runs the interface until somebody ends it.
 pub(super) fn run(
-    asked: Arc<impl Asked>,
+    asked: &Arc<impl Asked>,
     actor: &str,
     world: &dyn World,
     theme: Theme,
@@ -89,7 +89,7 @@ pub(super) fn run(
             next = incoming.try_recv().ok();
         }
         if let Some(text) = state.copied.take()
-            && !screen.copy(&text).map_err(|error| failed(&error))?
+            && !copy(&text).map_err(|error| failed(&error))?
         {
             state.notice = Some(super::state::Notice {
                 text: "too long for the clipboard of a terminal".to_owned(),
@@ -162,13 +162,13 @@ fn read_terminal(events: Sender<Incoming>) -> Result<()> {
 }
 
 fn start_askers(
-    asked: Arc<impl Asked>,
+    asked: &Arc<impl Asked>,
     open: Receiver<Request>,
     events: &Sender<Incoming>,
 ) -> Result<()> {
     let open = Arc::new(Mutex::new(open));
     for _ in 0..ASKERS {
-        let (asked, open, events) = (Arc::clone(&asked), Arc::clone(&open), events.clone());
+        let (asked, open, events) = (Arc::clone(asked), Arc::clone(&open), events.clone());
         spawn("asker", move || {
             loop {
                 let next = open.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -126,7 +126,9 @@ impl State {
                     vec![open, hint(KeyCode::Tab, "tab", "pane"), letter('/', "/", "search")]
                 }
                 Tab::Search => vec![open, letter('/', "/", "type"), time, graph],
-                Tab::Sessions | Tab::Projects => vec![open, letter('/', "/", "search")],
+                Tab::Sessions | Tab::Projects | Tab::Activity => {
+                    vec![open, letter('/', "/", "search")]
+                }
                 Tab::Archive => {
                     vec![
                         letter('u', "u", "restore"),
@@ -134,7 +136,6 @@ impl State {
                         hint(KeyCode::Tab, "tab", "archived/forgotten"),
                     ]
                 }
-                Tab::Activity => vec![open, letter('/', "/", "search")],
             },
         };
         if self.pages.is_empty() {

@@ -89,8 +89,8 @@ impl Input {
     }
 
     fn before(&self) -> usize {
-        let graphemes = self.text[..self.cursor].grapheme_indices(true);
-        graphemes.last().map_or(0, |(place, _)| place)
+        let mut graphemes = self.text[..self.cursor].grapheme_indices(true);
+        graphemes.next_back().map_or(0, |(place, _)| place)
     }
 
     fn after(&self) -> usize {

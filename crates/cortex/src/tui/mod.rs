@@ -33,5 +33,5 @@ use crate::ops::error::Result;
 
 /// Runs the interface until somebody ends it. `is_plain`: without colours.
 pub(crate) fn run(pool: Pool, caller: &Caller, is_plain: bool) -> Result<()> {
-    edge::run(Arc::new(pool), caller.actor.as_str(), &*caller.world, Theme { is_plain })
+    edge::run(&Arc::new(pool), caller.actor.as_str(), &*caller.world, Theme { is_plain })
 }

@@ -69,18 +69,6 @@ impl Screen {
     pub fn is_taken(&self) -> bool {
         is_raw_mode_enabled().unwrap_or(false)
     }
-
-    /// Puts a text into the clipboard of the terminal, where it allows that. `false` if it is too long for one.
-    pub(super) fn copy(&mut self, text: &str) -> io::Result<bool> {
-        let coded = STANDARD.encode(text);
-        if coded.len() > COPY_BYTES_MAX {
-            return Ok(false);
-        }
-        let mut out = io::stdout();
-        write!(out, "\x1b]52;c;{coded}\x07")?;
-        out.flush()?;
-        Ok(true)
-    }
 }
 
 impl Drop for Screen {
@@ -104,4 +92,16 @@ fn give_back() {
     let _unheard =
         execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
     let _unheard = disable_raw_mode();
+}
+
+/// Puts a text into the clipboard of the terminal, where it allows that. `false` if it is too long for one.
+pub(super) fn copy(text: &str) -> io::Result<bool> {
+    let coded = STANDARD.encode(text);
+    if coded.len() > COPY_BYTES_MAX {
+        return Ok(false);
+    }
+    let mut out = io::stdout();
+    write!(out, "\x1b]52;c;{coded}\x07")?;
+    out.flush()?;
+    Ok(true)
 }

@@ -8,6 +8,7 @@ pub(in crate::tui) struct Theme {
     pub(in crate::tui) is_plain: bool,
 }
 
+#[allow(clippy::unused_self, reason = "every style is asked for in the same way")]
 impl Theme {
     fn colour(self, colour: Color) -> Style {
         if self.is_plain { Style::new() } else { Style::new().fg(colour) }
