@@ -209,7 +209,7 @@ fn status_until(home: &Home, wanted: &dyn Fn(&Value) -> bool) -> Value {
         if wanted(&status) {
             return status;
         }
-        assert!(started.elapsed() < Duration::from_secs(60), "{status}");
+        assert!(started.elapsed() < Duration::from_mins(1), "{status}");
     }
 }
 
