@@ -165,7 +165,7 @@ fn vectors_that_come_later_count_at_once_and_only_for_their_version() {
     let question = "something about nothing here";
     assert_eq!(world.ask(question, Some(direction(6, 0))).by_model, 2);
     let reading = world.cortex.read().unwrap();
-    let made: Vec<Made> = (3..=6).map(|n| World::made(n, 1, n as usize)).collect();
+    let made: Vec<Made> = (3..=6u8).map(|n| World::made(n.into(), 1, n.into())).collect();
     models::remember(&reading, "another", &made);
     assert_eq!(world.ask(question, Some(direction(6, 0))).by_model, 2);
     models::remember(&reading, MODEL, &made);

@@ -123,6 +123,7 @@ impl Scale {
 
     fn place(&self, score: i64) -> i64 {
         let Some([of, onto]) = self.ends else { return score };
+        // Scores are at most `embed::ONE`, so no product comes near the limits.
         let wide = |a: i64, b: i64| i128::from(a) - i128::from(b);
         let moved = wide(score, of.0).saturating_mul(wide(onto.1, onto.0));
         match moved.checked_div(wide(of.1, of.0)) {
@@ -153,6 +154,7 @@ pub(super) fn merged(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embed::ONE;
 
     #[test]
     fn ends_meet_ends_and_the_order_stays() {
@@ -163,6 +165,7 @@ mod tests {
         scale.add(90, 100);
         assert_eq!([-10, 40, 90].map(|score| scale.place(score)), [100, 250, 400]);
         assert!(scale.place(100) > 400 && scale.place(-20) < 100);
+        // The widest there is: opposite vectors in both models.
         let mut widest = Scale::default();
         widest.add(i64::MIN / 4, i64::MIN / 4);
         widest.add(i64::MAX / 4, i64::MAX / 4);
