@@ -219,7 +219,7 @@ fn memories_are_made_read_changed_found_and_deleted() {
     problem(&daemon.get(&path), 404, "not_found");
     problem(&delete(), 404, "not_found");
     // The command line sees the same.
-    assert_eq!(daemon.run(&["stats"])["memories"], 3);
+    assert_eq!(daemon.run(&["stats"])["observations"], 3);
 }
 
 #[test]
