@@ -177,7 +177,7 @@ impl Said {
     /// What a memory says in the state that a view shows; nothing if it is not there.
     pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Said> {
         let Some(bytes) = view.get(&said_key(doc))? else { return Ok(Said::default()) };
-        Ok(decode_said(&bytes).ok_or_else(|| damaged(doc))?)
+        decode_said(&bytes).ok_or_else(|| damaged(doc))
     }
 }
 

@@ -84,7 +84,7 @@ impl Place {
             })
         };
         let damaged = || Error::corrupt(format!("place of memory {doc}"), "does not decode");
-        Ok(parsed().ok_or_else(damaged)?)
+        parsed().ok_or_else(damaged)
     }
 
     pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Option<Place>> {

@@ -92,8 +92,7 @@ impl Analyzer {
         parts(word_of_one_segment(word).unwrap_or(""), |_| count += 1);
         let joined = word.contains(is_joiner) || word.ends_with(['+', '#']);
         if !joined && count <= 1 {
-            self.stems(word, word, at, Role::Word, emit);
-            return at + 1;
+            return at + u32::from(self.stems(word, word, at, Role::Word, emit));
         }
         if joined {
             emit(Term {
@@ -118,11 +117,13 @@ impl Analyzer {
                 });
             }
             parts(segment, |part| {
-                self.stems(part, part, position, Role::Part, emit);
-                position += 1;
+                // A part that is nothing but marks says nothing and takes no place.
+                if self.stems(part, part, position, Role::Part, emit) {
+                    position += 1;
+                }
             });
         }
-        position.max(at + 1)
+        position
     }
 
     /// The folded form of a token, not stemmed.
@@ -131,7 +132,7 @@ impl Analyzer {
     }
 
     /// The stem of one word; where accents steer the stemmer, also that of the spelling with them.
-    /// The first is what every spelling shares.
+    /// The first is what every spelling shares. False if nothing of the word is left.
     fn stems(
         &self,
         word: &str,
@@ -139,16 +140,16 @@ impl Analyzer {
         position: u32,
         role: Role,
         emit: &mut dyn FnMut(Term<'_>),
-    ) {
+    ) -> bool {
         let lowered = lower(word, self.language == Language::Turkish);
         let stripped = strip(&lowered);
         if stripped.is_empty() {
-            return;
+            return false;
         }
         // Stemming numbers and overlong runs gains nothing, and stemmers need not be linear.
         if stripped.len() > MAX_TERM || stripped.bytes().any(|byte| byte.is_ascii_digit()) {
             emit(Term { text: cut(stripped), position, role, part });
-            return;
+            return true;
         }
         let language = self.language.of_word(&stripped);
         let shared = stem(language, &stripped);
@@ -159,6 +160,7 @@ impl Analyzer {
         if let Some(text) = accented {
             emit(Term { text, position, role: Role::Variant, part });
         }
+        true
     }
 
     /// Overlapping bigrams of a run without spaces. A document's run ends with its last character

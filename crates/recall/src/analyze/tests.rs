@@ -269,3 +269,22 @@ fn language_codes_do_not_change() {
     );
     assert_eq!(Language::of_code(99), None);
 }
+
+// A part that is nothing but marks is no word and takes no place.
+#[test]
+fn a_phrase_with_a_part_of_marks_is_found() {
+    for word in ["\u{ae6}\u{fe70}\u{fe4d}a", "one \u{64b} two", "one __ two"] {
+        phrase_is_found(word);
+    }
+}
+
+fn phrase_is_found(word: &str) {
+    let have = all(Language::English, &format!("before {word} after"));
+    let quoted = Analyzer::new(Language::English).question(&format!("\"{word}\""));
+    for phrase in &quoted.phrases {
+        let here =
+            |start: u32| (start..).zip(phrase).all(|(at, term)| have.contains(&(term.clone(), at)));
+        assert!((0..9).any(here), "{phrase:?} {have:?}");
+    }
+    assert!(!quoted.phrases.is_empty());
+}

@@ -154,7 +154,6 @@ pub(super) fn merged(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::ONE;
 
     #[test]
     fn ends_meet_ends_and_the_order_stays() {
