@@ -190,7 +190,7 @@ impl Ops {
                 continue;
             }
             if total >= request.offset && memories.len() < limit {
-                let mut memory = views::current(&reading, id)?;
+                let mut memory = views::current(reading, id)?;
                 if let Some(chars) = request.preview {
                     memory.content = wording::shortened(&memory.content, chars);
                 }
