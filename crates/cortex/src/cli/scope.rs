@@ -1,6 +1,5 @@
 //! `cortex scope-grant`, `scope-revoke`, `scope-list`, `scope-keygen`: letting others see and change a part.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,10 +7,9 @@ use ed25519_dalek::SigningKey;
 use kernel::command::{Command, GrantDraft, Revocation};
 use kernel::digest::encode_hex;
 use kernel::journal::SCHEMA;
-use kernel::memory::{MemoryId, MemoryType, Millis};
-use kernel::scope::{Grant, GrantState, Operation, Selector, SignedGrant};
-use kernel::store::KeyRange;
-use kernel::{Digest, Error, codec, keys};
+use kernel::memory::{MemoryId, MemoryType};
+use kernel::scope::{Grant, Operation, Selector, SignedGrant};
+use kernel::{Digest, Error};
 use serde::Serialize;
 
 use super::delegate::{GrantFile, public_key, read_or_make_key, write_secret};
@@ -19,6 +17,7 @@ use super::failure::{Failure, Outcome};
 use super::open::Invocation;
 use super::output::{Output, plain};
 use super::parse::{self, MemoryRef};
+use crate::ops::grants::GrantListRequest;
 
 /// Lets a delegate read or change a part of this memory.
 ///
@@ -106,8 +105,8 @@ pub(crate) struct RevokeArgs {
 
 /// Lists the grants: for whom, for what, until when, how often used.
 ///
-/// JSON: [{id, delegate, operations, include, exclude, issued, expires, expired, revoked, uses, use_limit,
-/// budget_tokens, seq}]
+/// JSON: [{id, delegate, operations, include, exclude, issued, expires, expired, revoked, uses, use_limit?,
+/// budget_tokens?, seq, line}]
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex scope-list")]
@@ -138,23 +137,6 @@ struct GrantedView {
     budget_tokens: Option<u32>,
     public_key: String,
     root: String,
-}
-
-#[derive(Debug, Serialize)]
-struct GrantView {
-    id: String,
-    delegate: String,
-    operations: Vec<&'static str>,
-    include: String,
-    exclude: Option<String>,
-    issued: String,
-    expires: String,
-    expired: bool,
-    revoked: bool,
-    uses: u64,
-    use_limit: Option<u32>,
-    budget_tokens: Option<u32>,
-    seq: u64,
 }
 
 pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Outcome {
@@ -282,52 +264,19 @@ pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> O
 
 pub(crate) fn list(_: &ListArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     inv.owner_only("list grants")?;
-    let cortex = inv.existing()?;
-    let reading = cortex.read()?;
-    let view = reading.view();
-    let mut states: Vec<GrantState> = Vec::new();
-    view.scan(&KeyRange::prefix(&keys::grants()), &mut |_, value| {
-        states.push(codec::decode("grant", value)?);
-        Ok(ControlFlow::Continue(()))
-    })?;
-    states.sort_by_key(|state| state.seq);
-    let now = inv.now()?;
-    let mut grants = Vec::new();
-    for state in &states {
-        let signed = state.signed()?;
-        let revoked = view.is_revoked(signed.id())?;
-        grants.push((grant_view(state, signed.grant(), revoked, now), state.describe()?));
-    }
+    let grants = inv.ops().grant_list(inv.caller(), GrantListRequest {})?.grants;
     if out.is_json() {
-        return out.object(&grants.into_iter().map(|(view, _)| view).collect::<Vec<_>>());
+        return out.object(&grants);
     }
-    for (view, line) in grants {
-        let state = match (view.revoked, view.expired) {
+    for grant in grants {
+        let state = match (grant.revoked, grant.expired) {
             (true, _) => "revoked",
             (_, true) => "expired",
             _ => "active ",
         };
-        out.line(format_args!("{state}  {}", plain(&line)))?;
+        out.line(format_args!("{state}  {}", plain(&grant.line)))?;
     }
     Ok(())
-}
-
-fn grant_view(state: &GrantState, grant: &Grant, revoked: bool, now: Millis) -> GrantView {
-    GrantView {
-        id: grant.id().to_string(),
-        delegate: grant.audience_name.clone(),
-        operations: grant.operations.iter().map(|o| o.name()).collect(),
-        include: grant.include.describe(),
-        exclude: grant.exclude.as_ref().map(Selector::describe),
-        issued: grant.issued.rfc3339(),
-        expires: grant.expires.rfc3339(),
-        expired: grant.expires <= now,
-        revoked,
-        uses: state.uses,
-        use_limit: grant.use_limit,
-        budget_tokens: grant.budget_tokens,
-        seq: state.seq,
-    }
 }
 
 pub(crate) fn keygen(args: &KeygenArgs, inv: &Invocation, out: &mut Output) -> Outcome {

@@ -44,6 +44,8 @@ pub struct GrantView {
     pub budget_tokens: Option<u32>,
     /// The entry that journaled it.
     pub seq: u64,
+    /// All of it in one line, for people.
+    pub line: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -78,7 +80,8 @@ impl Ops {
         for state in &states {
             let signed = state.signed()?;
             let revoked = view.is_revoked(signed.id())?;
-            grants.push(grant_view(state, signed.grant(), revoked, now));
+            let line = state.describe()?;
+            grants.push(GrantView { line, ..grant_view(state, signed.grant(), revoked, now) });
         }
         Ok(GrantListAnswer { grants })
     }
@@ -113,5 +116,6 @@ fn grant_view(state: &GrantState, grant: &Grant, revoked: bool, now: Millis) -> 
         use_limit: grant.use_limit,
         budget_tokens: grant.budget_tokens,
         seq: state.seq,
+        line: String::new(),
     }
 }
