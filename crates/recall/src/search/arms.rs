@@ -67,10 +67,8 @@ pub(super) fn gather(
 ) -> Result<Vec<Candidate>> {
     with_columns((view, resident), query, |columns, stale, model| {
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
-        let past = Past::new(lens, &judge, analyzer)?;
-        let mut search = Search::new(view, &resident.tail)?;
-        search.add(past.documents())?;
-        let words = word_scores(&search, (&judge, &past), question)?;
+        let (past, search, words) =
+            by_words((view, resident), (lens, &judge), (analyzer, question))?;
         let said = SaidRows::new(view, &past);
         let names = said.names(&words)?;
         let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
@@ -158,6 +156,19 @@ fn with_columns<T>(
     })
 }
 
+/// What the words of a question find, in the index with the memories that were other than they are.
+fn by_words<'v>(
+    (view, resident): (&'v View<'v>, &Resident),
+    (lens, judge): (&Lens<'_>, &Judge<'_>),
+    (analyzer, question): (&Analyzer, &Question),
+) -> Result<(Past, Search<'v>, Scores)> {
+    let past = Past::new(lens, judge, analyzer)?;
+    let mut search = Search::new(view, &resident.tail)?;
+    search.add(past.documents())?;
+    let words = word_scores(&search, (judge, &past), question)?;
+    Ok((past, search, words))
+}
+
 /// Who speaks in the memories that the words of a question find.
 pub(super) fn names_in(
     view: &View<'_>,
@@ -167,10 +178,7 @@ pub(super) fn names_in(
 ) -> Result<BTreeSet<String>> {
     resident.with_columns(view, |columns, stale| {
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
-        let past = Past::new(lens, &judge, analyzer)?;
-        let mut search = Search::new(view, &resident.tail)?;
-        search.add(past.documents())?;
-        let words = word_scores(&search, (&judge, &past), question)?;
+        let (past, _, words) = by_words((view, resident), (lens, &judge), (analyzer, question))?;
         SaidRows::new(view, &past).names(&words)
     })
 }
