@@ -1,0 +1,77 @@
+//! Where things are in a home, for the parts that act: the chronicle, run logs, talents, facets, the bus.
+//!
+//! Paths are only built here, and only from names that were checked (see `names`).
+
+use std::path::{Path, PathBuf};
+
+use crate::names::{Day, Facet, Segment, TalentName, UseId};
+
+/// The folders of one home.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    home: PathBuf,
+}
+
+impl Layout {
+    pub fn new(home: impl Into<PathBuf>) -> Layout {
+        Layout { home: home.into() }
+    }
+
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The bus. A home whose path is too long for a socket gets one elsewhere; the daemon decides that.
+    pub fn callosum(&self) -> PathBuf {
+        self.home.join("run").join("callosum.sock")
+    }
+
+    /// Run logs of all talents.
+    pub fn runs(&self) -> PathBuf {
+        self.home.join("talents")
+    }
+
+    pub fn runs_of(&self, talent: &TalentName) -> PathBuf {
+        self.runs().join(talent.as_str())
+    }
+
+    /// The log of a run that goes on.
+    pub fn active_run(&self, talent: &TalentName, run: &UseId) -> PathBuf {
+        self.runs_of(talent).join(format!("{run}_active.jsonl"))
+    }
+
+    /// The log of a run that has ended.
+    pub fn ended_run(&self, talent: &TalentName, run: &UseId) -> PathBuf {
+        self.runs_of(talent).join(format!("{run}.jsonl"))
+    }
+
+    /// The index of the runs of a day.
+    pub fn run_index(&self, day: Day) -> PathBuf {
+        self.runs().join(format!("{day}.jsonl"))
+    }
+
+    /// Talents the user wrote; they stand before those in the binary.
+    pub fn talents(&self) -> PathBuf {
+        self.home.join("talent")
+    }
+
+    pub fn facets(&self) -> PathBuf {
+        self.home.join("facets")
+    }
+
+    pub fn facet(&self, facet: &Facet) -> PathBuf {
+        self.facets().join(facet.as_str()).join("facet.json")
+    }
+
+    pub fn chronicle(&self) -> PathBuf {
+        self.home.join("chronicle")
+    }
+
+    pub fn day(&self, day: Day) -> PathBuf {
+        self.chronicle().join(day.to_string())
+    }
+
+    pub fn segment(&self, day: Day, segment: Segment) -> PathBuf {
+        self.day(day).join(segment.to_string())
+    }
+}
