@@ -14,7 +14,6 @@ use crate::Outcome;
 use crate::cortex_recall::{self, only};
 use crate::measure::{row, say};
 use crate::oracle::Oracle;
-use crate::vector_bars;
 
 /// Hits asked for: enough for ten sessions.
 const LIMIT: usize = 50;
@@ -36,14 +35,6 @@ pub fn load(folder: &Path) -> Outcome<LabelledSet> {
         &text(labelled::QUESTIONS)?,
         &text(labelled::ANSWERS)?,
     )?)
-}
-
-/// The sketch scan on the texts of the set.
-pub fn vectors(set: &LabelledSet) {
-    say("comparing the vector scan with an exact one on the texts of the set");
-    let texts: Vec<String> = set.corpus.iter().map(|line| line.text.clone()).collect();
-    let questions = set.questions.iter().map(|question| question.text.clone()).collect();
-    vector_bars::labelled(&texts, questions);
 }
 
 pub fn run(scratch: &Path, set: &LabelledSet) -> Outcome<()> {

@@ -59,10 +59,10 @@ fn run(options: &Options) -> Outcome<()> {
     }
     if options.does(Part::Recall) {
         recall_bars::run(scratch.path(), &options.sizes)?;
-        if let Some(set) = &set {
-            ablation::vectors(set);
-            println!();
-        }
+    }
+    if options.does(Part::Vectors) {
+        vector_bars::run(&options.sizes, set.as_ref());
+        println!();
     }
     match &set {
         Some(set) if options.does(Part::Ablation) => ablation::run(scratch.path(), set),

@@ -11,6 +11,7 @@ usage: cortex-bench [OPTIONS]      make bench BENCH_ARGS='OPTIONS'
 
   --only PART       kernel: writes, proofs, open, beside SQLite and the bare disk
                     recall: text and hybrid questions, beside SQLite FTS5 and tantivy; vectors beside an exact scan
+                    vectors: what the scan finds of the true nearest, beside a graph (with --data also on its texts)
                     ablation: which arm of recall earns its place, on a labelled set (needs --data)
                     [default: all of them; ablation if --data is given]
   --memories N      memories of the kernel's bars [default: 100000]
@@ -26,6 +27,7 @@ The table goes to standard output, progress to standard error. Every run makes t
 pub enum Part {
     Kernel,
     Recall,
+    Vectors,
     Ablation,
 }
 
@@ -71,6 +73,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Outcome<Wanted> {
                 options.only = Some(match value()?.as_str() {
                     "kernel" => Part::Kernel,
                     "recall" => Part::Recall,
+                    "vectors" => Part::Vectors,
                     "ablation" => Part::Ablation,
                     other => return Err(format!("no part {other}; see --help").into()),
                 });

@@ -13,7 +13,6 @@ use crate::engine::{Answered, Built, Opened, built, folder, opened};
 use crate::measure::{compared, heading, load, note, per_second, ratio, row, say};
 use crate::oracle::Oracle;
 use crate::question_words::{AS_ASKED, CONTENT_WORDS};
-use crate::vector_bars;
 
 pub const CORTEX: &str = "cortex";
 pub const FTS5: &str = "fts5";
@@ -63,8 +62,6 @@ fn size(scratch: &Path, memories: u64) -> Outcome<()> {
     for engine in [CORTEX, FTS5, TANTIVY] {
         std::fs::remove_dir_all(folder(scratch, engine, memories))?;
     }
-    say("comparing the vector scan with an exact one");
-    vector_bars::generated(&Corpus::new(), memories);
     if !agreed {
         return Err(format!("fewer than {OVERLAP_MIN} of the ten best are shared").into());
     }

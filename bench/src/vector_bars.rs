@@ -6,41 +6,57 @@
 use std::time::Duration;
 
 use recall::embed::{DIMS, Embedder, Embedding, StaticEmbedder};
+use recall::labelled::LabelledSet;
 use recall::vectors::{Coder, Codes, EXACT_UP_TO, Hit};
 
 use crate::corpus::Corpus;
 use crate::hnsw::{Hnsw, Seen, Vectors};
-use crate::measure::{Samples, compared, cpu, row, thread_cpu};
+use crate::measure::{Samples, compared, cpu, heading, load, row, say, thread_cpu};
 
 const QUESTIONS: usize = 200;
 const RECALL_MIN: f64 = 0.98;
 
+pub fn run(sizes: &[u64], set: Option<&LabelledSet>) {
+    println!("vectors (load of the machine: {})", load());
+    heading();
+    let corpus = Corpus::new();
+    for memories in sizes {
+        say(format_args!("comparing the vector scan with an exact one over {memories} vectors"));
+        generated(&corpus, *memories);
+    }
+    if let Some(set) = set {
+        say("comparing the vector scan with an exact one on the texts of the set");
+        let texts: Vec<String> = set.corpus.iter().map(|line| line.text.clone()).collect();
+        labelled(&texts, set.questions.iter().map(|question| question.text.clone()).collect());
+    }
+}
+
 /// Vectors of the generated corpus and of its questions.
-pub fn generated(corpus: &Corpus, memories: u64) {
+fn generated(corpus: &Corpus, memories: u64) {
     let texts = (0..memories).map(|n| {
         let memory = corpus.memory(n);
         format!("{}. {}", memory.title, memory.content)
     });
     let questions = (0..QUESTIONS as u64).map(|n| corpus.question(n, memories)).collect();
-    run(&format!("{memories} generated"), texts, questions);
+    compare(&format!("{memories} generated"), texts, questions);
 }
 
 /// Vectors of real texts. A set of no more than `EXACT_UP_TO` says nothing of the sketches, so a second row has pairs of its
 /// texts joined, until there are enough for them.
-pub fn labelled(texts: &[String], questions: Vec<String>) {
+fn labelled(texts: &[String], questions: Vec<String>) {
     let step = questions.len().div_ceil(QUESTIONS).max(1);
     let questions: Vec<String> = questions.into_iter().step_by(step).collect();
-    run("real texts", texts.iter().cloned(), questions.clone());
+    compare("real texts", texts.iter().cloned(), questions.clone());
     if texts.len() <= EXACT_UP_TO {
         let joined = (1..texts.len()).flat_map(|step| {
             texts.iter().zip(texts.iter().cycle().skip(step)).map(|(a, b)| format!("{a} {b}"))
         });
         let all = texts.iter().cloned().chain(joined).take(5 * EXACT_UP_TO);
-        run("real texts and pairs", all, questions);
+        compare("real texts and pairs", all, questions);
     }
 }
 
-fn run(what: &str, texts: impl Iterator<Item = String>, questions: Vec<String>) {
+fn compare(what: &str, texts: impl Iterator<Item = String>, questions: Vec<String>) {
     let embedder = StaticEmbedder::shared();
     let (coder, mut codes) = (Coder::new(DIMS), Codes::new(DIMS));
     let mut vectors: Vec<Embedding> = Vec::new();

@@ -20,6 +20,7 @@ pub mod embed;
 pub mod entities;
 pub mod error;
 pub mod hook;
+mod ids;
 pub mod labelled;
 pub mod language;
 pub mod measure;

@@ -6,7 +6,8 @@
 //! The row: flags (1 forgotten, 2 archived, 4 in a session), created i64, importance u32, versions u32, all
 //! little-endian, the session.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -14,8 +15,10 @@ use kernel::error::Error;
 use kernel::keys;
 use kernel::memory::{Head, Millis};
 use kernel::store::{KeyRange, View};
+use rustc_hash::FxHashMap;
 
 use crate::error::Result;
+use crate::ids::Ids;
 
 const FORGOTTEN: u8 = 1;
 const ARCHIVED: u8 = 2;
@@ -96,9 +99,11 @@ impl Place {
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     /// By document, which is a number of the journal.
-    places: Vec<Option<Place>>,
+    by_doc: Vec<Option<Place>>,
+    /// Those that are neither forgotten nor archived: a scan asks this of thousands and little else.
+    in_sight: Ids,
     /// Documents of each session, ascending.
-    sessions: HashMap<Arc<str>, Vec<u64>>,
+    sessions: FxHashMap<Arc<str>, Vec<u64>>,
 }
 
 impl Places {
@@ -114,16 +119,16 @@ impl Places {
     }
 
     pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
-        self.places.get(index(doc))?.as_ref()
+        self.by_doc.get(index(doc))?.as_ref()
     }
 
     pub(crate) fn set(&mut self, doc: u64, place: Option<Place>) {
         let at = index(doc);
-        if at >= self.places.len() {
-            self.places.resize(at + 1, None);
+        if at >= self.by_doc.len() {
+            self.by_doc.resize(at + 1, None);
         }
         let mut place = place;
-        let before = self.places[at].take().and_then(|place| place.session);
+        let before = self.by_doc[at].take().and_then(|place| place.session);
         let after = place.as_mut().and_then(|place| place.session.as_mut());
         if before.as_ref() != after.as_deref() {
             if let Some(docs) = before.and_then(|before| self.sessions.get_mut(&before)) {
@@ -142,7 +147,9 @@ impl Places {
                 docs.insert(place, doc);
             }
         }
-        self.places[at] = place;
+        self.in_sight
+            .set(doc, place.as_ref().is_some_and(|place| !place.forgotten && !place.archived));
+        self.by_doc[at] = place;
     }
 }
 
@@ -180,9 +187,17 @@ impl<'a> Placed<'a> {
         }
     }
 
+    /// Whether a memory is neither forgotten nor archived.
+    pub(crate) fn in_sight(&self, doc: u64) -> bool {
+        if self.stale.is_empty() {
+            return self.places.in_sight.contains(doc);
+        }
+        self.get(doc).is_some_and(|place| !place.forgotten && !place.archived)
+    }
+
     /// Memories with more than one version.
     pub(crate) fn revised(&self) -> impl Iterator<Item = u64> {
-        let docs = (0u64..).zip(&self.places.places);
+        let docs = (0u64..).zip(&self.places.by_doc);
         let known = docs.filter(|(doc, _)| !self.stale.contains_key(doc));
         let stale = self.stale.iter().map(|(doc, place)| (*doc, place));
         let revised = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.versions > 1);
@@ -190,15 +205,18 @@ impl<'a> Placed<'a> {
     }
 
     /// All memories of a session, ascending.
-    pub(crate) fn members(&self, session: &str) -> Vec<u64> {
+    pub(crate) fn members(&self, session: &str) -> Cow<'a, [u64]> {
         let known = self.places.sessions.get(session).map_or(&[][..], Vec::as_slice);
+        if self.stale.is_empty() {
+            return Cow::Borrowed(known);
+        }
         let mut members: Vec<u64> =
             known.iter().copied().filter(|doc| !self.stale.contains_key(doc)).collect();
         let is_in = |place: &Place| place.session.as_deref() == Some(session);
         let fresh = self.stale.iter().filter(|(_, place)| place.as_ref().is_some_and(is_in));
         members.extend(fresh.map(|(doc, _)| *doc));
         members.sort_unstable();
-        members
+        Cow::Owned(members)
     }
 }
 
@@ -242,7 +260,10 @@ mod tests {
             model.extend(stale.clone());
             let placed = Placed { places: &places, stale };
             for doc in 0..10 {
-                prop_assert_eq!(placed.get(doc), model.get(&doc).and_then(Option::as_ref));
+                let place = model.get(&doc).and_then(Option::as_ref);
+                prop_assert_eq!(placed.get(doc), place);
+                let in_sight = place.is_some_and(|place| !place.forgotten && !place.archived);
+                prop_assert_eq!(placed.in_sight(doc), in_sight);
             }
             let mut revised: Vec<u64> = placed.revised().collect();
             revised.sort_unstable();
@@ -257,7 +278,7 @@ mod tests {
                     .filter(|(_, place)| place.as_ref().is_some_and(is_in))
                     .map(|(doc, _)| *doc)
                     .collect();
-                prop_assert_eq!(placed.members(session), members);
+                prop_assert_eq!(placed.members(session).into_owned(), members);
             }
         }
     }

@@ -1,8 +1,16 @@
 //! The product of a wide vector with a narrow one, which ranking computes thousands of times for one question.
 
+/// Runs a loop over products or bits with the widest instructions of this machine. All of it is whole numbers, so the
+/// result is the same on every machine. Only what is inlined into the loop gains.
+#[inline]
+pub(crate) fn widest<T>(run: impl FnOnce() -> T) -> T {
+    pulp::Arch::new().dispatch(run)
+}
+
 /// In steps of sixteen, widened before they are multiplied: the compiler makes one instruction of eight products. The caller
 /// knows that the sum fits.
-#[inline]
+#[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+#[inline(always)]
 pub(crate) fn dot<T: Copy>(wide: &[i16], narrow: &[T], widen: impl Fn(T) -> i16) -> i32 {
     let ((wides, wide_rest), (steps, rest)) = (wide.as_chunks::<16>(), narrow.as_chunks::<16>());
     let mut sum = 0;

@@ -3,7 +3,7 @@
 //! It sees what pooling blurs: one rare word that agrees. What must stay true: the result is an integer in `0..=SIM_ONE`,
 //! whatever the weights and lengths, and the memo changes the time and never the score.
 
-use super::{DIMS, TokenTable, UNKNOWN};
+use super::{DIMS, TokenTable, UNKNOWN, widest};
 
 /// Similarity 1: every token of the question found itself.
 pub const SIM_ONE: i64 = 1 << 16;
@@ -81,8 +81,9 @@ impl<'a> MaxSim<'a> {
             let table = self.table;
             *row = u32::try_from(self.similarities.len() / width.max(1)).unwrap_or(UNSEEN);
             let tokens = self.tokens.iter().zip(&self.wide);
-            let of = |(&(token, _), wide): (&(u32, u32), _)| table.similarity((token, wide), id);
-            self.similarities.extend(tokens.map(of));
+            let other = (id, &table.widened(id));
+            let of = |(&(token, _), wide): (&(u32, u32), _)| table.similarity((token, wide), other);
+            widest(|| self.similarities.extend(tokens.map(of)));
         }
         let start = usize::try_from(*row).unwrap_or(0) * width;
         self.similarities.get(start..start + width).unwrap_or_default()

@@ -86,12 +86,18 @@ impl TokenTable {
         wide
     }
 
-    /// Cosine of two tokens' rows times `SIM_ONE`, the first one widened.
-    pub(super) fn similarity(&self, (a, wide): (u32, &[i16; DIMS]), b: u32) -> i32 {
+    /// Cosine of two tokens' rows times `SIM_ONE`; the rows come widened.
+    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+    #[inline(always)]
+    pub(super) fn similarity(
+        &self,
+        (a, wide_a): (u32, &[i16; DIMS]),
+        (b, wide_b): (u32, &[i16; DIMS]),
+    ) -> i32 {
         if !self.knows(a) || !self.knows(b) {
             return 0;
         }
-        let dot = dot(wide, row_bytes(b), signed);
+        let dot = dot(wide_a, wide_b, |value| value);
         // 2^22 * 2^26 / 2^16 = 2^32 at most, times 2^26 again: within i64.
         let once = (i64::from(dot) * self.inverse(a)) >> 16;
         let both = (once * self.inverse(b) + (1 << 31)) >> 32;

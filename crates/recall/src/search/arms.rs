@@ -1,17 +1,19 @@
 //! The arms: each puts candidates forward and scores all of them.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use kernel::store::View;
+use rustc_hash::FxHashMap;
 
 use super::Query;
-use super::by_model::{self, ByModel};
+use super::by_model::ByModel;
 use super::dates::DateWords;
 use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ONE};
+use super::meaning::Meaning;
 use super::past::Past;
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
@@ -19,11 +21,10 @@ use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::entities;
 use crate::error::Result;
 use crate::models::ModelCodes;
-use crate::passages::{self, Said};
+use crate::passages::Said;
 use crate::places::Placed;
 use crate::resident::{Columns, Resident};
 use crate::text::Search;
-use crate::vectors::Codes;
 
 /// Candidates each arm puts forward. 200 found a thousandth more and took half as long again.
 pub(super) const CANDIDATES: usize = 120;
@@ -73,8 +74,7 @@ pub(super) fn gather(
         let names = said.names(&words)?;
         let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
         let (codes, past) = (&columns.codes, &past);
-        let mut meaning =
-            Meaning { view, codes, stale, past, question: &dense.vector, model: None };
+        let mut meaning = Meaning::new((view, codes, stale), past, &dense.vector);
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
         let near = if counts(Arm::Meaning) {
@@ -204,7 +204,7 @@ fn interact(interaction: &mut MaxSim<'_>, said: &Said, mut covered: Option<&mut 
 struct SaidRows<'a> {
     view: &'a View<'a>,
     past: &'a Past,
-    read: RefCell<HashMap<u64, Rc<Said>>>,
+    read: RefCell<FxHashMap<u64, Rc<Said>>>,
 }
 
 impl<'a> SaidRows<'a> {
@@ -238,7 +238,7 @@ impl<'a> SaidRows<'a> {
 /// Scores of an arm, and the documents best first.
 #[derive(Default)]
 pub(super) struct Scores {
-    scores: HashMap<u64, u64>,
+    pub(super) scores: FxHashMap<u64, u64>,
     pub(super) order: Vec<u64>,
 }
 
@@ -280,7 +280,7 @@ fn word_scores(
 
 /// Memories that name what the question names, by how much of it; among equals the newest first.
 fn naming(view: &View<'_>, (judge, past): (&Judge<'_>, &Past), text: &str) -> Result<Scores> {
-    let mut scores: HashMap<u64, u64> = HashMap::new();
+    let mut scores: FxHashMap<u64, u64> = FxHashMap::default();
     for entity in entities::rows::asked(text) {
         let mut seen = 0;
         entities::rows::naming(view, &entity, &mut |id| {
@@ -297,78 +297,6 @@ fn naming(view: &View<'_>, (judge, past): (&Judge<'_>, &Past), text: &str) -> Re
     let mut found: Vec<(u64, u64)> = scores.into_iter().collect();
     found.sort_unstable_by_key(|(id, named)| std::cmp::Reverse((*named, *id)));
     Ok(Scores::new(found))
-}
-
-/// How near memories are to the question, as of one state.
-pub(super) struct Meaning<'a> {
-    pub(super) view: &'a View<'a>,
-    pub(super) codes: &'a Codes,
-    /// Documents whose codes belong to another state.
-    pub(super) stale: &'a BTreeSet<u64>,
-    pub(super) past: &'a Past,
-    pub(super) question: &'a Embedding,
-    /// Decides where it has a vector.
-    pub(super) model: Option<ByModel<'a>>,
-}
-
-impl<'a> Meaning<'a> {
-    /// What is less than alike says no more than nothing.
-    fn score(&self, id: u64) -> Result<u64> {
-        Ok(self.known(id)?.unwrap_or(0))
-    }
-
-    /// `None` if the question or the memory has no vector.
-    fn known(&self, id: u64) -> Result<Option<u64>> {
-        let by_model = self.by_model(id);
-        if by_model.is_some() { Ok(by_model) } else { self.built_in(id) }
-    }
-
-    fn by_model(&self, id: u64) -> Option<u64> {
-        self.model.as_ref().and_then(|model| model.score(id))
-    }
-
-    fn built_in(&self, id: u64) -> Result<Option<u64>> {
-        if self.question.is_zero() {
-            return Ok(None);
-        }
-        let score = if let Some(former) = self.past.get(id) {
-            former.codes.score(self.question, id)
-        } else if self.stale.contains(&id) {
-            let mut fresh = Codes::new(self.codes.dims());
-            fresh.set(id, &passages::read_codes(self.view, id)?);
-            fresh.score(self.question, id)
-        } else {
-            self.codes.score(self.question, id)
-        };
-        Ok(score.map(|score| u64::try_from(score).unwrap_or(0)))
-    }
-
-    /// The nearest by either model; from here on the optional one decides where it has a vector.
-    fn nearest_by(&mut self, judge: &Judge<'_>, model: Option<ByModel<'a>>) -> Result<Scores> {
-        let near = self.nearest(judge)?;
-        let Some(mut model) = model else { return Ok(near) };
-        let nearest = model.nearest();
-        model.fit(near.order.iter().chain(&nearest).copied(), |id| self.built_in(id))?;
-        self.model = Some(model);
-        by_model::merged(near, nearest, |id| self.score(id))
-    }
-
-    /// The nearest memories that may be shown, best first.
-    pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Scores> {
-        let other = |doc| self.stale.contains(&doc) || self.past.get(doc).is_some();
-        let current = |doc| !other(doc) && judge.admits(doc);
-        let hits = self.codes.top_k(self.question, TAKEN, &current);
-        let mut found: Vec<(u64, u64)> =
-            hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
-        let others: BTreeSet<u64> =
-            self.stale.iter().copied().chain(self.past.iter().map(|(id, _)| id)).collect();
-        for id in others.into_iter().filter(|id| judge.admits(*id)) {
-            found.extend(self.known(id)?.map(|score| (id, score)));
-        }
-        found.sort_unstable_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
-        found.truncate(TAKEN);
-        Ok(Scores::new(found))
-    }
 }
 
 /// The question as the vectors see it: without the names of who speaks, which every turn of theirs resembles.

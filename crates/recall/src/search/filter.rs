@@ -1,7 +1,6 @@
 //! Which memories a question is about: filters and gates apply before anything is ranked.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use kernel::find::{self, Standing};
@@ -9,12 +8,13 @@ use kernel::keys::{self, Index};
 use kernel::memory::{Body, Head, MemoryId, Millis, Usage, Version};
 use kernel::scope::Gate;
 use kernel::store::View;
+use rustc_hash::FxHashMap;
 
-use super::ids::Ids;
 use super::{Named, Query, phrases};
 use crate::analyze::{Analyzer, Question};
 use crate::error::Result;
-use crate::places::{Place, Placed};
+use crate::ids::Ids;
+use crate::places::Placed;
 
 /// A memory with all that ranking looks at.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub(super) struct Lens<'a> {
     /// Whether a memory is shown now is asked with everything else, and not only of the best.
     close: bool,
     /// Heads are looked at once per question.
-    judged: RefCell<HashMap<u64, Option<Rc<Head>>>>,
+    judged: RefCell<FxHashMap<u64, Option<Rc<Head>>>>,
 }
 
 impl<'a> Lens<'a> {
@@ -123,12 +123,6 @@ impl<'a> Lens<'a> {
         Ok(judged)
     }
 
-    /// What `admits_head` says, where nothing else is asked.
-    fn admits_place(&self, place: &Place) -> bool {
-        (self.query.include_forgotten || !place.forgotten)
-            && (self.query.include_archived || !place.archived)
-    }
-
     fn admits_head(&self, head: &Head) -> bool {
         let query = self.query;
         let seen = self.gate.is_none_or(|gate| gate.sees(head));
@@ -194,9 +188,20 @@ impl<'a> Judge<'a> {
     /// A store that cannot be read lets nothing through; the row itself then says why.
     pub(super) fn admits(&self, id: u64) -> bool {
         if self.by_places {
-            let place = self.placed.get(id);
-            return self.lens.indexed(id) && place.is_some_and(|p| self.lens.admits_place(p));
+            return self.lens.indexed(id) && self.stands(id);
         }
         self.lens.head(id).is_ok_and(|head| head.is_some())
+    }
+
+    /// What `admits_head` says, where nothing else is asked.
+    fn stands(&self, id: u64) -> bool {
+        let query = self.lens.query;
+        if !query.include_forgotten && !query.include_archived {
+            return self.placed.in_sight(id);
+        }
+        self.placed.get(id).is_some_and(|place| {
+            (query.include_forgotten || !place.forgotten)
+                && (query.include_archived || !place.archived)
+        })
     }
 }

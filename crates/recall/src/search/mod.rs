@@ -10,7 +10,7 @@ mod by_model;
 mod dates;
 mod filter;
 mod fuse;
-mod ids;
+mod meaning;
 mod past;
 mod phrases;
 mod preview;

@@ -1,7 +1,10 @@
 //! Sessions: what was said before and after belongs to what was said.
 
-use std::collections::{BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::filter::Judge;
 use super::fuse::ONE;
@@ -15,10 +18,10 @@ const COVERAGE: u64 = 25;
 /// The sessions of the candidates.
 pub(super) struct Sessions<'a> {
     judge: &'a Judge<'a>,
-    session_of: HashMap<u64, Arc<str>>,
+    session_of: FxHashMap<u64, Arc<str>>,
     /// All ids of a session, ascending, admitted or not.
-    members: HashMap<Arc<str>, Vec<u64>>,
-    told: HashMap<Arc<str>, Told>,
+    members: FxHashMap<Arc<str>, Cow<'a, [u64]>>,
+    told: FxHashMap<Arc<str>, Told>,
 }
 
 /// What a session has to say to a question.
@@ -33,7 +36,7 @@ struct Told {
 
 impl<'a> Sessions<'a> {
     pub(super) fn new(judge: &'a Judge<'a>) -> Sessions<'a> {
-        let (session_of, members, told) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (session_of, members, told) = <_>::default();
         Sessions { judge, session_of, members, told }
     }
 

@@ -10,9 +10,9 @@ use kernel::Reading;
 use kernel::memory::{MemoryId, Millis};
 use kernel::scope::Gate;
 
-use super::arms::Meaning;
 use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ArmScore, ONE};
+use super::meaning::Meaning;
 use super::past::Past;
 use super::{Answer, LIMIT_MAX, Query, hit};
 use crate::embed;
@@ -52,9 +52,7 @@ pub fn similar(
         let past = Past::new(&lens, &judge, analyzer)?;
         for code in codes {
             let question = code.embedding();
-            let (codes, model) = (&columns.codes, None);
-            let (view, past, question) = (&view, &past, &question);
-            let meaning = Meaning { view, codes, stale, past, question, model };
+            let meaning = Meaning::new((&view, &columns.codes, stale), &past, &question);
             let found = meaning.nearest(&judge)?;
             for other in found.order.iter().filter(|other| **other != id.get()) {
                 let nearest = near.entry(*other).or_default();

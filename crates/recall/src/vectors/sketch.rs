@@ -38,6 +38,11 @@ impl Rotation {
 
     /// Appends the sketch of a vector.
     pub(super) fn sketch(&self, values: &[i16], out: &mut Vec<u64>) {
+        out.extend(signs(&self.rotated(values)));
+    }
+
+    /// The vector that the signs are of.
+    pub(super) fn rotated(&self, values: &[i16]) -> Vec<i32> {
         let mut work = vec![0i32; self.length];
         for (slot, &value) in work.iter_mut().zip(values) {
             *slot = i32::from(value);
@@ -52,9 +57,51 @@ impl Rotation {
                 *value >>= self.growth;
             }
         }
-        out.extend(work.chunks(64).map(|part| {
-            part.iter().enumerate().fold(0u64, |word, (bit, &v)| word | (u64::from(v >= 0) << bit))
-        }));
+        work
+    }
+}
+
+/// The signs of a rotated vector, one bit each.
+pub(super) fn signs(rotated: &[i32]) -> Vec<u64> {
+    let word = |part: &[i32]| {
+        part.iter().enumerate().fold(0u64, |word, (bit, &v)| word | (u64::from(v >= 0) << bit))
+    };
+    rotated.chunks(64).map(word).collect()
+}
+
+/// How near sketches are to a vector that is known in full: its components, each with the sign that the sketch has there.
+///
+/// Two sketches only count the signs that differ; here a large component weighs more than one that could as well have the
+/// other sign. A table for each byte of a sketch has the sums of its eight components, so a row costs a lookup a byte.
+pub(super) struct Nearness {
+    tables: Vec<[i32; 256]>,
+}
+
+impl Nearness {
+    pub(super) fn new(rotated: &[i32]) -> Nearness {
+        let table = |part: &[i32]| {
+            let mut table = [0i32; 256];
+            // Each sum is that of the byte without its highest bit, with the sign of that bit turned.
+            table[0] = -part.iter().sum::<i32>();
+            for (bit, value) in part.iter().enumerate() {
+                let (known, next) = table.split_at_mut(1 << bit);
+                for (next, known) in next.iter_mut().zip(known) {
+                    *next = *known + 2 * value;
+                }
+            }
+            table
+        };
+        Nearness { tables: rotated.chunks_exact(8).map(table).collect() }
+    }
+
+    #[inline]
+    pub(super) fn to(&self, sketch: &[u64]) -> i32 {
+        let (tables, _) = self.tables.as_chunks::<8>();
+        let word = |(word, tables): (&u64, &[[i32; 256]; 8])| -> i32 {
+            let bytes = word.to_le_bytes();
+            bytes.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum()
+        };
+        sketch.iter().zip(tables).map(word).sum()
     }
 }
 
@@ -109,6 +156,20 @@ mod tests {
         Rotation::new(256).sketch(Embedding::from_sums(&raw).values(), &mut bits);
         let ones: u32 = bits.iter().map(|word| word.count_ones()).sum();
         assert!((64..=192).contains(&ones), "{ones}");
+    }
+
+    #[test]
+    fn nearness_is_the_sum_with_the_signs_of_the_sketch() {
+        let (rotation, model) = (Rotation::new(256), StaticEmbedder::shared());
+        let rotated = rotation.rotated(model.embed("a dog barks").values());
+        let nearness = Nearness::new(&rotated);
+        for text in ["a dog barks", "the puppy is barking", "quarterly tax report"] {
+            let mut sketch = Vec::new();
+            rotation.sketch(model.embed(text).values(), &mut sketch);
+            let bit = |at: usize| sketch[at / 64] >> (at % 64) & 1 == 1;
+            let signed = rotated.iter().enumerate().map(|(at, v)| if bit(at) { *v } else { -v });
+            assert_eq!(nearness.to(&sketch), signed.sum::<i32>());
+        }
     }
 
     #[test]

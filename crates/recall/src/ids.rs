@@ -8,11 +8,11 @@ use kernel::store::View;
 use crate::error::Result;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ids(Vec<u64>);
+pub(crate) struct Ids(Vec<u64>);
 
 impl Ids {
     /// All memories that at least one of the indexes lists.
-    pub(super) fn listed(view: &View<'_>, indexes: &[Index]) -> Result<Ids> {
+    pub(crate) fn listed(view: &View<'_>, indexes: &[Index]) -> Result<Ids> {
         let mut ids = Ids::default();
         for index in indexes {
             view.scan_index(index, None, false, &mut |id| {
@@ -24,19 +24,30 @@ impl Ids {
     }
 
     fn insert(&mut self, id: u64) {
-        let (word, bit) = place(id);
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= bit;
+        self.set(id, true);
     }
 
-    pub(super) fn contains(&self, id: u64) -> bool {
+    pub(crate) fn set(&mut self, id: u64, is_in: bool) {
+        let (word, bit) = place(id);
+        if word >= self.0.len() {
+            if !is_in {
+                return;
+            }
+            self.0.resize(word + 1, 0);
+        }
+        if is_in {
+            self.0[word] |= bit;
+        } else {
+            self.0[word] &= !bit;
+        }
+    }
+
+    pub(crate) fn contains(&self, id: u64) -> bool {
         let (word, bit) = place(id);
         self.0.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
-    pub(super) fn retain_in(&mut self, other: &Ids) {
+    pub(crate) fn retain_in(&mut self, other: &Ids) {
         self.0.truncate(other.0.len());
         for (bits, other) in self.0.iter_mut().zip(&other.0) {
             *bits &= other;
