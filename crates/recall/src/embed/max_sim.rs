@@ -59,12 +59,14 @@ impl<'a> MaxSim<'a> {
     /// The best similarity in the document for each of the question's tokens.
     pub fn matches(&mut self, document: impl Iterator<Item = u32>) -> Vec<i32> {
         let mut found = vec![0; self.tokens.len()];
-        for id in document {
-            let similarities = self.similarities_to(id);
-            for (best, similarity) in found.iter_mut().zip(similarities) {
-                *best = (*best).max(*similarity);
+        widest(|| {
+            for id in document {
+                let similarities = self.similarities_to(id);
+                for (best, similarity) in found.iter_mut().zip(similarities) {
+                    *best = (*best).max(*similarity);
+                }
             }
-        }
+        });
         found
     }
 

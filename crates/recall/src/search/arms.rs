@@ -38,7 +38,7 @@ const PREFIX_TERMS: usize = 64;
 /// a question of a hundred kilobytes would take gigabytes.
 const INTERACTION_TOKENS: usize = 128;
 /// Scores each arm takes: enough for candidates and for what their sessions say.
-pub(super) const TAKEN: usize = 800;
+pub(super) const TAKEN: usize = 400;
 
 /// A memory that may answer, with what each arm says of it. All scores are as the arm measures them.
 #[derive(Clone, Debug)]
