@@ -1,16 +1,12 @@
 //! `cortex attest`: how an intent ended and what it relied on.
 
 use clap::Args;
-use kernel::Digest;
-use kernel::command::{Attestation, Command};
-use kernel::memory::{Outcome as Ended, Pinned};
-use kernel::scope::Operation;
-use serde_json::json;
 
 use super::failure::Outcome;
 use super::open::Invocation;
 use super::output::Output;
 use super::parse::MemoryRef;
+use crate::ops::attest::{AttestRequest, Citation, Skipped};
 
 /// Says how an intent ended and which memories it relied on; salience learns from it.
 ///
@@ -39,44 +35,24 @@ pub(crate) struct AttestArgs {
 }
 
 pub(crate) fn run(args: &AttestArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    let outcome = Ended::parse(&args.outcome)?;
-    let bundle = args.bundle.as_deref().map(str::parse::<Digest>).transpose()?;
-    let cortex = inv.existing()?;
-    let reading = cortex.read()?;
-    let view = reading.view();
-    let mut cited = Vec::new();
-    for memory in &args.cite {
-        let id = memory.of(inv.actor())?;
-        // One that is not there is the kernel's to skip, with a reason.
-        let current = view.head(id)?.map_or(1, |head| head.version);
-        cited.push(Pinned { id, version: memory.version.unwrap_or(current) });
-    }
-    let retrieved = args.retrieved.iter().map(|memory| memory.of(inv.actor()));
-    let attestation = Attestation {
-        intent: args.intent.clone(),
-        outcome,
-        reason: args.reason.clone(),
-        cited,
-        retrieved: retrieved.collect::<kernel::Result<_>>()?,
-        bundle,
-    };
-    let before = view.weights()?;
-    drop(reading);
-    let receipt = inv.change(&cortex, Command::Attest(attestation), Some(Operation::Attest))?;
-    let learned = cortex.read()?.view().weights()? != before;
-    let skipped: Vec<_> = receipt
-        .skipped
+    let cite = args
+        .cite
         .iter()
-        .map(|(id, reason)| json!({"id": id.get(), "reason": reason}))
-        .collect();
-    let view = json!({
-        "intent": args.intent, "outcome": outcome.name(), "seq": receipt.seq,
-        "at": receipt.at.rfc3339(), "cited": args.cite.len() - skipped.len(),
-        "skipped": skipped, "learned": learned,
-    });
-    for (id, reason) in &receipt.skipped {
+        .map(|memory| Ok(Citation { id: memory.of(inv.actor())?.get(), version: memory.version }));
+    let retrieved = args.retrieved.iter().map(|memory| Ok(memory.of(inv.actor())?.get()));
+    let request = AttestRequest {
+        intent: args.intent.clone(),
+        outcome: args.outcome.clone(),
+        cite: cite.collect::<kernel::Result<_>>()?,
+        retrieved: retrieved.collect::<kernel::Result<_>>()?,
+        reason: args.reason.clone(),
+        bundle: args.bundle.clone(),
+    };
+    let answer = inv.ops().attest(inv.caller(), request)?;
+    for Skipped { id, reason } in &answer.skipped {
         out.say(format_args!("memory {id} is not cited: {reason}"));
     }
-    let lesson = if learned { "the weights moved" } else { "nothing was learned" };
-    out.either(&view, format_args!("attested {} {}; {lesson}", args.intent, outcome.name()))
+    let lesson = if answer.learned { "the weights moved" } else { "nothing was learned" };
+    let said = format!("attested {} {}; {lesson}", answer.intent, answer.outcome);
+    out.either(&answer, said)
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::parse::from_ppm;
 use super::views::pinned;
 use crate::ops::activity::phase;
+use crate::ops::attest::WeightsView;
 
 /// The whole entry.
 pub(crate) fn entry(entry: &Entry, payload: &Payload) -> Value {
@@ -141,13 +142,8 @@ fn provenance(provenance: &Provenance) -> Value {
 }
 
 /// The weights of salience by name, as parts of one.
-pub(crate) fn weights(weights: &Weights) -> Value {
-    let part = |parts: u32| f64::from(parts) / 1_000_000_000.0;
-    json!({
-        "recency": part(weights.recency()), "access": part(weights.access()),
-        "citation": part(weights.citation()), "importance": part(weights.importance()),
-        "similarity": part(weights.similarity()),
-    })
+fn weights(weights: &Weights) -> Value {
+    json!(WeightsView::of(weights))
 }
 
 fn patch(patch: &HeadPatch) -> Value {

@@ -35,6 +35,7 @@ mod output;
 mod prove;
 mod relate;
 mod root;
+mod salience;
 mod save;
 mod save_lines;
 mod scope;
@@ -116,7 +117,7 @@ enum HomeCommand {
     Prompts(browse::PromptsArgs),
     Projects(browse::ProjectsArgs),
     Stats(stats::StatsArgs),
-    Weights(stats::WeightsArgs),
+    Salience(salience::SalienceArgs),
     Actors(stats::ActorsArgs),
     Export(export::ExportArgs),
     Import(import::ImportArgs),
@@ -329,7 +330,7 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Out
         HomeCommand::Attest(args) => attest::run(args, inv, out),
         HomeCommand::Compact(args) => compact::run(args, inv, out),
         HomeCommand::Score(args) => score::run(args, inv, out),
-        HomeCommand::Weights(args) => stats::weights(args, inv, out),
+        HomeCommand::Salience(args) => salience::run(args, inv, out),
         HomeCommand::Session(args) => session::run(args, inv, out),
         HomeCommand::Prompt(args) => session::prompt(args, inv, out),
         HomeCommand::Export(args) => export::run(args, inv, out),

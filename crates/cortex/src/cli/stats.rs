@@ -1,9 +1,8 @@
-//! `cortex stats`, `weights` and `actors`: what there is.
+//! `cortex stats` and `actors`: what there is.
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::entry_view;
 use super::failure::Outcome;
 use super::open::Invocation;
 use super::output::Output;
@@ -18,14 +17,6 @@ use crate::ops::stats::StatsRequest;
   cortex stats
   cortex stats --json | jq .by_type")]
 pub(crate) struct StatsArgs {}
-
-/// Shows how much each factor counts in salience; attestations change it.
-///
-/// JSON: {recency, access, citation, importance, similarity}, which sum to 1
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  cortex weights")]
-pub(crate) struct WeightsArgs {}
 
 /// Lists whose memory this home holds.
 ///
@@ -59,13 +50,6 @@ pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> Outcom
         "root": answer.root,
     });
     table(out, &view)
-}
-
-pub(crate) fn weights(_: &WeightsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
-    inv.owner_only("see the weights")?;
-    let cortex = inv.existing()?;
-    let weights = cortex.read()?.view().weights()?;
-    table(out, &entry_view::weights(&weights))
 }
 
 pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> Outcome {

@@ -15,6 +15,7 @@
 
 pub mod activity;
 pub mod archive;
+pub mod attest;
 pub mod bundle;
 pub mod caller;
 pub mod capture;

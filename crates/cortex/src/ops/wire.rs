@@ -10,7 +10,8 @@ use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
 use super::{
-    activity, archive, bundle, capture, change, context, grants, graph, health, projects, prompt,
+    activity, archive, attest, bundle, capture, change, context, grants, graph, health, projects,
+    prompt,
 };
 use super::{proof, read, save, score, search, session, stats, timeline};
 
@@ -100,6 +101,8 @@ operations! {
     Revoke "revoke" revoke: grants::RevokeRequest => grants::RevokeAnswer;
     Root "root" root: proof::RootRequest => proof::RootAnswer;
     Activity "activity" activity: activity::ActivityRequest => activity::ActivityAnswer;
+    Attest "attest" attest: attest::AttestRequest => attest::AttestAnswer;
+    Salience "salience" salience: attest::SalienceRequest => attest::SalienceAnswer;
     Health "health" health: health::HealthRequest => health::HealthAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
 }

@@ -96,7 +96,7 @@ fn the_frame() {
             "--retrieved",
             "3",
         ],
-        &["weights"],
+        &["salience"],
         &["compact", "fix", "--step", "2", "--in", "3,99", "--load-bearing", "3"],
         &["session", "end", "s1", "--summary", "all good"],
         &["session", "end", "s1"],
