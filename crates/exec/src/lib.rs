@@ -5,7 +5,9 @@
 //! use come in as a trait, and what a finished run teaches goes out as an event.
 
 pub mod layout;
+pub mod models;
 pub mod names;
+pub mod talents;
 
 pub use layout::Layout;
 pub use names::{Day, Facet, NameError, Segment, TalentName, UseId};
