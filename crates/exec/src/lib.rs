@@ -7,6 +7,7 @@
 pub mod layout;
 pub mod models;
 pub mod names;
+pub mod providers;
 pub mod talents;
 
 pub use layout::Layout;
