@@ -8,6 +8,7 @@ pub mod chronicle;
 pub mod layout;
 pub mod models;
 pub mod names;
+pub mod process;
 pub mod providers;
 pub mod talents;
 

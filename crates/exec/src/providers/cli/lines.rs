@@ -7,12 +7,22 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const PIECE: usize = 16 * 1024;
 
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     Text(String),
     TooLong(usize),
 }
 
-pub(super) struct Lines<R> {
+impl Line {
+    /// The text, or how many bytes it would have had.
+    pub(crate) fn text(&self) -> Result<&str, usize> {
+        match self {
+            Line::Text(text) => Ok(text),
+            Line::TooLong(bytes) => Err(*bytes),
+        }
+    }
+}
+
+pub(crate) struct Lines<R> {
     from: R,
     most: usize,
     held: Vec<u8>,
@@ -24,11 +34,11 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(from: R, most: usize) -> Lines<R> {
+    pub(crate) fn new(from: R, most: usize) -> Lines<R> {
         Lines { from, most, held: Vec::new(), start: 0, seen: 0, dropped: 0, ended: false }
     }
 
-    pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(at) = self.held[self.seen..].iter().position(|byte| *byte == b'\n') {
                 let end = self.seen + at;

@@ -24,7 +24,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use self::lines::{Line, Lines};
+use self::lines::Line;
+pub(crate) use self::lines::Lines;
 use self::story::Story;
 use super::error::one_line;
 use super::{
