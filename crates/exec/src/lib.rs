@@ -11,6 +11,7 @@ pub mod names;
 pub mod process;
 pub mod providers;
 pub mod talents;
+pub mod think;
 
 pub use layout::Layout;
 pub use names::{Day, Facet, NameError, Segment, TalentName, UseId};
