@@ -152,7 +152,7 @@ pub fn segment_facets(layout: &Layout, day: Day, segment: Segment) -> (Vec<Activ
                     facet: facet.to_string(),
                     activity: text("activity"),
                     level: text("level"),
-                })
+                });
             }
             Ok(_) => {}
             Err(error) => problems.push(format!("{}: item {place}: {error}", path.display())),

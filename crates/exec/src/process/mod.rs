@@ -131,7 +131,9 @@ impl Process {
         let now = self.clock.now();
         let request = match Request::parse(line, &now) {
             Ok(request) => request,
-            Err((use_id, error)) => return self.fail(events, use_id.as_deref(), &error).await,
+            Err(refused) => {
+                return self.fail(events, refused.use_id.as_deref(), &refused.error).await;
+            }
         };
         let events = events.of_run(request.use_id.as_str(), Arc::clone(&self.clock));
         let limit = self.limit(&request);

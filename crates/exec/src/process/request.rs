@@ -39,17 +39,26 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads a line; an error comes with the id of the run, if that could be read.
-    pub(super) fn parse(line: &str, now: &Zoned) -> Result<Request, (Option<String>, RunError)> {
+    /// Reads a line.
+    pub(super) fn parse(line: &str, now: &Zoned) -> Result<Request, Box<Refused>> {
+        let refused = |use_id, error| Box::new(Refused { use_id, error });
         let value: Value = serde_json::from_str(line).map_err(|error| {
-            (None, RunError::request(format!("the request is no JSON: {error}")))
+            refused(None, RunError::request(format!("the request is no JSON: {error}")))
         })?;
         let Value::Object(given) = value else {
-            return Err((None, RunError::request("the request is no object")));
+            return Err(refused(None, RunError::request("the request is no object")));
         };
         let use_id = given.get("use_id").and_then(Value::as_str).map(str::to_owned);
-        read(&given, now).map_err(|error| (use_id, error))
+        read(&given, now).map_err(|error| refused(use_id, error))
     }
+}
+
+/// A request that cannot be done.
+#[derive(Debug)]
+pub(super) struct Refused {
+    /// The id of the run, if that could be read.
+    pub(super) use_id: Option<String>,
+    pub(super) error: RunError,
 }
 
 fn read(given: &Map<String, Value>, now: &Zoned) -> Result<Request, RunError> {

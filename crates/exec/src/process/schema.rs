@@ -131,13 +131,13 @@ fn inner(schema: &Value, value: &Value, path: &str, errors: &mut Vec<Value>) {
             }
             for (name, value) in object {
                 let path = format!("{path}.{name}");
-                match (schema["properties"].get(name), schema.get("additionalProperties")) {
-                    (Some(part), _) => check(part, value, &path, errors),
-                    (None, Some(Value::Bool(false))) => errors.push(json!({
+                let other = schema.get("additionalProperties");
+                match schema["properties"].get(name).or(other) {
+                    Some(Value::Bool(false)) => errors.push(json!({
                         "path": path, "constraint": "additionalProperties", "message": "is not expected",
                     })),
-                    (None, Some(part)) => check(part, value, &path, errors),
-                    (None, None) => {}
+                    Some(part) => check(part, value, &path, errors),
+                    None => {}
                 }
             }
         }

@@ -24,7 +24,7 @@ use crate::talents::{Grant, OutputFormat};
 const TURNS: u32 = 30;
 const TOOL_CALLS: u32 = 200;
 /// One use of a tool.
-const TOOL_PATIENCE: Duration = Duration::from_secs(120);
+const TOOL_PATIENCE: Duration = Duration::from_mins(2);
 /// What of a tool's answer goes to the model and into the log.
 const RESULT_BYTES_MAX: usize = 100_000;
 const EVENTS_WAITING: usize = 64;

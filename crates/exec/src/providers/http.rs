@@ -44,12 +44,12 @@ impl Default for Patience {
     fn default() -> Patience {
         Patience {
             connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(180),
-            idle: Duration::from_secs(120),
-            whole: Duration::from_secs(600),
+            first_byte: Duration::from_mins(3),
+            idle: Duration::from_mins(2),
+            whole: Duration::from_mins(10),
             attempts: 5,
             first_pause: Duration::from_millis(800),
-            longest_pause: Duration::from_secs(60),
+            longest_pause: Duration::from_mins(1),
         }
     }
 }

@@ -226,6 +226,6 @@ fn arguments(text: &str) -> (Value, Option<String>) {
 }
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
-mod wire_tests;
+pub(crate) mod wire_tests;

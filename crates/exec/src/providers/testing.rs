@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What the server does with one request.
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(crate) enum Act {
     /// Status, extra header lines, body.
     Answer(u16, String, String),
     /// 200 and an event stream in pieces of so many bytes.
@@ -21,14 +21,14 @@ pub(super) enum Act {
     Silent,
 }
 
-pub(super) struct Server {
-    pub(super) base: String,
-    pub(super) requests: Arc<Mutex<Vec<String>>>,
+pub(crate) struct Server {
+    pub(crate) base: String,
+    pub(crate) requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
     /// Serves the acts one after the other; the last one again and again.
-    pub(super) async fn start(acts: Vec<Act>) -> Server {
+    pub(crate) async fn start(acts: Vec<Act>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -44,12 +44,12 @@ impl Server {
         Server { base, requests }
     }
 
-    pub(super) fn body(&self, place: usize) -> serde_json::Value {
+    pub(crate) fn body(&self, place: usize) -> serde_json::Value {
         let request = self.requests.lock().unwrap()[place].clone();
         serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.requests.lock().unwrap().len()
     }
 }
@@ -119,8 +119,8 @@ async fn read_request(socket: &mut TcpStream) -> String {
 }
 
 /// Limits for tests: pauses of milliseconds, and no wait that a test would feel.
-pub(super) fn impatient() -> super::Patience {
-    super::Patience {
+pub(crate) fn impatient() -> crate::providers::Patience {
+    crate::providers::Patience {
         connect: Duration::from_secs(5),
         first_byte: Duration::from_millis(1_500),
         idle: Duration::from_millis(700),

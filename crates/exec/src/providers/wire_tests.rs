@@ -9,7 +9,7 @@ use super::testing::{Act, Server, impatient};
 use super::*;
 use crate::models::{EndpointSettings, KeyRef, ProviderKind, ProviderSettings};
 
-const ANTHROPIC: &str = r#"event: message_start
+pub(crate) const ANTHROPIC: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-20260101","content":[],"usage":{"input_tokens":12,"cache_creation_input_tokens":3,"cache_read_input_tokens":5,"output_tokens":1}}}
 
 event: content_block_start
@@ -59,7 +59,7 @@ data: {"type":"message_stop"}
 
 "#;
 
-const OPENAI: &str = r#"data: {"id":"c1","object":"chat.completion.chunk","model":"gpt-5.5-2026","choices":[{"index":0,"delta":{"role":"assistant","reasoning_content":"Müssen wir …"},"finish_reason":null}]}
+pub(crate) const OPENAI: &str = r#"data: {"id":"c1","object":"chat.completion.chunk","model":"gpt-5.5-2026","choices":[{"index":0,"delta":{"role":"assistant","reasoning_content":"Müssen wir …"},"finish_reason":null}]}
 
 data: {"id":"c1","model":"gpt-5.5-2026","choices":[{"index":0,"delta":{"content":"Ich "},"finish_reason":null}]}
 
@@ -79,7 +79,7 @@ data: [DONE]
 
 "#;
 
-const GOOGLE: &str = "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"Müssen wir …\",\"thought\": true}],\"role\": \"model\"}}],\"modelVersion\": \"gemini-x\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"Ich sehe nach 𝄞.\"}],\"role\": \"model\"}}]}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"functionCall\": {\"name\": \"memory_recall\",\"args\": {\"query\": \"Tee\"}},\"thoughtSignature\": \"c2ln\"}],\"role\": \"model\"},\"finishReason\": \"STOP\"}],\"usageMetadata\": {\"promptTokenCount\": 20,\"candidatesTokenCount\": 59,\"thoughtsTokenCount\": 30,\"cachedContentTokenCount\": 5,\"totalTokenCount\": 109},\"modelVersion\": \"gemini-x\"}\r\n\r\n";
+pub(crate) const GOOGLE: &str = "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"Müssen wir …\",\"thought\": true}],\"role\": \"model\"}}],\"modelVersion\": \"gemini-x\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"Ich sehe nach 𝄞.\"}],\"role\": \"model\"}}]}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"functionCall\": {\"name\": \"memory_recall\",\"args\": {\"query\": \"Tee\"}},\"thoughtSignature\": \"c2ln\"}],\"role\": \"model\"},\"finishReason\": \"STOP\"}],\"usageMetadata\": {\"promptTokenCount\": 20,\"candidatesTokenCount\": 59,\"thoughtsTokenCount\": 30,\"cachedContentTokenCount\": 5,\"totalTokenCount\": 109},\"modelVersion\": \"gemini-x\"}\r\n\r\n";
 
 const KINDS: [(ProviderKind, &str); 3] = [
     (ProviderKind::Anthropic, ANTHROPIC),

@@ -436,7 +436,7 @@ impl Reader<'_> {
 }
 
 fn plain_file_name(name: &str) -> bool {
-    name.ends_with(".json")
+    std::path::Path::new(name).extension().is_some_and(|ending| ending == "json")
         && !name.starts_with('.')
         && name
             .bytes()

@@ -98,6 +98,7 @@ fn text<S: serde::Serializer>(value: &impl std::fmt::Display, to: S) -> Result<S
     to.collect_str(value)
 }
 
+#[allow(clippy::ref_option, reason = "serde calls it with a reference to the field")]
 fn maybe_text<S: serde::Serializer>(
     value: &Option<impl std::fmt::Display>,
     to: S,

@@ -1,6 +1,6 @@
 //! Doing what was planned: group by group, with a window of runs inside of each.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,18 +109,25 @@ impl Window<'_> {
         let jobs = if self.jobs == 0 { usize::MAX } else { self.jobs };
         let mut waiting: VecDeque<Unit> = group.units.into();
         let mut running: JoinSet<UnitReport> = JoinSet::new();
+        let mut names = HashMap::new();
         let mut done = Vec::new();
         loop {
             while running.len() < jobs
                 && !*self.stop.borrow()
                 && let Some(unit) = waiting.pop_front()
             {
-                running.spawn(self.one(unit, input));
+                let report = UnitReport::of(&unit, self.segment());
+                names.insert(running.spawn(self.one(unit, input)).id(), report);
             }
-            match running.join_next().await {
-                Some(Ok(report)) => done.push(report),
+            match running.join_next_with_id().await {
+                Some(Ok((_, report))) => done.push(report),
                 Some(Err(error)) => {
-                    self.hooks.tell(json!({"event": "warning", "message": error.to_string()}))
+                    // A unit that broke is a unit that failed, not one that is forgotten.
+                    if let Some(mut report) = names.remove(&error.id()) {
+                        report.state = State::Failed;
+                        report.reason = Some(error.to_string());
+                        done.push(report);
+                    }
                 }
                 None => break,
             }

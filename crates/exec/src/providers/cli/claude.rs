@@ -59,7 +59,7 @@ impl Dialect for Claude {
                         "text" => story.text(text("text")),
                         "thinking" => story.thinking(text("thinking")),
                         "tool_use" => {
-                            story.tool_start(text("id"), text("name"), block["input"].clone())
+                            story.tool_start(text("id"), text("name"), block["input"].clone());
                         }
                         _ => {}
                     }

@@ -75,7 +75,7 @@ impl Story {
         match self.open.first().map(|open| open.call_id.clone()) {
             Some(call_id) => self.tool_end(&call_id, json!({"error": note})),
             None => {
-                self.events.push(ProviderEvent::Warning { message: note, stderr: String::new() })
+                self.events.push(ProviderEvent::Warning { message: note, stderr: String::new() });
             }
         }
     }
