@@ -89,8 +89,9 @@ pub(super) async fn prepare(process: &Process, request: &Request) -> Result<Step
         };
         return Ok(Step::Skip(reason));
     }
-    // An agent with a prompt has something to do without sources; one that is only given sources has not.
-    let needs_input = wanted && (kind == Kind::Generator || request.prompt.is_none());
+    // Somebody who asks an agent has a reason, sources or not; a schedule has none.
+    let asked = request.prompt.is_some() && request.schedule.is_none();
+    let needs_input = wanted && (kind == Kind::Generator || !asked);
     if needs_input && sources.content_bytes < CONTENT_BYTES_MIN {
         return Ok(Step::Skip("no_input".into()));
     }

@@ -332,6 +332,7 @@ async fn no_request_gets_beyond_its_bounds() {
         ("type", json!("generate")),
         ("cwd", json!("/")),
         ("path", json!("x")),
+        ("write", json!(true)),
         ("output_path", json!("../../etc/x")),
         ("output_path", json!("/etc/passwd")),
         ("name", json!("../default")),
@@ -470,6 +471,12 @@ async fn a_command_line_tool_resumes_its_own_session() {
     let ask = |id: &str| json!({"use_id": id, "chat_id": "c", "provider": "claude", "prompt": "x"});
     let first = stage.one(ask("1")).await;
     assert_eq!(first.last().unwrap()["cli_session_id"], "s-1");
+    assert!(
+        !script.calls.lock().unwrap()[0].write,
+        "a grant to write memories is none to write files"
+    );
+    let warnings = first.last().unwrap()["warnings"].to_string();
+    assert!(warnings.contains("has its own tools"), "{warnings}");
     stage.one(ask("2")).await;
     assert_eq!(script.calls.lock().unwrap()[1].session.as_deref(), Some("s-1"));
 }

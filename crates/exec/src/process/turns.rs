@@ -19,7 +19,7 @@ use crate::providers::{
     Call, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Thought,
     ToolCall, ToolResult, Usage, cost,
 };
-use crate::talents::{Grant, OutputFormat};
+use crate::talents::OutputFormat;
 
 const TURNS: u32 = 30;
 const TOOL_CALLS: u32 = 200;
@@ -82,7 +82,13 @@ pub(super) async fn run(
     if let Some(id) = request.chat_id.as_deref().or(request.session_id.as_deref()) {
         chats.enter(id, name, request.use_id.as_str())?;
     }
-    for warning in &prepared.warnings {
+    let mut warnings = prepared.warnings.clone();
+    if provider.is_cli() && !prepared.tools.is_empty() {
+        warnings.push(format!(
+            "{name} has its own tools; those of the talent are not available with it"
+        ));
+    }
+    for warning in &warnings {
         events.emit("warning", json!({"message": warning})).await?;
     }
     messages.push(Message::User { text: prepared.message(request) });
@@ -98,7 +104,8 @@ pub(super) async fn run(
         max_output_tokens: request.max_output_tokens.or(front.max_output_tokens),
         thinking_budget: request.thinking_budget.or(front.thinking_budget),
         session,
-        write: front.grant == Grant::Write && front.tools.is_some(),
+        write: front.write,
+        whole: Some(process.limit(request)),
     };
     let mut this = Loop {
         process,
@@ -113,8 +120,8 @@ pub(super) async fn run(
         call_ids: BTreeSet::new(),
         tool_calls: 0,
     };
-    let (reply, mut warnings) = this.turns().await?;
-    warnings.extend(prepared.warnings.iter().cloned());
+    let (reply, ended_early) = this.turns().await?;
+    warnings.extend(ended_early);
     let (text, schema_validation) = this.shape(reply.text, reply.stop, json, &mut warnings)?;
     Ok(Done {
         text,

@@ -313,7 +313,7 @@ impl Provider for HttpProvider {
         events: Sender<ProviderEvent>,
     ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
         Box::pin(async move {
-            let whole = self.patience.whole;
+            let whole = call.whole.unwrap_or(self.patience.whole);
             match timeout(whole, self.tries(call, &events)).await {
                 Ok(result) => result,
                 Err(_) => {

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,8 +67,10 @@ pub struct Call {
     pub thinking_budget: Option<u32>,
     /// The session of a command line tool that goes on.
     pub session: Option<String>,
-    /// A command line tool may change things.
+    /// A command line tool may change files.
     pub write: bool,
+    /// How long the turn may take, if not as long as the provider is set to.
+    pub whole: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

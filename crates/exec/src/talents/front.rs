@@ -39,6 +39,7 @@ pub(super) const KEYS: &[&str] = &[
     "tool_budget",
     "tools",
     "type",
+    "write",
 ];
 
 /// When a talent is started by itself.
@@ -111,6 +112,7 @@ pub struct Load {
     pub only_talents: BTreeMap<String, Want>,
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a key of the file")]
 #[derive(Clone, Debug, Default)]
 pub struct Frontmatter {
     pub title: Option<String>,
@@ -124,6 +126,8 @@ pub struct Frontmatter {
     /// Absent: no tools, which together with `output` makes a generator.
     pub tools: Option<Vec<String>>,
     pub grant: Grant,
+    /// A command line tool may change files. A request can never change it.
+    pub write: bool,
     pub provider: Option<String>,
     pub tier: Option<Tier>,
     pub model: Option<String>,
@@ -184,6 +188,7 @@ impl Reader<'_> {
                     &[("none", Grant::None), ("read", Grant::Read), ("write", Grant::Write)],
                 )
                 .unwrap_or_default(),
+            write: self.flag("write"),
             provider: self.text("provider"),
             tier: self.tier(),
             model: self.text("model"),

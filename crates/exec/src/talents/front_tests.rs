@@ -17,7 +17,7 @@ fn every_key_is_read() {
     let (front, problems) = front(
         r#"{
   "title": "T", "description": "D", "schedule": "daily", "priority": 40, "multi_facet": true,
-  "always": true, "disabled": true, "output": "json", "tools": ["get_facet"], "grant": "write",
+  "always": true, "disabled": true, "output": "json", "tools": ["get_facet"], "grant": "write", "write": true,
   "provider": "openai", "tier": 1, "model": "m", "max_tokens": 900, "thinking_budget": 1024,
   "timeout": 30, "max_turns": 5, "tool_budget": 7, "schema": {"type": "array"}, "type": "cogitate",
   "load": {"transcripts": "required", "talents": {"activity": true}},
@@ -29,7 +29,7 @@ Body
     assert_eq!(problems, []);
     assert_eq!(front.schedule, Some(Schedule::Daily));
     assert_eq!(front.priority, Some(40));
-    assert!(front.multi_facet && front.always && front.disabled);
+    assert!(front.multi_facet && front.always && front.disabled && front.write);
     assert_eq!(front.output, Some(OutputFormat::Json));
     assert_eq!(front.grant, Grant::Write);
     assert_eq!(front.tier, Some(Tier::Pro));

@@ -403,7 +403,7 @@ impl Provider for CliProvider {
         events: Sender<ProviderEvent>,
     ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
         Box::pin(async move {
-            let whole = self.options.whole;
+            let whole = call.whole.unwrap_or(self.options.whole);
             match timeout(whole, self.attempts(call, &events)).await {
                 Ok(result) => result,
                 Err(_) => {
