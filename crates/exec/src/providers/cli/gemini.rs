@@ -26,6 +26,11 @@ impl Dialect for Gemini {
         &["GEMINI_", "GOOGLE_"]
     }
 
+    /// In a folder that nobody has called trusted it would ask before everything.
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[("GEMINI_CLI_TRUST_WORKSPACE", "true")]
+    }
+
     fn args(&self, call: &Call, policy: Option<&PathBuf>) -> Vec<OsString> {
         let mut args: Vec<OsString> =
             ["--output-format", "stream-json", "--approval-mode", "yolo", "-m"]

@@ -83,6 +83,10 @@ trait Dialect: Send + Sync {
     fn command(&self) -> &'static str;
     /// Beginnings of the names of variables that belong to this tool.
     fn own_variables(&self) -> &'static [&'static str];
+    /// Variables that the tool needs to run without a person.
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     fn args(&self, call: &Call, policy: Option<&PathBuf>) -> Vec<OsString>;
     /// It takes the system text as an argument; otherwise it stands before the prompt.
     fn takes_system(&self, _: &Call) -> bool {
@@ -140,6 +144,9 @@ impl CliProvider {
             })
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
+        for (name, value) in self.dialect.variables() {
+            env.insert((*name).to_owned(), (*value).to_owned());
+        }
         if let Some((name, key)) = &self.options.key {
             env.insert(name.clone(), key.clone());
         }
@@ -208,6 +215,10 @@ impl CliProvider {
 
     fn spawn(&self, call: &Call, policy: Option<&PathBuf>) -> Result<Child, ProviderError> {
         let program = self.options.command.clone().unwrap_or_else(|| self.dialect.command().into());
+        std::fs::create_dir_all(&self.options.cwd).map_err(|error| {
+            let message = format!("{} cannot be made: {error}", self.options.cwd.display());
+            ProviderError::new(ReasonCode::Unknown, message)
+        })?;
         let mut command = Command::new(&program);
         command
             .args(self.dialect.args(call, policy))

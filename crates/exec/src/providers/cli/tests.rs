@@ -153,7 +153,7 @@ echo '{"type":"turn.completed","usage":{"input_tokens":20,"cached_input_tokens":
 
 #[tokio::test]
 async fn gemini_tells_its_story() {
-    let body = r#"cat > prompt.txt; printf '%s ' "$@" > args.txt
+    let body = r#"cat > prompt.txt; printf '%s ' "$@" > args.txt; env > env.txt
 while [ $# -gt 0 ]; do [ "$1" = --policy ] && cp "$2" policy.txt; shift; done
 echo '{"type":"init","session_id":"g-1","model":"gemini-x"}'
 echo '{"type":"message","role":"user","content":"What is up?"}'
@@ -170,6 +170,7 @@ echo '{"type":"result","status":"success","stats":{"total_tokens":9,"input_token
     assert_eq!(reply.usage.total_tokens, 9);
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
     assert!(read("policy.txt").contains("deny"));
+    assert!(read("env.txt").contains("GEMINI_CLI_TRUST_WORKSPACE=true"));
     assert_eq!(read("prompt.txt"), "Be kind.\n\nWhat is up?");
 }
 
