@@ -1,0 +1,407 @@
+//! From request, talent and settings to one provider, one tier, one model.
+//!
+//! The layers, from the strongest: request, frontmatter, the exact context, the glob with the longest literal beginning, the
+//! defaults. Provider and tier come each from the strongest layer that names them. A model that a layer names counts only if no
+//! stronger layer named a provider or a tier: who asks for another provider gets that provider's model of the same tier.
+
+use std::fmt;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::settings::ProviderSettings;
+use super::table::{BUILT_IN, built_in};
+use super::tier::Tier;
+
+/// What one place says.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    pub provider: Option<String>,
+    pub tier: Option<Tier>,
+    pub model: Option<String>,
+}
+
+/// Where something was said.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    Request,
+    Talent,
+    /// The key in `providers.contexts`.
+    Context(String),
+    Default,
+    /// Nothing was said; this is what the binary does then.
+    BuiltIn,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Layer::Request => f.write_str("request"),
+            Layer::Talent => f.write_str("talent frontmatter"),
+            Layer::Context(key) => write!(f, "providers.contexts.{key:?}"),
+            Layer::Default => f.write_str("providers.default"),
+            Layer::BuiltIn => f.write_str("built in"),
+        }
+    }
+}
+
+/// One step of the way to the choice.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Reason {
+    pub layer: Layer,
+    pub says: String,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.layer, self.says)
+    }
+}
+
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Choice {
+    pub context: String,
+    pub provider: String,
+    pub tier: Tier,
+    pub model: String,
+    /// A context switched the talent off.
+    pub disabled: bool,
+    /// In the order in which they were found.
+    pub reasons: Vec<Reason>,
+}
+
+#[derive(Clone, Debug, Error, Eq, PartialEq)]
+#[error("{why}")]
+pub struct NoModel {
+    pub why: String,
+    pub reasons: Vec<Reason>,
+}
+
+impl NoModel {
+    pub fn code(&self) -> &'static str {
+        "no_model"
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Resolver {
+    settings: ProviderSettings,
+    /// Providers that could be used now, the best first; used where nothing names one.
+    usable: Vec<String>,
+}
+
+impl Resolver {
+    pub fn new(settings: ProviderSettings, usable: Vec<String>) -> Resolver {
+        Resolver { settings, usable }
+    }
+
+    pub fn settings(&self) -> &ProviderSettings {
+        &self.settings
+    }
+
+    pub fn resolve(&self, context: &str, request: &Ask, talent: &Ask) -> Result<Choice, NoModel> {
+        let layers = self.layers(context, request, talent);
+        let mut reasons = Vec::new();
+        let (mut provider, mut tier, mut model) = (None, None, None);
+        for (layer, ask) in &layers {
+            let mut says = Vec::new();
+            let free = provider.is_none() && tier.is_none();
+            if let Some(name) = &ask.model {
+                if model.is_some() {
+                    says.push(format!("model {name} (a stronger layer named another)"));
+                } else if free {
+                    says.push(format!("model {name}"));
+                    model = Some(name.clone());
+                } else {
+                    says.push(format!(
+                        "model {name} (not used: a stronger layer named a provider or a tier)"
+                    ));
+                }
+            }
+            take(&mut provider, ask.provider.as_ref(), "provider", &mut says);
+            take(&mut tier, ask.tier.as_ref(), "tier", &mut says);
+            if !says.is_empty() {
+                reasons.push(Reason { layer: layer.clone(), says: says.join(", ") });
+            }
+        }
+        let tier = tier.unwrap_or_else(|| {
+            let tier = Tier::default();
+            reasons.push(Reason { layer: Layer::BuiltIn, says: format!("tier {tier}") });
+            tier
+        });
+        let Some(provider) = provider.or_else(|| self.first_usable(&mut reasons)) else {
+            return Err(NoModel { why: NO_PROVIDER.to_owned(), reasons });
+        };
+        if let Err(why) = self.known(&provider) {
+            return Err(NoModel { why, reasons });
+        }
+        let Some(model) = model.or_else(|| self.model_of(&provider, tier, &mut reasons)) else {
+            let why = format!(
+                "provider {provider:?} has no model for tier {tier}; set providers.models.{provider}.\"{}\"",
+                tier.number()
+            );
+            return Err(NoModel { why, reasons });
+        };
+        let disabled = self.disabled(context, &mut reasons);
+        Ok(Choice { context: context.to_owned(), provider, tier, model, disabled, reasons })
+    }
+
+    fn layers(&self, context: &str, request: &Ask, talent: &Ask) -> Vec<(Layer, Ask)> {
+        let mut layers = vec![(Layer::Request, request.clone()), (Layer::Talent, talent.clone())];
+        for key in self.matching(context) {
+            let rule = &self.settings.contexts[key];
+            let ask =
+                Ask { provider: rule.provider.clone(), tier: rule.tier, model: rule.model.clone() };
+            layers.push((Layer::Context(key.to_owned()), ask));
+        }
+        let rule = &self.settings.default;
+        let ask =
+            Ask { provider: rule.provider.clone(), tier: rule.tier, model: rule.model.clone() };
+        layers.push((Layer::Default, ask));
+        layers
+    }
+
+    /// The keys of contexts that match: the exact one first, then globs by the length of what stands before their first mark.
+    fn matching(&self, context: &str) -> Vec<&str> {
+        let mut keys: Vec<&str> = self
+            .settings
+            .contexts
+            .keys()
+            .map(String::as_str)
+            .filter(|key| *key == context || glob(key, context))
+            .collect();
+        let literal = |key: &str| key.find(['*', '?']).unwrap_or(key.len());
+        keys.sort_by(|a, b| {
+            let exact = (*b == context).cmp(&(*a == context));
+            exact.then(literal(b).cmp(&literal(a))).then(b.len().cmp(&a.len())).then(a.cmp(b))
+        });
+        keys
+    }
+
+    fn disabled(&self, context: &str, reasons: &mut Vec<Reason>) -> bool {
+        for key in self.matching(context) {
+            if let Some(disabled) = self.settings.contexts[key].disabled {
+                let says = if disabled { "disabled" } else { "not disabled" };
+                reasons.push(Reason { layer: Layer::Context(key.to_owned()), says: says.into() });
+                return disabled;
+            }
+        }
+        false
+    }
+
+    fn first_usable(&self, reasons: &mut Vec<Reason>) -> Option<String> {
+        let name = self.usable.first()?;
+        reasons.push(Reason {
+            layer: Layer::BuiltIn,
+            says: format!("provider {name} (the first that can be used here)"),
+        });
+        Some(name.clone())
+    }
+
+    fn known(&self, provider: &str) -> Result<(), String> {
+        if built_in(provider).is_some() || self.settings.endpoints.contains_key(provider) {
+            return Ok(());
+        }
+        let names: Vec<&str> = BUILT_IN
+            .iter()
+            .map(|known| known.name)
+            .chain(self.settings.endpoints.keys().map(String::as_str))
+            .collect();
+        Err(format!("there is no provider {provider:?}; known are {}", names.join(", ")))
+    }
+
+    /// The model of a tier; a tier without one falls to the next more capable.
+    fn model_of(&self, provider: &str, tier: Tier, reasons: &mut Vec<Reason>) -> Option<String> {
+        let mut at = Some(tier);
+        while let Some(this) = at {
+            let fallen = if this == tier { "" } else { ", the next more capable that has one" };
+            if let Some(model) = self.configured(provider, this) {
+                let says = format!("model {model} for tier {this}{fallen}");
+                reasons.push(Reason {
+                    layer: Layer::Context(format!("providers.models.{provider}")),
+                    says,
+                });
+                return Some(model.to_owned());
+            }
+            let known =
+                built_in(provider).map(|known| known.models[usize::from(this.number()) - 1]);
+            if let Some(model) = known.filter(|model| !model.is_empty()) {
+                let says = format!("model {model} for tier {this} of {provider}{fallen}");
+                reasons.push(Reason { layer: Layer::BuiltIn, says });
+                return Some(model.to_owned());
+            }
+            at = this.above();
+        }
+        None
+    }
+
+    fn configured(&self, provider: &str, tier: Tier) -> Option<&str> {
+        let models = self.settings.models.get(provider)?;
+        models
+            .iter()
+            .find(|(key, _)| Tier::parse(key) == Some(tier))
+            .map(|(_, model)| model.as_str())
+    }
+}
+
+const NO_PROVIDER: &str = "no provider is set up: set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY) or providers.default.provider";
+
+fn take<T: Clone + fmt::Display>(
+    slot: &mut Option<T>,
+    given: Option<&T>,
+    what: &str,
+    says: &mut Vec<String>,
+) {
+    let Some(value) = given else { return };
+    if slot.is_none() {
+        says.push(format!("{what} {value}"));
+        *slot = Some(value.clone());
+    } else {
+        says.push(format!("{what} {value} (a stronger layer named another)"));
+    }
+}
+
+/// `*` stands for any text, `?` for one character.
+fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            star = Some((p, t));
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[t]) {
+            p += 1;
+            t += 1;
+        } else if let Some((at, from)) = star {
+            p = at + 1;
+            t = from + 1;
+            star = Some((at, t));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|mark| *mark == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONTEXT: &str = "talent.system.default";
+
+    fn resolver(text: &str) -> Resolver {
+        Resolver::new(toml::from_str(text).unwrap(), vec!["anthropic".into()])
+    }
+
+    fn ask(provider: &str, tier: Option<Tier>, model: &str) -> Ask {
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Ask { provider: text(provider), tier, model: text(model) }
+    }
+
+    fn got(resolver: &Resolver, request: &Ask, talent: &Ask) -> (String, u8, String) {
+        let choice = resolver.resolve(CONTEXT, request, talent).unwrap();
+        (choice.provider, choice.tier.number(), choice.model)
+    }
+
+    #[test]
+    fn the_exact_context_beats_the_glob_and_the_longer_glob_the_shorter() {
+        // execution R105, R106, R107
+        let all = resolver(
+            "[contexts]\n\"talent.system.default\" = {tier=1}\n\"talent.*\" = {tier=2}\n\"talent.system.*\" = {tier=3}",
+        );
+        let none = Ask::default();
+        assert_eq!(got(&all, &none, &none).1, 1);
+        let other = all.resolve("talent.system.facets", &none, &none).unwrap();
+        assert_eq!(other.tier, Tier::Lite);
+        let user = all.resolve("talent.user.x", &none, &none).unwrap();
+        assert_eq!(user.tier, Tier::Flash);
+    }
+
+    #[test]
+    fn request_before_talent_before_context_before_default() {
+        let all = resolver(
+            "default = {provider='google', tier=3}\n[contexts.\"talent.*\"]\nprovider='openai'\ntier=2",
+        );
+        let none = Ask::default();
+        assert_eq!(got(&all, &none, &none), ("openai".into(), 2, "gpt-5.4-mini".into()));
+        let talent = ask("anthropic", Some(Tier::Pro), "");
+        assert_eq!(got(&all, &none, &talent).0, "anthropic");
+        let request = ask("google", None, "");
+        // execution R37: another provider, the same tier
+        assert_eq!(got(&all, &request, &talent), ("google".into(), 1, "gemini-pro-latest".into()));
+    }
+
+    #[test]
+    fn a_model_belongs_to_the_layer_that_names_it() {
+        // execution R45
+        let all = resolver("[contexts.\"talent.*\"]\nprovider='openai'\nmodel='special'");
+        let none = Ask::default();
+        assert_eq!(got(&all, &none, &none), ("openai".into(), 2, "special".into()));
+        assert_eq!(got(&all, &ask("", None, "asked"), &none).2, "asked");
+        let elsewhere = got(&all, &ask("anthropic", None, ""), &none);
+        assert_eq!(elsewhere, ("anthropic".into(), 2, "claude-sonnet-5".into()));
+        assert_eq!(got(&all, &ask("", Some(Tier::Pro), ""), &none).2, "gpt-5.5");
+    }
+
+    #[test]
+    fn a_tier_without_a_model_falls_to_the_more_capable() {
+        let all = resolver("default = {provider='ollama', tier=3}\n[models.ollama]\n\"1\" = 'big'");
+        let choice = all.resolve(CONTEXT, &Ask::default(), &Ask::default()).unwrap();
+        assert_eq!(choice.model, "big");
+        let codex = resolver("default = {provider='codex', tier=3}");
+        assert_eq!(got(&codex, &Ask::default(), &Ask::default()).2, "gpt-5.4-mini");
+    }
+
+    #[test]
+    fn what_cannot_be_resolved_says_what_to_do() {
+        let none = Ask::default();
+        let nobody = Resolver::new(ProviderSettings::default(), Vec::new());
+        assert!(
+            nobody.resolve(CONTEXT, &none, &none).unwrap_err().why.contains("ANTHROPIC_API_KEY")
+        );
+        let all = resolver("");
+        let why = all.resolve(CONTEXT, &ask("opnai", None, ""), &none).unwrap_err();
+        assert!(why.why.contains("known are anthropic, openai"), "{why}");
+        let why = all.resolve(CONTEXT, &ask("ollama", None, ""), &none).unwrap_err();
+        assert!(why.why.contains("providers.models.ollama.\"2\""), "{why}");
+        assert!(!why.reasons.is_empty(), "the way is told also if it leads nowhere");
+    }
+
+    #[test]
+    fn the_reasons_stand_in_order() {
+        let all = resolver(
+            "default = {provider='openai', tier=3}\n[contexts.\"talent.*\"]\ntier=1\ndisabled=true",
+        );
+        let choice = all.resolve(CONTEXT, &ask("google", None, ""), &Ask::default()).unwrap();
+        let told: Vec<String> = choice.reasons.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "request: provider google",
+                "providers.contexts.\"talent.*\": tier 1 (pro)",
+                "providers.default: provider openai (a stronger layer named another), tier 3 (lite) (a stronger layer named another)",
+                "built in: model gemini-pro-latest for tier 1 (pro) of google",
+                "providers.contexts.\"talent.*\": disabled",
+            ]
+        );
+        assert!(choice.disabled);
+    }
+
+    #[test]
+    fn marks_stand_for_text() {
+        for (pattern, text, fits) in [
+            ("talent.*", "talent.a.b", true),
+            ("*.b", "talent.a.b", true),
+            ("t?lent.*", "talent.x", true),
+            ("talent.*", "talents", false),
+            ("*", "", true),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b", "aXc", false),
+        ] {
+            assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The tools of a run come in as a trait: this crate does not know the memory.
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::names::{Day, Facet, TalentName, UseId};
+use crate::providers::{BoxFuture, ToolSpec};
+use crate::talents::Grant;
+
+/// Who uses a tool, and within which bounds.
+#[derive(Clone, Debug)]
+pub struct ToolScene {
+    pub use_id: UseId,
+    pub talent: TalentName,
+    pub facet: Option<Facet>,
+    pub day: Day,
+    pub grant: Grant,
+}
+
+/// What a tool gave, and which memories were read for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolAnswer {
+    pub value: Value,
+    pub cited: Vec<u64>,
+}
+
+/// A tool that failed says why in words that help a model to do better.
+#[derive(Clone, Debug, Error, Eq, PartialEq)]
+#[error("{0}")]
+pub struct ToolError(pub String);
+
+pub trait Toolbox: Send + Sync {
+    fn tools(&self) -> Vec<ToolSpec>;
+
+    fn call<'a>(
+        &'a self,
+        scene: &'a ToolScene,
+        name: &'a str,
+        args: Value,
+    ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>>;
+
+    /// What the memory says about the present, for runs that talk with somebody.
+    fn bulletin<'a>(&'a self, _: Option<&'a Facet>) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+}
+
+/// No memory at all.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTools;
+
+impl Toolbox for NoTools {
+    fn tools(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a ToolScene,
+        name: &'a str,
+        _: Value,
+    ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
+        Box::pin(async move { Err(ToolError(format!("there is no tool {name:?}"))) })
+    }
+}

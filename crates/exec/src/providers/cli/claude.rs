@@ -1,0 +1,102 @@
+//! `claude -p` with JSON lines.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::super::Call;
+use super::super::anthropic::usage;
+use super::{Dialect, Story};
+
+/// One argument of a command has a largest size; a longer system text goes before the prompt.
+const ARGUMENT_BYTES_MAX: usize = 100 * 1024;
+
+pub(super) struct Claude;
+
+impl Dialect for Claude {
+    fn command(&self) -> &'static str {
+        "claude"
+    }
+
+    fn own_variables(&self) -> &'static [&'static str] {
+        &["ANTHROPIC_", "CLAUDE_"]
+    }
+
+    fn takes_system(&self, call: &Call) -> bool {
+        call.system.len() <= ARGUMENT_BYTES_MAX
+    }
+
+    fn args(&self, call: &Call, _: Option<&PathBuf>) -> Vec<OsString> {
+        let mut args: Vec<OsString> =
+            ["-p", "--output-format", "stream-json", "--verbose"].map(Into::into).into();
+        let (mode, tools) = if call.write {
+            ("acceptEdits", "Read,Grep,Glob,Edit,Write,Bash")
+        } else {
+            ("plan", "Read,Grep,Glob")
+        };
+        args.extend(["--permission-mode", mode, "--allowedTools", tools].map(Into::into));
+        args.extend(["--model".into(), OsString::from(&call.model)]);
+        if !call.system.is_empty() && self.takes_system(call) {
+            args.extend(["--system-prompt".into(), OsString::from(&call.system)]);
+        }
+        if let Some(session) = &call.session {
+            args.extend(["--resume".into(), OsString::from(session)]);
+        }
+        args
+    }
+
+    fn line(&self, line: &Value, story: &mut Story) {
+        match line["type"].as_str().unwrap_or_default() {
+            "system" if line["subtype"] == "init" => {
+                story.session = line["session_id"].as_str().map(str::to_owned);
+                story.model = line["model"].as_str().map(str::to_owned);
+            }
+            "assistant" => {
+                for block in line["message"]["content"].as_array().into_iter().flatten() {
+                    let text = |key: &str| block[key].as_str().unwrap_or_default();
+                    match block["type"].as_str().unwrap_or_default() {
+                        "text" => story.text(text("text")),
+                        "thinking" => story.thinking(text("thinking")),
+                        "tool_use" => {
+                            story.tool_start(text("id"), text("name"), block["input"].clone());
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            "user" => {
+                for block in line["message"]["content"].as_array().into_iter().flatten() {
+                    if block["type"] == "tool_result" {
+                        let id = block["tool_use_id"].as_str().unwrap_or_default();
+                        let result = if block["is_error"] == true {
+                            json!({"error": block["content"]})
+                        } else {
+                            block["content"].clone()
+                        };
+                        story.tool_end(id, result);
+                    }
+                }
+            }
+            "result" => {
+                if let Some(session) = line["session_id"].as_str() {
+                    story.session = Some(session.to_owned());
+                }
+                story.usage = usage(&line["usage"]);
+                story.usage.requests = line["num_turns"].as_u64().unwrap_or(1);
+                story.cost = line["total_cost_usd"].as_f64();
+                let told = line["result"].as_str().unwrap_or_default();
+                if line["is_error"] == true
+                    || line["subtype"].as_str().is_some_and(|word| word != "success")
+                {
+                    let kind = line["subtype"].as_str().unwrap_or("error");
+                    story.error =
+                        Some(if told.is_empty() { kind.to_owned() } else { told.to_owned() });
+                } else if !story.has_text() {
+                    story.text(told);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `gemini` with JSON lines.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::super::Call;
+use super::{Dialect, Story};
+
+pub(super) struct Gemini;
+
+/// What a run that only reads may not use. Without a policy, a tool that nobody approves would hang the run.
+const READ_ONLY: &str = r#"[[rule]]
+toolName = ["run_shell_command", "write_file", "replace", "save_memory"]
+decision = "deny"
+priority = 900
+"#;
+
+impl Dialect for Gemini {
+    fn command(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn own_variables(&self) -> &'static [&'static str] {
+        &["GEMINI_", "GOOGLE_"]
+    }
+
+    /// In a folder that nobody has called trusted it would ask before everything.
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[("GEMINI_CLI_TRUST_WORKSPACE", "true")]
+    }
+
+    fn args(&self, call: &Call, policy: Option<&PathBuf>) -> Vec<OsString> {
+        let mut args: Vec<OsString> =
+            ["--output-format", "stream-json", "--approval-mode", "yolo", "-m"]
+                .map(Into::into)
+                .into();
+        args.push(OsString::from(&call.model));
+        if let Some(policy) = policy {
+            args.extend(["--policy".into(), policy.into()]);
+        }
+        if let Some(session) = &call.session {
+            args.extend(["--resume".into(), OsString::from(session)]);
+        }
+        args
+    }
+
+    fn policy(&self, call: &Call) -> Option<String> {
+        (!call.write).then(|| READ_ONLY.to_owned())
+    }
+
+    fn line(&self, line: &Value, story: &mut Story) {
+        let text = |key: &str| line[key].as_str().unwrap_or_default();
+        match text("type") {
+            "init" => {
+                story.session = line["session_id"].as_str().map(str::to_owned);
+                story.model = line["model"].as_str().map(str::to_owned);
+            }
+            "message" if line["role"] == "assistant" => {
+                if line["delta"] == true {
+                    story.text_piece(text("content"));
+                } else {
+                    story.text(text("content"));
+                }
+            }
+            "tool_use" => {
+                story.tool_start(text("tool_id"), text("tool_name"), line["parameters"].clone());
+            }
+            "tool_result" => {
+                let result = if line["status"] == "error" {
+                    json!({"error": line["error"], "output": line["output"]})
+                } else {
+                    line["output"].clone()
+                };
+                story.tool_end(text("tool_id"), result);
+            }
+            "result" => {
+                let stats = &line["stats"];
+                let number = |key: &str| stats[key].as_u64().unwrap_or_default();
+                let usage = &mut story.usage;
+                usage.input_tokens = number("input_tokens");
+                usage.output_tokens = number("output_tokens");
+                usage.cached_tokens = number("cached");
+                usage.total_tokens = usage.input_tokens + usage.output_tokens;
+                if line["status"] == "error" {
+                    let told = line["error"]["message"].as_str().unwrap_or("the run failed");
+                    story.error = Some(told.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+}

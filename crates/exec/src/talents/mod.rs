@@ -1,0 +1,85 @@
+//! Talents: Markdown files that say what a run is to do, and with what.
+//!
+//! A talent is a JSON frontmatter (`front`) and a body that is a template (`template`). Those in the binary and those the user
+//! wrote stand on one `Shelf`; a user's file stands before a built-in of the same name. One bad file costs only itself: its name
+//! answers with the file, the line and the reason, and all others go on. What must stay true: a broken override never lets
+//! the built-in run in its place, because the user may have written it to switch that talent off.
+
+mod builtin;
+mod file;
+mod front;
+mod instructions;
+mod problem;
+mod shelf;
+mod template;
+
+pub use front::{Frontmatter, Grant, Load, OutputFormat, Schedule, Want};
+pub use instructions::{Instructions, Note, Scene};
+pub use problem::{Problem, Severity};
+pub use shelf::{Shelf, TalentError};
+pub use template::{RenderError, VARIABLES};
+
+use crate::names::TalentName;
+
+/// Who wrote a talent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// It is in the binary.
+    System,
+    /// It is a file in the home.
+    User,
+}
+
+impl Source {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::System => "system",
+            Source::User => "user",
+        }
+    }
+}
+
+/// What a talent does: one answer from its sources, or a loop with tools.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Writes an output and has no tools.
+    Generator,
+    /// Answers a prompt, with tools if it has some.
+    Agent,
+}
+
+impl Kind {
+    /// The word of the seed's `type`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Generator => "generate",
+            Kind::Agent => "cogitate",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Talent {
+    pub name: TalentName,
+    pub source: Source,
+    pub front: Frontmatter,
+    /// The template, as it stands in the file.
+    pub body: String,
+    /// The line of its file on which the body begins, for messages.
+    pub body_line: usize,
+}
+
+impl Talent {
+    /// What models are chosen by: `talent.{source}.{name}`.
+    pub fn context(&self) -> String {
+        format!("talent.{}.{}", self.source.as_str(), self.name)
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.front.kind()
+    }
+
+    pub fn title(&self) -> &str {
+        self.front.title.as_deref().unwrap_or(self.name.as_str())
+    }
+}

@@ -1,0 +1,308 @@
+//! All talents of a home, by name: those of the binary and the user's files before them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::file::{FILE_BYTES_MAX, cut};
+use super::problem::{Problem, nearest};
+use super::{Kind, Schedule, Source, Talent, builtin, front, template};
+use crate::names::TalentName;
+
+/// Files of talents in one home; more is a folder of something else.
+const FILES_MAX: usize = 1_000;
+/// The user's own text in place of the shared one. No talent can have this name.
+const SYSTEM_FILE: &str = "_system.md";
+
+#[derive(Debug, Error)]
+pub enum TalentError {
+    #[error("there is no talent {name:?}{}", hint.as_ref().map(|name| format!("; did you mean {name:?}?")).unwrap_or_default())]
+    Unknown { name: String, hint: Option<String> },
+    #[error("talent {name:?} cannot be used: {problem}")]
+    Broken { name: String, problem: Problem },
+}
+
+impl TalentError {
+    pub fn code(&self) -> &'static str {
+        match self {
+            TalentError::Unknown { .. } => "unknown_talent",
+            TalentError::Broken { .. } => "broken_talent",
+        }
+    }
+}
+
+/// The talents as they were when the shelf was opened.
+#[derive(Clone, Debug)]
+pub struct Shelf {
+    talents: BTreeMap<TalentName, Result<Talent, Problem>>,
+    problems: Vec<Problem>,
+    system: String,
+}
+
+impl Shelf {
+    /// Reads the folder of the user's talents; a folder that is not there is an empty one.
+    pub fn open(folder: &Path) -> Shelf {
+        let mut shelf = Shelf::built_in();
+        let mut files: Vec<PathBuf> = match fs::read_dir(folder) {
+            Ok(entries) => entries
+                .filter_map(Result::ok)
+                .map(|entry| entry.path())
+                .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+                .collect(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                let reason = format!("the folder cannot be read: {error}");
+                shelf
+                    .problems
+                    .push(Problem { file: folder.to_owned(), ..Problem::error(1, reason) });
+                Vec::new()
+            }
+        };
+        files.sort();
+        if files.len() > FILES_MAX {
+            let reason = format!("{} talents; only the first {FILES_MAX} are read", files.len());
+            shelf.problems.push(Problem { file: folder.to_owned(), ..Problem::error(1, reason) });
+            files.truncate(FILES_MAX);
+        }
+        for file in files {
+            shelf.put_file(&file);
+        }
+        shelf
+    }
+
+    /// Only what is in the binary.
+    pub fn built_in() -> Shelf {
+        let mut shelf = Shelf {
+            talents: BTreeMap::new(),
+            problems: Vec::new(),
+            system: builtin::SYSTEM.trim().to_owned(),
+        };
+        for (name, text) in builtin::TALENTS {
+            let file = PathBuf::from(format!("(built in)/{name}.md"));
+            shelf.put(name, &file, Source::System, Ok((*text).to_owned()));
+        }
+        shelf
+    }
+
+    fn put_file(&mut self, file: &Path) {
+        let text = read(file);
+        if file.file_name().is_some_and(|name| name == SYSTEM_FILE) {
+            match text {
+                Ok(text) => text.trim().clone_into(&mut self.system),
+                Err(reason) => self
+                    .problems
+                    .push(Problem { file: file.to_owned(), ..Problem::error(1, reason) }),
+            }
+            return;
+        }
+        let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        self.put(&stem.unwrap_or_default(), file, Source::User, text);
+    }
+
+    fn put(&mut self, name: &str, file: &Path, source: Source, text: Result<String, String>) {
+        let at = |problem: Problem| Problem { file: file.to_owned(), ..problem };
+        let name = match TalentName::parse(name) {
+            Ok(name) => name,
+            Err(error) => {
+                self.problems.push(at(Problem::error(1, error.to_string())));
+                return;
+            }
+        };
+        let (talent, problems) = match text {
+            Ok(text) => parse(&name, source, file.parent(), &text),
+            Err(reason) => (None, vec![Problem::error(1, reason)]),
+        };
+        let problems: Vec<Problem> = problems.into_iter().map(at).collect();
+        let first_error = problems.iter().find(|problem| problem.is_error()).cloned();
+        self.problems.extend(problems);
+        let entry = match (first_error, talent) {
+            (Some(problem), _) => Err(problem),
+            (None, Some(talent)) => Ok(talent),
+            (None, None) => return,
+        };
+        self.talents.insert(name, entry);
+    }
+
+    pub fn find(&self, name: &TalentName) -> Result<Talent, TalentError> {
+        match self.talents.get(name) {
+            Some(Ok(talent)) => Ok(talent.clone()),
+            Some(Err(problem)) => {
+                Err(TalentError::Broken { name: name.to_string(), problem: problem.clone() })
+            }
+            None => {
+                let known: Vec<&str> = self.talents.keys().map(TalentName::as_str).collect();
+                let hint = nearest(name.as_str(), &known).map(str::to_owned);
+                Err(TalentError::Unknown { name: name.to_string(), hint })
+            }
+        }
+    }
+
+    /// All that can be used, by name. Disabled ones are among them.
+    pub fn all(&self) -> impl Iterator<Item = &Talent> {
+        self.talents.values().filter_map(|entry| entry.as_ref().ok())
+    }
+
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Talent> {
+        self.all().filter(move |talent| talent.kind() == kind)
+    }
+
+    pub fn scheduled(&self, schedule: Schedule) -> impl Iterator<Item = &Talent> {
+        self.all().filter(move |talent| talent.front.schedule == Some(schedule))
+    }
+
+    /// All problems of all files, file by file.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The text that every run begins with.
+    pub fn system(&self) -> &str {
+        &self.system
+    }
+}
+
+fn read(file: &Path) -> Result<String, String> {
+    let size = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?.len();
+    if size > FILE_BYTES_MAX as u64 {
+        return Err(format!("larger than {FILE_BYTES_MAX} bytes"));
+    }
+    let bytes = fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
+    String::from_utf8(bytes).map_err(|_| "is not text (UTF-8)".to_owned())
+}
+
+fn parse(
+    name: &TalentName,
+    source: Source,
+    folder: Option<&Path>,
+    text: &str,
+) -> (Option<Talent>, Vec<Problem>) {
+    let parts = match cut(text) {
+        Ok(parts) => parts,
+        Err(problem) => return (None, vec![problem]),
+    };
+    let (mut front, mut problems) = front::read(&parts);
+    if let Some(Value::String(schema)) = &front.schema
+        && problems.iter().all(|problem| !problem.is_error())
+    {
+        match schema_file(folder, schema) {
+            Ok(schema) => front.schema = Some(schema),
+            Err(reason) => problems.push(Problem::error(parts.line_of("schema"), reason)),
+        }
+    }
+    if parts.body.is_empty() {
+        problems.push(Problem::error(
+            parts.body_line,
+            "there are no instructions below the frontmatter",
+        ));
+    }
+    problems.extend(template::check(&parts.body, parts.body_line));
+    let talent =
+        Talent { name: name.clone(), source, front, body: parts.body, body_line: parts.body_line };
+    (Some(talent), problems)
+}
+
+fn schema_file(folder: Option<&Path>, name: &str) -> Result<Value, String> {
+    let folder = folder.ok_or("a talent of the binary has its schema inside")?;
+    let text = read(&folder.join(name)).map_err(|reason| format!("schema {name:?} {reason}"))?;
+    let schema: Value =
+        serde_json::from_str(&text).map_err(|error| format!("schema {name:?}: {error}"))?;
+    if schema.is_object() { Ok(schema) } else { Err(format!("schema {name:?} is no object")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> TalentName {
+        TalentName::parse(text).unwrap()
+    }
+
+    fn home(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(dir.path().join(name), text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn what_is_in_the_binary_is_sound() {
+        let shelf = Shelf::built_in();
+        assert_eq!(shelf.problems(), []);
+        assert_eq!(shelf.all().count(), builtin::TALENTS.len());
+        let facets = shelf.find(&name("facets")).unwrap();
+        // execution R126, R127
+        assert_eq!(facets.front.priority, Some(90));
+        assert_eq!(facets.front.schedule, Some(Schedule::Segment));
+        assert_eq!(facets.kind(), Kind::Generator);
+        assert_eq!(facets.front.schema.as_ref().unwrap()["type"], "array");
+        // execution R104
+        assert_eq!(shelf.find(&name("default")).unwrap().context(), "talent.system.default");
+        assert!(shelf.of_kind(Kind::Agent).any(|talent| talent.name.as_str() == "default"));
+        assert!(!shelf.system().is_empty());
+    }
+
+    #[test]
+    fn a_users_file_stands_before_the_built_in() {
+        // execution R83
+        let dir = home(&[("default.md", "Be brief."), ("mine.md", "{\n\"title\": \"Mine\"\n}\nX")]);
+        let shelf = Shelf::open(dir.path());
+        let talent = shelf.find(&name("default")).unwrap();
+        assert_eq!(talent.body, "Be brief.");
+        assert_eq!(talent.context(), "talent.user.default");
+        assert_eq!(shelf.find(&name("mine")).unwrap().title(), "Mine");
+        assert_eq!(shelf.find(&name("facets")).unwrap().source, Source::System);
+    }
+
+    #[test]
+    fn one_bad_file_costs_only_itself() {
+        // execution, section 9, 24
+        let dir = home(&[
+            ("activity.md", "{\n  \"disabled\": true,\n}\nX"),
+            ("good.md", "Fine."),
+            ("Bad Name.md", "Fine."),
+            ("wrong.md", "{\n  \"schedule\": \"daily\",\n  \"tier\": 9\n}\n{{ nobody }}"),
+        ]);
+        fs::write(dir.path().join("latin.md"), b"caf\xe9").unwrap();
+        let shelf = Shelf::open(dir.path());
+        assert!(shelf.find(&name("good")).is_ok());
+        let broken = shelf.find(&name("activity")).unwrap_err();
+        assert_eq!(broken.code(), "broken_talent", "the built-in does not run in its place");
+        assert!(broken.to_string().contains("activity.md:3:"), "{broken}");
+        let of = |file: &str| {
+            shelf.problems().iter().filter(|problem| problem.file.ends_with(file)).count()
+        };
+        assert_eq!((of("wrong.md"), of("latin.md"), of("Bad Name.md")), (3, 1, 1));
+        assert!(shelf.scheduled(Schedule::Daily).all(|talent| talent.name.as_str() != "wrong"));
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_comes_with_a_hint() {
+        let error = Shelf::built_in().find(&name("decision")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no talent \"decision\"; did you mean \"decisions\"?"
+        );
+    }
+
+    #[test]
+    fn a_schema_may_be_a_file_beside_the_talent() {
+        let talent = "{\n\"output\": \"json\",\n\"schema\": \"s.json\"\n}\nX";
+        let dir = home(&[("a.md", talent), ("s.json", "{\"type\": \"array\"}"), ("b.md", "B")]);
+        let shelf = Shelf::open(dir.path());
+        assert_eq!(shelf.find(&name("a")).unwrap().front.schema.unwrap()["type"], "array");
+        fs::write(dir.path().join("s.json"), "[]").unwrap();
+        assert!(Shelf::open(dir.path()).find(&name("a")).is_err());
+    }
+
+    #[test]
+    fn the_shared_text_can_be_the_users() {
+        let dir = home(&[("_system.md", "You are Ada's memory.\n")]);
+        let shelf = Shelf::open(dir.path());
+        assert_eq!(shelf.system(), "You are Ada's memory.");
+        assert_eq!(shelf.problems(), []);
+    }
+}
