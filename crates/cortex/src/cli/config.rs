@@ -64,6 +64,14 @@ pub(crate) fn run(
                     out.line(format_args!("{name:<28} {value:<12} {origin}"))?;
                 }
             }
+            for (name, value) in config.in_sections() {
+                let origin = path.display();
+                if out.is_json() {
+                    views.push(json!({"key": name, "value": value, "origin": origin.to_string()}));
+                } else {
+                    out.line(format_args!("{name:<28} {:<12} {origin}", plain(&value)))?;
+                }
+            }
             if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }
         }
     }

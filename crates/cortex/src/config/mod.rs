@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::ops::Settings;
@@ -44,7 +45,13 @@ impl std::fmt::Display for Origin {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     values: BTreeMap<&'static str, (Value, Origin)>,
+    /// Parts with a shape of their own, as they stand in the file. Whoever they are for knows their keys.
+    sections: toml::Table,
+    path: PathBuf,
 }
+
+/// The names of those parts.
+const SECTIONS: [&str; 5] = ["providers", "runner", "callosum", "supervisor", "defaults"];
 
 /// Where the file of a home is.
 pub fn path(home: &Path, variables: &BTreeMap<String, String>) -> PathBuf {
@@ -83,8 +90,12 @@ impl Config {
         };
         let mut values: BTreeMap<&'static str, (Value, Origin)> =
             KEYS.iter().map(|key| (key.name, ((key.default)(), Origin::Default))).collect();
-        let table: toml::Table =
+        let mut table: toml::Table =
             text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+        let mut sections = toml::Table::new();
+        for name in SECTIONS {
+            sections.extend(table.remove_entry(name));
+        }
         let mut given = Vec::new();
         flatten("", &table, &mut given);
         for (name, value) in given {
@@ -103,7 +114,29 @@ impl Config {
                 .map_err(|why| Error::new("config", Fault::Caller, format!("{variable}: {why}")))?;
             values.insert(key.name, (value, Origin::Variable(variable)));
         }
-        Ok(Config { values })
+        Ok(Config { values, sections, path: path.to_owned() })
+    }
+
+    /// A part with a shape of its own; its defaults if the file does not have it. `within` names a part of the part.
+    pub fn section<T: DeserializeOwned + Default>(&self, name: &str, within: &[&str]) -> Result<T> {
+        let mut found = self.sections.get(name);
+        let mut called = name.to_owned();
+        for part in within {
+            found = found.and_then(|value| value.get(part));
+            called = format!("{called}.{part}");
+        }
+        let Some(value) = found else { return Ok(T::default()) };
+        value.clone().try_into().map_err(|error: toml::de::Error| {
+            let message = format!("{}: [{called}] {}", self.path.display(), error.message());
+            Error::new("config", Fault::Caller, message)
+        })
+    }
+
+    /// What the file says in those parts, key by key.
+    pub fn in_sections(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        flatten("", &self.sections, &mut found);
+        found.into_iter().map(|(name, value)| (name, value.to_string())).collect()
     }
 
     /// Every key with its value and origin, in the order of the names.
@@ -228,6 +261,23 @@ mod tests {
         assert_eq!(origin("memory.archive_below").unwrap(), "CORTEX_MEMORY_ARCHIVE_BELOW");
         assert_eq!(origin("daemon.idle_seconds").unwrap(), "default");
         assert_eq!(parse("", &[]).unwrap().settings(), Settings::default());
+    }
+
+    #[test]
+    fn parts_with_a_shape_of_their_own_are_read_by_whom_they_are_for() {
+        #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        struct Limits {
+            runs: u32,
+        }
+        let config = parse("[runner]\nruns = 8\n[defaults.warmup]\nruns = 2\n", &[]).unwrap();
+        assert_eq!(config.section::<Limits>("runner", &[]).unwrap().runs, 8);
+        assert_eq!(config.section::<Limits>("defaults", &["warmup"]).unwrap().runs, 2);
+        assert_eq!(config.section::<Limits>("callosum", &[]).unwrap(), Limits::default());
+        assert_eq!(config.in_sections().len(), 2);
+        let config = parse("[runner]\nrusn = 8\n", &[]).unwrap();
+        let error = config.section::<Limits>("runner", &[]).unwrap_err();
+        assert!(error.message.contains("[runner] unknown field `rusn`"), "{}", error.message);
     }
 
     #[test]
