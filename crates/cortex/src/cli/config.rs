@@ -69,7 +69,8 @@ pub(crate) fn run(
                 if out.is_json() {
                     views.push(json!({"key": name, "value": value, "origin": origin.to_string()}));
                 } else {
-                    out.line(format_args!("{name:<28} {:<12} {origin}", plain(&value)))?;
+                    let value = plain(&value.to_string());
+                    out.line(format_args!("{name:<28} {value:<12} {origin}"))?;
                 }
             }
             if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }

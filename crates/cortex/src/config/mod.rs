@@ -133,10 +133,12 @@ impl Config {
     }
 
     /// What the file says in those parts, key by key.
-    pub fn in_sections(&self) -> Vec<(String, String)> {
+    pub fn in_sections(&self) -> Vec<(String, Value)> {
         let mut found = Vec::new();
         flatten("", &self.sections, &mut found);
-        found.into_iter().map(|(name, value)| (name, value.to_string())).collect()
+        // Not a number only where TOML can say nan.
+        let plain = |value: toml::Value| serde_json::to_value(value).unwrap_or(Value::Null);
+        found.into_iter().map(|(name, value)| (name, plain(value))).collect()
     }
 
     /// Every key with its value and origin, in the order of the names.
