@@ -1,0 +1,3 @@
+//! Run logs: one file per run, one JSON object per line.
+
+pub mod read;
