@@ -8,6 +8,7 @@ pub mod callosum;
 pub mod layout;
 pub mod names;
 pub mod runner;
+pub mod supervisor;
 pub mod world;
 
 pub use layout::Layout;

@@ -11,3 +11,5 @@ pub mod read;
 pub mod retention;
 pub(super) mod tally;
 pub(super) mod write;
+
+pub(crate) use write::replace;
