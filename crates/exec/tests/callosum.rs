@@ -149,18 +149,21 @@ async fn a_stalled_client_delays_nobody_and_is_cut() {
     let bus = bus(settings).await;
     let mut quick = Peer::connect(&bus).await;
     let text = "x".repeat(2_000);
-    let mut slowest = [Duration::ZERO; 2];
-    for (round, slowest) in slowest.iter_mut().enumerate() {
+    let mut p99 = [Duration::ZERO; 2];
+    for (round, p99) in p99.iter_mut().enumerate() {
         let stalled = match round {
             0 => None,
             _ => Some((Peer::connect(&bus).await, Peer::connect(&bus).await)),
         };
+        let mut took = Vec::new();
         for index in 0..1_000 {
             let asked = Instant::now();
             bus.hub.publish(Message::new("t", "e").with("n", index).with("text", text.as_str()));
             assert_eq!(quick.next().await["n"], index);
-            *slowest = (*slowest).max(asked.elapsed());
+            took.push(asked.elapsed());
         }
+        took.sort();
+        *p99 = took[990];
         if let Some(stalled) = stalled {
             let deadline = Instant::now() + PATIENCE;
             while bus.server.status()["cut_stalled"] != 2 {
@@ -171,7 +174,7 @@ async fn a_stalled_client_delays_nobody_and_is_cut() {
         }
     }
     // Far below the time that a stalled client takes to be cut.
-    assert!(slowest[1] < Duration::from_millis(250), "{slowest:?}");
+    assert!(p99[1] < Duration::from_millis(100), "{p99:?}");
     assert_eq!(bus.hub.status().listeners, 1);
 }
 

@@ -65,7 +65,7 @@ async fn until(bus: &mut Subscription, event: &str) -> Message {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(3_600), wait).await.expect("in time")
+    tokio::time::timeout(Duration::from_hours(1), wait).await.expect("in time")
 }
 
 fn health(supervisor: &Supervisor, name: &str) -> Health {
@@ -229,7 +229,7 @@ impl Days {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        let patience = Duration::from_secs(24 * 3_600);
+        let patience = Duration::from_hours(24);
         let waited = tokio::time::timeout(patience, wait).await;
         assert!(waited.is_ok(), "{:?} is not {days:?}", self.done);
     }
@@ -244,7 +244,7 @@ async fn missed_days_are_made_up_for() {
     let stop = first.run();
     // 23:30 in Berlin, then 00:10.
     first.set("2026-03-27T22:30:00Z");
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    tokio::time::sleep(Duration::from_mins(2)).await;
     first.has_done(&[]).await;
     first.set("2026-03-27T23:10:00Z");
     first.has_done(&["20260327"]).await;
@@ -265,7 +265,7 @@ async fn missed_days_are_made_up_for() {
     // A clock that is set back makes nothing due again.
     let third = days(&path, "2026-04-10T10:00:00Z");
     let _stop = third.run();
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    tokio::time::sleep(Duration::from_mins(2)).await;
     third.has_done(&[]).await;
 }
 

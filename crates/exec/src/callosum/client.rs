@@ -63,6 +63,8 @@ pub enum Incoming {
 /// Why there is no answer.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ClientError {
+    #[error("nobody serves the bus at {0}")]
+    NoBus(PathBuf),
     #[error("the outbox is full")]
     OutboxFull,
     #[error("no answer within the time given")]
@@ -76,6 +78,7 @@ pub enum ClientError {
 impl ClientError {
     pub fn code(&self) -> &str {
         match self {
+            ClientError::NoBus(_) => "no_bus",
             ClientError::OutboxFull => "outbox_full",
             ClientError::NoAnswer => "no_answer",
             ClientError::ConnectionLost => "connection_lost",
@@ -257,6 +260,40 @@ impl Drop for Client {
     }
 }
 
+/// Asks once, without staying: for commands. Says at once if there is no bus.
+pub async fn ask_once(path: &Path, message: Message, patience: Duration) -> Answer {
+    let lost = |_: io::Error| ClientError::ConnectionLost;
+    let talk = async {
+        let stream =
+            UnixStream::connect(path).await.map_err(|_| ClientError::NoBus(path.to_owned()))?;
+        let (read, mut write) = stream.into_split();
+        let ask = Value::Object(message.with("ref", "once").into_fields());
+        write.write_all(format!("{ask}\n").as_bytes()).await.map_err(lost)?;
+        let mut lines = Lines::new(read, 2 * LINE_BYTES_MAX);
+        while let Some(frame) = lines.next().await.map_err(lost)? {
+            if let Frame::Line(line) = frame
+                && let Ok(heard) = Message::parse(&line)
+                && heard.text("ref") == Some("once")
+                && heard.tract() == CALLOSUM
+            {
+                return answer_of(heard);
+            }
+        }
+        Err(ClientError::ConnectionLost)
+    };
+    tokio::time::timeout(patience, talk).await.unwrap_or(Err(ClientError::NoAnswer))
+}
+
+fn answer_of(message: Message) -> Answer {
+    if message.event() == "reply" {
+        return Ok(message.into_fields());
+    }
+    Err(ClientError::Refused {
+        code: message.text("code").unwrap_or_default().to_owned(),
+        why: message.text("error").unwrap_or_default().to_owned(),
+    })
+}
+
 fn subscribe_line(filter: &Filter) -> String {
     let message = Message::new(CALLOSUM, "subscribe")
         .with("filters", serde_json::to_value(filter).unwrap_or_default());
@@ -371,15 +408,7 @@ impl Link {
         match self.shared.state().asked.remove(&reference) {
             None => Some(message),
             Some(asked) => {
-                let answer = if message.event() == "reply" {
-                    Ok(message.into_fields())
-                } else {
-                    Err(ClientError::Refused {
-                        code: message.text("code").unwrap_or_default().to_owned(),
-                        why: message.text("error").unwrap_or_default().to_owned(),
-                    })
-                };
-                drop(asked.answer.send(answer));
+                drop(asked.answer.send(answer_of(message)));
                 None
             }
         }

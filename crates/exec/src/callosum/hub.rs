@@ -284,7 +284,7 @@ impl Hub {
                     },
                 }
             }
-            None if OWN_TRACTS.contains(&tract.as_str()) => Err(self.unserved(tract, event)),
+            None if OWN_TRACTS.contains(&tract.as_str()) => Err(unserved(tract, event)),
             None => {
                 let id = self.publish(message);
                 Ok([("id".to_owned(), id.to_string().into())].into_iter().collect())
@@ -294,12 +294,6 @@ impl Hub {
             self.0.refused.fetch_add(1, Ordering::Relaxed);
         }
         taken
-    }
-
-    /// What may be asked of a tract of ours, but is not served now, is told apart from what is never taken.
-    fn unserved(&self, tract: String, event: String) -> Refusal {
-        let asked = matches!(event.as_str(), "request" | "cancel" | "restart" | "heartbeat");
-        if asked { Refusal::NotServed(tract, event) } else { Refusal::Reserved(tract, event) }
     }
 
     /// Messages from outside that were not taken.
@@ -325,6 +319,12 @@ impl Hub {
                 .collect(),
         }
     }
+}
+
+/// What may be asked of a tract of ours, but is not served now, is told apart from what is never taken.
+fn unserved(tract: String, event: String) -> Refusal {
+    let asked = matches!(event.as_str(), "request" | "cancel" | "restart" | "heartbeat");
+    if asked { Refusal::NotServed(tract, event) } else { Refusal::Reserved(tract, event) }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod queue;
 mod server;
 
 pub use backoff::Backoff;
-pub use client::{Client, ClientError, ClientSettings, ClientStatus, Incoming};
+pub use client::{Client, ClientError, ClientSettings, ClientStatus, Incoming, ask_once};
 pub use filter::{Clause, Filter};
 pub(crate) use frame::Lines;
 pub use frame::{Frame, Framer};

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use super::log::doctor::{self, Finding};
 use super::log::event::{Secrets, Stamp, fields};
-use super::log::index::{Index, RunQuery};
+use super::log::index::{Index, RunQuery, day_of};
 use super::log::read::{self, Log};
 use super::log::retention::{self, Keep};
 use super::log::tally::{Row, Tally};
@@ -35,6 +35,8 @@ use crate::{Layout, TalentName, UseId};
 const STATUS_EVERY: Duration = Duration::from_secs(5);
 /// The provider of a run that names none, for limits.
 const NO_PROVIDER: &str = "default";
+/// Ids that are tried when somebody has used those of now.
+const ID_TRIES_MAX: u32 = 1_000;
 /// How long a shutdown waits for runs beyond the grace they have.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(20);
 
@@ -204,6 +206,19 @@ struct State {
     closing: bool,
 }
 
+impl State {
+    /// An id that no live run has, and that was not given before.
+    fn next_id(&mut self) -> UseId {
+        loop {
+            self.last_id += 1;
+            let id = UseId::from_millis(self.last_id);
+            if !self.live.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+}
+
 /// What owners, desk and recovery share.
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -213,6 +228,7 @@ pub(super) struct Shared {
     pub(super) settings: RunnerSettings,
     pub(super) program: Program,
     pub(super) counters: Tallies,
+    zone: TimeZone,
     facts: Arc<dyn TalentFacts>,
     observer: Arc<dyn RunObserver>,
     probe: Arc<dyn Probe>,
@@ -261,7 +277,7 @@ impl Shared {
         let mut env: BTreeMap<String, Option<String>> =
             facts.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
         env.extend(request.env.clone());
-        let day = request.day.unwrap_or_else(|| self.index().day_of(run));
+        let day = request.day.unwrap_or_else(|| day_of(&self.zone, run));
         let own = [
             ("CORTEX_HOME", Some(self.layout.home().to_string_lossy().into_owned())),
             ("CORTEX_USE_ID", Some(run.to_string())),
@@ -280,7 +296,7 @@ impl Shared {
         run: &UseId,
         close: impl FnOnce() -> io::Result<()>,
     ) {
-        let day = self.index().day_of(run);
+        let day = day_of(&self.zone, run);
         if let Some(ended) = tally.ended(day) {
             self.observer.ended(&ended);
             self.probe(Step::Observed);
@@ -363,16 +379,10 @@ impl Shared {
             Reserved::New(run) => run,
             Reserved::Known(receipt) => return Ok(Admitted::Known(receipt)),
         };
-        let log = self.begin_log(&request, &run);
-        let (log, first) = match log {
+        let (run, log, first) = match self.begin(&request, run) {
             Ok(begun) => begun,
-            Err(rejection) => {
-                self.state().live.remove(&run);
-                return match rejection {
-                    Begun::Known(receipt) => Ok(Admitted::Known(receipt)),
-                    Begun::Rejected(rejection) => Err(rejection),
-                };
-            }
+            Err(Begun::Known(receipt)) => return Ok(Admitted::Known(receipt)),
+            Err(Begun::Rejected(rejection)) => return Err(rejection),
         };
         self.probe(Step::LogCreated);
         let mut tally = Tally::new(&request.name, &run);
@@ -424,8 +434,10 @@ impl Shared {
         }
         let run = match &request.use_id {
             Some(run) => {
-                if run.as_str().parse::<u64>().is_err() {
-                    return Err(Rejection::new("bad_name", "`use_id` is too large"));
+                // The same number must not be two ids.
+                if run.as_str().parse::<u64>().ok().map(UseId::from_millis).as_ref() != Some(run) {
+                    let reason = "`use_id` must be a number without leading zeros";
+                    return Err(Rejection::new("bad_name", reason));
                 }
                 if let Some(other) = state.live.get(run) {
                     return if request.is_the_same_as(&other.request) {
@@ -438,9 +450,9 @@ impl Shared {
                 run.clone()
             }
             None => {
-                // Milliseconds, and never one that was given before; what is on disk is looked at when the log is made.
-                state.last_id = self.millis().max(state.last_id + 1);
-                UseId::from_millis(state.last_id)
+                // What is on disk is looked at when the log is made.
+                state.last_id = state.last_id.max(self.millis().saturating_sub(1));
+                state.next_id()
             }
         };
         if state.queue.len() >= self.settings.queue_max {
@@ -450,6 +462,42 @@ impl Shared {
         live.request = request.first_line(&run);
         state.live.insert(run.clone(), live);
         Ok(Reserved::New(run))
+    }
+
+    /// Makes the log of a reserved run. An id of ours that somebody used before is exchanged for the next.
+    fn begin(
+        &self,
+        request: &Request,
+        mut run: UseId,
+    ) -> Result<(UseId, RunLog, Map<String, Value>), Begun> {
+        let mut tries_left = ID_TRIES_MAX;
+        loop {
+            match self.begin_log(request, &run) {
+                Ok((log, first)) => return Ok((run, log, first)),
+                Err(Begun::Rejected(rejection))
+                    if rejection.code != "id_taken"
+                        || request.use_id.is_some()
+                        || tries_left == 0 =>
+                {
+                    self.state().live.remove(&run);
+                    return Err(Begun::Rejected(rejection));
+                }
+                Err(Begun::Known(receipt)) if request.use_id.is_some() => {
+                    self.state().live.remove(&run);
+                    return Err(Begun::Known(receipt));
+                }
+                Err(_) => {
+                    tries_left -= 1;
+                    let mut state = self.state();
+                    let next = state.next_id();
+                    if let Some(mut live) = state.live.remove(&run) {
+                        live.request = request.first_line(&next);
+                        state.live.insert(next.clone(), live);
+                    }
+                    run = next;
+                }
+            }
+        }
     }
 
     fn begin_log(
@@ -523,16 +571,15 @@ impl Runner {
     /// Ends what an earlier daemon left, then serves `cortex/request` and `cortex/cancel` on the bus.
     pub async fn start(parts: RunnerParts) -> Result<(Runner, Recovery), RunnerError> {
         let zone = zone(&parts.settings.zone)?;
-        let layout = parts.layout.clone();
+        let (layout, days_in) = (parts.layout.clone(), zone.clone());
         std::fs::create_dir_all(layout.runs())?;
-        let index = tokio::task::spawn_blocking(move || Index::open(&layout, zone))
+        let index = tokio::task::spawn_blocking(move || Index::open(&layout, days_in))
             .await
             .map_err(io::Error::other)??;
-        let newest = index.rows().last().and_then(|row| row.use_id.parse().ok()).unwrap_or(0);
         let state = State {
             live: BTreeMap::new(),
             queue: Queue::new(parts.settings.clone()),
-            last_id: newest,
+            last_id: 0,
             closing: false,
         };
         let shared = Arc::new(Shared {
@@ -542,6 +589,7 @@ impl Runner {
             settings: parts.settings,
             program: parts.program,
             counters: Tallies::default(),
+            zone,
             facts: parts.facts,
             observer: parts.observer,
             probe: parts.probe,
@@ -551,6 +599,8 @@ impl Runner {
             last_failure: Mutex::default(),
         });
         let recovery = recovery::recover(&shared).await?;
+        let newest = shared.index().rows().last().and_then(|row| row.use_id.parse().ok());
+        shared.state().last_id = newest.unwrap_or(0);
         let runner = Runner(shared);
         let weak = Arc::downgrade(&runner.0);
         let mut service = runner.0.hub.serve(CORTEX, &["request", "cancel"]);

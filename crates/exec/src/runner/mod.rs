@@ -8,6 +8,7 @@
 //! and on the bus; only its owner writes it; never more processes than the limits allow; values of `env` reach the process
 //! and no file.
 
+mod ask;
 mod desk;
 mod follow;
 pub mod lifeline;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
+pub use ask::cortex_request;
 pub use desk::{
     Counters, LiveRun, Receipt, RunList, RunScope, Runner, RunnerError, RunnerParts, RunnerStatus,
     Select,

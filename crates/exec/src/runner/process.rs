@@ -110,6 +110,11 @@ pub(super) fn signal(pgid: i32, signal: Signal) -> io::Result<()> {
 
 /// Kills a group and waits until it is gone; `false` if it is still there after `patience`.
 pub(super) async fn end(pgid: i32, patience: Duration) -> io::Result<bool> {
+    let Some(pid) = Pid::from_raw(pgid) else { return Ok(true) };
+    if kill_process_group(pid, Signal::KILL) == Err(Errno::SRCH) {
+        return Ok(true);
+    }
+    // Processes that have ended and that nobody has collected still count as a group for the kernel, but not here.
     signal(pgid, Signal::KILL)?;
     let until = Instant::now() + patience;
     while !group(pgid).is_empty() {

@@ -24,8 +24,7 @@ use crate::world::World;
 
 /// How long the wall clock is not looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-const RETRY: Backoff =
-    Backoff { first: Duration::from_secs(60), max: Duration::from_secs(60 * 60) };
+const RETRY: Backoff = Backoff { first: Duration::from_mins(1), max: Duration::from_hours(1) };
 
 /// Does the work of a day; the error says in words why it could not.
 pub type DayWork =
@@ -63,7 +62,10 @@ pub struct Schedule {
 
 impl std::fmt::Debug for Schedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Schedule").field("path", &self.path).field("state", &self.state).finish()
+        f.debug_struct("Schedule")
+            .field("path", &self.path)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use exec::callosum::{Delivery, Filter};
-use exec::runner::{Outcome, Program, Runner, RunnerParts, RunnerSettings};
+use exec::runner::{Outcome, Program, Runner, RunnerParts, RunnerSettings, Select};
 use serde_json::{Value, json};
 
 use crate::support::{Home, PATIENCE, kinds, object, parts, processes_with, quick};
@@ -155,13 +155,12 @@ async fn time_and_cancel_end_a_group_that_does_not_want_to() {
             begun += usize::from(event.message.event() == "spawned");
         }
     }
-    use exec::runner::Select;
     assert_eq!(home.runner.cancel(&Select::Parent(parent.clone())), [child.clone(), below.clone()]);
     for run in [&child, &below] {
         assert_eq!(home.end_of(run).await["reason"], "cancelled");
     }
     let name = exec::TalentName::parse("chat").expect("a name");
-    assert_eq!(home.runner.cancel(&Select::Talent(name)), [parent.clone()]);
+    assert_eq!(home.runner.cancel(&Select::Talent(name)), std::slice::from_ref(&parent));
     assert_eq!(home.end_of(&parent).await["reason"], "cancelled");
     assert!(home.runner.cancel(&Select::Run(parent)).is_empty());
     assert!(processes_with(&home.folder.path().to_string_lossy()).is_empty());

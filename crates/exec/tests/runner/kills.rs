@@ -4,6 +4,7 @@
 //! at which step to kill itself. The kill is SIGKILL, so nothing is cleaned up.
 
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -103,7 +104,6 @@ fn die_at(home: &Path, step: &str, nth: u64, script: &str) {
         .spawn()
         .expect("a daemon");
     let status = daemon.wait().expect("an exit");
-    use std::os::unix::process::ExitStatusExt;
     let mut said = String::new();
     if status.signal() != Some(9) {
         daemon.stderr.take().expect("piped").read_to_string(&mut said).expect("text");

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use exec::callosum::{Client, ClientSettings, Filter, Incoming, Message, Server};
-use exec::runner::{Follow, Receipt};
+use exec::callosum::{Client, ClientSettings, Filter, Incoming, Message, Server, ask_once};
+use exec::runner::{Follow, Receipt, cortex_request};
 use exec::world::SystemChance;
 use exec::{Layout, UseId};
 use serde_json::{Value, json};
 
-use crate::support::{Home, PATIENCE, kinds, quick};
+use crate::support::{Home, PATIENCE, kinds, object, quick};
 
 fn code(receipt: &Receipt) -> &str {
     match receipt {
@@ -38,6 +38,7 @@ async fn an_id_is_one_run_for_ever() {
     assert_eq!(code(&home.ask(json!({"name": "missing"})).await), "unknown_talent");
     assert_eq!(code(&home.ask(json!({"name": "../x"})).await), "bad_name");
     assert_eq!(code(&home.ask(json!({"use_id": "99999999999999999999"})).await), "bad_name");
+    assert_eq!(code(&home.ask(json!({"use_id": "01700000000000"})).await), "bad_name");
     assert!(!home.folder.path().join("talents/missing").exists());
 }
 
@@ -59,6 +60,26 @@ async fn ids_are_never_given_twice() {
     }
     let waited = home.runner.wait(&runs, PATIENCE).await.expect("readable");
     assert_eq!(waited.ended.len(), 40);
+}
+
+// execution 2.3: ids that clients brought from the future are stepped over
+#[tokio::test]
+async fn an_id_of_ours_that_somebody_used_is_exchanged_for_the_next() {
+    let home = Home::new(quick()).await;
+    let later = jiff::Timestamp::now().as_millisecond() + 3_600_000;
+    let script = json!({"DO": "finish"});
+    let brought = home.ask(json!({"use_id": later.to_string(), "env": script})).await;
+    home.end_of(&brought.run().expect("a run")).await;
+    // A new runner on the same home goes on behind the newest it knows.
+    let parts = crate::support::parts(home.folder.path(), quick(), Arc::new(()));
+    let (runner, _) = exec::runner::Runner::start(parts).await.expect("a runner");
+    let next = runner.submit(object(json!({"env": script})), "test").await.run().expect("a run");
+    assert_eq!(next.to_string(), (later + 1).to_string());
+    runner.wait(&[next], PATIENCE).await.expect("readable");
+    // The first runner does not know that one, and its own next id is free or stepped over.
+    let mine = home.begin(json!({"use_id": (later + 2).to_string()}), "finish").await;
+    home.end_of(&mine).await;
+    home.run("finish").await;
 }
 
 // execution R55, 9.19
@@ -136,7 +157,15 @@ async fn a_client_asks_for_a_run_and_follows_it() {
             break;
         }
     }
+    // Without staying: an answer, a refusal, and no bus.
+    let status = ask_once(server.path(), Message::new("callosum", "status"), PATIENCE).await;
+    assert!(status.expect("a status")["clients"].is_array());
+    let forged = ask_once(server.path(), Message::new("cortex", "finish"), PATIENCE).await;
+    assert_eq!(forged.expect_err("forged").code(), "reserved");
+    let path = server.path().to_owned();
     server.stop().await.expect("stopped");
+    let nobody = ask_once(&path, Message::new("callosum", "status"), PATIENCE).await;
+    assert_eq!(nobody.expect_err("gone").code(), "no_bus");
 }
 
 // execution 9.3: a follower that is far too slow still gets everything, from the log

@@ -15,7 +15,7 @@ use exec::world::{SystemClock, World};
 use exec::{Layout, TalentName, UseId};
 use serde_json::{Map, Value, json};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Prints an event; the first argument is the rest of its fields.
 const SHELL: &str = r#"

@@ -42,7 +42,8 @@ async fn two_hundred_runs_take_turns_eight_at_a_time() {
         match event.message.event() {
             "spawned" => order.push(event.message.use_id().expect("an id").to_owned()),
             "thinking" => {
-                most = most.max(event.message.get("here").and_then(|n| n.as_u64()).expect("n"));
+                most = most
+                    .max(event.message.get("here").and_then(serde_json::Value::as_u64).expect("n"));
             }
             _ => {}
         }

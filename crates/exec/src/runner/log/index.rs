@@ -53,6 +53,13 @@ impl RunQuery {
     }
 }
 
+/// The day of a run whose request names none: the user's day at the time in its id.
+pub(in crate::runner) fn day_of(zone: &TimeZone, run: &UseId) -> Day {
+    let millis = run.as_str().parse().unwrap_or(0);
+    let at = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH);
+    at.to_zoned(zone.clone()).date().into()
+}
+
 /// The index of one home.
 #[derive(Debug)]
 pub struct Index {
@@ -97,13 +104,6 @@ impl Index {
         if let Ok(number) = row.use_id.parse() {
             self.rows.insert(number, row);
         }
-    }
-
-    /// The day of a run whose request names none: the user's day at the time in its id.
-    pub(in crate::runner) fn day_of(&self, run: &UseId) -> Day {
-        let millis = run.as_str().parse().unwrap_or(0);
-        let at = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH);
-        at.to_zoned(self.zone.clone()).date().into()
     }
 
     /// Adds a run that has ended.
@@ -199,7 +199,7 @@ impl Index {
                 let mut tally = Tally::new(&name, &run);
                 read::read(&found.path)?.events.iter().for_each(|event| tally.see(event));
                 if let (Some(row), Ok(number)) =
-                    (tally.row(self.day_of(&run)), run.as_str().parse())
+                    (tally.row(day_of(&self.zone, &run)), run.as_str().parse())
                 {
                     days.extend(Day::parse(&row.day).ok());
                     rows.insert(number, row);

@@ -127,8 +127,8 @@ impl Tally {
         self.events += 1;
         self.last_ts = self.last_ts.max(event.get("ts").and_then(Value::as_u64).unwrap_or(0));
         match kind(event) {
-            "request" => self.request = event.clone(),
-            "start" => self.start = event.clone(),
+            "request" => self.request.clone_from(event),
+            "start" => self.start.clone_from(event),
             "thinking" => self.thinking += 1,
             "tool_start" => self.tools += 1,
             "info" => self.infos += 1,
