@@ -8,6 +8,7 @@
 //! and on the bus; only its owner writes it; never more processes than the limits allow; values of `env` reach the process
 //! and no file.
 
+mod admission;
 mod ask;
 mod desk;
 mod follow;
@@ -17,8 +18,10 @@ mod owner;
 mod process;
 mod queue;
 mod recovery;
+mod report;
 mod request;
 mod settings;
+mod shared;
 mod stderr;
 mod wait;
 
@@ -27,15 +30,15 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 pub use ask::cortex_request;
-pub use desk::{
-    Counters, LiveRun, Receipt, RunList, RunScope, Runner, RunnerError, RunnerParts, RunnerStatus,
-    Select,
-};
+pub use desk::{Runner, RunnerParts};
 pub use follow::{Follow, Followed};
 pub use log::index::RunQuery;
 pub use log::tally::{EndedRun, Outcome, Row, RunStatus};
 pub use process::Program;
 pub use recovery::Recovery;
+pub use report::{
+    Counters, LiveRun, Receipt, RunList, RunScope, RunnerError, RunnerStatus, Select,
+};
 pub use request::{DEFAULT_TALENT, Rejection};
 pub use settings::RunnerSettings;
 pub use wait::Waited;

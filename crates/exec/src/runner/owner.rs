@@ -18,13 +18,13 @@ use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::sync::{oneshot, watch};
 
-use super::desk::Shared;
 use super::log::event::{Stamp, fields, info};
 use super::log::read::is_terminal;
 use super::log::tally::Tally;
 use super::log::write::RunLog;
 use super::process::{self, Identity};
 use super::request::Request;
+use super::shared::Shared;
 use super::stderr::Stderr;
 use super::{Facts, Step};
 use crate::callosum::{CORTEX, Frame, Lines, Message};

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::desk::Shared;
 use super::log::event::{Secrets, Stamp, fields, info};
 use super::log::read::{self, RunPath};
 use super::log::tally::Tally;
 use super::log::write::RunLog;
 use super::process::{self, Identity};
+use super::shared::Shared;
 use crate::callosum::{CORTEX, Message};
 use crate::{Day, TalentName, UseId};
 

@@ -4,19 +4,19 @@
 //! service can hold up another. What to do after an exit is a pure decision (`policy`), when a day is over another (`midnight`).
 //! Talent runs are not services: their life is the runner's business (execution R135).
 
+mod instance;
+mod keeper;
 mod midnight;
 mod policy;
 mod schedule;
 mod service;
 mod vitals;
 
+pub use instance::{Beat, ServiceCommand, Task, Work, WorkContext};
 pub use midnight::{Calendar, Due};
 pub use policy::{NOT_READY, Next, Policy};
 pub use schedule::{DayWork, Schedule, ScheduleState};
-pub use service::{
-    Beat, Health, Service, ServiceCommand, ServiceStatus, Supervisor, SupervisorError, Task, Work,
-    WorkContext,
-};
+pub use service::{Health, Service, ServiceStatus, Supervisor, SupervisorError};
 
 pub use vitals::Vitals;
 

@@ -1,65 +1,24 @@
 //! Services: what should be running, is watched, and is started again when it is not.
 //!
-//! Theory of operation. One task per service starts it and then waits for one of four things: it ended, it has not been heard
-//! for too long, somebody wants it restarted, everything stops. Then the policy says when to start it again, or to give it up.
-//! Stopping goes in the reverse order of starting, one after the other, each with its grace.
+//! Each service has a keeper, a task of its own, so that none can hold up another. Stopping goes in the reverse order of
+//! starting, one after the other, each with its grace.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::future::Future;
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
-use tokio::process::{Child, Command};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::policy::{Next, Policy};
+use super::instance::{Beat, Work};
+use super::keeper::{Keeper, Post, Seen};
 use super::{SupervisorSettings, Vitals};
 use crate::callosum::{Hub, Inbound, Message, SUPERVISOR};
 use crate::world::World;
-
-/// A service that runs inside the daemon.
-pub type Task = Arc<
-    dyn Fn(WorkContext) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync,
->;
-
-/// A service that is a program. Its standard input closes when the daemon is gone.
-#[derive(Clone, Debug, Default)]
-pub struct ServiceCommand {
-    pub path: PathBuf,
-    pub args: Vec<OsString>,
-    pub env: BTreeMap<String, String>,
-    /// Where its output is appended; thrown away if not given.
-    pub log: Option<PathBuf>,
-}
-
-/// What a service does.
-#[derive(Clone)]
-pub enum Work {
-    Command(ServiceCommand),
-    Task(Task),
-}
-
-impl std::fmt::Debug for Work {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Work::Command(command) => command.fmt(f),
-            Work::Task(_) => f.write_str("Task"),
-        }
-    }
-}
 
 /// Something that should be running.
 #[derive(Clone, Debug)]
@@ -68,32 +27,6 @@ pub struct Service {
     pub work: Work,
     /// A service that is not heard for so long is restarted; absent: its exit alone counts.
     pub heartbeat_ms_max: Option<u64>,
-}
-
-/// What a service inside the daemon gets.
-#[derive(Clone, Debug)]
-pub struct WorkContext {
-    pub beat: Beat,
-    /// Becomes true when the service should end.
-    pub stop: watch::Receiver<bool>,
-}
-
-/// Says that a service is alive.
-#[derive(Clone, Debug)]
-pub struct Beat(Arc<Mutex<Instant>>);
-
-impl Beat {
-    fn new() -> Beat {
-        Beat(Arc::new(Mutex::new(Instant::now())))
-    }
-
-    pub fn beat(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    fn last(&self) -> Instant {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// How a service is.
@@ -140,49 +73,6 @@ impl SupervisorError {
             SupervisorError::Unknown(_) => "unknown_service",
             SupervisorError::Taken(_) => "service_taken",
             SupervisorError::Stopping => "stopping",
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Seen {
-    health: Health,
-    pid: Option<u32>,
-    since: Instant,
-    starts: u64,
-    crashes: u32,
-    last_end: Option<String>,
-}
-
-#[derive(Debug)]
-struct Post {
-    service: Service,
-    seen: Mutex<Seen>,
-    beat: Beat,
-    restart: Notify,
-    stop: watch::Sender<bool>,
-}
-
-impl Post {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn status(&self) -> ServiceStatus {
-        let seen = self.seen();
-        let watched = self.service.heartbeat_ms_max.filter(|_| seen.health == Health::Running);
-        ServiceStatus {
-            name: self.service.name.clone(),
-            health: seen.health,
-            pid: seen.pid,
-            uptime_seconds: match seen.health {
-                Health::Running => seen.since.elapsed().as_secs_f64(),
-                _ => 0.0,
-            },
-            starts: seen.starts,
-            crashes: seen.crashes,
-            last_end: seen.last_end.clone(),
-            heartbeat_age_seconds: watched.map(|_| self.beat.last().elapsed().as_secs_f64()),
         }
     }
 }
@@ -342,240 +232,5 @@ impl Supervisor {
                 let _ = task.await;
             }
         }
-    }
-}
-
-/// Why a service is not running any more.
-enum Ended {
-    ByItself { code: Option<i32>, how: String },
-    Unheard,
-    Restart,
-    Stop,
-}
-
-struct Keeper {
-    settings: SupervisorSettings,
-    world: World,
-    hub: Hub,
-    post: Arc<Post>,
-}
-
-impl Keeper {
-    async fn run(self) {
-        let mut policy = Policy::new(&self.settings);
-        let mut stop = self.post.stop.subscribe();
-        loop {
-            let since = Instant::now();
-            let ended = self.once(&mut stop).await;
-            let (code, how) = match &ended {
-                Ended::ByItself { code, how } => (*code, how.clone()),
-                Ended::Unheard => (None, "not heard for too long".to_owned()),
-                Ended::Restart => (None, "restart asked for".to_owned()),
-                Ended::Stop => (None, "stopped".to_owned()),
-            };
-            self.tell("stopped", |message| {
-                message.with("exit_code", code).with("how", how.as_str())
-            });
-            let next = match ended {
-                Ended::Stop => return self.see(Health::Stopped, &policy, Some(how)),
-                Ended::Restart => {
-                    policy.forgive();
-                    Next::StartAfter(Duration::ZERO)
-                }
-                Ended::ByItself { .. } | Ended::Unheard => {
-                    policy.ended(since.elapsed(), code, self.world.chance.roll())
-                }
-            };
-            let wait = match next {
-                Next::StartAfter(wait) => {
-                    self.see(Health::Waiting, &policy, Some(how));
-                    let delay = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                    self.tell("restarting", |message| {
-                        message.with("delay_ms", delay).with("attempt", policy.crashes())
-                    });
-                    Some(wait)
-                }
-                Next::GiveUp => {
-                    self.see(Health::GivenUp, &policy, Some(how));
-                    self.tell("given_up", |message| message.with("crashes", policy.crashes()));
-                    None
-                }
-            };
-            let pause = async {
-                match wait {
-                    Some(wait) => tokio::time::sleep(wait).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let asked = tokio::select! {
-                () = pause => false,
-                () = self.post.restart.notified() => true,
-                _ = stop.wait_for(|stop| *stop) => {
-                    return self.see(Health::Stopped, &policy, None);
-                }
-            };
-            if asked {
-                policy.forgive();
-            }
-            self.post.seen().crashes = policy.crashes();
-        }
-    }
-
-    fn see(&self, health: Health, policy: &Policy, last_end: Option<String>) {
-        let mut seen = self.post.seen();
-        seen.health = health;
-        seen.pid = None;
-        seen.crashes = policy.crashes();
-        if last_end.is_some() {
-            seen.last_end = last_end;
-        }
-    }
-
-    fn tell(&self, event: &str, more: impl FnOnce(Message) -> Message) {
-        let message =
-            Message::new(SUPERVISOR, event).with("service", self.post.service.name.as_str());
-        self.hub.publish(more(message));
-    }
-
-    /// Starts the service and waits until it is not running any more.
-    async fn once(&self, stop: &mut watch::Receiver<bool>) -> Ended {
-        let mut instance = match self.launch() {
-            Ok(instance) => instance,
-            Err(error) => {
-                return Ended::ByItself { code: None, how: format!("cannot start: {error}") };
-            }
-        };
-        self.post.beat.beat();
-        {
-            let mut seen = self.post.seen();
-            seen.health = Health::Running;
-            seen.since = Instant::now();
-            seen.starts += 1;
-            seen.pid = instance.pid();
-        }
-        self.tell("started", |message| message.with("pid", instance.pid()));
-        let grace = Duration::from_millis(self.settings.stop_grace_ms);
-        let ended = tokio::select! {
-            (code, how) = instance.ended() => return Ended::ByItself { code, how },
-            () = self.unheard() => Ended::Unheard,
-            () = self.post.restart.notified() => Ended::Restart,
-            _ = stop.wait_for(|stop| *stop) => Ended::Stop,
-        };
-        if matches!(ended, Ended::Unheard) {
-            self.tell("stale", |message| message);
-        }
-        instance.stop(grace).await;
-        ended
-    }
-
-    /// Ends when the service was not heard for too long.
-    async fn unheard(&self) {
-        let Some(max) = self.post.service.heartbeat_ms_max.map(Duration::from_millis) else {
-            return std::future::pending().await;
-        };
-        loop {
-            let until = self.post.beat.last() + max;
-            if Instant::now() >= until {
-                return;
-            }
-            tokio::time::sleep_until(until).await;
-        }
-    }
-
-    fn launch(&self) -> io::Result<Instance> {
-        match &self.post.service.work {
-            Work::Task(task) => {
-                let (stop, stopped) = watch::channel(false);
-                let context = WorkContext { beat: self.post.beat.clone(), stop: stopped };
-                Ok(Instance::Task { task: tokio::spawn(task(context)), stop })
-            }
-            Work::Command(command) => spawn(command).map(Instance::Process),
-        }
-    }
-}
-
-fn spawn(command: &ServiceCommand) -> io::Result<Child> {
-    let (out, err) = match &command.log {
-        None => (Stdio::null(), Stdio::null()),
-        Some(path) => {
-            let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-            (file.try_clone()?.into(), file.into())
-        }
-    };
-    Command::new(&command.path)
-        .args(&command.args)
-        .envs(&command.env)
-        .stdin(Stdio::piped())
-        .stdout(out)
-        .stderr(err)
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
-}
-
-enum Instance {
-    Process(Child),
-    Task { task: JoinHandle<Result<(), String>>, stop: watch::Sender<bool> },
-}
-
-impl Instance {
-    fn pid(&self) -> Option<u32> {
-        match self {
-            Instance::Process(child) => child.id(),
-            Instance::Task { .. } => None,
-        }
-    }
-
-    async fn ended(&mut self) -> (Option<i32>, String) {
-        match self {
-            Instance::Process(child) => {
-                let group = group(child);
-                let status = child.wait().await;
-                // What it left behind goes with it.
-                signal(group, Signal::KILL);
-                match status {
-                    Ok(status) => (status.code(), status.to_string()),
-                    Err(error) => (None, error.to_string()),
-                }
-            }
-            Instance::Task { task, .. } => match task.await {
-                Ok(Ok(())) => (Some(0), "ended".to_owned()),
-                Ok(Err(why)) => (None, why),
-                Err(lost) => (None, lost.to_string()),
-            },
-        }
-    }
-
-    /// Asks it to end, and after `grace` ends it.
-    async fn stop(&mut self, grace: Duration) {
-        match self {
-            Instance::Process(child) => {
-                let group = group(child);
-                signal(group, Signal::TERM);
-                if tokio::time::timeout(grace, child.wait()).await.is_err() {
-                    signal(group, Signal::KILL);
-                    // Killed: the kernel decides how long that takes, and whether it fails is of no use to know.
-                    let _ = tokio::time::timeout(grace, child.wait()).await;
-                }
-                signal(group, Signal::KILL);
-            }
-            Instance::Task { task, stop } => {
-                stop.send_replace(true);
-                if tokio::time::timeout(grace, &mut *task).await.is_err() {
-                    task.abort();
-                }
-            }
-        }
-    }
-}
-
-fn group(child: &Child) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(child.id()?).ok()?)
-}
-
-/// A group that is gone needs no signal.
-fn signal(group: Option<Pid>, signal: Signal) {
-    if let Some(group) = group {
-        let _ = kill_process_group(group, signal);
     }
 }

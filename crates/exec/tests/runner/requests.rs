@@ -111,9 +111,8 @@ async fn a_client_asks_for_a_run_and_follows_it() {
          while [ $i -lt 200 ]; do say thinking \",\\\"n\\\":$i\"; i=$((i+1)); done; finish",
         gate.display()
     );
-    let request =
-        Message::new("cortex", "request").with("prompt", "p").with("env", json!({"DO": script}));
-    let answer = client.ask(request, PATIENCE).await.expect("an answer");
+    let request = object(json!({"prompt": "p", "env": {"DO": script}}));
+    let answer = cortex_request(&client, request, PATIENCE).await.expect("an answer");
     assert_eq!(answer["state"], "accepted");
     let run = answer["use_id"].as_str().expect("an id").to_owned();
     let message = |incoming| match incoming {
