@@ -2,7 +2,9 @@
 //!
 //! The subscription is made first, then the log is read, then the bus is heard. Every event is in the log before it is on the
 //! bus and carries its place (`seq`), so what comes twice is known. Whoever falls behind on the bus reads the log again from
-//! where it stands: the log is the truth, the bus only says that there is more.
+//! where it stands: the log is the truth, the bus only says that there is more. The end is given when the bus has told it or the
+//! log has its final name, so that who follows finds the same as who listens: a log
+//! under its final name, and a row in the index.
 
 use std::collections::VecDeque;
 use std::io;
@@ -91,6 +93,10 @@ impl Follow {
                 let Some(found) = read::find(&layout, &run)? else { break };
                 match read::read_part(&found.path, offset, index, PART_BYTES_MAX) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => last = error,
+                    Ok(mut part) if found.active => {
+                        part.leave_the_end();
+                        return Ok(part);
+                    }
                     part => return part,
                 }
             }

@@ -145,7 +145,7 @@ async fn a_client_asks_for_a_run_and_follows_it() {
     }
     // request, spawned, 200 thoughts, finish
     assert_eq!(seqs, (0..203).collect::<Vec<u64>>());
-    let cancel = Message::new("cortex", "cancel").with("use_id", run.as_str());
+    let cancel = Message::new("cortex", "cancel").with("use_id", "12");
     let answer = client.ask(cancel, PATIENCE).await.expect("an answer");
     assert_eq!(answer["cancelled"], json!([]));
     let unknown = Message::new("callosum", "replay").with("use_id", "12");

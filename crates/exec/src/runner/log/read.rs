@@ -159,6 +159,16 @@ pub(crate) struct Part {
     pub(crate) index: u64,
 }
 
+impl Part {
+    /// Takes back a terminal event: the log has it, but not everything that follows an end is done.
+    pub(crate) fn leave_the_end(&mut self) {
+        if let Some(end) = self.lines.pop_if(|line| is_terminal(&line.fields)) {
+            self.offset -= end.text.len() as u64 + 1;
+            self.index -= 1;
+        }
+    }
+}
+
 /// Reads whole lines from `offset` on, about `bytes_max` of them; a line that is longer comes whole.
 pub(crate) fn read_part(path: &Path, offset: u64, index: u64, bytes_max: u64) -> io::Result<Part> {
     let mut file = File::open(path)?;
