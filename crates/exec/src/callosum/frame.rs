@@ -19,7 +19,7 @@ pub enum Frame {
 
 /// How much of a line that is too long is kept to say what it was.
 const HEAD_BYTES: usize = 1024;
-const READ_BYTES: usize = 16 * 1024;
+const READ_BYTES: usize = 64 * 1024;
 
 /// Gathers bytes into lines.
 #[derive(Debug)]
