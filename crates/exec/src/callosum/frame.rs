@@ -17,6 +17,16 @@ pub enum Frame {
     TooLong { bytes: u64, head: Vec<u8> },
 }
 
+impl Frame {
+    /// How many bytes the line had.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Frame::Line(line) => line.len() + 1,
+            Frame::TooLong { bytes, .. } => usize::try_from(*bytes).unwrap_or(usize::MAX),
+        }
+    }
+}
+
 /// How much of a line that is too long is kept to say what it was.
 const HEAD_BYTES: usize = 1024;
 const READ_BYTES: usize = 64 * 1024;

@@ -31,8 +31,12 @@ use crate::callosum::{CORTEX, Frame, Lines, Message};
 
 /// How long pipes may stay silent after the process has ended before nothing more is expected of them.
 const DRAIN_SILENCE: Duration = Duration::from_millis(200);
-/// How long what is left in pipes is read at most.
-const DRAIN_MAX: Duration = Duration::from_secs(2);
+/// How long pipes are read after the exit before what the process left behind is ended.
+const DRAIN_BEFORE_KILL: Duration = Duration::from_secs(1);
+/// How long, and how much, is read after that. What was in a pipe at the exit is less than any pipe holds, and a busy machine must
+/// not cost a run its end; only a process that left its group can still write.
+const DRAIN_MAX: Duration = Duration::from_secs(30);
+const DRAIN_BYTES_MAX: usize = 8 << 20;
 /// How long a killed process may take to be gone.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -242,7 +246,7 @@ impl Owner {
 
     /// Reads what is left in the pipes after the exit, and ends whatever the process left behind.
     async fn drain(&mut self, running: &mut Running) {
-        self.read_rest(running).await;
+        self.read_rest(running, DRAIN_BEFORE_KILL).await;
         // A process that was left behind may hold the pipes open; it has no business any more.
         match process::end(running.pgid, KILL_PATIENCE).await {
             Ok(true) => {}
@@ -250,21 +254,28 @@ impl Owner {
                 self.shared.counters.signals_failed.fetch_add(1, Ordering::Relaxed);
             }
         }
-        self.read_rest(running).await;
+        self.read_rest(running, DRAIN_MAX).await;
     }
 
-    async fn read_rest(&mut self, running: &mut Running) {
-        let until = Instant::now() + DRAIN_MAX;
-        while running.stdout.is_some() && Instant::now() < until {
+    async fn read_rest(&mut self, running: &mut Running, time_max: Duration) {
+        let until = Instant::now() + time_max;
+        let mut room = DRAIN_BYTES_MAX;
+        while running.stdout.is_some() && Instant::now() < until && room > 0 {
             match tokio::time::timeout(DRAIN_SILENCE, next_line(running.stdout.as_mut())).await {
-                Ok(Some(frame)) => self.heard(&frame, running),
+                Ok(Some(frame)) => {
+                    room = room.saturating_sub(frame.bytes());
+                    self.heard(&frame, running);
+                }
                 Ok(None) => running.stdout = None,
                 Err(_) => break,
             }
         }
-        while running.stderr.is_some() && Instant::now() < until {
+        while running.stderr.is_some() && Instant::now() < until && room > 0 {
             match tokio::time::timeout(DRAIN_SILENCE, next_line(running.stderr.as_mut())).await {
-                Ok(Some(frame)) => running.kept.take(&frame, &self.stamp.secrets),
+                Ok(Some(frame)) => {
+                    room = room.saturating_sub(frame.bytes());
+                    running.kept.take(&frame, &self.stamp.secrets);
+                }
                 Ok(None) => running.stderr = None,
                 Err(_) => break,
             }
