@@ -1,7 +1,7 @@
 //! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
 //!
 //! Rows: the text index under its own prefixes, `0x90 | id` the vectors of a memory, `0x91` and `0x92` the entities it
-//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language. All of it follows from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
+//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` blocks of `0x90` and `0x93`. All of it follows from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
 //! restored and because some questions include them; erased ones are gone from every row.
 
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use kernel::memory::{Body, Head, MemoryId};
 use kernel::store::View;
 
 use crate::analyze::{ANALYZER_VERSION, Analyzer, Language, Memo};
+use crate::blocks;
 use crate::document::document;
 use crate::embed::DIMS;
 use crate::entities;
@@ -169,6 +170,7 @@ impl JournalHook for RecallHook {
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.seq = recorded.entry.seq;
+        blocks::close(view, self.seq, u64::from(self.settings.flush_docs), staged)?;
         match recorded.payload {
             Payload::Write(_) => match MemoryId::new(recorded.entry.seq) {
                 Some(id) => self.put_current(view, id, staged),
@@ -195,6 +197,7 @@ impl JournalHook for RecallHook {
                     let doc = erase.id.get();
                     self.text().erase(view, doc, staged)?;
                     entities::rows::put(view, doc, &[], staged)?;
+                    blocks::erase(view, doc, staged)?;
                     staged.set(passages::codes_key(doc), None);
                     staged.set(passages::said_key(doc), None);
                     self.place(&head, Some(Vec::new()), staged);

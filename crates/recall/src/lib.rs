@@ -15,6 +15,7 @@
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
 
 pub mod analyze;
+mod blocks;
 pub mod document;
 pub mod embed;
 pub mod entities;

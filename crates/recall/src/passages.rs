@@ -8,16 +8,14 @@
 //! count u16, the codes. What was said: version, when it happened i64 (the least for never); count of speakers u8, each a
 //! length u8 and its folded name; then for each passage a count of tokens u16 and the tokens u16. Numbers are little-endian.
 
-use std::ops::ControlFlow;
-
 use kernel::error::Error;
-use kernel::keys;
 use kernel::memory::{Body, Millis};
-use kernel::store::{KeyRange, View};
+use kernel::store::View;
 
 use crate::analyze::fold;
+use crate::blocks;
 use crate::document::{happened, speakers};
-use crate::embed::{DIMS, StaticEmbedder};
+use crate::embed::StaticEmbedder;
 use crate::error::Result;
 use crate::vectors::{Code, Coder, Codes};
 
@@ -115,8 +113,8 @@ pub(crate) fn encode_codes(codes: &[Code]) -> Vec<u8> {
 
 /// The codes of a memory in the state that a view shows.
 pub(crate) fn read_codes(view: &View<'_>, doc: u64) -> Result<Vec<Code>> {
-    let bytes = view.get(&codes_key(doc))?;
-    bytes.map(|bytes| decode_codes(doc, &bytes)).transpose().map(Option::unwrap_or_default)
+    let codes = blocks::of(view, doc)?.codes;
+    if codes.is_empty() { Ok(Vec::new()) } else { decode_codes(doc, &codes) }
 }
 
 fn decode_codes(doc: u64, bytes: &[u8]) -> Result<Vec<Code>> {
@@ -125,19 +123,13 @@ fn decode_codes(doc: u64, bytes: &[u8]) -> Result<Vec<Code>> {
     codes.map(|code| Code::read(dims, code).ok_or_else(|| damaged(doc))).collect()
 }
 
-/// The codes of all memories, from their rows.
-pub(crate) fn load_codes(view: &View<'_>) -> Result<Codes> {
-    let mut all = Codes::new(DIMS);
-    view.scan(&KeyRange::prefix(&codes_key(0)[..1]), &mut |key, value| {
-        if let Some(doc) = keys::trailing_u64(key) {
-            let (dims, codes) = split(value).ok_or_else(|| damaged(doc))?;
-            for code in codes.chunks_exact(Code::size(dims)) {
-                all.append(doc, code).ok_or_else(|| damaged(doc))?;
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(all)
+/// Adds the codes of a memory, as its row has them. Memories come in ascending order.
+pub(crate) fn append_codes(all: &mut Codes, doc: u64, row: &[u8]) -> Result<()> {
+    let (dims, codes) = split(row).ok_or_else(|| damaged(doc))?;
+    for code in codes.chunks_exact(Code::size(dims)) {
+        all.append(doc, code).ok_or_else(|| damaged(doc))?;
+    }
+    Ok(())
 }
 
 impl Said {

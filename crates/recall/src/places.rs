@@ -8,15 +8,14 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use kernel::error::Error;
-use kernel::keys;
 use kernel::memory::{Head, Millis};
-use kernel::store::{KeyRange, View};
+use kernel::store::View;
 use rustc_hash::FxHashMap;
 
+use crate::blocks;
 use crate::error::Result;
 use crate::ids::Ids;
 
@@ -68,7 +67,7 @@ impl Place {
         out
     }
 
-    fn decode(doc: u64, bytes: &[u8]) -> Result<Place> {
+    pub(crate) fn decode(doc: u64, bytes: &[u8]) -> Result<Place> {
         let parsed = || {
             let (&flags, rest) = bytes.split_first()?;
             let (created, rest) = rest.split_first_chunk::<8>()?;
@@ -91,7 +90,8 @@ impl Place {
     }
 
     pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Option<Place>> {
-        view.get(&key(doc))?.map(|bytes| Place::decode(doc, &bytes)).transpose()
+        let place = blocks::of(view, doc)?.place;
+        (!place.is_empty()).then(|| Place::decode(doc, &place)).transpose()
     }
 }
 
@@ -107,17 +107,6 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub(crate) fn load(view: &View<'_>) -> Result<Places> {
-        let mut places = Places::default();
-        view.scan(&KeyRange::prefix(&key(0)[..1]), &mut |key, value| {
-            if let Some(doc) = keys::trailing_u64(key) {
-                places.set(doc, Some(Place::decode(doc, value)?));
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(places)
-    }
-
     pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
         self.by_doc.get(index(doc))?.as_ref()
     }

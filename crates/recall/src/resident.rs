@@ -13,6 +13,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use kernel::store::View;
 
+use crate::blocks;
+use crate::embed::DIMS;
 use crate::error::Result;
 use crate::models::Shelf;
 use crate::passages;
@@ -51,7 +53,17 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(crate) fn load(view: &View<'_>) -> Result<Columns> {
-        Ok(Columns { codes: passages::load_codes(view)?, places: Places::load(view)? })
+        let mut columns = Columns { codes: Codes::new(DIMS), places: Places::default() };
+        blocks::all(view, &mut |doc, place, codes| {
+            if !codes.is_empty() {
+                passages::append_codes(&mut columns.codes, doc, codes)?;
+            }
+            if !place.is_empty() {
+                columns.places.set(doc, Some(Place::decode(doc, place)?));
+            }
+            Ok(())
+        })?;
+        Ok(columns)
     }
 
     fn set(&mut self, change: &Change) {

@@ -7,10 +7,15 @@ use recall::search::{Query, Weights};
 use testkit::Disk;
 use testkit::build::{assert_clean, body, dump, fact, holds, id, removal, salt, stamp};
 
-use crate::support::{Twice, ask, ids};
+use crate::support::{Twice, ask, hooks_flushed_after, ids};
 
 const VECTORS: u8 = 0x90;
 const TOKENS: u8 = 0x94;
+const BLOCKS: u8 = 0x96;
+
+fn row_count(twice: &Twice, prefix: u8) -> usize {
+    dump(&twice.warm).keys().filter(|(derived, key)| *derived && key[0] == prefix).count()
+}
 
 /// A row of a memory.
 fn row(twice: &Twice, prefix: u8, memory: u64) -> Option<Vec<u8>> {
@@ -28,8 +33,18 @@ fn row(twice: &Twice, prefix: u8, memory: u64) -> Option<Vec<u8>> {
 // recall: erased text is found by nothing and stands nowhere
 #[test]
 fn nothing_is_left_of_an_erased_memory() {
+    nothing_is_left(1_024);
+}
+
+// The same for one whose rows were moved into a block with others.
+#[test]
+fn nothing_is_left_of_an_erased_memory_in_a_block() {
+    nothing_is_left(8);
+}
+
+fn nothing_is_left(flush_docs: u32) {
     let disk = Disk::new();
-    let twice = Twice::open(&disk);
+    let twice = Twice::open_with(&disk, hooks_flushed_after(flush_docs));
     let sentence = "The xylograph of Quetzalpetlatl hangs above the fireplace in the hallway. ";
     for n in 1..=20u64 {
         twice.warm.write(stamp(1), fact(n, &format!("note {n}"), "an ordinary text")).unwrap();
@@ -55,6 +70,12 @@ fn nothing_is_left_of_an_erased_memory() {
     let (vectors, tokens) =
         (row(&twice, VECTORS, secret).unwrap(), row(&twice, TOKENS, secret).unwrap());
     let traces = [vectors[5..60].to_vec(), tokens[tokens.len() - 60..].to_vec()];
+    for n in 30..40u64 {
+        twice.warm.write(stamp(2), fact(n, &format!("note {n}"), "an ordinary text")).unwrap();
+    }
+    let moved = row(&twice, VECTORS, secret).is_none();
+    assert_eq!(moved, flush_docs < 30, "its rows are in a block");
+    twice.agree("before the erasure");
     let on_disk = |trace: &[u8]| disk.bytes().windows(trace.len()).any(|w| w == trace);
     assert!(traces.iter().all(|trace| on_disk(trace)));
     twice.warm.erase(stamp(3), removal(secret)).unwrap();
@@ -66,6 +87,7 @@ fn nothing_is_left_of_an_erased_memory() {
         }
     }
     assert!((VECTORS..=TOKENS).all(|prefix| row(&twice, prefix, secret).is_none()));
+    assert_eq!(row_count(&twice, BLOCKS) > 0, flush_docs < 30);
     assert!(!traces.iter().any(|trace| on_disk(trace)), "its vectors and tokens are gone");
     for word in
         ["xylograph", "xylograp", "quetzalpetlatl", "Quetzalpetlatl", "fireplace", "fireplac"]

@@ -1,30 +1,20 @@
 //! Where the index is flushed and merged changes no answer, of no arm.
 
-use std::sync::Arc;
-
+use kernel::Request;
 use kernel::command::{Command, Draft, HeadRevision, Revision};
-use kernel::hook::JournalHook;
 use kernel::journal::HeadPatch;
-use kernel::{HookFactory, Request};
-use recall::RecallHook;
 use recall::search::Answer;
-use recall::text::Settings;
 use testkit::Disk;
 use testkit::build::{assert_clean, id, removal, salt, stamp};
 
-use crate::support::{Twice, answers, assert_same, turn};
+use crate::support::{Twice, answers, assert_same, hooks_flushed_after, turn};
 
 const TURNS: u64 = 260;
-
-fn hooks(flush_docs: u32) -> HookFactory {
-    let settings = Settings { flush_docs, ..Settings::default() };
-    Arc::new(move || vec![Box::new(RecallHook::with_settings(settings)) as Box<dyn JournalHook>])
-}
 
 /// A history of turns in sessions, with updates, tags, forgetting, restoring and an erasure. Returns what it answers on the way.
 fn history(flush_docs: u32, group: usize) -> (Twice, Vec<Vec<Answer>>) {
     let disk = Disk::new();
-    let twice = Twice::open_with(&disk, hooks(flush_docs));
+    let twice = Twice::open_with(&disk, hooks_flushed_after(flush_docs));
     let mut commands = Vec::new();
     for n in 1..=TURNS {
         let mut draft = Draft::new(turn(n), salt(n));

@@ -1,0 +1,188 @@
+//! Blocks: the codes and places of memories that came one after the other, in one row.
+//!
+//! The first search of an open actor wants all codes and places; a hundred rows of many memories are read ten times as fast
+//! as a hundred thousand of one. New memories have rows of their own. When the journal has grown by a block's entries, those
+//! rows are moved into one. What changes later gets a row of its own again, which stands before what the block says; an
+//! erased memory is taken out of its block at once.
+//!
+//! What must stay true: which rows there are depends on the entries alone, and never on how they were grouped into commits.
+//!
+//! The row `0x96 | first entry`: version, then for each memory ascending its number u64, the lengths u32 of its place and of
+//! its codes, both as in the rows of their own, 0 for none. Numbers are little-endian.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use kernel::error::Error;
+use kernel::hook::Staged;
+use kernel::keys;
+use kernel::store::{KeyRange, View};
+
+use crate::error::Result;
+use crate::passages::codes_key;
+use crate::places;
+
+const VERSION: u8 = 1;
+
+/// What is kept of a memory: its place and its codes, as rows have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) place: Vec<u8>,
+    pub(crate) codes: Vec<u8>,
+}
+
+/// What is called for each memory, with its place and its codes.
+type Visit<'v> = dyn FnMut(u64, &[u8], &[u8]) -> Result<()> + 'v;
+
+fn key(first: u64) -> Vec<u8> {
+    [&[0x96][..], &first.to_be_bytes()].concat()
+}
+
+/// Called for each entry before anything of it is staged: moves the rows of the block that it ends, if it ends one.
+pub(crate) fn close(
+    view: &View<'_>,
+    seq: u64,
+    entries: u64,
+    staged: &mut Staged<'_>,
+) -> Result<()> {
+    if entries == 0 || !seq.is_multiple_of(entries) || seq == 0 {
+        return Ok(());
+    }
+    let first = seq - entries;
+    let moved = own_rows(view, first..seq)?;
+    if moved.is_empty() {
+        return Ok(());
+    }
+    for doc in moved.keys() {
+        staged.set(codes_key(*doc), None);
+        staged.set(places::key(*doc), None);
+    }
+    staged.set(key(first), Some(encode(&moved)));
+    Ok(())
+}
+
+/// Takes a memory out of its block, if it is in one.
+pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
+    let Some((key, row)) = holding(view, doc)? else { return Ok(()) };
+    let mut kept = BTreeMap::new();
+    each(&row, &mut |doc, place, codes| {
+        kept.insert(doc, Kept { place: place.to_vec(), codes: codes.to_vec() });
+        Ok(())
+    })?;
+    if kept.remove(&doc).is_some() {
+        staged.set(key, (!kept.is_empty()).then(|| encode(&kept)));
+    }
+    Ok(())
+}
+
+/// Rows of their own of the memories in a range.
+fn own_rows(view: &View<'_>, docs: std::ops::Range<u64>) -> Result<BTreeMap<u64, Kept>> {
+    let mut rows: BTreeMap<u64, Kept> = BTreeMap::new();
+    let range = |key: fn(u64) -> Vec<u8>| KeyRange {
+        from: key(docs.start),
+        to: Some(key(docs.end)),
+        reverse: false,
+    };
+    view.scan(&range(places::key), &mut |key, value| {
+        if let Some(doc) = keys::trailing_u64(key) {
+            rows.entry(doc).or_default().place = value.to_vec();
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    view.scan(&range(codes_key), &mut |key, value| {
+        if let Some(doc) = keys::trailing_u64(key) {
+            rows.entry(doc).or_default().codes = value.to_vec();
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(rows)
+}
+
+/// What is kept of one memory; nothing if it is not there.
+pub(crate) fn of(view: &View<'_>, doc: u64) -> Result<Kept> {
+    let place = view.get(&places::key(doc))?;
+    let codes = view.get(&codes_key(doc))?;
+    if let (Some(place), Some(codes)) = (&place, &codes) {
+        return Ok(Kept { place: place.clone(), codes: codes.clone() });
+    }
+    let mut kept = Kept::default();
+    if let Some((_, row)) = holding(view, doc)? {
+        each(&row, &mut |other, place, codes| {
+            if other == doc {
+                kept = Kept { place: place.to_vec(), codes: codes.to_vec() };
+            }
+            Ok(())
+        })?;
+    }
+    kept.place = place.unwrap_or(kept.place);
+    kept.codes = codes.unwrap_or(kept.codes);
+    Ok(kept)
+}
+
+/// Every memory with its place and its codes, ascending.
+pub(crate) fn all(view: &View<'_>, visit: &mut Visit<'_>) -> Result<()> {
+    let mut own = own_rows(view, 0..u64::MAX)?;
+    view.scan(&KeyRange::prefix(&key(0)[..1]), &mut |_, row| {
+        each(row, &mut |doc, place, codes| {
+            while let Some(entry) = own.first_entry().filter(|entry| *entry.key() < doc) {
+                let (doc, kept) = entry.remove_entry();
+                visit(doc, &kept.place, &kept.codes)?;
+            }
+            let later = own.remove(&doc).unwrap_or_default();
+            let newest = |later: Vec<u8>, before: &[u8]| {
+                if later.is_empty() { before.to_vec() } else { later }
+            };
+            if later == Kept::default() {
+                return visit(doc, place, codes);
+            }
+            visit(doc, &newest(later.place, place), &newest(later.codes, codes))
+        })?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    own.into_iter().try_for_each(|(doc, kept)| visit(doc, &kept.place, &kept.codes))
+}
+
+/// The block that holds a memory, if it is in one.
+fn holding(view: &View<'_>, doc: u64) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let range = KeyRange { from: key(0), to: Some(key(doc.saturating_add(1))), reverse: true };
+    view.first(&range)
+}
+
+fn encode(kept: &BTreeMap<u64, Kept>) -> Vec<u8> {
+    let size = kept.values().map(|kept| 16 + kept.place.len() + kept.codes.len()).sum::<usize>();
+    let mut out = Vec::with_capacity(size + 1);
+    out.push(VERSION);
+    let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
+    for (doc, Kept { place, codes }) in kept {
+        out.extend(doc.to_le_bytes());
+        out.extend(length(place));
+        out.extend(length(codes));
+        out.extend(place);
+        out.extend(codes);
+    }
+    out
+}
+
+/// Calls `visit` for each memory of a block.
+fn each(row: &[u8], visit: &mut Visit<'_>) -> Result<()> {
+    let damaged = || Error::corrupt("a block of codes and places".to_owned(), "does not decode");
+    let mut rest = match row.split_first() {
+        Some((&VERSION, rest)) => rest,
+        _ => return Err(damaged()),
+    };
+    while !rest.is_empty() {
+        let parsed = || {
+            let (doc, rest) = rest.split_first_chunk::<8>()?;
+            let (place, rest) = rest.split_first_chunk::<4>()?;
+            let (codes, rest) = rest.split_first_chunk::<4>()?;
+            let length = |bytes: &[u8; 4]| usize::try_from(u32::from_le_bytes(*bytes)).ok();
+            let (place, rest) = rest.split_at_checked(length(place)?)?;
+            let (codes, rest) = rest.split_at_checked(length(codes)?)?;
+            Some((u64::from_le_bytes(*doc), place, codes, rest))
+        };
+        let (doc, place, codes, after) = parsed().ok_or_else(damaged)?;
+        visit(doc, place, codes)?;
+        rest = after;
+    }
+    Ok(())
+}
