@@ -2,3 +2,12 @@
 //!
 //! Nothing in here reads a clock, opens a file, talks to a network or calls a model. The daemon runs the effects and brings
 //! their answers back as events, so a year of ticks can be tried in seconds and gives the same result every time.
+//!
+//! - [`settings`]: every knob, its default, its text; the presets. [`error`]: what can be refused.
+//! - [`jobs`]: named duties on a clock that comes in. [`breaker`]: what stops a thing that keeps failing.
+
+pub mod breaker;
+pub mod budget;
+pub mod error;
+pub mod jobs;
+pub mod settings;
