@@ -6,8 +6,12 @@
 //! - [`settings`]: every knob, its default, its text; the presets. [`error`]: what can be refused.
 //! - [`jobs`]: named duties on a clock that comes in. [`breaker`]: what stops a thing that keeps failing.
 
+pub mod audience;
 pub mod breaker;
 pub mod budget;
+pub mod bulletin;
 pub mod error;
 pub mod jobs;
+pub mod memory_recall;
+pub mod quote;
 pub mod settings;

@@ -1,0 +1,7 @@
+//! The mind against a real store: an actor on a simulated disk with the recall hook.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod bulletin;
+
+mod store;
