@@ -12,6 +12,8 @@ pub mod budget;
 pub mod bulletin;
 pub mod error;
 pub mod jobs;
+pub mod maintenance;
 pub mod memory_recall;
+pub mod proposal;
 pub mod quote;
 pub mod settings;

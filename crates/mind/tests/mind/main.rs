@@ -4,4 +4,5 @@
 
 mod bulletin;
 
+mod maintenance;
 mod store;

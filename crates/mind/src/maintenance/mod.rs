@@ -1,0 +1,460 @@
+//! Maintenance: what has faded is forgotten, what is over is archived, what says the same becomes one.
+//!
+//! Importance fades as a function of record, usage and time; nothing is written for it, so running twice changes nothing and
+//! running hourly forgets no faster than running weekly. What must stay true: only memories of the same type and scope are
+//! joined; identity and pinned memories are only ever suggested; what somebody restored is never proposed again; a memory is
+//! in one proposal of a plan at most.
+
+mod alike;
+mod merge;
+mod undo;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use kernel::find::{Lens, Row, Standing};
+use kernel::journal::{EntryKind, Payload};
+use kernel::memory::{
+    Constraint, Fields, Goal, GoalStatus, MemoryId, MemoryType, Millis, Pinned, Relation, Strength,
+};
+use kernel::salience::{DecayPolicy, Ppm};
+use kernel::store::View;
+use kernel::{Reading, keys};
+use recall::search::{Hit, Query, similar};
+use serde::{Deserialize, Serialize};
+
+pub use alike::difference;
+pub use undo::{RUN_ENTRIES_MAX, RunChange, RunRecord, content_digest, run_record, undo};
+
+use crate::error::Result;
+use crate::memory_recall::{importance_at, last_used};
+use crate::proposal::{Action, Plan, Proposal, Suggestion};
+use crate::settings::{CortexSettings, days_ms, ppm};
+
+/// Name of the job.
+pub const JOB: &str = "maintenance";
+/// Memories one run looks at.
+pub const EXAMINED_MAX: usize = 500_000;
+/// Neighbours of one memory that are compared with it.
+const NEIGHBOURS: usize = 10;
+
+/// What maintenance keeps between runs; persistent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaintenanceState {
+    /// Memories written up to this entry were compared with all others.
+    compared: u64,
+    /// With these thresholds.
+    thresholds: (Ppm, Ppm),
+    /// Journal entries read for `kept`.
+    followed: u64,
+    /// Memories that somebody restored.
+    kept: BTreeSet<u64>,
+}
+
+impl MaintenanceState {
+    /// Reads what is new in the journal: a memory that was brought back is left alone from then on.
+    pub fn follow(&mut self, view: &View<'_>) -> Result<()> {
+        let size = view.counters()?.size;
+        if self.followed > size {
+            *self = MaintenanceState::default();
+        }
+        for seq in self.followed + 1..=size {
+            let Some(entry) = view.entry(seq)? else { continue };
+            match entry.kind {
+                EntryKind::Restore => {
+                    if let Payload::Restore(restore) = entry.payload()? {
+                        self.kept.insert(restore.id.get());
+                    }
+                }
+                // Forgotten by hand afterwards: whoever did it has changed their mind.
+                EntryKind::Tombstone if entry.run.is_none() => {
+                    if let Payload::Tombstone(tombstone) = entry.payload()? {
+                        self.kept.remove(&tombstone.id.get());
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.followed = size;
+        Ok(())
+    }
+}
+
+/// One memory with its faded importance.
+struct Candidate {
+    row: Row,
+    importance: Ppm,
+}
+
+impl Candidate {
+    fn pinned(&self) -> Pinned {
+        Pinned { id: self.row.head.id, version: self.row.head.version }
+    }
+}
+
+/// What should be changed now, and the state to keep once the plan was carried out. A dry run drops both.
+pub fn plan(
+    reading: &Reading,
+    state: &MaintenanceState,
+    settings: &CortexSettings,
+    now: Millis,
+) -> Result<(Plan, MaintenanceState)> {
+    let view = reading.view();
+    let mut next = state.clone();
+    next.follow(&view)?;
+    let policy = settings.decay_policy();
+    let (rows, cut) = live(&view, &policy, now)?;
+    let mut planner = Planner {
+        reading,
+        settings,
+        now,
+        taken: BTreeSet::new(),
+        plan: Plan { job: JOB.to_owned(), examined: rows.len(), left: cut, ..Plan::default() },
+    };
+    planner.archive(&rows, &next)?;
+    planner.prune(&rows, &next)?;
+    planner.join(&rows, &mut next)?;
+    let mut plan = planner.plan;
+    let max = usize::try_from(settings.maintenance_changes_max).unwrap_or(usize::MAX);
+    if plan.proposals.len() > max {
+        plan.left += plan.proposals.len() - max;
+        plan.proposals.truncate(max);
+        // What was cut must be compared again.
+        next.compared = state.compared;
+    }
+    Ok((plan, next))
+}
+
+/// Every memory that is not forgotten, and how many were too many.
+fn live(
+    view: &View<'_>,
+    policy: &DecayPolicy,
+    now: Millis,
+) -> Result<(BTreeMap<MemoryId, Candidate>, usize)> {
+    let lens = Lens::new(view, None, None, now)?;
+    let (mut rows, mut cut) = (BTreeMap::new(), 0);
+    for memory_type in MemoryType::ALL {
+        let mut ids = Vec::new();
+        view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {
+            ids.push(id);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for id in ids {
+            let Some(row) = lens.row(id)?.filter(|row| !row.standing.is_forgotten()) else {
+                continue;
+            };
+            if rows.len() == EXAMINED_MAX {
+                cut += 1;
+                continue;
+            }
+            let importance = importance_at(&row.head, &row.version, &row.usage, now, policy);
+            rows.insert(id, Candidate { row, importance });
+        }
+    }
+    Ok((rows, cut))
+}
+
+struct Planner<'a> {
+    reading: &'a Reading,
+    settings: &'a CortexSettings,
+    now: Millis,
+    /// Memories that are in a proposal already.
+    taken: BTreeSet<MemoryId>,
+    plan: Plan,
+}
+
+impl Planner<'_> {
+    fn propose(&mut self, action: Action, reason: String) {
+        let about = action.about().into_iter().filter_map(MemoryId::new);
+        self.taken.extend(about);
+        self.plan.proposals.push(Proposal { action, reason });
+    }
+
+    fn suggest(&mut self, about: &[MemoryId], reason: String) {
+        let mut about: Vec<u64> = about.iter().map(|id| id.get()).collect();
+        about.sort_unstable();
+        // A pair is found from both of its ends.
+        let known = |suggestion: &Suggestion| suggestion.about == about;
+        if !self.plan.suggestions.iter().any(known) {
+            self.plan.suggestions.push(Suggestion { about, reason });
+        }
+    }
+
+    /// Goals that are done or dropped, and what is past its own date, after a while.
+    fn archive(
+        &mut self,
+        rows: &BTreeMap<MemoryId, Candidate>,
+        state: &MaintenanceState,
+    ) -> Result<()> {
+        let view = self.reading.view();
+        let wait = days_ms(self.settings.archive_after_days);
+        for (id, candidate) in rows {
+            let row = &candidate.row;
+            let idle = self.now.get() - last_used(&row.version, &row.usage).get();
+            let over = match row.standing {
+                Standing::Expired => row.version.expires.map(|at| (at, "expired")),
+                Standing::NoLongerValid => row.version.valid_until.map(|at| (at, "was true until")),
+                _ => None,
+            };
+            let reason = match over {
+                Some((at, what)) if self.now.get() - at.get() > wait => {
+                    format!("{what} {}", at.date())
+                }
+                None if row.head.memory_type == MemoryType::Goal
+                    && row.standing != Standing::Archived
+                    && idle > wait =>
+                {
+                    match view.body(&row.version)?.map(|body| body.fields) {
+                        Some(Fields::Goal(Goal { status, .. }))
+                            if matches!(status, GoalStatus::Done | GoalStatus::Dropped) =>
+                        {
+                            let days = idle / kernel::salience::DAY_MS;
+                            format!("{} and not used for {days} days", status.name())
+                        }
+                        _ => continue,
+                    }
+                }
+                _ => continue,
+            };
+            if row.head.pinned || state.kept.contains(&id.get()) {
+                self.suggest(&[*id], format!("could be archived: {reason}"));
+            } else {
+                self.propose(Action::Archive(candidate.pinned()), reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// What has faded below the threshold, faintest first.
+    fn prune(
+        &mut self,
+        rows: &BTreeMap<MemoryId, Candidate>,
+        state: &MaintenanceState,
+    ) -> Result<()> {
+        let view = self.reading.view();
+        let threshold = ppm(self.settings.prune_threshold);
+        let min_age = days_ms(self.settings.prune_min_age_days);
+        let mut faint: Vec<&Candidate> = rows
+            .values()
+            .filter(|candidate| candidate.importance < threshold)
+            .filter(|candidate| self.now.get() - candidate.row.head.created.get() >= min_age)
+            .filter(|candidate| candidate.row.standing != Standing::Archived)
+            .filter(|candidate| !self.taken.contains(&candidate.row.head.id))
+            .collect();
+        faint.sort_by_key(|candidate| (candidate.importance, candidate.row.head.id));
+        for candidate in faint {
+            let head = &candidate.row.head;
+            let used = last_used(&candidate.row.version, &candidate.row.usage);
+            let reason = format!(
+                "importance {} is below {}: {} when saved, not used since {}",
+                decimal(candidate.importance),
+                decimal(threshold),
+                decimal(head.importance),
+                used.date()
+            );
+            let binding = match view.body(&candidate.row.version)?.map(|body| body.fields) {
+                Some(Fields::Constraint(Constraint { strength: Strength::Hard, .. })) => true,
+                Some(Fields::Goal(Goal { status: GoalStatus::Active, due: Some(due), .. })) => {
+                    due > self.now
+                }
+                _ => false,
+            };
+            let identity = head.memory_type == MemoryType::Identity;
+            if identity || head.pinned || binding {
+                self.suggest(&[head.id], format!("could be forgotten: {reason}"));
+            } else if !state.kept.contains(&head.id.get()) {
+                self.propose(Action::Forget(candidate.pinned()), reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges near-duplicates, then reduces what several channels say to one memory. Only what is new is compared.
+    fn join(
+        &mut self,
+        rows: &BTreeMap<MemoryId, Candidate>,
+        state: &mut MaintenanceState,
+    ) -> Result<()> {
+        let merge = ppm(self.settings.merge_similarity_threshold);
+        let cross = ppm(self.settings.cross_channel_similarity_threshold);
+        if state.thresholds != (merge, cross) {
+            state.thresholds = (merge, cross);
+            state.compared = 0;
+        }
+        let max = usize::try_from(self.settings.maintenance_compared_max).unwrap_or(usize::MAX);
+        let mut fresh: Vec<&Candidate> = rows
+            .values()
+            .filter(|candidate| candidate.row.version.seq > state.compared)
+            .filter(|candidate| candidate.row.standing.is_shown())
+            .collect();
+        fresh.sort_by_key(|candidate| candidate.row.version.seq);
+        self.plan.left += fresh.len().saturating_sub(max);
+        fresh.truncate(max);
+        let mut alike = Vec::new();
+        for candidate in &fresh {
+            let head = &candidate.row.head;
+            let query = Query {
+                types: vec![head.memory_type],
+                project: head.project.clone(),
+                ..Query::new("", NEIGHBOURS)
+            };
+            let near = similar(self.reading, None, head.id, &query, self.now)?;
+            let least = u64::from(merge.min(cross));
+            let near: Vec<Hit> = near.hits.into_iter().filter(|hit| hit.score >= least).collect();
+            if !near.is_empty() {
+                alike.push((*candidate, near));
+            }
+        }
+        for (candidate, near) in &alike {
+            for hit in near.iter().filter(|hit| hit.score >= u64::from(merge)) {
+                self.merge_pair(rows, candidate, hit, state)?;
+            }
+        }
+        for (candidate, near) in &alike {
+            let near: Vec<&Hit> = near.iter().filter(|hit| hit.score >= u64::from(cross)).collect();
+            self.consolidate(rows, candidate, &near, state)?;
+        }
+        let all = self.plan.left == 0;
+        let last = fresh.last().map(|candidate| candidate.row.version.seq);
+        state.compared =
+            if all { self.reading.view().counters()?.size } else { last.unwrap_or(state.compared) };
+        Ok(())
+    }
+
+    fn merge_pair(
+        &mut self,
+        rows: &BTreeMap<MemoryId, Candidate>,
+        one: &Candidate,
+        hit: &Hit,
+        state: &MaintenanceState,
+    ) -> Result<()> {
+        let Some(two) = rows.get(&hit.id) else { return Ok(()) };
+        let crosses = crosses_channels(&one.row, &two.row);
+        let (older, newer) =
+            if one.row.head.id < two.row.head.id { (one, two) } else { (two, one) };
+        if crosses || !self.may_join(older, newer, state)? {
+            return Ok(());
+        }
+        let said = |row: &Row| -> Result<_> { Ok(self.reading.view().body(&row.version)?) };
+        let (Some(a), Some(b)) = (said(&older.row)?, said(&newer.row)?) else { return Ok(()) };
+        let ids = [older.row.head.id, newer.row.head.id];
+        let alike = format!("{} similar", percent(hit.score));
+        let analyzer = recall::language::analyzer(&self.reading.view())?;
+        if let Some(difference) = difference(&analyzer, &a, &b) {
+            self.suggest(&ids, format!("{alike}, but {difference}"));
+        } else if protected(&older.row) || protected(&newer.row) {
+            self.suggest(&ids, format!("could be merged: {alike}; identity and pinned memories are not merged by itself"));
+        } else {
+            let draft = merge::draft(
+                (&older.row, &a, older.importance),
+                (&newer.row, &b, newer.importance),
+            );
+            let parents = [older.pinned(), newer.pinned()];
+            let access = merge::access(&older.row.usage, &newer.row.usage);
+            self.propose(
+                Action::Merge { draft: Box::new(draft), parents, access },
+                format!("#{} and #{} say the same ({alike})", ids[0], ids[1]),
+            );
+        }
+        Ok(())
+    }
+
+    /// Same type, scope, project and visibility; neither in another proposal, restored by hand or known to contradict.
+    fn may_join(&self, a: &Candidate, b: &Candidate, state: &MaintenanceState) -> Result<bool> {
+        let (one, two) = (&a.row.head, &b.row.head);
+        let free = |row: &Row| {
+            !self.taken.contains(&row.head.id)
+                && !state.kept.contains(&row.head.id.get())
+                && row.standing == Standing::Current
+        };
+        let topics = match (&one.topic_key, &two.topic_key) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        };
+        let fits = one.memory_type == two.memory_type
+            && one.scope == two.scope
+            && one.project == two.project
+            && one.visibility == two.visibility
+            && topics
+            && free(&a.row)
+            && free(&b.row);
+        let view = self.reading.view();
+        Ok(fits
+            && view.edge(one.id, Relation::Contradicts, two.id)?.is_none()
+            && view.edge(two.id, Relation::Contradicts, one.id)?.is_none())
+    }
+
+    fn consolidate(
+        &mut self,
+        rows: &BTreeMap<MemoryId, Candidate>,
+        one: &Candidate,
+        near: &[&Hit],
+        state: &MaintenanceState,
+    ) -> Result<()> {
+        let view = self.reading.view();
+        let analyzer = recall::language::analyzer(&view)?;
+        let Some(said) = view.body(&one.row.version)? else { return Ok(()) };
+        let mut cluster = vec![one];
+        for hit in near {
+            let Some(two) = rows.get(&hit.id).filter(|two| crosses_channels(&one.row, &two.row))
+            else {
+                continue;
+            };
+            if !self.may_join(one, two, state)? {
+                continue;
+            }
+            let Some(other) = view.body(&two.row.version)? else { continue };
+            let ids = [one.row.head.id, two.row.head.id];
+            if let Some(difference) = difference(&analyzer, &said, &other) {
+                if one.row.head.id > two.row.head.id {
+                    let alike = percent(hit.score);
+                    self.suggest(
+                        &ids,
+                        format!("{alike} similar across channels, but {difference}"),
+                    );
+                }
+            } else {
+                cluster.push(two);
+            }
+        }
+        if cluster.len() < 2 {
+            return Ok(());
+        }
+        let ids: Vec<MemoryId> = cluster.iter().map(|member| member.row.head.id).collect();
+        if cluster.iter().any(|member| protected(&member.row)) {
+            self.taken.extend(ids.iter().copied());
+            self.suggest(
+                &ids,
+                "said in several channels; identity and pinned memories are not reduced by itself"
+                    .into(),
+            );
+            return Ok(());
+        }
+        // The most important stays; of equals the oldest.
+        cluster.sort_by_key(|member| (std::cmp::Reverse(member.importance), member.row.head.id));
+        let canonical = cluster[0].pinned();
+        let duplicates: Vec<Pinned> = cluster[1..].iter().map(|member| member.pinned()).collect();
+        let channels: BTreeSet<&str> =
+            cluster.iter().filter_map(|member| member.row.head.channel.as_deref()).collect();
+        let reason = format!("#{} says the same, from {} channels", canonical.id, channels.len());
+        self.propose(Action::Consolidate { canonical, duplicates }, reason);
+        Ok(())
+    }
+}
+
+fn protected(row: &Row) -> bool {
+    row.head.pinned || row.head.memory_type == MemoryType::Identity
+}
+
+fn crosses_channels(a: &Row, b: &Row) -> bool {
+    matches!((&a.head.channel, &b.head.channel), (Some(a), Some(b)) if a != b)
+}
+
+fn percent(score: u64) -> String {
+    format!("{} %", score / 10_000)
+}
+
+/// Parts per million with three decimals.
+fn decimal(value: Ppm) -> String {
+    format!("{}.{:03}", value / 1_000_000, value % 1_000_000 / 1_000)
+}
