@@ -14,6 +14,7 @@ pub mod error;
 pub mod jobs;
 pub mod maintenance;
 pub mod memory_recall;
+pub mod patterns;
 pub mod proposal;
 pub mod quote;
 pub mod settings;

@@ -54,9 +54,11 @@ pub fn run_record(view: &View<'_>, run: &str) -> Result<RunRecord> {
         let payload = entry.payload()?;
         let (id, reason) = match &payload {
             Payload::MindRun(mind_run) => {
-                record.job.clone_from(&mind_run.job);
                 match mind_run.phase {
-                    MindRunPhase::Started => record.started = Some(entry.at),
+                    MindRunPhase::Started => {
+                        record.started = Some(entry.at);
+                        record.job.clone_from(&mind_run.job);
+                    }
                     MindRunPhase::Undone => record.undone = true,
                     MindRunPhase::Finished | MindRunPhase::Failed => {
                         record.finished = Some(entry.at);

@@ -5,4 +5,5 @@
 mod bulletin;
 
 mod maintenance;
+mod patterns;
 mod store;
