@@ -18,3 +18,5 @@ pub mod patterns;
 pub mod proposal;
 pub mod quote;
 pub mod settings;
+pub mod supervision;
+pub mod warmup;
