@@ -6,11 +6,14 @@
 //! - [`settings`]: every knob, its default, its text; the presets. [`error`]: what can be refused.
 //! - [`jobs`]: named duties on a clock that comes in. [`breaker`]: what stops a thing that keeps failing.
 
+pub mod admin;
 pub mod audience;
 pub mod breaker;
 pub mod budget;
 pub mod bulletin;
+pub mod conversation;
 pub mod error;
+pub mod hook;
 pub mod jobs;
 pub mod maintenance;
 pub mod memory_recall;
