@@ -23,3 +23,6 @@ pub mod quote;
 pub mod settings;
 pub mod supervision;
 pub mod warmup;
+pub mod whole;
+
+pub use whole::{Effect, Event, Mind, MindState};

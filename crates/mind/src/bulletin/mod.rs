@@ -28,6 +28,8 @@ use crate::settings::{BulletinSettings, secs_ms};
 pub const TRIES_MAX: u32 = 3;
 /// Wait after the first failure; doubles.
 const RETRY_MS: i64 = 600_000;
+/// Wait after a call that was not made.
+const DECLINED_MS: i64 = 3_600_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
@@ -231,6 +233,53 @@ impl Desk {
                 vec![self.by_rules(&gathered, run, Some(why), settings, now)]
             }
         }
+    }
+
+    /// The call was not made: no budget, or the provider is left alone. Asked again in an hour; this is no failure of it.
+    pub fn declined(
+        &mut self,
+        run: &str,
+        why: String,
+        settings: &BulletinSettings,
+        now: Millis,
+    ) -> Vec<BulletinEffect> {
+        let Some(pending) = self.pending.take_if(|pending| pending.run == run) else {
+            return Vec::new();
+        };
+        let inputs = pending.gathered.hash.clone();
+        let count = if self.tries.inputs == inputs { self.tries.count } else { 0 };
+        let not_before_unix_ms = now.get().saturating_add(DECLINED_MS);
+        self.tries = Tries { inputs, count, not_before_unix_ms };
+        let said = self.current.as_ref().is_some_and(|now| now.inputs == pending.gathered.hash);
+        if said {
+            return vec![BulletinEffect::Unchanged];
+        }
+        vec![self.by_rules(&pending.gathered, run, Some(why), settings, now)]
+    }
+
+    /// Another desk has just written about exactly these memories: the same text serves here, without another call.
+    pub fn adopt(
+        &mut self,
+        other: &Desk,
+        gathered: &Gathered,
+        run: &str,
+        settings: &BulletinSettings,
+        now: Millis,
+    ) -> Option<Vec<BulletinEffect>> {
+        let theirs = other.current.as_ref().filter(|theirs| theirs.inputs == gathered.hash)?;
+        self.refreshed_unix_ms = Some(now.get());
+        if self.current.as_ref().is_some_and(|ours| ours.parts == theirs.parts) {
+            return Some(vec![BulletinEffect::Unchanged]);
+        }
+        (self.curated, self.tries) = (other.curated.clone(), other.tries.clone());
+        let (parts, maker, why) =
+            (theirs.parts.clone(), theirs.maker.clone(), theirs.fallback.clone());
+        Some(vec![self.publish(gathered, parts, maker, run, why, settings, now)])
+    }
+
+    /// True while a model writes.
+    pub fn is_waiting(&self) -> bool {
+        self.pending.is_some()
     }
 
     /// Gives up a call whose time is over.

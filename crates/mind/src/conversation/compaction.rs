@@ -12,6 +12,8 @@ use crate::settings::{ChannelSettings, ppm};
 pub const MEMORIES_MAX: usize = 20;
 /// Words of the note that stays.
 const NOTE_WORDS: usize = 120;
+/// Bytes of conversation in one memory made without a model; a longer message has one of its own.
+const CONTENT_BYTES: usize = 262_144;
 /// Characters of each message in a note made without a model.
 const LINE_CHARS: usize = 120;
 
@@ -180,10 +182,24 @@ decision, fact, event.\n{}",
             messages.len(),
             now.date()
         );
-        let mut content = all.join("\n");
-        content.truncate(content.floor_char_boundary(kernel::limits::CONTENT_BYTES_MAX));
-        let memory = NewMemory { memory_type: "event".to_owned(), title, content };
-        (format!("Earlier in this conversation: {}", short.join(" / ")), vec![memory])
+        // As many memories as it takes: nothing that was said is cut off.
+        let mut contents = vec![String::new()];
+        for line in &all {
+            let full = contents.last().is_some_and(|last| last.len() + line.len() > CONTENT_BYTES);
+            match contents.last_mut() {
+                Some(last) if !full || last.is_empty() => {
+                    last.push_str(line);
+                    last.push('\n');
+                }
+                _ => contents.push(format!("{line}\n")),
+            }
+        }
+        let memories = contents.into_iter().map(|content| NewMemory {
+            memory_type: "event".to_owned(),
+            title: title.clone(),
+            content,
+        });
+        (format!("Earlier in this conversation: {}", short.join(" / ")), memories.collect())
     }
 
     /// Everything is stored: the messages leave, a note takes their place.
@@ -193,7 +209,6 @@ decision, fact, event.\n{}",
         };
         let note = done.note.unwrap_or_default();
         self.messages.retain(|message| message.number > done.up_to);
-        self.numbered += 1;
         let tokens = kernel::forms::tokens(&note);
         let note = Message {
             number: done.up_to,

@@ -7,3 +7,5 @@ mod bulletin;
 mod maintenance;
 mod patterns;
 mod store;
+mod trust;
+mod whole;
