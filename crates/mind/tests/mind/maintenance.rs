@@ -407,3 +407,55 @@ fn what_somebody_restored_is_left_alone() {
     let (plan, _) = once(&cortex, day(3));
     assert!(plan.proposals.iter().all(|p| !matches!(p.action, Action::Forget(_))));
 }
+
+/// Forgets nothing said: how many live memories there are, and whether every text is still in one of them.
+fn live_texts(cortex: &Cortex) -> Vec<String> {
+    let reading = cortex.read().unwrap();
+    let query = kernel::find::Query::of_types(&MemoryType::ALL, 100);
+    let found = reading.find(None, &query, day(9)).unwrap();
+    let text = |item: &kernel::find::FoundItem| {
+        reading.view().body(&item.version).unwrap().unwrap().content
+    };
+    found.items.iter().map(text).collect()
+}
+
+// Section 11, point 4
+#[test]
+fn a_merge_cut_short_at_any_step_is_finished_by_the_next_run() {
+    let filled = || {
+        let cortex = open(&Disk::new());
+        let note = "It came up in the review of the parser, and again in the one of the importer.";
+        for n in 1..=2 {
+            let fields = Fields::empty(MemoryType::Preference);
+            save(&cortex, day(0), draft(n, "Prefers tabs over spaces", note, fields));
+        }
+        cortex
+    };
+    for steps in 0..8 {
+        let cortex = filled();
+        let state = MaintenanceState::default();
+        let settings = CortexSettings::default();
+        let (cut, _) = plan(&cortex.read().unwrap(), &state, &settings, day(1)).unwrap();
+        let mut left = steps;
+        let mut door = |stamp, command| {
+            if left == 0 {
+                return Err(kernel::Error::Closed);
+            }
+            left -= 1;
+            submit(&cortex, stamp, command)
+        };
+        let mut n = 2_000_000;
+        let mut salts = || {
+            n += 1;
+            salt(n)
+        };
+        let ended = carry_out(&cut, "run-cut", day(1), &mut salts, &mut door);
+        assert_eq!(ended.is_err(), steps < 7, "after {steps} steps");
+        assert!(!live_texts(&cortex).is_empty(), "after {steps} steps");
+        let mut state = state;
+        for round in 0..6 {
+            maintain(&cortex, &mut state, &settings, &format!("run-{round}"), day(2 + round));
+        }
+        assert_eq!(live_texts(&cortex).len(), 1, "after {steps} steps");
+    }
+}
