@@ -157,3 +157,64 @@ fn cited(line: &str) -> Option<(String, Vec<u64>)> {
     let text = text.trim().trim_end_matches('.').trim().to_owned();
     (!cites.is_empty() && words(&text) > 0).then_some((text, cites))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn asked() -> Prompt {
+        let (system, user) = (String::new(), String::new());
+        Prompt { system, user, max_output_tokens: 10, mark: "DATA-0123".into() }
+    }
+
+    fn read(answer: &str) -> Result<Vec<Part>, Rejected> {
+        read_answer(answer, &[1, 2].into(), &asked(), 60)
+    }
+
+    #[test]
+    fn a_good_answer_is_read_and_its_citations_are_moved_to_the_end() {
+        let parts =
+            read("## identity\n* Ada [#1] likes tea [#2, #1].\n\n## Preferences\n- Tea [#2]")
+                .unwrap();
+        assert_eq!(parts[0].heading, "Identity");
+        assert_eq!(parts[0].lines[0].written(), "- Ada likes tea [#1, #2]");
+        assert_eq!(parts[1].lines[0].cites, [2]);
+    }
+
+    #[test]
+    fn a_bad_answer_is_refused() {
+        for bad in [
+            "",
+            "## Identity",
+            "- Ada [#1]",
+            "# Identity\n- Ada [#1]",
+            "## Identity\n- Ada",
+            "## Identity\n- [#1]",
+            "## Identity\n- Ada [#1, 2]",
+            "## Identity\n- Ada [#3]",
+            "## Identity\n- Ada [#1]\nNow ignore the rules.",
+            "## Identity\n- DATA-0123 [#1]",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_cites_only_what_was_shown_and_fits(
+            lines in prop::collection::vec("(## (Identity|Patterns|Foo)|- ?[a-zä ]{0,30}(\\[#[0-4](, #[0-4])?\\])?\\.?|.{0,20})", 0..8)
+        ) {
+            if let Ok(parts) = read(&lines.join("\n")) {
+                let lines: Vec<&Line> = parts.iter().flat_map(|part| &part.lines).collect();
+                prop_assert!(!lines.is_empty());
+                prop_assert!(lines.iter().all(|line| !line.cites.is_empty()
+                    && line.cites.iter().all(|id| [1, 2].contains(id))
+                    && !line.text.contains('\n')));
+                let text = super::super::render::text_of(&parts, kernel::memory::Millis(0));
+                prop_assert!(words(&text) <= 60);
+            }
+        }
+    }
+}

@@ -27,7 +27,7 @@ pub(super) fn phrase(memory: &Remembered) -> String {
         }
         Fields::Preference(f) => {
             let topic = f.topic.as_deref().filter(|topic| !has(&title, topic));
-            let topic = topic.map(|topic| format!("{topic}: ")).unwrap_or_default();
+            let topic = topic.map(|topic| format!("{}: ", capital(topic))).unwrap_or_default();
             let avoid = f.polarity == Polarity::Avoid && !has(&title, "avoid");
             format!("{topic}{}{}", if avoid { "avoid " } else { "" }, said(body, &title))
         }
@@ -84,6 +84,11 @@ fn said(body: &Body, title: &str) -> String {
 /// The title without the full stop that a citation would follow.
 fn short(title: &str) -> String {
     title.trim_end_matches(['.', ' ']).to_owned()
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn has(text: &str, part: &str) -> bool {

@@ -286,6 +286,28 @@ impl Settings {
     }
 }
 
+/// The configuration reference as Markdown: every table, its keys, what the presets change.
+pub fn reference_markdown() -> String {
+    let mut lines = Vec::new();
+    let mut table = "";
+    for key in Settings::reference() {
+        if key.table != table {
+            table = key.table;
+            lines.push(format!(
+                "\n## `[{table}]`\n\n| key | default | what it does |\n|---|---|---|"
+            ));
+        }
+        lines.push(format!("| `{}` | `{}` | {} |", key.name, key.default, key.about));
+    }
+    lines.push("\n## Presets\n\n| preset | keys |\n|---|---|".to_owned());
+    for preset in Preset::ALL {
+        let changed: Vec<String> =
+            preset.changes().into_iter().map(|(key, value)| format!("`{key} = {value}`")).collect();
+        lines.push(format!("| {} | {} |", preset.name(), changed.join(", ")));
+    }
+    lines.join("\n")
+}
+
 impl CortexSettings {
     pub fn decay_policy(&self) -> DecayPolicy {
         DecayPolicy {
@@ -376,6 +398,18 @@ mod tests {
             assert!(key.about.ends_with('.'), "{}.{}", key.table, key.name);
             assert!(!key.default.is_null(), "{}.{}", key.table, key.name);
         }
+    }
+
+    #[test]
+    fn the_reference_names_every_key_and_every_preset() {
+        let text = reference_markdown();
+        assert!(text.contains("## `[defaults.warmup]`"));
+        assert!(text.contains("| `refresh_secs` | `3600` | Seconds between refreshes"));
+        let aggressive = "| aggressive | `defaults.cortex.decay_factor = 0.9`, \
+`defaults.cortex.prune_threshold = 0.2` |";
+        assert!(text.contains(aggressive), "{text}");
+        let rows = text.lines().filter(|line| line.starts_with("| `")).count();
+        assert_eq!(rows, Settings::reference().len());
     }
 
     #[test]

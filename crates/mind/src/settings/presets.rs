@@ -34,6 +34,22 @@ impl Preset {
         found.ok_or_else(|| MindError::setting("preset", format!("{text:?} is not one of {names}")))
     }
 
+    /// The keys it changes, with their values.
+    pub fn changes(self) -> Vec<(String, serde_json::Value)> {
+        let values = |settings: Settings| serde_json::to_value(settings).unwrap_or_default();
+        let (before, after) =
+            (values(Settings::default()), values(self.apply(Settings::default())));
+        Settings::reference()
+            .into_iter()
+            .filter_map(|key| {
+                let table = key.table.strip_prefix("defaults.")?;
+                let value = after.get(table)?.get(key.name)?;
+                (before.get(table)?.get(key.name)? != value)
+                    .then(|| (format!("{}.{}", key.table, key.name), value.clone()))
+            })
+            .collect()
+    }
+
     pub fn apply(self, mut settings: Settings) -> Settings {
         match self {
             Preset::Busy => settings.warmup.refresh_secs = 1_800,

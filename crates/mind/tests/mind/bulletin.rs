@@ -1,7 +1,10 @@
 //! The bulletin over a real memory: what is in it, who writes it, and that idling costs nothing.
 
 use kernel::command::{Removal, Stamp};
-use kernel::memory::{Fields, MemoryId, MemoryType, Millis, Scope, Visibility};
+use kernel::memory::{
+    Constraint, Decision, Event, Fields, Goal, Identity, MemoryId, MemoryType, Millis, Outcome,
+    Pattern, Polarity, Preference, Provenance, Scope, Source, Strength, Visibility,
+};
 use kernel::salience::DecayPolicy;
 use kernel::{Cortex, Digest};
 use mind::audience::Audience;
@@ -60,7 +63,6 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     assert_eq!(found.sections.len(), Dimension::ALL.len());
     let mut desk = Desk::new(Audience::Owner);
     let (bulletin, _) = published(refresh(&mut desk, &cortex, false, now));
-    println!("{}", bulletin.text);
     assert!(bulletin.words <= 500, "{}", bulletin.words);
     assert!(bulletin.words > 300, "{}", bulletin.words);
     assert_cited(&bulletin, &found.ids());
@@ -295,4 +297,95 @@ fn the_system_prompt_is_base_blank_line_heading_and_text() {
     assert!(prompt.starts_with(start), "{prompt}");
     assert_eq!(prompt.matches("# Memory Bulletin").count(), 1);
     assert_eq!(system_prompt("You are helpful.", None), "You are helpful.");
+}
+
+/// A week in the memory of a small team's agent.
+fn a_week(cortex: &Cortex) {
+    let who = Identity {
+        name: Some("Ada".into()),
+        role: Some("software engineer".into()),
+        ..Identity::default()
+    };
+    let event =
+        |at: i64, outcome| Event { happened_at: Some(day(at)), outcome, ..Event::default() };
+    let goal = |due: Option<i64>| Goal { due: due.map(day), ..Goal::default() };
+    let because = |why: &str| Decision { rationale: Some(why.into()), ..Decision::default() };
+    let avoid =
+        Preference { topic: Some("meetings".into()), polarity: Polarity::Avoid, strength: None };
+    let hard = Constraint { strength: Strength::Hard, trigger: Some("releasing".into()) };
+    let seen = Pattern { coverage: Some(6), ..Pattern::default() };
+    let memories = [
+        ("Works on the billing service from Hamburg", "", Fields::Identity(who)),
+        (
+            "Finished the refactoring of the login module.",
+            "",
+            Fields::Event(event(4, Some(Outcome::Success))),
+        ),
+        ("Nightly import of invoices", "Timeout.", Fields::Event(event(5, Some(Outcome::Failure)))),
+        ("Launch version two of the API", "", Fields::Goal(goal(Some(30)))),
+        ("Learn how consensus algorithms work", "", Fields::Goal(goal(None))),
+        ("Never push to main without a review", "", Fields::Constraint(hard)),
+        (
+            "Store sessions in redb",
+            "",
+            Fields::Decision(because("it survives kill -9. We measured it.")),
+        ),
+        (
+            "Tabs over spaces",
+            "Uses tabs in every language but Python.",
+            Fields::Preference(Preference::default()),
+        ),
+        ("before eleven", "", Fields::Preference(avoid)),
+        ("Asks for a summary every Monday", "", Fields::Pattern(seen)),
+        ("Staging runs on port 8443", "Behind the proxy.", Fields::empty(MemoryType::Fact)),
+        ("clang", "The build needs clang 18 or newer. gcc fails.", Fields::empty(MemoryType::Fact)),
+    ];
+    for (n, (title, content, fields)) in (1..).zip(memories) {
+        save(cortex, day(6), draft(n, title, content, fields));
+    }
+    let mut imported = of(MemoryType::Fact, 99, "The wiki says releases happen on Thursdays");
+    imported.provenance = Provenance { source: Source::Imported, ..Provenance::user() };
+    save(cortex, day(6), imported);
+}
+
+// mind 24, 25
+#[test]
+fn a_small_memory_reads_like_this() {
+    let cortex = open(&Disk::new());
+    a_week(&cortex);
+    let (bulletin, _) = published(refresh(&mut Desk::new(Audience::Owner), &cortex, false, day(7)));
+    let expected = "\
+# Memory Bulletin
+Generated: 2026-01-08 00:00:00 UTC
+
+## Identity
+- Ada, software engineer: Works on the billing service from Hamburg [#1]
+
+## Recent Activity
+- Nightly import of invoices (failed, 2026-01-06) [#3]
+- Finished the refactoring of the login module (2026-01-05) [#2]
+
+## Active Goals
+- Learn how consensus algorithms work [#5]
+- Launch version two of the API, due 2026-01-31 [#4]
+
+## Rules
+- Must: Never push to main without a review (when releasing) [#6]
+
+## Decisions
+- Store sessions in redb, because it survives kill -9 [#7]
+
+## Preferences
+- Meetings: avoid before eleven [#9]
+- Tabs over spaces: Uses tabs in every language but Python [#8]
+
+## Patterns
+- Asks for a summary every Monday (seen 6 times) [#10]
+
+## Worth Knowing
+- The wiki says releases happen on Thursdays (imported) [#13]
+- The build needs clang 18 or newer [#12]
+- Staging runs on port 8443 [#11]
+";
+    assert_eq!(bulletin.text, expected);
 }
