@@ -10,8 +10,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use kernel::command::Draft;
 use kernel::forms::tokens;
-use kernel::memory::Millis;
+use kernel::memory::{Body, Fields, Millis, Provenance, Salt, Source, Visibility};
 use serde::{Deserialize, Serialize};
 
 pub use compaction::{Extraction, MEMORIES_MAX, NewMemory, read_extraction};
@@ -233,6 +234,25 @@ impl Channel {
         let text = format!("Branch \"{}\" concluded: {conclusion}", branch.description);
         self.push(Role::Note, &text, now);
         Ok(())
+    }
+
+    /// A memory from this conversation, ready to be saved. What was said in private stays private.
+    pub fn draft(&self, memory: &NewMemory, model: Option<&str>) -> Draft {
+        let fields = Fields::empty(memory.kernel_type());
+        let (title, content) = (memory.title.clone(), memory.content.clone());
+        let source = if model.is_some() { Source::Derived } else { Source::Observed };
+        let (derived_from, origin) = (Vec::new(), None);
+        Draft {
+            visibility: if self.private { Visibility::Private } else { Visibility::Scoped },
+            channel: Some(self.channel_id.clone()),
+            provenance: Provenance {
+                source,
+                derived_from,
+                model: model.map(str::to_owned),
+                origin,
+            },
+            ..Draft::new(Body { title, content, fields }, Salt::NONE)
+        }
     }
 
     fn push(&mut self, role: Role, text: &str, now: Millis) {

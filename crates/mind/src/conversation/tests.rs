@@ -169,3 +169,18 @@ fn extractions_are_checked() {
         assert_eq!(read_extraction(answer).is_ok(), fine, "{answer}");
     }
 }
+
+// Section 11, point 15
+#[test]
+fn what_is_remembered_of_a_private_channel_is_private() {
+    let memory = NewMemory {
+        memory_type: "preference".into(),
+        title: "Likes tea".into(),
+        content: String::new(),
+    };
+    let of = |private: bool| Channel::new("talk", private).draft(&memory, Some("m"));
+    assert_eq!(of(true).visibility, Visibility::Private);
+    assert_eq!(of(false).visibility, Visibility::Scoped);
+    assert_eq!(of(false).provenance.source, Source::Derived);
+    assert_eq!(of(false).channel.as_deref(), Some("talk"));
+}

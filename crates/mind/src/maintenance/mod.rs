@@ -24,7 +24,9 @@ use kernel::{Reading, keys};
 use serde::{Deserialize, Serialize};
 
 pub use alike::difference;
-pub use undo::{RUN_ENTRIES_MAX, RunChange, RunRecord, content_digest, run_record, undo};
+pub use undo::{
+    RUN_ENTRIES_MAX, RunChange, RunLine, RunRecord, content_digest, recent_runs, run_record, undo,
+};
 
 use crate::error::Result;
 use crate::memory_recall::{importance_at, last_used};

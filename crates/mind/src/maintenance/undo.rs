@@ -3,10 +3,11 @@
 //! What must stay true: after an undo every memory says what it said before the run; what somebody changed since is left
 //! alone and named; a run is undone once.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use kernel::command::Revision;
-use kernel::journal::{Entry, MindRunPhase, Payload};
+use kernel::journal::{Entry, EntryKind, MindRunPhase, Payload};
 use kernel::keys;
 use kernel::memory::{MemoryId, MemoryType, Millis, Pinned, Salt};
 use kernel::store::{KeyRange, View};
@@ -79,6 +80,53 @@ pub fn run_record(view: &View<'_>, run: &str) -> Result<RunRecord> {
         record.changes.push(RunChange { seq, at, kind, id: id.map(MemoryId::get), reason });
     }
     Ok(record)
+}
+
+/// One line of the log of runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunLine {
+    pub run: String,
+    pub job: String,
+    pub started: Millis,
+    /// What was planned, as counts.
+    pub planned: Option<String>,
+    /// What was done; absent if the run never finished.
+    pub done: Option<String>,
+    pub undone: bool,
+}
+
+/// The newest runs that changed something, newest first, found among the last `RUN_ENTRIES_MAX` entries. A run that changed
+/// nothing journaled nothing; its report is with its job.
+pub fn recent_runs(view: &View<'_>, limit: usize) -> Result<Vec<RunLine>> {
+    let size = view.counters()?.size;
+    let oldest = size.saturating_sub(RUN_ENTRIES_MAX as u64);
+    let (mut lines, mut ended, mut undone) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    for seq in (oldest + 1..=size).rev() {
+        if lines.len() == limit {
+            break;
+        }
+        let Some(entry) = view.entry(seq)?.filter(|entry| entry.kind == EntryKind::MindRun) else {
+            continue;
+        };
+        let Payload::MindRun(said) = entry.payload()? else { continue };
+        match said.phase {
+            MindRunPhase::Undone => {
+                undone.insert(said.run);
+            }
+            MindRunPhase::Finished | MindRunPhase::Failed => {
+                ended.insert(said.run, said.reason.unwrap_or_default());
+            }
+            MindRunPhase::Started => lines.push(RunLine {
+                done: ended.remove(&said.run),
+                undone: undone.remove(&said.run),
+                run: said.run,
+                job: said.job,
+                started: entry.at,
+                planned: said.reason,
+            }),
+        }
+    }
+    Ok(lines)
 }
 
 fn entries(view: &View<'_>, run: &str) -> Result<Vec<Entry>> {

@@ -3,6 +3,7 @@
 use kernel::Cortex;
 use kernel::command::{Removal, Stamp};
 use kernel::memory::{Fields, MemoryId, MemoryType, Millis, Visibility};
+use mind::maintenance::{content_digest, recent_runs, undo};
 use mind::patterns::{Observation, Watch, What, detect, propose};
 use mind::proposal::{Action, Outcome, Plan, carry_out};
 use mind::settings::PatternSettings;
@@ -204,6 +205,56 @@ fn the_same_correction_again_and_again_is_remembered_with_its_evidence() {
     let edges = reading.view().edges_out(made, 10).unwrap();
     assert_eq!(edges[0].dst.get(), note);
     assert!(memory.body.unwrap().content.contains("Don't indent without tabs"));
+}
+
+// Section 11, point 3
+#[test]
+fn what_patterns_wrote_and_rewrote_can_be_undone() {
+    let cortex = open(&Disk::new());
+    let note = save(&cortex, day(0), of(MemoryType::Fact, 1, "Rust has enums"));
+    let mut watch = Watch::default();
+    let digest = || content_digest(&cortex.read().unwrap().view()).unwrap();
+    let mut states = vec![digest()];
+    let mut runs = Vec::new();
+    for (n, question) in (0..).zip(QUESTIONS) {
+        let at = Millis(day(n).get() + n * 4 * HOUR);
+        let what = What::Said(question.to_owned());
+        let (channel, memory) = (Some("general".to_owned()), Some(note));
+        watch.observe(&english(), &Observation { at, channel, private: false, what, memory });
+        let (plan, outcome) = look(&cortex, &watch, at);
+        if !plan.is_empty() {
+            runs.push(outcome.run);
+            states.push(digest());
+        }
+    }
+    assert_eq!(runs.len(), 2);
+    let log = recent_runs(&cortex.read().unwrap().view(), 10).unwrap();
+    let lines: Vec<(&str, Option<&str>, bool)> =
+        log.iter().map(|l| (l.run.as_str(), l.planned.as_deref(), l.undone)).collect();
+    assert_eq!(
+        lines,
+        [
+            (runs[1].as_str(), Some("1 revise"), false),
+            (runs[0].as_str(), Some("1 remember"), false),
+        ]
+    );
+    for run in runs.iter().rev() {
+        states.pop();
+        let back = undo(&cortex.read().unwrap().view(), run).unwrap();
+        let mut n = 7_000_000 + states.len() as u64 * 1_000;
+        let mut salts = || {
+            n += 1;
+            salt(n)
+        };
+        let mut door = |stamp, command| submit(&cortex, stamp, command);
+        let outcome =
+            carry_out(&back, &format!("undo-{run}"), day(20), &mut salts, &mut door).unwrap();
+        assert!(outcome.refused.is_empty(), "{:?}", outcome.refused);
+        assert_eq!(Some(&digest()), states.last());
+    }
+    let log = recent_runs(&cortex.read().unwrap().view(), 10).unwrap();
+    assert_eq!(log.iter().filter(|line| line.undone).count(), 2);
+    assert!(log.iter().all(|line| line.done.is_some()));
 }
 
 #[test]
