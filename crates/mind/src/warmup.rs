@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{WarmupSettings, secs_ms};
 
+/// Wait after the first pass that failed; doubles.
+const RETRY_MS: i64 = 30_000;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmupState {
@@ -124,6 +127,9 @@ pub struct Warmup {
     pass: Option<Pass>,
     passes: u64,
     refreshing: bool,
+    /// Passes that failed in a row, and when the next may begin.
+    failures: u32,
+    retry: Millis,
     cold: BTreeMap<ProcessType, u64>,
 }
 
@@ -137,6 +143,8 @@ impl Warmup {
             pass: None,
             passes: 0,
             refreshing: false,
+            failures: 0,
+            retry: Millis(i64::MIN),
             cold: BTreeMap::new(),
         }
     }
@@ -188,11 +196,14 @@ impl Warmup {
         } else if step == WarmStep::Bulletin {
             self.status.last_refresh_unix_ms = Some(now.get());
         }
-        if running.waiting.is_empty() { self.finish() } else { Vec::new() }
+        if running.waiting.is_empty() { self.finish(now) } else { Vec::new() }
     }
 
-    fn finish(&mut self) -> Vec<WarmupEffect> {
+    fn finish(&mut self, now: Millis) -> Vec<WarmupEffect> {
         let Some(pass) = self.pass.take() else { return Vec::new() };
+        let wait = RETRY_MS.saturating_mul(1 << self.failures.min(10));
+        self.retry = Millis(now.get().saturating_add(wait));
+        self.failures = if pass.errors.is_empty() { 0 } else { self.failures + 1 };
         if pass.errors.is_empty() {
             return self.become_state(WarmupState::Warm);
         }
@@ -200,8 +211,8 @@ impl Warmup {
         self.become_state(WarmupState::Degraded)
     }
 
-    /// Time goes on: a pass that takes too long fails, a bulletin that is too old is made again, a failed warm-up is retried
-    /// with the next refresh.
+    /// Time goes on: a pass that takes too long fails, a bulletin that is too old is made again, a warm-up that failed without
+    /// one is tried again, each time after a longer wait.
     pub fn tick(&mut self, settings: &WarmupSettings, now: Millis) -> Vec<WarmupEffect> {
         if let Some(pass) = &mut self.pass {
             if now < pass.deadline {
@@ -209,7 +220,7 @@ impl Warmup {
             }
             let late: Vec<String> = pass.waiting.iter().map(|step| format!("{step:?}")).collect();
             pass.errors.push(format!("{} did not end in time", late.join(", ").to_lowercase()));
-            return self.finish();
+            return self.finish(now);
         }
         let due = should_generate_bulletin(settings, &self.status, now);
         if !settings.enabled || self.refreshing {
@@ -221,7 +232,7 @@ impl Warmup {
                 vec![WarmupEffect::Refresh]
             }
             WarmupState::Cold => self.begin(settings, false, now),
-            WarmupState::Degraded if due => self.begin(settings, false, now),
+            WarmupState::Degraded if due && now >= self.retry => self.begin(settings, false, now),
             _ => Vec::new(),
         }
     }
@@ -358,7 +369,13 @@ mod tests {
         assert_eq!(status.state, WarmupState::Degraded);
         assert_eq!(status.last_error.as_deref(), Some("no model; bulletin did not end in time"));
         assert!(warmup.step_done(1, WarmStep::Bulletin, Ok(()), at(31)).is_empty(), "too late");
-        assert!(!warmup.tick(&settings, at(32)).is_empty(), "without a bulletin it tries at once");
+        assert!(warmup.tick(&settings, at(59)).is_empty(), "not at once");
+        assert!(!warmup.tick(&settings, at(60)).is_empty());
+        warmup.tick(&settings, at(90));
+        assert!(
+            warmup.tick(&settings, at(149)).is_empty()
+                && !warmup.tick(&settings, at(150)).is_empty()
+        );
     }
 
     // mind 27, 46, 47

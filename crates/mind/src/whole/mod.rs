@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::audience::Audience;
 use crate::breaker::{BreakerPolicy, Breakers};
 use crate::budget::{Budget, Cost, Purpose};
-use crate::bulletin::{Bulletin, Changes, Desk, Gathered, Prompt};
+use crate::bulletin::{Bulletin, BulletinEffect, Changes, Desk, Gathered, Prompt};
 use crate::error::Result;
 use crate::jobs::{Chance, JobEffect, JobSpec, JobStates, Jobs};
 use crate::maintenance::{self, MaintenanceState};
@@ -346,9 +346,13 @@ impl Mind {
                 Audience::Owner => self.owner.tick(settings, now),
                 Audience::Shared => self.shared.tick(settings, now),
             };
-            if let Some(run) = run.filter(|_| !late.is_empty()) {
-                self.model_failed(&run, "the model did not answer in time", now);
-                effects.extend(self.desk_effects(&run, &audience, late, now, chance));
+            match run {
+                Some(run) if !late.is_empty() => {
+                    self.model_failed(&run, "the model did not answer in time", now);
+                    effects.extend(self.desk_effects(&run, &audience, late, now, chance));
+                }
+                // The job was given up before its model was; what the rules wrote is published all the same.
+                _ => effects.extend(late.into_iter().filter_map(published)),
             }
         }
         let due = self.jobs.tick(now);
@@ -424,5 +428,12 @@ fn job_effect(effect: JobEffect) -> Vec<Effect> {
         }
         JobEffect::Cancel { job, run } => vec![Effect::StopJob { job, run, force: false }],
         JobEffect::Abandon { job, run } => vec![Effect::StopJob { job, run, force: true }],
+    }
+}
+
+fn published(effect: BulletinEffect) -> Option<Effect> {
+    match effect {
+        BulletinEffect::Publish(bulletin, changes) => Some(Effect::Publish(bulletin, changes)),
+        BulletinEffect::Ask { .. } | BulletinEffect::Unchanged => None,
     }
 }

@@ -3,7 +3,7 @@
 
 use kernel::memory::Millis;
 
-use super::{Answer, BULLETIN, Effect, Mind};
+use super::{Answer, BULLETIN, Effect, Mind, published};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
 use crate::budget::Purpose;
@@ -64,12 +64,7 @@ impl Mind {
                                 Audience::Owner => self.owner.declined(run, why, settings, now),
                                 Audience::Shared => self.shared.declined(run, why, settings, now),
                             };
-                            out.extend(declined.into_iter().filter_map(|effect| match effect {
-                                BulletinEffect::Publish(bulletin, changes) => {
-                                    Some(Effect::Publish(bulletin, changes))
-                                }
-                                _ => None,
-                            }));
+                            out.extend(declined.into_iter().filter_map(published));
                         }
                     }
                 }
