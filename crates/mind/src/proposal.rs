@@ -104,8 +104,10 @@ pub struct Plan {
     pub suggestions: Vec<Suggestion>,
     /// Memories looked at.
     pub examined: usize,
-    /// Changes that did not fit into this run.
+    /// Changes and comparisons that did not fit into this run.
     pub left: usize,
+    /// Suggestions beyond those that are listed.
+    pub unsaid: usize,
     /// The run that this plan undoes.
     pub undoes: Option<String>,
 }
@@ -146,6 +148,9 @@ impl Plan {
         }
         for Suggestion { about, reason } in &self.suggestions {
             lines.push(format!("suggested for {}: {reason}", ids(about)));
+        }
+        if self.unsaid > 0 {
+            lines.push(format!("{} more suggestions", self.unsaid));
         }
         if self.left > 0 {
             lines.push(format!("{} more wait for the next run", self.left));

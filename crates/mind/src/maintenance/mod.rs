@@ -37,6 +37,8 @@ use crate::settings::{CortexSettings, days_ms, ppm};
 pub const JOB: &str = "maintenance";
 /// Memories one run looks at.
 pub const EXAMINED_MAX: usize = 500_000;
+/// Suggestions one run makes; nobody reads more.
+pub const SUGGESTIONS_MAX: usize = 200;
 /// Neighbours of one memory that are compared with it.
 const NEIGHBOURS: usize = 10;
 
@@ -119,11 +121,17 @@ pub fn plan(
     planner.join(&rows, &mut next)?;
     let mut plan = planner.plan;
     let max = usize::try_from(settings.maintenance_changes_max).unwrap_or(usize::MAX);
+    // Joining comes first: what was found alike is compared only once, what has faded is found again by every run.
+    let joins = |proposal: &Proposal| {
+        matches!(proposal.action, Action::Merge { .. } | Action::Consolidate { .. })
+    };
+    plan.proposals.sort_by_key(|proposal| !joins(proposal));
     if plan.proposals.len() > max {
         plan.left += plan.proposals.len() - max;
+        if plan.proposals[max..].iter().any(joins) {
+            next.compared = state.compared;
+        }
         plan.proposals.truncate(max);
-        // What was cut must be compared again.
-        next.compared = state.compared;
     }
     Ok((plan, next))
 }
@@ -178,7 +186,9 @@ impl Planner<'_> {
         about.sort_unstable();
         // A pair is found from both of its ends.
         let known = |suggestion: &Suggestion| suggestion.about == about;
-        if !self.plan.suggestions.iter().any(known) {
+        if self.plan.suggestions.len() == SUGGESTIONS_MAX {
+            self.plan.unsaid += 1;
+        } else if !self.plan.suggestions.iter().any(known) {
             self.plan.suggestions.push(Suggestion { about, reason });
         }
     }

@@ -291,6 +291,42 @@ fn the_cap_on_changes_is_kept_and_the_rest_follows() {
     assert_eq!(counts, [(8, 12), (8, 4), (4, 0), (0, 0)]);
 }
 
+#[test]
+fn joining_is_not_held_up_by_what_waits_to_be_forgotten() {
+    let cortex = open(&Disk::new());
+    for n in 1..=20 {
+        let mut faint = of(MemoryType::Event, n, &format!("Something small happened, case {n}"));
+        faint.importance = Some(1);
+        save(&cortex, day(0), faint);
+    }
+    for n in 31..=32 {
+        save(&cortex, day(0), of(MemoryType::Decision, n, "The store is one file per actor"));
+    }
+    let settings = CortexSettings { maintenance_changes_max: 5, ..CortexSettings::default() };
+    let mut state = MaintenanceState::default();
+    let (first, _) = maintain(&cortex, &mut state, &settings, "run-1", day(1));
+    assert_eq!(first.counts(), [("merge", 1), ("forget", 4)]);
+    let (second, _) = maintain(&cortex, &mut state, &settings, "run-2", day(1));
+    assert_eq!(second.counts(), [("forget", 5)]);
+}
+
+#[test]
+fn suggestions_are_bounded_and_counted() {
+    let cortex = open(&Disk::new());
+    let count = mind::maintenance::SUGGESTIONS_MAX as u64 + 30;
+    for n in 1..=count {
+        let hard = Fields::Constraint(Constraint { strength: Strength::Hard, trigger: None });
+        let mut rule = draft(n, &format!("Rule {n} of the house"), "", hard);
+        rule.importance = Some(1);
+        save(&cortex, day(0), rule);
+    }
+    let settings = CortexSettings { maintenance_compared_max: 0, ..CortexSettings::default() };
+    let mut state = MaintenanceState::default();
+    let (plan, _) = maintain(&cortex, &mut state, &settings, "run-1", day(1));
+    assert_eq!((plan.suggestions.len(), plan.unsaid), (200, 30));
+    assert!(plan.report().contains("30 more suggestions"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
