@@ -166,10 +166,7 @@ fn encode(kept: &BTreeMap<u64, Kept>) -> Vec<u8> {
 /// Calls `visit` for each memory of a block.
 fn each(row: &[u8], visit: &mut Visit<'_>) -> Result<()> {
     let damaged = || Error::corrupt("a block of codes and places".to_owned(), "does not decode");
-    let mut rest = match row.split_first() {
-        Some((&VERSION, rest)) => rest,
-        _ => return Err(damaged()),
-    };
+    let Some((&VERSION, mut rest)) = row.split_first() else { return Err(damaged()) };
     while !rest.is_empty() {
         let parsed = || {
             let (doc, rest) = rest.split_first_chunk::<8>()?;

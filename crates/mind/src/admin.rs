@@ -1,0 +1,330 @@
+//! Admin chat without a model: a small grammar from what people type to typed questions.
+//!
+//! What must stay true: a sentence that is not understood changes nothing and is answered with examples; only exact verbs
+//! change something.
+
+use serde::Serialize;
+
+/// What an administrator wants. The daemon answers each from the operations it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "ask")]
+pub enum Question {
+    /// "show me recent memory activity"
+    RecentActivity {
+        limit: usize,
+    },
+    /// "what is running": `system_inspect`.
+    Running,
+    /// "list channels": `channel_list`.
+    Channels,
+    /// "list workers"
+    Workers,
+    /// "why is worker X stuck", "inspect worker X": `worker_inspect`.
+    Inspect {
+        kind: Kind,
+        id: String,
+    },
+    /// "stop worker X"
+    Cancel {
+        kind: Kind,
+        id: String,
+    },
+    /// "recall …", "what do you know about …": `memory_recall`.
+    Recall {
+        query: String,
+    },
+    /// "remember that …": `memory_save`.
+    Remember {
+        text: String,
+    },
+    /// "why was memory 12 forgotten", "history of memory 12"
+    Memory {
+        id: u64,
+    },
+    /// "forget memory 12", "restore memory 12"
+    Forget {
+        id: u64,
+    },
+    Restore {
+        id: u64,
+    },
+    /// "show jobs"
+    Jobs,
+    /// "run maintenance", "pause maintenance", "resume maintenance"
+    RunJob {
+        job: String,
+    },
+    PauseJob {
+        job: String,
+    },
+    ResumeJob {
+        job: String,
+    },
+    /// "preview maintenance"
+    DryRun {
+        job: String,
+    },
+    /// "show runs", "log"
+    Runs,
+    /// "undo run X"
+    Undo {
+        run: String,
+    },
+    Budget,
+    /// "stop all models", "allow models"
+    KillSwitch {
+        on: bool,
+    },
+    Bulletin,
+    /// "explain the bulletin"
+    ExplainBulletin,
+    RefreshBulletin,
+    Patterns,
+    Breakers,
+    /// "are you ready", "status"
+    Status,
+    Help,
+    /// Not understood; for a model, if there is one.
+    Unclear {
+        text: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Channel,
+    Branch,
+    Worker,
+}
+
+/// What can be asked, for people.
+pub const EXAMPLES: [&str; 16] = [
+    "show me recent memory activity",
+    "what is running",
+    "list channels",
+    "why is worker X stuck",
+    "stop worker X",
+    "what do you know about the release",
+    "remember that deploys happen on Mondays",
+    "why was memory 12 forgotten",
+    "restore memory 12",
+    "show jobs",
+    "preview maintenance",
+    "run maintenance",
+    "undo run X",
+    "budget",
+    "explain the bulletin",
+    "status",
+];
+
+/// Activity shown if nobody says how much.
+const ACTIVITY_DEFAULT: usize = 20;
+const ACTIVITY_MAX: usize = 200;
+
+pub fn parse(text: &str) -> Question {
+    let text = text.trim().trim_end_matches(['?', '.', '!']).trim();
+    let lower = text.to_lowercase();
+    let lower = strip_any(&lower, &["please ", "can you ", "could you ", "cortex, "]);
+    // Ids and texts keep their case: they are cut from the end of what was written.
+    let tail = |rest: &str| -> String {
+        let from = text.len().checked_sub(rest.len()).filter(|at| text.is_char_boundary(*at));
+        from.map_or(rest, |at| &text[at..]).trim().trim_matches(['"', '\'']).to_owned()
+    };
+    let has = |word: &str| lower.split(|c: char| !c.is_alphanumeric()).any(|w| w == word);
+    let plain = strip_any(
+        lower,
+        &[
+            "show me the ",
+            "show me ",
+            "show the ",
+            "show ",
+            "list all ",
+            "list the ",
+            "list ",
+            "what are the ",
+            "the ",
+        ],
+    );
+    if let Some(question) = prefixed(lower, &tail).or_else(|| process(lower, &tail)) {
+        return question;
+    }
+    match plain {
+        "help" | "what can you do" | "" => return Question::Help,
+        "jobs" => return Question::Jobs,
+        "runs" | "log" | "history" => return Question::Runs,
+        "channels" => return Question::Channels,
+        "workers" => return Question::Workers,
+        "budget" | "costs" | "spending" => return Question::Budget,
+        "bulletin" => return Question::Bulletin,
+        "patterns" => return Question::Patterns,
+        "breakers" | "circuit breakers" => return Question::Breakers,
+        "status" | "are you ready" | "readiness" | "how are you" => return Question::Status,
+        "kill switch on" | "stop all models" => return Question::KillSwitch { on: true },
+        "kill switch off" | "allow models" => return Question::KillSwitch { on: false },
+        _ => {}
+    }
+    if has("activity") || has("recent") && (has("memory") || has("memories") || has("changes")) {
+        let number = lower.split_whitespace().find_map(|word| word.parse().ok());
+        let limit = number.unwrap_or(ACTIVITY_DEFAULT).clamp(1, ACTIVITY_MAX);
+        return Question::RecentActivity { limit };
+    }
+    if has("running") || has("processes") {
+        return Question::Running;
+    }
+    if has("bulletin") && (has("explain") || has("why")) {
+        return Question::ExplainBulletin;
+    }
+    if has("bulletin") && has("refresh") {
+        return Question::RefreshBulletin;
+    }
+    if has("budget") || has("cost") || has("spent") || has("tokens") {
+        return Question::Budget;
+    }
+    Question::Unclear { text: text.to_owned() }
+}
+
+fn strip_any<'a>(text: &'a str, starts: &[&str]) -> &'a str {
+    starts.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text)
+}
+
+/// Verbs at the beginning of a sentence.
+fn prefixed(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
+    let after = |starts: &[&str]| -> Option<String> {
+        let rest = starts.iter().find_map(|start| lower.strip_prefix(start))?;
+        Some(tail(rest)).filter(|rest| !rest.is_empty())
+    };
+    let job = |starts: &[&str]| after(starts).filter(|job| !job.contains(' '));
+    let number = |starts: &[&str]| after(starts)?.trim_start_matches('#').parse::<u64>().ok();
+    if let Some(run) = after(&["undo run ", "undo the run ", "undo "]) {
+        return (!run.contains(' ')).then_some(Question::Undo { run });
+    }
+    if let Some(text) = after(&["remember that ", "remember: ", "remember "]) {
+        return Some(Question::Remember { text });
+    }
+    if let Some(id) = number(&["forget memory ", "forget #"]) {
+        return Some(Question::Forget { id });
+    }
+    if let Some(id) = number(&["restore memory ", "restore #"]) {
+        return Some(Question::Restore { id });
+    }
+    if let Some(rest) = after(&[
+        "why was memory ",
+        "why is memory ",
+        "history of memory ",
+        "show memory ",
+        "memory ",
+    ]) && let Some(id) =
+        rest.split_whitespace().next().and_then(|id| id.trim_start_matches('#').parse().ok())
+    {
+        return Some(Question::Memory { id });
+    }
+    let query = after(&["what do you know about ", "recall ", "search for ", "search ", "find "]);
+    if let Some(query) = query {
+        return Some(Question::Recall { query });
+    }
+    if let Some(job) = job(&["preview ", "dry run ", "dry-run "]) {
+        return Some(Question::DryRun { job });
+    }
+    if let Some(job) = job(&["run "]) {
+        return Some(Question::RunJob { job });
+    }
+    if let Some(job) = job(&["pause "]) {
+        return Some(Question::PauseJob { job });
+    }
+    job(&["resume "]).map(|job| Question::ResumeJob { job })
+}
+
+/// Sentences about one channel, branch or worker.
+fn process(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
+    let kinds = [("worker ", Kind::Worker), ("branch ", Kind::Branch), ("channel ", Kind::Channel)];
+    let (at, word, kind) =
+        kinds.iter().find_map(|(word, kind)| lower.find(word).map(|at| (at, word, *kind)))?;
+    let rest = tail(&lower[at + word.len()..]);
+    let id = rest.split_whitespace().next()?.trim_matches(['"', '\'', '?', '.']).to_owned();
+    let verb = lower[..at].trim();
+    let one_of = |verbs: &[&str]| verbs.contains(&verb);
+    if one_of(&["stop", "cancel", "kill", "stop the", "cancel the"]) {
+        return Some(Question::Cancel { kind, id });
+    }
+    let asks = one_of(&[
+        "why is",
+        "why is the",
+        "inspect",
+        "show",
+        "show me",
+        "how is",
+        "what is",
+        "what about",
+        "",
+    ]);
+    asks.then_some(Question::Inspect { kind, id })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // mind 98, 101-104
+    #[test]
+    fn people_are_understood_without_a_model() {
+        let worker = |id: &str| Question::Inspect { kind: Kind::Worker, id: id.into() };
+        for (text, question) in [
+            ("show me recent memory activity", Question::RecentActivity { limit: 20 }),
+            ("Show me the last 5 recent changes", Question::RecentActivity { limit: 5 }),
+            ("What is running?", Question::Running),
+            ("list channels", Question::Channels),
+            ("why is worker Build-7 stuck?", worker("Build-7")),
+            ("inspect worker w1", worker("w1")),
+            ("stop worker w1", Question::Cancel { kind: Kind::Worker, id: "w1".into() }),
+            ("what do you know about Rust?", Question::Recall { query: "Rust".into() }),
+            ("Remember that Ada likes tea.", Question::Remember { text: "Ada likes tea".into() }),
+            ("why was memory #12 forgotten?", Question::Memory { id: 12 }),
+            ("restore memory 12", Question::Restore { id: 12 }),
+            ("undo run maintenance-1-2", Question::Undo { run: "maintenance-1-2".into() }),
+            ("run maintenance", Question::RunJob { job: "maintenance".into() }),
+            ("preview maintenance", Question::DryRun { job: "maintenance".into() }),
+            ("pause bulletin", Question::PauseJob { job: "bulletin".into() }),
+            ("show me the jobs", Question::Jobs),
+            ("how many tokens were spent today?", Question::Budget),
+            ("stop all models", Question::KillSwitch { on: true }),
+            ("explain the bulletin", Question::ExplainBulletin),
+            ("are you ready?", Question::Status),
+            ("help", Question::Help),
+        ] {
+            assert_eq!(parse(text), question, "{text}");
+        }
+        for example in EXAMPLES {
+            assert!(!matches!(parse(example), Question::Unclear { .. }), "{example}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_changes_nothing() {
+        for text in [
+            "undo everything now",
+            "run for your life",
+            "forget about it",
+            "İİİ worker",
+            "stop the music",
+        ] {
+            let question = parse(text);
+            assert!(
+                matches!(
+                    question,
+                    Question::Unclear { .. } | Question::Inspect { .. } | Question::Recall { .. }
+                ),
+                "{text}: {question:?}"
+            );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_parsed(text in ".{0,80}") {
+            let _ = parse(&text);
+            let _ = parse(&format!("why is worker {text} stuck"));
+            let _ = parse(&format!("REMEMBER THAT {text}"));
+        }
+    }
+}

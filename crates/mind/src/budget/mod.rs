@@ -1,0 +1,312 @@
+//! What models may cost: tokens and money per day, in total and per purpose, with a hard stop.
+//!
+//! A call reserves its worst case first and settles with what it really took. What must stay true: spent plus reserved never
+//! passes a limit when a call is admitted; without a provider every limit is zero; each line of the ledger says who spent
+//! what for which purpose. Money is in millionths of a dollar, so nothing is ever rounded away.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use kernel::memory::Millis;
+use kernel::salience::DAY_MS;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::settings::BudgetSettings;
+
+/// Lines of the ledger that are kept.
+pub const LEDGER_MAX: usize = 2_000;
+/// Days of totals that are kept.
+pub const DAYS_MAX: usize = 400;
+/// Calls that may be under way at once.
+pub const RESERVATIONS_MAX: usize = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    Bulletin,
+    Chat,
+    Talents,
+    Maintenance,
+}
+
+impl Purpose {
+    pub const ALL: [Purpose; 4] =
+        [Purpose::Bulletin, Purpose::Chat, Purpose::Talents, Purpose::Maintenance];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Purpose::Bulletin => "bulletin",
+            Purpose::Chat => "chat",
+            Purpose::Talents => "talents",
+            Purpose::Maintenance => "maintenance",
+        }
+    }
+
+    fn limit(self, settings: &BudgetSettings) -> u64 {
+        match self {
+            Purpose::Bulletin => settings.bulletin_tokens_per_day,
+            Purpose::Chat => settings.chat_tokens_per_day,
+            Purpose::Talents => settings.talents_tokens_per_day,
+            Purpose::Maintenance => settings.maintenance_tokens_per_day,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// In and out together.
+    pub tokens: u64,
+    pub micro_dollars: u64,
+}
+
+impl Cost {
+    pub fn plus(self, other: Cost) -> Cost {
+        Cost {
+            tokens: self.tokens.saturating_add(other.tokens),
+            micro_dollars: self.micro_dollars.saturating_add(other.micro_dollars),
+        }
+    }
+}
+
+/// Why a call may not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error("no provider is configured")]
+    NoProvider,
+    #[error("the kill switch is on")]
+    Killed,
+    #[error("{wanted} tokens wanted, {left} of today's {limit} are left")]
+    Tokens { wanted: u64, left: u64, limit: u64 },
+    #[error("{wanted} millionths of a dollar wanted, {left} of today's {limit} are left")]
+    Money { wanted: u64, left: u64, limit: u64 },
+    #[error("{wanted} tokens wanted for {purpose}, {left} of today's {limit} are left")]
+    Purpose { purpose: &'static str, wanted: u64, left: u64, limit: u64 },
+    #[error("{RESERVATIONS_MAX} calls are under way")]
+    TooMany,
+}
+
+impl Refusal {
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refusal::NoProvider => "no_provider",
+            Refusal::Killed => "killed",
+            Refusal::Tokens { .. } => "over_tokens",
+            Refusal::Money { .. } => "over_money",
+            Refusal::Purpose { .. } => "over_purpose",
+            Refusal::TooMany => "too_many_calls",
+        }
+    }
+}
+
+/// A call that was admitted and has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reservation {
+    pub id: u64,
+    pub purpose: Purpose,
+    /// Job run, channel, talent run: who will be named in the ledger.
+    pub who: String,
+    pub worst: Cost,
+    pub at_unix_ms: i64,
+    /// The worst case counts as spent if nobody settles by then.
+    pub until_unix_ms: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerLine {
+    pub at_unix_ms: i64,
+    pub purpose: Purpose,
+    pub who: String,
+    pub model: Option<String>,
+    pub cost: Cost,
+    /// True if the provider never said what it took.
+    pub assumed: bool,
+}
+
+/// What is left today, for people and programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BudgetView {
+    pub day: String,
+    pub kill_switch: bool,
+    pub provider: bool,
+    pub spent: Cost,
+    pub reserved: Cost,
+    pub tokens_limit: u64,
+    pub micro_dollars_limit: u64,
+    pub purposes: Vec<PurposeView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PurposeView {
+    pub purpose: Purpose,
+    pub spent: Cost,
+    pub tokens_limit: u64,
+}
+
+/// The persistent state. Days are numbers of UTC days since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    days: BTreeMap<i64, BTreeMap<Purpose, Cost>>,
+    reservations: BTreeMap<u64, Reservation>,
+    ledger: VecDeque<LedgerLine>,
+    last_id: u64,
+    /// Thrown at run time; the settings have one too.
+    pub killed: bool,
+}
+
+impl Budget {
+    /// Admits a call that costs at most `worst`, or says why not. `provider` is false when none is configured.
+    pub fn reserve(
+        &mut self,
+        settings: &BudgetSettings,
+        provider: bool,
+        (purpose, who): (Purpose, &str),
+        worst: Cost,
+        (now, until): (Millis, Millis),
+    ) -> Result<u64, Refusal> {
+        self.expire(now);
+        if self.killed || settings.kill_switch {
+            return Err(Refusal::Killed);
+        }
+        if !provider {
+            return Err(Refusal::NoProvider);
+        }
+        if self.reservations.len() == RESERVATIONS_MAX {
+            return Err(Refusal::TooMany);
+        }
+        let taken = self.spent(now).plus(self.reserved());
+        let wanted = worst.tokens;
+        let (limit, left) = left_of(settings.tokens_per_day, taken.tokens);
+        if wanted > left {
+            return Err(Refusal::Tokens { wanted, left, limit });
+        }
+        let (limit, left) = left_of(settings.micro_dollars_per_day, taken.micro_dollars);
+        if worst.micro_dollars > left {
+            return Err(Refusal::Money { wanted: worst.micro_dollars, left, limit });
+        }
+        let of_purpose = self.spent_for(purpose, now).plus(self.reserved_for(purpose));
+        let (limit, left) = left_of(purpose.limit(settings), of_purpose.tokens);
+        if wanted > left {
+            return Err(Refusal::Purpose { purpose: purpose.name(), wanted, left, limit });
+        }
+        self.last_id += 1;
+        let reservation = Reservation {
+            id: self.last_id,
+            purpose,
+            who: who.to_owned(),
+            worst,
+            at_unix_ms: now.get(),
+            until_unix_ms: until.get().max(now.get()),
+        };
+        self.reservations.insert(self.last_id, reservation);
+        Ok(self.last_id)
+    }
+
+    /// The call ended and took this. False: the reservation is not there (settled before, or expired and counted).
+    pub fn settle(&mut self, id: u64, actual: Cost, model: Option<&str>, now: Millis) -> bool {
+        let Some(reservation) = self.reservations.remove(&id) else { return false };
+        self.book(&reservation, actual, model, false, now);
+        true
+    }
+
+    /// The call was never made.
+    pub fn release(&mut self, id: u64) -> bool {
+        self.reservations.remove(&id).is_some()
+    }
+
+    /// Calls that never came back count as their worst case.
+    pub fn expire(&mut self, now: Millis) {
+        let over: Vec<u64> = self
+            .reservations
+            .values()
+            .filter(|reservation| reservation.until_unix_ms < now.get())
+            .map(|reservation| reservation.id)
+            .collect();
+        for id in over {
+            if let Some(reservation) = self.reservations.remove(&id) {
+                self.book(&reservation, reservation.worst, None, true, now);
+            }
+        }
+    }
+
+    fn book(
+        &mut self,
+        reservation: &Reservation,
+        cost: Cost,
+        model: Option<&str>,
+        assumed: bool,
+        now: Millis,
+    ) {
+        let day = self.days.entry(day_of(now)).or_default();
+        let total = day.entry(reservation.purpose).or_default();
+        *total = total.plus(cost);
+        while self.days.len() > DAYS_MAX {
+            self.days.pop_first();
+        }
+        if self.ledger.len() == LEDGER_MAX {
+            self.ledger.pop_front();
+        }
+        self.ledger.push_back(LedgerLine {
+            at_unix_ms: now.get(),
+            purpose: reservation.purpose,
+            who: reservation.who.clone(),
+            model: model.map(str::to_owned),
+            cost,
+            assumed,
+        });
+    }
+
+    /// Spent on the UTC day of `now`.
+    pub fn spent(&self, now: Millis) -> Cost {
+        let purposes = self.days.get(&day_of(now)).into_iter().flat_map(BTreeMap::values);
+        purposes.fold(Cost::default(), |sum, cost| sum.plus(*cost))
+    }
+
+    pub fn spent_for(&self, purpose: Purpose, now: Millis) -> Cost {
+        let day = self.days.get(&day_of(now));
+        day.and_then(|day| day.get(&purpose)).copied().unwrap_or_default()
+    }
+
+    pub fn reserved(&self) -> Cost {
+        self.reservations.values().fold(Cost::default(), |sum, held| sum.plus(held.worst))
+    }
+
+    fn reserved_for(&self, purpose: Purpose) -> Cost {
+        let held = self.reservations.values().filter(|held| held.purpose == purpose);
+        held.fold(Cost::default(), |sum, held| sum.plus(held.worst))
+    }
+
+    /// Newest last.
+    pub fn ledger(&self) -> impl DoubleEndedIterator<Item = &LedgerLine> {
+        self.ledger.iter()
+    }
+
+    pub fn view(&self, settings: &BudgetSettings, provider: bool, now: Millis) -> BudgetView {
+        let limit = |limit: u64| if provider { limit } else { 0 };
+        let purpose = |purpose: Purpose| PurposeView {
+            purpose,
+            spent: self.spent_for(purpose, now),
+            tokens_limit: limit(purpose.limit(settings)),
+        };
+        BudgetView {
+            day: now.date(),
+            kill_switch: self.killed || settings.kill_switch,
+            provider,
+            spent: self.spent(now),
+            reserved: self.reserved(),
+            tokens_limit: limit(settings.tokens_per_day),
+            micro_dollars_limit: limit(settings.micro_dollars_per_day),
+            purposes: Purpose::ALL.map(purpose).to_vec(),
+        }
+    }
+}
+
+fn left_of(limit: u64, taken: u64) -> (u64, u64) {
+    (limit, limit.saturating_sub(taken))
+}
+
+fn day_of(now: Millis) -> i64 {
+    now.get().div_euclid(DAY_MS)
+}

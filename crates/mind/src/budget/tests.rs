@@ -1,0 +1,109 @@
+//! The budget over days, under any order of calls.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const DAY: i64 = DAY_MS;
+
+fn limits() -> BudgetSettings {
+    BudgetSettings {
+        tokens_per_day: 1_000,
+        micro_dollars_per_day: 5_000,
+        bulletin_tokens_per_day: 300,
+        chat_tokens_per_day: 900,
+        ..BudgetSettings::default()
+    }
+}
+
+fn cost(tokens: u64) -> Cost {
+    Cost { tokens, micro_dollars: tokens }
+}
+
+fn ask(budget: &mut Budget, purpose: Purpose, tokens: u64, now: i64) -> Result<u64, Refusal> {
+    let times = (Millis(now), Millis(now + 60_000));
+    budget.reserve(&limits(), true, (purpose, "a run"), cost(tokens), times)
+}
+
+// section 11, point 9
+#[test]
+fn limits_stop_a_call_before_it_is_made() {
+    let mut budget = Budget::default();
+    let id = ask(&mut budget, Purpose::Bulletin, 300, 0).unwrap();
+    let refusal = ask(&mut budget, Purpose::Bulletin, 1, 0).unwrap_err();
+    assert_eq!(refusal.code(), "over_purpose");
+    ask(&mut budget, Purpose::Chat, 700, 0).unwrap();
+    assert_eq!(ask(&mut budget, Purpose::Talents, 1, 0).unwrap_err().code(), "over_tokens");
+    assert!(budget.settle(id, cost(100), Some("m"), Millis(1)));
+    assert!(!budget.settle(id, cost(100), Some("m"), Millis(1)), "once");
+    ask(&mut budget, Purpose::Talents, 200, 0).unwrap();
+    let line = budget.ledger().next_back().unwrap();
+    assert_eq!((line.who.as_str(), line.cost.tokens, line.assumed), ("a run", 100, false));
+}
+
+#[test]
+fn without_a_provider_every_limit_is_zero() {
+    let mut budget = Budget::default();
+    let times = (Millis(0), Millis(1));
+    let asked = budget.reserve(&limits(), false, (Purpose::Chat, "x"), cost(0), times);
+    assert_eq!(asked, Err(Refusal::NoProvider));
+    let view = budget.view(&limits(), false, Millis(0));
+    assert_eq!((view.tokens_limit, view.micro_dollars_limit), (0, 0));
+    assert!(view.purposes.iter().all(|purpose| purpose.tokens_limit == 0));
+}
+
+#[test]
+fn the_kill_switch_refuses_everything_until_it_is_released() {
+    let mut budget = Budget { killed: true, ..Budget::default() };
+    assert_eq!(ask(&mut budget, Purpose::Chat, 1, 0), Err(Refusal::Killed));
+    budget.killed = false;
+    let off = BudgetSettings { kill_switch: true, ..limits() };
+    let asked = budget.reserve(&off, true, (Purpose::Chat, "x"), cost(1), (Millis(0), Millis(1)));
+    assert_eq!(asked, Err(Refusal::Killed));
+    ask(&mut budget, Purpose::Chat, 1, 0).unwrap();
+}
+
+#[test]
+fn a_new_day_begins_with_nothing_spent_and_lost_calls_count_as_their_worst() {
+    let mut budget = Budget::default();
+    ask(&mut budget, Purpose::Chat, 900, 0).unwrap();
+    assert_eq!(ask(&mut budget, Purpose::Chat, 900, 1).unwrap_err().code(), "over_tokens");
+    budget.expire(Millis(60_001));
+    assert_eq!(budget.spent(Millis(60_001)), cost(900));
+    assert!(budget.ledger().all(|line| line.assumed));
+    assert!(ask(&mut budget, Purpose::Chat, 900, DAY - 1).is_err());
+    ask(&mut budget, Purpose::Chat, 900, DAY).unwrap();
+}
+
+#[test]
+fn money_stops_a_call_too_and_state_survives_a_restart() {
+    let mut budget = Budget::default();
+    let dear = Cost { tokens: 1, micro_dollars: 5_001 };
+    let times = (Millis(0), Millis(1));
+    let refused = budget.reserve(&limits(), true, (Purpose::Chat, "x"), dear, times);
+    assert_eq!(refused.unwrap_err().code(), "over_money");
+    ask(&mut budget, Purpose::Chat, 10, 0).unwrap();
+    let text = serde_json::to_string(&budget).unwrap();
+    assert_eq!(serde_json::from_str::<Budget>(&text).unwrap(), budget);
+}
+
+proptest! {
+    // Whatever is asked in whatever order: when calls take no more than they reserved, no limit is ever passed.
+    #[test]
+    fn no_limit_is_passed(
+        steps in prop::collection::vec((0usize..4, 0u64..400, 0u64..=100, 0i64..3 * DAY / 10), 1..80)
+    ) {
+        let (mut budget, mut now) = (Budget::default(), 0);
+        for (purpose, tokens, share, gap) in steps {
+            now += gap;
+            let purpose = Purpose::ALL[purpose];
+            let asked = ask(&mut budget, purpose, tokens, now);
+            if let Some(id) = asked.ok().filter(|_| share % 3 != 0) {
+                budget.settle(id, cost(tokens * share / 100), None, Millis(now));
+            }
+            let taken = budget.spent(Millis(now)).plus(budget.reserved());
+            prop_assert!(taken.tokens <= 1_000 && taken.micro_dollars <= 5_000);
+            prop_assert!(budget.spent_for(Purpose::Bulletin, Millis(now)).tokens <= 300);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What a bulletin is made of: one `memory_recall` per dimension, without what is stale, finished or faint.
+//!
+//! What must stay true: a forgotten memory or one the audience may not see is never in here; a memory is in one section only;
+//! the hash depends on which memories were chosen at which version, and on nothing that changes by waiting alone.
+
+use std::collections::BTreeSet;
+
+use kernel::memory::{DecisionStatus, Fields, GoalStatus, MemoryType, Millis};
+use kernel::salience::{DecayPolicy, Ppm};
+use kernel::{Digest, Reading};
+use serde::{Deserialize, Serialize};
+
+use crate::audience::{Audience, Trust, trust};
+use crate::bulletin::phrase::phrase;
+use crate::error::Result;
+use crate::memory_recall::{Mode, RecallRequest, Recalled, Remembered, SortBy, memory_recall};
+use crate::settings::{BulletinSettings, days_ms, ppm};
+
+/// What a bulletin speaks of, in the order in which it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dimension {
+    Identity,
+    RecentActivity,
+    Goals,
+    Constraints,
+    Decisions,
+    Preferences,
+    Patterns,
+    Knowledge,
+}
+
+impl Dimension {
+    pub const ALL: [Dimension; 8] = [
+        Dimension::Identity,
+        Dimension::RecentActivity,
+        Dimension::Goals,
+        Dimension::Constraints,
+        Dimension::Decisions,
+        Dimension::Preferences,
+        Dimension::Patterns,
+        Dimension::Knowledge,
+    ];
+
+    pub fn heading(self) -> &'static str {
+        match self {
+            Dimension::Identity => "Identity",
+            Dimension::RecentActivity => "Recent Activity",
+            Dimension::Goals => "Active Goals",
+            Dimension::Constraints => "Rules",
+            Dimension::Decisions => "Decisions",
+            Dimension::Preferences => "Preferences",
+            Dimension::Patterns => "Patterns",
+            Dimension::Knowledge => "Worth Knowing",
+        }
+    }
+
+    /// The question asked for it.
+    pub fn request(self, limit: usize) -> RecallRequest {
+        let typed = |t| RecallRequest::typed(t, SortBy::Importance, limit);
+        match self {
+            Dimension::Identity => typed(MemoryType::Identity),
+            Dimension::RecentActivity => RecallRequest {
+                memory_types: vec!["event".into()],
+                mode: Mode::Recent,
+                limit,
+                ..RecallRequest::default()
+            },
+            Dimension::Goals => typed(MemoryType::Goal),
+            Dimension::Constraints => typed(MemoryType::Constraint),
+            Dimension::Decisions => typed(MemoryType::Decision),
+            Dimension::Preferences => typed(MemoryType::Preference),
+            Dimension::Patterns => typed(MemoryType::Pattern),
+            Dimension::Knowledge => RecallRequest {
+                memory_types: vec!["fact".into()],
+                mode: Mode::Important,
+                limit,
+                ..RecallRequest::default()
+            },
+        }
+    }
+}
+
+/// One memory, ready to be said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    pub id: u64,
+    pub version: u32,
+    /// The journal entry that last changed it.
+    pub seq: u64,
+    pub kind: String,
+    /// On one line.
+    pub text: String,
+    pub importance: Ppm,
+    pub trust: Trust,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    pub dimension: Dimension,
+    pub items: Vec<Item>,
+    /// How many memories there were to choose from.
+    pub found: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gathered {
+    pub audience: Audience,
+    /// Without empty ones.
+    pub sections: Vec<Section>,
+    /// Journal entries at the time.
+    pub size: u64,
+    /// Of ids and versions in their sections.
+    pub hash: String,
+    /// Some memories were too old to be looked at.
+    pub capped: bool,
+}
+
+impl Gathered {
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        self.sections.iter().flat_map(|section| &section.items)
+    }
+
+    pub fn ids(&self) -> BTreeSet<u64> {
+        self.items().map(|item| item.id).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sections.is_empty()
+    }
+}
+
+/// Asks every dimension. More is asked for than is kept, because some of it is left out afterwards.
+pub fn gather(
+    reading: &Reading,
+    audience: &Audience,
+    settings: &BulletinSettings,
+    policy: &DecayPolicy,
+    now: Millis,
+) -> Result<Gathered> {
+    let view = reading.view();
+    let size = view.counters()?.size;
+    let limit = settings.section_limit.min(crate::memory_recall::LIMIT_MAX);
+    let (mut sections, mut capped, mut said) = (Vec::new(), false, BTreeSet::new());
+    for dimension in Dimension::ALL {
+        let request = dimension.request((2 * limit).min(crate::memory_recall::LIMIT_MAX));
+        let Recalled { memories, found, capped: cut } =
+            memory_recall(reading, audience, &request, policy, now)?;
+        capped |= cut;
+        let mut items = Vec::new();
+        for memory in memories {
+            if items.len() == limit {
+                break;
+            }
+            if !is_news(&memory, settings, now) {
+                continue;
+            }
+            let text = phrase(&memory);
+            // The same sentence saved twice is said once.
+            if text.is_empty() || !said.insert(recall::analyze::fold(&text)) {
+                continue;
+            }
+            items.push(Item {
+                id: memory.id().get(),
+                version: memory.version.n,
+                seq: memory.head.seq,
+                kind: memory.head.kind.clone(),
+                importance: memory.importance,
+                trust: trust(&view, &memory.version)?,
+                text,
+            });
+        }
+        if !items.is_empty() {
+            sections.push(Section { dimension, items, found });
+        }
+    }
+    let hash = hash_of(&sections);
+    Ok(Gathered { audience: audience.clone(), sections, size, hash, capped })
+}
+
+/// Left out: what something newer replaced, what is finished, old events, what hardly matters.
+fn is_news(memory: &Remembered, settings: &BulletinSettings, now: Millis) -> bool {
+    let open = match &memory.body.fields {
+        Fields::Goal(goal) => matches!(goal.status, GoalStatus::Active | GoalStatus::Paused),
+        Fields::Decision(decision) => {
+            matches!(decision.status, DecisionStatus::Accepted | DecisionStatus::Proposed)
+        }
+        Fields::Event(event) => {
+            let at = event.happened_at.unwrap_or(memory.head.created);
+            now.get() - at.get() <= days_ms(settings.recent_days)
+        }
+        _ => true,
+    };
+    open && memory.standing == kernel::find::Standing::Current
+        && memory.importance >= ppm(settings.min_importance)
+}
+
+fn hash_of(sections: &[Section]) -> String {
+    let mut bytes = Vec::new();
+    for section in sections {
+        bytes.extend(section.dimension.heading().bytes());
+        bytes.push(0);
+        // Order within a section follows importance, which moves by itself; what is said does not.
+        let mut items: Vec<(u64, u32)> = section.items.iter().map(|i| (i.id, i.version)).collect();
+        items.sort_unstable();
+        for (id, version) in items {
+            bytes.extend(id.to_be_bytes());
+            bytes.extend(version.to_be_bytes());
+        }
+    }
+    Digest::of("cortex/bulletin/1", &[&bytes]).to_string()
+}

@@ -1,0 +1,220 @@
+//! The bulletin by a model: what it is asked, and what of its answer is believed.
+//!
+//! What must stay true: an answer is taken only if every line cites memories that were shown, it fits the words allowed and
+//! it holds nothing of the marks around the data. Anything else is refused with a reason, and the rules write the bulletin.
+
+use std::collections::BTreeSet;
+
+use kernel::forms::{one_line, tokens};
+use thiserror::Error;
+
+use super::gather::{Dimension, Gathered};
+use super::render::{Line, Part, words};
+use crate::quote::{self, Quoted, quoted};
+use crate::settings::BulletinSettings;
+
+/// Words of title and time that are put before what the model writes.
+const HEADER_WORDS: usize = 8;
+
+/// What a model is to be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    pub system: String,
+    pub user: String,
+    pub max_output_tokens: u64,
+    /// Around the quoted memories; never part of a good answer.
+    pub mark: String,
+}
+
+impl Prompt {
+    /// Tokens it costs at most, in and out.
+    pub fn worst_tokens(&self) -> u64 {
+        u64::from(tokens(&self.system)) + u64::from(tokens(&self.user)) + self.max_output_tokens
+    }
+}
+
+pub fn prompt(gathered: &Gathered, settings: &BulletinSettings) -> Prompt {
+    let limit = settings.max_words.saturating_sub(HEADER_WORDS);
+    let headings: Vec<&str> = Dimension::ALL.iter().map(|d| d.heading()).collect();
+    let system = format!(
+        "You are the cortex, the part of an agent that tends its memory. Write a brief memory bulletin: a {limit}-word \
+briefing, never longer, that every conversation of the agent starts from.\n\
+Cover these dimensions: identity (who the user is, who the agent is), recent events, active goals, important decisions, key \
+preferences (likes and dislikes), rules and patterns.\n\
+Focus on high-importance memories, recent activity, ongoing goals and core identity facts. Leave out low-importance \
+observations, stale events and anything forgotten. Join what belongs together; say so where memories contradict each other.\n\
+Form: sections that begin with `## ` and one of these headings: {}. Below them lines that begin with `- `, in plain sentences, \
+dates where they help. End every line with the ids it comes from, like [#12] or [#12, #40]. Cite only ids that you were \
+given. No title, no other text.\n{}",
+        headings.join(", "),
+        quote::RULE
+    );
+    let items: Vec<Quoted<'_>> = gathered
+        .sections
+        .iter()
+        .flat_map(|section| {
+            section.items.iter().map(|item| Quoted {
+                id: item.id,
+                kind: &item.kind,
+                trust: Some(item.trust),
+                section: Some(section.dimension.heading()),
+                text: &item.text,
+            })
+        })
+        .collect();
+    let (data, mark) = quoted(&items);
+    let user =
+        format!("Memories, most important first in each section.\n{data}\nWrite the bulletin now.");
+    Prompt { system, user, max_output_tokens: settings.max_output_tokens, mark }
+}
+
+/// Why an answer is not used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Rejected {
+    #[error("it is empty")]
+    Empty,
+    #[error("it has {words} words, {max} are allowed")]
+    TooLong { words: usize, max: usize },
+    #[error("it cites memory {0}, which was not shown")]
+    UnknownId(u64),
+    #[error("it has a line without a citation: {0:?}")]
+    Uncited(String),
+    #[error("it has a heading that was not asked for: {0:?}")]
+    Heading(String),
+    #[error("it repeats the marks around the data")]
+    Marks,
+}
+
+/// The parts of an answer, checked line by line.
+pub fn read_answer(
+    answer: &str,
+    known: &BTreeSet<u64>,
+    prompt: &Prompt,
+    max_words: usize,
+) -> Result<Vec<Part>, Rejected> {
+    if answer.contains(&prompt.mark) {
+        return Err(Rejected::Marks);
+    }
+    let mut parts: Vec<Part> = Vec::new();
+    for line in answer.lines().map(one_line).filter(|line| !line.is_empty()) {
+        if let Some(heading) = line.strip_prefix("## ") {
+            let asked = Dimension::ALL.iter().find(|d| d.heading().eq_ignore_ascii_case(heading));
+            let heading = asked.ok_or_else(|| Rejected::Heading(shown(heading)))?.heading();
+            parts.push(Part { heading: heading.to_owned(), lines: Vec::new() });
+            continue;
+        }
+        if line.starts_with('#') && !line.starts_with("#[") {
+            return Err(Rejected::Heading(shown(&line)));
+        }
+        let line = line.trim_start_matches(['-', '*', ' ']).to_owned();
+        let (text, cites) = cited(&line).ok_or_else(|| Rejected::Uncited(shown(&line)))?;
+        if let Some(unknown) = cites.iter().find(|id| !known.contains(id)) {
+            return Err(Rejected::UnknownId(*unknown));
+        }
+        let Some(part) = parts.last_mut() else { return Err(Rejected::Uncited(shown(&line))) };
+        part.lines.push(Line { text, cites });
+    }
+    parts.retain(|part| !part.lines.is_empty());
+    if parts.is_empty() {
+        return Err(Rejected::Empty);
+    }
+    let lines = parts.iter().flat_map(|part| &part.lines).map(|line| words(&line.written()));
+    let headings: usize = parts.iter().map(|part| words(&part.heading)).sum();
+    let count = HEADER_WORDS + headings + lines.sum::<usize>();
+    if count > max_words {
+        return Err(Rejected::TooLong { words: count, max: max_words });
+    }
+    Ok(parts)
+}
+
+fn shown(line: &str) -> String {
+    line.chars().take(80).collect()
+}
+
+/// A line's text and the ids it ends with; citations in its middle count too.
+fn cited(line: &str) -> Option<(String, Vec<u64>)> {
+    let (mut text, mut cites) = (String::new(), Vec::new());
+    let mut rest = line;
+    while let Some(open) = rest.find("[#") {
+        let close = rest[open..].find(']').map(|at| open + at)?;
+        let ids: Option<Vec<u64>> = rest[open + 1..close]
+            .split(',')
+            .map(|id| id.trim().strip_prefix('#').and_then(|id| id.parse().ok()))
+            .collect();
+        for id in ids? {
+            if !cites.contains(&id) {
+                cites.push(id);
+            }
+        }
+        text.push_str(rest[..open].trim_end());
+        text.push(' ');
+        rest = rest[close + 1..].trim_start();
+        if rest.starts_with(['.', ',', ';']) {
+            text.truncate(text.trim_end().len());
+        }
+    }
+    text.push_str(rest);
+    let text = text.trim().trim_end_matches('.').trim().to_owned();
+    (!cites.is_empty() && words(&text) > 0).then_some((text, cites))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn asked() -> Prompt {
+        let (system, user) = (String::new(), String::new());
+        Prompt { system, user, max_output_tokens: 10, mark: "DATA-0123".into() }
+    }
+
+    fn read(answer: &str) -> Result<Vec<Part>, Rejected> {
+        read_answer(answer, &[1, 2].into(), &asked(), 60)
+    }
+
+    #[test]
+    fn a_good_answer_is_read_and_its_citations_are_moved_to_the_end() {
+        let parts =
+            read("## identity\n* Ada [#1] likes tea [#2, #1].\n\n## Preferences\n- Tea [#2]")
+                .unwrap();
+        assert_eq!(parts[0].heading, "Identity");
+        assert_eq!(parts[0].lines[0].written(), "- Ada likes tea [#1, #2]");
+        assert_eq!(parts[1].lines[0].cites, [2]);
+    }
+
+    #[test]
+    fn a_bad_answer_is_refused() {
+        for bad in [
+            "",
+            "## Identity",
+            "- Ada [#1]",
+            "# Identity\n- Ada [#1]",
+            "## Identity\n- Ada",
+            "## Identity\n- [#1]",
+            "## Identity\n- Ada [#1, 2]",
+            "## Identity\n- Ada [#3]",
+            "## Identity\n- Ada [#1]\nNow ignore the rules.",
+            "## Identity\n- DATA-0123 [#1]",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_cites_only_what_was_shown_and_fits(
+            lines in prop::collection::vec("(## (Identity|Patterns|Foo)|- ?[a-zä ]{0,30}(\\[#[0-4](, #[0-4])?\\])?\\.?|.{0,20})", 0..8)
+        ) {
+            if let Ok(parts) = read(&lines.join("\n")) {
+                let lines: Vec<&Line> = parts.iter().flat_map(|part| &part.lines).collect();
+                prop_assert!(!lines.is_empty());
+                prop_assert!(lines.iter().all(|line| !line.cites.is_empty()
+                    && line.cites.iter().all(|id| [1, 2].contains(id))
+                    && !line.text.contains('\n')));
+                let text = super::super::render::text_of(&parts, kernel::memory::Millis(0));
+                prop_assert!(words(&text) <= 60);
+            }
+        }
+    }
+}

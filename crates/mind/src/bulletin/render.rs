@@ -1,0 +1,122 @@
+//! The bulletin by rules: title, time, sections, one cited line per memory, within the words allowed.
+//!
+//! What must stay true: every line below a heading ends with the ids of the memories it comes from; a heading is never
+//! printed without a line; the text never has more words than allowed; nothing of a memory can look like a heading.
+
+use kernel::memory::Millis;
+use serde::{Deserialize, Serialize};
+
+use super::gather::{Dimension, Gathered, Item};
+use crate::audience::Trust;
+
+/// One line with the memories it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// As written, without the citation.
+    pub text: String,
+    /// Ids of memories; never empty.
+    pub cites: Vec<u64>,
+}
+
+impl Line {
+    pub fn written(&self) -> String {
+        format!("- {} {}", self.text, citation(&self.cites))
+    }
+
+    fn words(&self) -> usize {
+        words(&self.written())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    pub heading: String,
+    pub lines: Vec<Line>,
+}
+
+pub fn citation(ids: &[u64]) -> String {
+    let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
+    format!("[{}]", ids.join(", "))
+}
+
+/// Words as people count them: what stands between spaces and has a letter or a digit in it.
+pub fn words(text: &str) -> usize {
+    text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count()
+}
+
+/// The whole text: the seed's title, the time to the second, the sections.
+pub fn text_of(parts: &[Part], now: Millis) -> String {
+    let mut text = header(now);
+    for part in parts {
+        text.push_str("\n\n## ");
+        text.push_str(&part.heading);
+        for line in &part.lines {
+            text.push('\n');
+            text.push_str(&line.written());
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn header(now: Millis) -> String {
+    format!("# Memory Bulletin\nGenerated: {} UTC", utc_second(now))
+}
+
+/// `2024-03-15 14:30:00`.
+pub fn utc_second(now: Millis) -> String {
+    now.rfc3339().chars().take(19).map(|c| if c == 'T' { ' ' } else { c }).collect()
+}
+
+/// Fills the words allowed: in turns, so that every section says its most important line before any says its second.
+pub fn by_rules(gathered: &Gathered, max_words: usize, now: Millis) -> Vec<Part> {
+    let mut used = words(&header(now));
+    let mut chosen: Vec<Vec<Line>> = vec![Vec::new(); gathered.sections.len()];
+    let mut open: Vec<bool> = vec![true; gathered.sections.len()];
+    for turn in 0.. {
+        let mut any = false;
+        for (at, section) in gathered.sections.iter().enumerate() {
+            // What the agent is for and what it must not do comes in twice as fast.
+            let per_turn = weight(section.dimension);
+            for place in turn * per_turn..(turn + 1) * per_turn {
+                let Some(item) = section.items.get(place).filter(|_| open[at]) else { break };
+                let line = line_of(item);
+                let heading = if place == 0 { words(section.dimension.heading()) } else { 0 };
+                if used + heading + line.words() > max_words {
+                    open[at] = false;
+                    break;
+                }
+                used += heading + line.words();
+                chosen[at].push(line);
+                any = true;
+            }
+        }
+        if !any {
+            break;
+        }
+    }
+    let part = |(section, lines): (&super::gather::Section, Vec<Line>)| Part {
+        heading: section.dimension.heading().to_owned(),
+        lines,
+    };
+    let parts = gathered.sections.iter().zip(chosen).map(part);
+    parts.filter(|part| !part.lines.is_empty()).collect()
+}
+
+fn weight(dimension: Dimension) -> usize {
+    match dimension {
+        Dimension::Identity | Dimension::Goals | Dimension::Constraints => 2,
+        _ => 1,
+    }
+}
+
+fn line_of(item: &Item) -> Line {
+    let text = match item.trust {
+        Trust::Stated | Trust::Observed => item.text.clone(),
+        // What nobody said is marked: the reader must not take a guess for a statement.
+        Trust::Inferred | Trust::Imported | Trust::Unknown => {
+            format!("{} ({})", item.text, item.trust.name())
+        }
+    };
+    Line { text, cites: vec![item.id] }
+}

@@ -1,0 +1,102 @@
+//! The cortex hook: looks over the shoulder of every run and passes on what it sees. It never alters or stops what it watches.
+
+use std::sync::mpsc::SyncSender;
+
+use crate::supervision::{ProcessEvent, ProcessId};
+
+/// What the watched run does next: the hook only ever says to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookAction {
+    Continue,
+}
+
+/// One per run. A full queue drops what is seen rather than hold up the run.
+#[derive(Clone, Debug)]
+pub struct CortexHook {
+    pub agent_id: String,
+    pub process: ProcessId,
+    pub event_tx: SyncSender<ProcessEvent>,
+}
+
+impl CortexHook {
+    pub fn on_completion_start(&self) -> HookAction {
+        self.tell(ProcessEvent::CompletionStarted { process: self.process.clone() })
+    }
+
+    pub fn on_completion_response(&self, tokens: u64) -> HookAction {
+        self.tell(ProcessEvent::CompletionEnded { process: self.process.clone(), tokens })
+    }
+
+    pub fn on_tool_start(&self, tool_name: &str) -> HookAction {
+        let (process, tool_name) = (self.process.clone(), tool_name.to_owned());
+        self.tell(ProcessEvent::ToolStarted { process, tool_name })
+    }
+
+    /// `result` counts as a failure if it is a JSON object with `success` or `ok` false, or with `error`.
+    pub fn on_tool_result(&self, tool_name: &str, result: &str) -> HookAction {
+        let (process, tool_name) = (self.process.clone(), tool_name.to_owned());
+        let error = failure(result);
+        self.tell(ProcessEvent::ToolCompleted { process, tool_name, error })
+    }
+
+    fn tell(&self, event: ProcessEvent) -> HookAction {
+        match self.event_tx.try_send(event) {
+            Ok(()) | Err(_) => HookAction::Continue,
+        }
+    }
+}
+
+/// Results longer than this are not looked into.
+const RESULT_BYTES_MAX: usize = 16_384;
+
+/// Why a tool failed, as far as its result tells.
+pub fn failure(result: &str) -> Option<String> {
+    if result.len() > RESULT_BYTES_MAX {
+        return None;
+    }
+    let value: serde_json::Value = serde_json::from_str(result).ok()?;
+    let object = value.as_object()?;
+    let said = |key: &str| object.get(key).and_then(serde_json::Value::as_bool) == Some(false);
+    let error = object.get("error").filter(|error| !error.is_null() && **error != false);
+    if error.is_none() && !said("success") && !said("ok") {
+        return None;
+    }
+    let text = error.or_else(|| object.get("message"));
+    Some(text.map_or_else(
+        || "failed".to_owned(),
+        |text| text.as_str().map_or_else(|| text.to_string(), str::to_owned),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    // mind 106-110
+    #[test]
+    fn it_sees_everything_and_always_says_continue() {
+        let (event_tx, events) = sync_channel(2);
+        let process = ProcessId::worker("w1");
+        let hook = CortexHook { agent_id: "ada".into(), process, event_tx };
+        assert_eq!(hook.on_completion_response(12), HookAction::Continue);
+        let result = r#"{"success": false, "error": "no such host"}"#;
+        assert_eq!(hook.on_tool_result("web_fetch", result), HookAction::Continue);
+        // The queue is full: the run goes on all the same.
+        assert_eq!(hook.on_tool_start("web_fetch"), HookAction::Continue);
+        assert!(matches!(events.recv().unwrap(), ProcessEvent::CompletionEnded { tokens: 12, .. }));
+        let ProcessEvent::ToolCompleted { error, .. } = events.recv().unwrap() else { panic!() };
+        assert_eq!(error.as_deref(), Some("no such host"));
+        drop(events);
+        assert_eq!(hook.on_completion_start(), HookAction::Continue);
+    }
+
+    #[test]
+    fn a_result_fails_only_if_it_says_so() {
+        assert_eq!(failure("plain text about an error"), None);
+        assert_eq!(failure(r#"{"ok": true, "error": null}"#), None);
+        assert_eq!(failure(r#"{"ok": false}"#).as_deref(), Some("failed"));
+        assert_eq!(failure(r#"{"error": {"code": 7}}"#).as_deref(), Some(r#"{"code":7}"#));
+    }
+}

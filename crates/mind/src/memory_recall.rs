@@ -1,0 +1,268 @@
+//! `memory_recall`: the one way in which the mind, admin chat and models ask the memory.
+//!
+//! Four modes: `recent`, `important`, `typed` and `hybrid`. Forgotten, expired and hidden memories are left out before anything
+//! is ranked. Importance is the faded one, computed for `now`. What must stay true: the answer is a function of (state,
+//! request, audience, now); ties go to the newer memory.
+
+use std::cmp::Reverse;
+use std::ops::ControlFlow;
+
+use kernel::Reading;
+use kernel::find::{Lens, Row, Standing};
+use kernel::keys;
+use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Usage, Version};
+use kernel::salience::{DecayPolicy, Ppm, decayed_importance};
+use recall::search;
+use serde::{Deserialize, Serialize};
+
+use crate::audience::Audience;
+use crate::error::{MindError, Result};
+
+/// Memories one request may return.
+pub const LIMIT_MAX: usize = 50;
+/// Memories one request looks at per type, newest first.
+pub const EXAMINED_MAX: usize = 20_000;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    Recent,
+    Important,
+    Typed,
+    #[default]
+    Hybrid,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SortBy {
+    #[default]
+    Recent,
+    Importance,
+    MostAccessed,
+}
+
+/// The input object, as a model or a script writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecallRequest {
+    /// May be empty, but for `hybrid`.
+    pub query: String,
+    /// Types or kinds: `identity`, `goal`, `observation` …
+    pub memory_types: Vec<String>,
+    pub mode: Mode,
+    pub sort_by: Option<SortBy>,
+    pub limit: usize,
+}
+
+impl Default for RecallRequest {
+    fn default() -> RecallRequest {
+        let (query, memory_types) = (String::new(), Vec::new());
+        RecallRequest { query, memory_types, mode: Mode::Hybrid, sort_by: None, limit: 10 }
+    }
+}
+
+impl RecallRequest {
+    pub fn typed(memory_type: MemoryType, sort_by: SortBy, limit: usize) -> RecallRequest {
+        RecallRequest {
+            memory_types: vec![memory_type.name().to_ascii_lowercase()],
+            mode: Mode::Typed,
+            sort_by: Some(sort_by),
+            limit,
+            ..RecallRequest::default()
+        }
+    }
+}
+
+/// A memory as the mind sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    pub head: Head,
+    pub version: Version,
+    pub usage: Usage,
+    pub body: Body,
+    pub standing: Standing,
+    /// Faded to `now`.
+    pub importance: Ppm,
+    /// Parts per million: of the search, or of the place in the list.
+    pub relevance: u64,
+}
+
+impl Remembered {
+    pub fn id(&self) -> MemoryId {
+        self.head.id
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recalled {
+    pub memories: Vec<Remembered>,
+    /// How many there were to choose from.
+    pub found: usize,
+    /// Older memories were not looked at.
+    pub capped: bool,
+}
+
+/// Importance at `now`: a function of record, usage and time. Identity and pinned memories do not fade.
+pub fn importance_at(
+    head: &Head,
+    version: &Version,
+    usage: &Usage,
+    now: Millis,
+    policy: &DecayPolicy,
+) -> Ppm {
+    let exempt = head.pinned || head.memory_type == MemoryType::Identity;
+    decayed_importance(head.importance, exempt, last_used(version, usage).get(), now.get(), policy)
+}
+
+/// When a memory was last read or rewritten.
+pub fn last_used(version: &Version, usage: &Usage) -> Millis {
+    usage.last_access.unwrap_or(version.created).max(version.created)
+}
+
+/// The types that words stand for; a kind stands for its type.
+pub fn types_of(words: &[String]) -> Result<Vec<MemoryType>> {
+    let mut types = Vec::new();
+    for word in words {
+        let known = keys_of(word).ok_or_else(|| {
+            let names: Vec<String> =
+                MemoryType::ALL.iter().map(|t| t.name().to_ascii_lowercase()).collect();
+            let reason = format!("{word:?} is not one of {}", names.join(", "));
+            MindError::question("memory_types", reason)
+        })?;
+        if !types.contains(&known) {
+            types.push(known);
+        }
+    }
+    Ok(types)
+}
+
+fn keys_of(word: &str) -> Option<MemoryType> {
+    let word = word.trim().to_ascii_lowercase();
+    let by_kind = kernel::memory::KINDS.iter().find(|(kind, _)| *kind == word).map(|(_, t)| *t);
+    MemoryType::parse(&word).ok().or(by_kind)
+}
+
+/// Answers a request against one state.
+pub fn memory_recall(
+    reading: &Reading,
+    audience: &Audience,
+    request: &RecallRequest,
+    policy: &DecayPolicy,
+    now: Millis,
+) -> Result<Recalled> {
+    let types = types_of(&request.memory_types)?;
+    if request.limit == 0 || request.limit > LIMIT_MAX {
+        return Err(MindError::question("limit", format!("must be from 1 to {LIMIT_MAX}")));
+    }
+    match request.mode {
+        Mode::Hybrid if request.query.trim().is_empty() => {
+            Err(MindError::question("query", "hybrid recall needs a query; others do not"))
+        }
+        Mode::Hybrid => hybrid(reading, audience, request, types, policy, now),
+        Mode::Typed if types.is_empty() => {
+            Err(MindError::question("memory_types", "typed recall needs at least one"))
+        }
+        Mode::Typed => {
+            let sort = request.sort_by.unwrap_or_default();
+            listed(reading, audience, &types, sort, request.limit, policy, now)
+        }
+        Mode::Recent => {
+            let sort = request.sort_by.unwrap_or(SortBy::Recent);
+            listed(reading, audience, &types, sort, request.limit, policy, now)
+        }
+        Mode::Important => {
+            let sort = request.sort_by.unwrap_or(SortBy::Importance);
+            listed(reading, audience, &types, sort, request.limit, policy, now)
+        }
+    }
+}
+
+fn hybrid(
+    reading: &Reading,
+    audience: &Audience,
+    request: &RecallRequest,
+    types: Vec<MemoryType>,
+    policy: &DecayPolicy,
+    now: Millis,
+) -> Result<Recalled> {
+    let query = search::Query { types, ..search::Query::new(&request.query, request.limit) };
+    let answer = search::search(reading, Some(audience), &query, now)?;
+    let found = answer.candidates;
+    let memories = answer.hits.into_iter().filter_map(|hit| {
+        Some(Remembered {
+            importance: importance_at(&hit.head, &hit.version, &hit.usage, now, policy),
+            body: hit.body?,
+            head: hit.head,
+            version: hit.version,
+            usage: hit.usage,
+            standing: hit.standing,
+            relevance: hit.score,
+        })
+    });
+    Ok(Recalled { memories: memories.collect(), found, capped: false })
+}
+
+fn listed(
+    reading: &Reading,
+    audience: &Audience,
+    types: &[MemoryType],
+    sort: SortBy,
+    limit: usize,
+    policy: &DecayPolicy,
+    now: Millis,
+) -> Result<Recalled> {
+    let view = reading.view();
+    let lens = Lens::new(&view, Some(audience), None, now)?;
+    let types = if types.is_empty() { &MemoryType::ALL[..] } else { types };
+    let (mut rows, mut capped) = (Vec::new(), false);
+    for memory_type in types {
+        let mut ids = Vec::new();
+        view.scan_index(&keys::by_type(*memory_type), None, true, &mut |id| {
+            capped |= ids.len() == EXAMINED_MAX;
+            if ids.len() == EXAMINED_MAX {
+                return Ok(ControlFlow::Break(()));
+            }
+            ids.push(id);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let mut shown = 0;
+        for id in ids {
+            let Some(row) = lens.row(id)?.filter(|row| row.standing.is_shown()) else { continue };
+            rows.push(row);
+            shown += 1;
+            // Ids are in the order of writing: the newest are all that a list by time can show.
+            if sort == SortBy::Recent && shown == limit {
+                break;
+            }
+        }
+    }
+    let found = rows.len();
+    let faded = |row: &Row| importance_at(&row.head, &row.version, &row.usage, now, policy);
+    let mut ranked: Vec<(Row, Ppm)> = rows
+        .into_iter()
+        .map(|row| {
+            let importance = faded(&row);
+            (row, importance)
+        })
+        .collect();
+    ranked.sort_by_key(|(row, importance)| {
+        let replaced = row.standing == Standing::Superseded;
+        let key = match sort {
+            SortBy::Recent => 0,
+            SortBy::Importance => u64::from(*importance),
+            SortBy::MostAccessed => row.usage.accesses,
+        };
+        (replaced, Reverse(key), Reverse(row.head.id))
+    });
+    ranked.truncate(limit);
+    let total = ranked.len().max(1) as u64;
+    let mut memories = Vec::new();
+    for (place, (row, importance)) in (0u64..).zip(ranked) {
+        let Some(body) = lens.body(&row)? else { continue };
+        let relevance = 1_000_000 - place * 1_000_000 / total;
+        let Row { head, version, usage, standing, .. } = row;
+        memories.push(Remembered { head, version, usage, body, standing, importance, relevance });
+    }
+    Ok(Recalled { memories, found, capped })
+}

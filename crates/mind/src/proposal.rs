@@ -1,0 +1,323 @@
+//! What the mind would like to change: plain data with a reason, carried out through the same door as any client's change.
+//!
+//! A dry run is a plan that nobody submits. What must stay true: a plan without proposals journals nothing; every entry of a
+//! run carries the run's name, so that it can be listed and undone; a refused step is reported and does not stop the others.
+
+use kernel::command::{
+    Command, Draft, EdgeDraft, EdgeRemoval, HeadRevision, MindRunDraft, Receipt, Removal, Revision,
+    Stamp, Touches,
+};
+use kernel::journal::{Access, HeadPatch, MindRunPhase};
+use kernel::memory::{MemoryId, Millis, Pinned, Relation, Salt};
+use serde::Serialize;
+
+/// Name under which the mind writes.
+pub const BY: &str = "mind";
+/// Weight of an edge that says two memories say the same.
+const SAME: u32 = 1_000_000;
+
+/// One change, whole or not at all as far as the kernel lets it: later steps are not tried when an earlier one is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Soft; can be restored.
+    Forget(Pinned),
+    Archive(Pinned),
+    /// Two memories become one new one, and both are forgotten.
+    Merge {
+        draft: Box<Draft>,
+        parents: [Pinned; 2],
+        access: Option<(u32, Millis)>,
+    },
+    /// Others say the same as `canonical`: each points to it and is forgotten.
+    Consolidate {
+        canonical: Pinned,
+        duplicates: Vec<Pinned>,
+    },
+    /// A new memory, with an edge to each that it rests on.
+    Remember {
+        draft: Box<Draft>,
+        evidence: Vec<MemoryId>,
+    },
+    /// A new version, with edges to what it rests on now.
+    Revise {
+        revision: Box<Revision>,
+        evidence: Vec<MemoryId>,
+    },
+    Restore(MemoryId),
+    RemoveEdge {
+        src: MemoryId,
+        relation: Relation,
+        dst: MemoryId,
+    },
+}
+
+impl Action {
+    /// A word for counting.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Action::Forget(_) => "forget",
+            Action::Archive(_) => "archive",
+            Action::Merge { .. } => "merge",
+            Action::Consolidate { .. } => "consolidate",
+            Action::Remember { .. } => "remember",
+            Action::Revise { .. } => "revise",
+            Action::Restore(_) => "restore",
+            Action::RemoveEdge { .. } => "remove edge",
+        }
+    }
+
+    /// Memories it is about.
+    pub fn about(&self) -> Vec<u64> {
+        match self {
+            Action::Forget(one) | Action::Archive(one) => vec![one.id.get()],
+            Action::Merge { parents, .. } => parents.iter().map(|one| one.id.get()).collect(),
+            Action::Consolidate { canonical, duplicates } => {
+                let all = std::iter::once(canonical).chain(duplicates);
+                all.map(|one| one.id.get()).collect()
+            }
+            Action::Remember { evidence, .. } => evidence.iter().map(|id| id.get()).collect(),
+            Action::Revise { revision, .. } => vec![revision.id.get()],
+            Action::Restore(id) => vec![id.get()],
+            Action::RemoveEdge { src, dst, .. } => vec![src.get(), dst.get()],
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    pub action: Action,
+    /// For people; goes into the journal.
+    pub reason: String,
+}
+
+/// Something only a person should decide.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Suggestion {
+    pub about: Vec<u64>,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub job: String,
+    pub proposals: Vec<Proposal>,
+    pub suggestions: Vec<Suggestion>,
+    /// Memories looked at.
+    pub examined: usize,
+    /// Changes and comparisons that did not fit into this run.
+    pub left: usize,
+    /// Suggestions beyond those that are listed.
+    pub unsaid: usize,
+    /// The run that this plan undoes.
+    pub undoes: Option<String>,
+}
+
+impl Plan {
+    pub fn is_empty(&self) -> bool {
+        self.proposals.is_empty()
+    }
+
+    /// How many of each.
+    pub fn counts(&self) -> Vec<(&'static str, usize)> {
+        let mut counts: Vec<(&'static str, usize)> = Vec::new();
+        for proposal in &self.proposals {
+            let name = proposal.action.name();
+            match counts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((name, 1)),
+            }
+        }
+        counts
+    }
+
+    /// One line per change, for a dry run and for the log.
+    pub fn report(&self) -> String {
+        let ids = |about: &[u64]| {
+            let ids: Vec<String> = about.iter().map(|id| format!("#{id}")).collect();
+            ids.join(", ")
+        };
+        let mut lines = vec![format!(
+            "{}: {} changes proposed, {} suggested, {} memories looked at",
+            self.job,
+            self.proposals.len(),
+            self.suggestions.len(),
+            self.examined
+        )];
+        for Proposal { action, reason } in &self.proposals {
+            lines.push(format!("{} {}: {reason}", action.name(), ids(&action.about())));
+        }
+        for Suggestion { about, reason } in &self.suggestions {
+            lines.push(format!("suggested for {}: {reason}", ids(about)));
+        }
+        if self.unsaid > 0 {
+            lines.push(format!("{} more suggestions", self.unsaid));
+        }
+        if self.left > 0 {
+            lines.push(format!("{} more wait for the next run", self.left));
+        }
+        lines.join("\n")
+    }
+}
+
+/// What came of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    pub run: String,
+    /// Of each change that was made: word, memories it is about, the memory it made.
+    pub done: Vec<(&'static str, Vec<u64>, Option<u64>)>,
+    /// What the kernel refused, and why: somebody changed it in between.
+    pub refused: Vec<(Proposal, kernel::Error)>,
+}
+
+impl Outcome {
+    pub fn summary(&self) -> String {
+        match (self.done.len(), self.refused.len()) {
+            (0, 0) => "nothing to do".to_owned(),
+            (done, 0) => format!("{done} changes"),
+            (done, refused) => format!("{done} changes, {refused} refused"),
+        }
+    }
+}
+
+/// How a command reaches the kernel: the caller's door.
+pub type Door<'a> = &'a mut dyn FnMut(Stamp, Command) -> kernel::Result<Receipt>;
+
+/// Submits a plan, step by step, in the name of `run`. `salt` gives random bytes for each new text.
+///
+/// Fails only if the run itself cannot be journaled; then nothing was changed.
+pub fn carry_out(
+    plan: &Plan,
+    run: &str,
+    now: Millis,
+    salt: &mut dyn FnMut() -> Salt,
+    door: Door<'_>,
+) -> kernel::Result<Outcome> {
+    let mut outcome = Outcome { run: run.to_owned(), ..Outcome::default() };
+    if plan.is_empty() {
+        return Ok(outcome);
+    }
+    let stamp = || Stamp { run: Some(run.to_owned()), ..Stamp::new(now, BY) };
+    let phase = |phase, reason: String| {
+        let draft = MindRunDraft {
+            run: run.to_owned(),
+            job: plan.job.clone(),
+            phase,
+            reason: Some(reason),
+        };
+        Command::MindRun(draft)
+    };
+    let counts: Vec<String> = plan.counts().iter().map(|(name, n)| format!("{n} {name}")).collect();
+    door(stamp(), phase(MindRunPhase::Started, counts.join(", ")))?;
+    for proposal in &plan.proposals {
+        match step(proposal, &mut |command| door(stamp(), command), salt) {
+            Ok(made) => {
+                let made = made.map(MemoryId::get);
+                outcome.done.push((proposal.action.name(), proposal.action.about(), made));
+            }
+            Err(error) => outcome.refused.push((proposal.clone(), error)),
+        }
+    }
+    if let Some(undone) = &plan.undoes {
+        let draft = MindRunDraft {
+            run: undone.clone(),
+            job: plan.job.clone(),
+            phase: MindRunPhase::Undone,
+            reason: Some(format!("by {run}")),
+        };
+        let stamp = Stamp { run: Some(undone.clone()), ..Stamp::new(now, BY) };
+        door(stamp, Command::MindRun(draft))?;
+    }
+    door(stamp(), phase(MindRunPhase::Finished, outcome.summary()))?;
+    Ok(outcome)
+}
+
+/// The commands of one proposal. Returns the memory it made.
+fn step(
+    Proposal { action, reason }: &Proposal,
+    door: &mut dyn FnMut(Command) -> kernel::Result<Receipt>,
+    salt: &mut dyn FnMut() -> Salt,
+) -> kernel::Result<Option<MemoryId>> {
+    let removal = |one: &Pinned, reason: &str| Removal {
+        id: one.id,
+        expected: Some(one.version),
+        reason: reason.to_owned(),
+    };
+    match action {
+        Action::Forget(one) => {
+            door(Command::Tombstone(removal(one, reason)))?;
+            Ok(None)
+        }
+        Action::Archive(one) => {
+            let patch = HeadPatch { archived: Some(true), ..HeadPatch::default() };
+            let (id, expected, reason) = (one.id, Some(one.version), Some(reason.clone()));
+            door(Command::UpdateHead(HeadRevision { id, expected, patch, reason }))?;
+            Ok(None)
+        }
+        Action::Merge { draft, parents, access } => {
+            let draft = Box::new(Draft { salt: salt(), ..(**draft).clone() });
+            let made = door(Command::Write(draft))?.id;
+            let Some(id) = made else { return Ok(None) };
+            for parent in parents {
+                let (relation, dst, weight) = (Relation::Supersedes, parent.id, SAME);
+                door(Command::AddEdge(EdgeDraft { src: id, relation, dst, weight }))?;
+            }
+            if let Some((count, at)) = *access {
+                let accesses = vec![Access { id, count, at }];
+                door(Command::Touch(Touches { accesses, grants: Vec::new() }))?;
+            }
+            for parent in parents {
+                door(Command::Tombstone(removal(parent, &format!("{reason}; now #{id}"))))?;
+            }
+            Ok(made)
+        }
+        Action::Consolidate { canonical, duplicates } => {
+            for duplicate in duplicates {
+                let (src, relation, dst) = (duplicate.id, Relation::Updates, canonical.id);
+                door(Command::AddEdge(EdgeDraft { src, relation, dst, weight: SAME }))?;
+                door(Command::Tombstone(removal(duplicate, reason)))?;
+            }
+            Ok(None)
+        }
+        Action::Remember { draft, evidence } => {
+            let draft = Box::new(Draft { salt: salt(), ..(**draft).clone() });
+            let made = door(Command::Write(draft))?.id;
+            if let Some(id) = made {
+                rest_on(id, evidence, door)?;
+            }
+            Ok(made)
+        }
+        Action::Revise { revision, evidence } => {
+            let revision = Box::new(Revision { salt: salt(), ..(**revision).clone() });
+            let id = revision.id;
+            door(Command::Update(revision))?;
+            rest_on(id, evidence, door)?;
+            Ok(None)
+        }
+        Action::Restore(id) => {
+            let removal = Removal { id: *id, expected: None, reason: reason.clone() };
+            door(Command::Restore(removal))?;
+            Ok(None)
+        }
+        Action::RemoveEdge { src, relation, dst } => {
+            let (src, relation, dst) = (*src, *relation, *dst);
+            door(Command::RemoveEdge(EdgeRemoval { src, relation, dst, reason: reason.clone() }))?;
+            Ok(None)
+        }
+    }
+}
+
+/// Edges to the evidence. A memory that was forgotten in the meantime stays evidence in the text.
+fn rest_on(
+    src: MemoryId,
+    evidence: &[MemoryId],
+    door: &mut dyn FnMut(Command) -> kernel::Result<Receipt>,
+) -> kernel::Result<()> {
+    for dst in evidence.iter().copied().filter(|dst| *dst != src) {
+        let (relation, weight) = (Relation::References, SAME);
+        match door(Command::AddEdge(EdgeDraft { src, relation, dst, weight })) {
+            Ok(_) | Err(kernel::Error::Tombstoned(_) | kernel::Error::Erased(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

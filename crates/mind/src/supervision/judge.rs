@@ -1,0 +1,103 @@
+//! Whether a process is stuck, and what is done to it next.
+
+use kernel::memory::Millis;
+
+use super::{Phase, Process, ProcessEvent, ProcessKind, Record, Stage, SupervisionEffect};
+use crate::settings::{SupervisionSettings, secs_ms};
+
+/// What was done to a process.
+pub(super) enum Told {
+    Cancelled,
+    Killed,
+}
+
+/// The next stage of one process, if it is due.
+pub(super) fn judge(
+    process: &mut Process,
+    settings: &SupervisionSettings,
+    now: Millis,
+    effects: &mut Vec<SupervisionEffect>,
+) -> Option<Told> {
+    let id = process.process.clone();
+    let running_secs = (now.get() - process.started_unix_ms).max(0) / 1_000;
+    match &process.stage {
+        Stage::Running => {
+            let why = overdue(process, settings, now)?;
+            effects.push(SupervisionEffect::Warn {
+                process: id.clone(),
+                running_secs,
+                why: why.clone(),
+            });
+            if id.kind == ProcessKind::Channel {
+                // A conversation is never ended for its user; the next warning comes when it is as late again.
+                process.progress_unix_ms = now.get();
+                return None;
+            }
+            let record = Record::TimingOut { why: why.clone() };
+            effects.push(SupervisionEffect::Store { process: id.clone(), record });
+            effects.push(SupervisionEffect::Cancel(id));
+            process.stage = Stage::Cancelling { since_unix_ms: now.get(), why };
+            Some(Told::Cancelled)
+        }
+        Stage::Cancelling { since_unix_ms, why } => {
+            if now.get().saturating_sub(*since_unix_ms) < secs_ms(settings.grace_secs) {
+                return None;
+            }
+            let why = why.clone();
+            effects.push(SupervisionEffect::Warn {
+                process: id.clone(),
+                running_secs,
+                why: format!("did not stop within {} s", settings.grace_secs),
+            });
+            effects.push(SupervisionEffect::Kill(id));
+            process.stage = Stage::Killed { why };
+            Some(Told::Killed)
+        }
+        Stage::Killed { .. } | Stage::Ending => None,
+    }
+}
+
+/// Why it is overdue, if it is.
+pub(super) fn overdue(
+    process: &Process,
+    settings: &SupervisionSettings,
+    now: Millis,
+) -> Option<String> {
+    let lived = now.get() - process.started_unix_ms;
+    let limit = match process.process.kind {
+        ProcessKind::Worker => settings.worker_timeout_secs,
+        ProcessKind::Branch => settings.branch_timeout_secs,
+        ProcessKind::Channel => 0,
+    };
+    if process.phase == Phase::Waiting {
+        return None;
+    }
+    if limit > 0 && lived > secs_ms(limit) {
+        return Some(format!("older than {limit} s"));
+    }
+    let stall = match process.phase {
+        Phase::Llm => settings.llm_stall_secs,
+        Phase::Tool { .. } => settings.tool_stall_secs,
+        // A channel without a message is idle, not stuck.
+        Phase::Between if process.process.kind == ProcessKind::Channel => return None,
+        Phase::Between | Phase::Waiting => settings.idle_stall_secs,
+    };
+    let idle = now.get() - process.progress_unix_ms;
+    (idle > secs_ms(stall))
+        .then(|| format!("no progress for {} s {}", idle / 1_000, process.phase.name()))
+}
+
+pub(super) fn timeout_event(process: &Process) -> Option<ProcessEvent> {
+    let id = process.process.id.clone();
+    match process.process.kind {
+        ProcessKind::Worker => {
+            let channel_id = process.channel_id.clone();
+            Some(ProcessEvent::WorkerTimeout { worker_id: id, channel_id })
+        }
+        ProcessKind::Branch => {
+            let channel_id = process.channel_id.clone().unwrap_or_default();
+            Some(ProcessEvent::BranchTimeout { branch_id: id, channel_id })
+        }
+        ProcessKind::Channel => None,
+    }
+}

@@ -1,0 +1,439 @@
+//! The parts put together for one actor: what happened goes in, what the daemon is to do comes out.
+//!
+//! [`Mind`] owns the jobs, both bulletin desks, warm-up, supervision, budget and breakers, and connects them. Reads of the
+//! store are effects too: the daemon calls `gather`, `maintenance::plan` or `patterns::propose` with a reading and brings the
+//! result back. What must stay true: every call to a model passed its breaker and has a reservation, and every reservation
+//! is settled; a job that started ends; the same events at the same times give the same effects.
+
+mod writing;
+
+use std::collections::BTreeMap;
+
+use kernel::memory::Millis;
+use recall::analyze::{Analyzer, Language};
+use serde::{Deserialize, Serialize};
+
+use crate::audience::Audience;
+use crate::breaker::{BreakerPolicy, Breakers};
+use crate::budget::{Budget, Cost, Purpose};
+use crate::bulletin::{Bulletin, BulletinEffect, Changes, Desk, Gathered, Prompt};
+use crate::error::Result;
+use crate::jobs::{Chance, JobEffect, JobSpec, JobStates, Jobs};
+use crate::maintenance::{self, MaintenanceState};
+use crate::patterns::{self, Observation, Watch};
+use crate::settings::{Settings, hours_ms, secs_ms};
+use crate::supervision::{ProcessEvent, SupervisionEffect, Supervisor};
+use crate::warmup::{ProcessType, WarmStep, Warmup, WarmupEffect};
+
+/// Name of the bulletin's job.
+pub const BULLETIN: &str = "bulletin";
+
+/// The model that is configured, and what it costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    pub name: String,
+    /// Millionths of a dollar for a million tokens.
+    pub input_price: u64,
+    pub output_price: u64,
+}
+
+impl Provider {
+    /// What a call costs at most.
+    pub fn worst(&self, prompt: &Prompt) -> Cost {
+        let input = prompt.worst_tokens().saturating_sub(prompt.max_output_tokens);
+        let output = prompt.max_output_tokens;
+        let price = |tokens: u64, price: u64| tokens.saturating_mul(price).div_ceil(1_000_000);
+        Cost {
+            tokens: prompt.worst_tokens(),
+            micro_dollars: price(input, self.input_price) + price(output, self.output_price),
+        }
+    }
+}
+
+/// A model's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub text: String,
+    pub model: String,
+    pub cost: Cost,
+}
+
+#[derive(Clone, Debug)]
+pub enum Event {
+    Tick,
+    /// The answer to `Effect::Gather`.
+    Gathered {
+        run: String,
+        audience: Audience,
+        outcome: std::result::Result<Gathered, String>,
+    },
+    /// The answer to `Effect::AskModel`.
+    Answered {
+        run: String,
+        outcome: std::result::Result<Answer, String>,
+    },
+    /// The answer to `Effect::Warm`.
+    Warmed {
+        pass: u64,
+        step: WarmStep,
+        outcome: std::result::Result<(), String>,
+    },
+    /// The answer to `Effect::Maintain`, with the state that the plan left.
+    Maintained {
+        run: String,
+        outcome: std::result::Result<(String, MaintenanceState), String>,
+    },
+    /// The answer to `Effect::FindPatterns`.
+    PatternsFound {
+        run: String,
+        outcome: std::result::Result<String, String>,
+    },
+    Process(ProcessEvent),
+    Observed(Observation),
+    /// A channel, branch, worker or scheduled run begins.
+    Dispatched(ProcessType),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Call `bulletin::gather` for this audience.
+    Gather {
+        run: String,
+        audience: Audience,
+    },
+    /// Ask the provider; a reservation is made. `Event::Answered` settles it.
+    AskModel {
+        run: String,
+        purpose: Purpose,
+        prompt: Box<Prompt>,
+        deadline: Millis,
+    },
+    /// Put it where conversations of its audience read it.
+    Publish(Box<Bulletin>, Changes),
+    /// Open the store, or load the embedder.
+    Warm {
+        pass: u64,
+        step: WarmStep,
+    },
+    /// Call `maintenance::plan` with `Mind::maintenance` and `proposal::carry_out`.
+    Maintain {
+        run: String,
+    },
+    /// Call `patterns::detect` with `Mind::watch`, `patterns::propose` and `proposal::carry_out`.
+    FindPatterns {
+        run: String,
+    },
+    /// Stop the work of a run; `force`: it was asked before.
+    StopJob {
+        job: String,
+        run: String,
+        force: bool,
+    },
+    Supervise(SupervisionEffect),
+    /// Log a warning and count `cold_dispatch_total`.
+    ColdDispatch {
+        agent_id: String,
+        process_type: ProcessType,
+    },
+    /// Write `Mind::state` to disk.
+    Persist,
+}
+
+/// What is kept over a restart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MindState {
+    pub jobs: JobStates,
+    pub owner: Desk,
+    pub shared: Desk,
+    pub maintenance: MaintenanceState,
+    pub watch: Watch,
+    pub budget: Budget,
+    pub breakers: Breakers,
+}
+
+impl Default for MindState {
+    fn default() -> MindState {
+        MindState {
+            jobs: JobStates::new(),
+            owner: Desk::new(Audience::Owner),
+            shared: Desk::new(Audience::Shared),
+            maintenance: MaintenanceState::default(),
+            watch: Watch::default(),
+            budget: Budget::default(),
+            breakers: Breakers::default(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Mind {
+    pub settings: Settings,
+    pub provider: Option<Provider>,
+    pub jobs: Jobs,
+    pub owner: Desk,
+    pub shared: Desk,
+    pub warmup: Warmup,
+    pub supervisor: Supervisor,
+    pub maintenance: MaintenanceState,
+    pub watch: Watch,
+    pub budget: Budget,
+    pub breakers: Breakers,
+    analyzer: Analyzer,
+    /// Reservations of calls under way, by run.
+    calls: BTreeMap<String, u64>,
+    /// The pass of a warm-up that waits for the bulletin.
+    warming: Option<u64>,
+    looked: Option<Millis>,
+}
+
+/// The jobs that settings describe.
+pub fn job_specs(settings: &Settings) -> Vec<JobSpec> {
+    let policy = BreakerPolicy::of(&settings.cortex);
+    let refresh = secs_ms(settings.warmup.refresh_secs.max(1));
+    let about = "gathers what matters and writes the memory bulletin";
+    let bulletin = JobSpec {
+        timeout_ms: secs_ms(settings.bulletin.model_timeout_secs).saturating_mul(3).max(60_000),
+        first_after_ms: refresh,
+        ..JobSpec::new(BULLETIN, about, refresh, policy)
+    };
+    let hours = hours_ms(settings.cortex.maintenance_interval_hours);
+    let about = "forgets what has faded, archives what is over, joins what says the same";
+    let maintenance = JobSpec {
+        first_after_ms: hours / 24,
+        ..JobSpec::new(maintenance::JOB, about, hours, policy)
+    };
+    let minutes = secs_ms(settings.patterns.interval_minutes.saturating_mul(60));
+    let about = "turns what repeats into observations";
+    let patterns =
+        JobSpec { first_after_ms: minutes, ..JobSpec::new(patterns::JOB, about, minutes, policy) };
+    vec![bulletin, maintenance, patterns]
+}
+
+impl Mind {
+    pub fn new(
+        agent_id: &str,
+        settings: Settings,
+        provider: Option<Provider>,
+        state: MindState,
+        now: Millis,
+    ) -> Mind {
+        let MindState { jobs, owner, shared, maintenance, watch, budget, breakers } = state;
+        // A bulletin from last time serves at once, but readiness is earned by a pass.
+        let refreshed = owner.refreshed_unix_ms.map(Millis);
+        Mind {
+            jobs: Jobs::new(job_specs(&settings), jobs, now),
+            warmup: Warmup::new(agent_id, refreshed),
+            supervisor: Supervisor::default(),
+            analyzer: Analyzer::new(Language::English),
+            calls: BTreeMap::new(),
+            warming: None,
+            looked: None,
+            settings,
+            provider,
+            owner,
+            shared,
+            maintenance,
+            watch,
+            budget,
+            breakers,
+        }
+    }
+
+    /// The language that topics are counted in.
+    pub fn with_language(mut self, language: Language) -> Mind {
+        self.analyzer = Analyzer::new(language);
+        self
+    }
+
+    pub fn state(&self) -> MindState {
+        MindState {
+            jobs: self.jobs.states().clone(),
+            owner: self.owner.clone(),
+            shared: self.shared.clone(),
+            maintenance: self.maintenance.clone(),
+            watch: self.watch.clone(),
+            budget: self.budget.clone(),
+            breakers: self.breakers.clone(),
+        }
+    }
+
+    /// New settings count at once.
+    pub fn reconfigure(&mut self, settings: Settings, now: Millis) -> Result<()> {
+        settings.validate()?;
+        self.jobs.reconfigure(job_specs(&settings), now);
+        self.settings = settings;
+        Ok(())
+    }
+
+    /// The bulletin for an audience, as it is now.
+    pub fn bulletin(&self, audience: &Audience) -> Option<&Bulletin> {
+        match audience {
+            Audience::Owner => self.owner.current.as_ref(),
+            Audience::Shared => self.shared.current.as_ref(),
+        }
+    }
+
+    /// Starts a job because somebody asked.
+    pub fn run_now(&mut self, job: &str, now: Millis) -> Result<Vec<Effect>> {
+        let effect = self.jobs.run_now(job, now)?;
+        Ok(job_effect(effect))
+    }
+
+    pub fn handle(&mut self, event: Event, now: Millis, chance: Chance<'_>) -> Vec<Effect> {
+        match event {
+            Event::Tick => self.tick(now, chance),
+            Event::Gathered { run, audience, outcome } => {
+                self.gathered(&run, &audience, outcome, now, chance)
+            }
+            Event::Answered { run, outcome } => self.answered(&run, outcome, now, chance),
+            Event::Warmed { pass, step, outcome } => {
+                let effects = self.warmup.step_done(pass, step, outcome, now);
+                self.warmup_effects(effects, now)
+            }
+            Event::Maintained { run, outcome } => {
+                let outcome = outcome.map(|(summary, state)| {
+                    self.maintenance = state;
+                    summary
+                });
+                self.job_ended(maintenance::JOB, &run, outcome, now, chance)
+            }
+            Event::PatternsFound { run, outcome } => {
+                self.job_ended(patterns::JOB, &run, outcome, now, chance)
+            }
+            Event::Process(event) => {
+                if let ProcessEvent::ToolCompleted { tool_name, error, .. } = &event {
+                    self.tool_ended(tool_name, error.clone(), now);
+                }
+                let effects = self.supervisor.observe(&event, now);
+                effects.into_iter().map(Effect::Supervise).collect()
+            }
+            Event::Observed(observation) => {
+                self.watch.observe(&self.analyzer, &observation);
+                Vec::new()
+            }
+            Event::Dispatched(process_type) => match self.warmup.dispatch(process_type) {
+                Some(WarmupEffect::ColdDispatch { agent_id, process_type, .. }) => {
+                    vec![Effect::ColdDispatch { agent_id, process_type }]
+                }
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// Tools feed patterns and their breakers.
+    fn tool_ended(&mut self, tool: &str, error: Option<String>, now: Millis) {
+        let policy = BreakerPolicy::of(&self.settings.cortex);
+        let name = format!("tool:{tool}");
+        match &error {
+            Some(error) => {
+                self.breakers.failed(&name, error, policy, now);
+            }
+            None => self.breakers.succeeded(&name, now),
+        }
+        let what = patterns::What::Tool { name: tool.to_owned(), error };
+        let observation =
+            Observation { at: now, channel: None, private: false, what, memory: None };
+        self.watch.observe(&self.analyzer, &observation);
+    }
+
+    fn tick(&mut self, now: Millis, chance: Chance<'_>) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.budget.expire(now);
+        for audience in [Audience::Owner, Audience::Shared] {
+            let settings = &self.settings.bulletin;
+            let run = self.desk_run(&audience);
+            let late = match audience {
+                Audience::Owner => self.owner.tick(settings, now),
+                Audience::Shared => self.shared.tick(settings, now),
+            };
+            match run {
+                Some(run) if !late.is_empty() => {
+                    self.model_failed(&run, "the model did not answer in time", now);
+                    effects.extend(self.desk_effects(&run, &audience, late, now, chance));
+                }
+                // The job was given up before its model was; what the rules wrote is published all the same.
+                _ => effects.extend(late.into_iter().filter_map(published)),
+            }
+        }
+        let due = self.jobs.tick(now);
+        effects.extend(due.into_iter().flat_map(job_effect));
+        let warm = self.warmup.tick(&self.settings.warmup, now);
+        effects.extend(self.warmup_effects(warm, now));
+        let every = secs_ms(self.settings.supervision.tick_secs);
+        if self.looked.is_none_or(|last| now.get() - last.get() >= every) {
+            self.looked = Some(now);
+            let seen = self.supervisor.tick(&self.settings.supervision, now);
+            effects.extend(seen.into_iter().map(Effect::Supervise));
+        }
+        effects
+    }
+
+    /// The run that a desk waits for, if it does.
+    fn desk_run(&self, audience: &Audience) -> Option<String> {
+        let waits = match audience {
+            Audience::Owner => self.owner.is_waiting(),
+            Audience::Shared => self.shared.is_waiting(),
+        };
+        let running = self.jobs.states().get(BULLETIN)?.running.as_ref()?;
+        waits.then(|| running.run.clone())
+    }
+
+    fn job_ended(
+        &mut self,
+        job: &str,
+        run: &str,
+        outcome: std::result::Result<String, String>,
+        now: Millis,
+        chance: Chance<'_>,
+    ) -> Vec<Effect> {
+        // A run that was given up has its report already.
+        match self.jobs.ended(job, run, outcome, now, chance) {
+            Ok(_) => vec![Effect::Persist],
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn warmup_effects(&mut self, effects: Vec<WarmupEffect>, now: Millis) -> Vec<Effect> {
+        let mut out = Vec::new();
+        for effect in effects {
+            match effect {
+                WarmupEffect::Do { pass, step: WarmStep::Bulletin } => {
+                    self.warming = Some(pass);
+                    // If it is being made already, the pass waits for that one.
+                    out.extend(self.run_now(BULLETIN, now).unwrap_or_default());
+                }
+                WarmupEffect::Do { pass, step } => out.push(Effect::Warm { pass, step }),
+                WarmupEffect::Refresh => {
+                    out.extend(self.run_now(BULLETIN, now).unwrap_or_default());
+                }
+                WarmupEffect::ColdDispatch { agent_id, process_type, .. } => {
+                    out.push(Effect::ColdDispatch { agent_id, process_type });
+                }
+                WarmupEffect::Changed(_) => out.push(Effect::Persist),
+            }
+        }
+        out
+    }
+}
+
+fn job_effect(effect: JobEffect) -> Vec<Effect> {
+    match effect {
+        JobEffect::Start { job, run, .. } => {
+            let start = match job.as_str() {
+                BULLETIN => Effect::Gather { run, audience: Audience::Owner },
+                maintenance::JOB => Effect::Maintain { run },
+                _ => Effect::FindPatterns { run },
+            };
+            vec![start, Effect::Persist]
+        }
+        JobEffect::Cancel { job, run } => vec![Effect::StopJob { job, run, force: false }],
+        JobEffect::Abandon { job, run } => vec![Effect::StopJob { job, run, force: true }],
+    }
+}
+
+fn published(effect: BulletinEffect) -> Option<Effect> {
+    match effect {
+        BulletinEffect::Publish(bulletin, changes) => Some(Effect::Publish(bulletin, changes)),
+        BulletinEffect::Ask { .. } | BulletinEffect::Unchanged => None,
+    }
+}

@@ -1,0 +1,168 @@
+//! How the mind gets its bulletin written: for the owner first, then for shared channels, by a model if there is a cause and
+//! a budget.
+
+use kernel::memory::Millis;
+
+use super::{Answer, BULLETIN, Effect, Mind, published};
+use crate::audience::Audience;
+use crate::breaker::BreakerPolicy;
+use crate::budget::Purpose;
+use crate::bulletin::{BulletinEffect, Desk, Gathered, Prompt};
+use crate::jobs::Chance;
+use crate::warmup::WarmStep;
+
+impl Mind {
+    pub(super) fn gathered(
+        &mut self,
+        run: &str,
+        audience: &Audience,
+        outcome: std::result::Result<Gathered, String>,
+        now: Millis,
+        chance: Chance<'_>,
+    ) -> Vec<Effect> {
+        let gathered = match outcome {
+            Ok(gathered) => gathered,
+            Err(why) => return self.bulletin_ended(run, Err(why), now, chance),
+        };
+        let (settings, model) = (&self.settings.bulletin, self.provider.is_some());
+        let effects = match audience {
+            Audience::Owner => self.owner.gathered(&gathered, run, model, settings, now),
+            Audience::Shared => self
+                .shared
+                .adopt(&self.owner, &gathered, run, settings, now)
+                .unwrap_or_else(|| self.shared.gathered(&gathered, run, model, settings, now)),
+        };
+        self.desk_effects(run, audience, effects, now, chance)
+    }
+
+    /// Runs what a desk wants, and goes on to the next audience when this one is done.
+    pub(super) fn desk_effects(
+        &mut self,
+        run: &str,
+        audience: &Audience,
+        effects: Vec<BulletinEffect>,
+        now: Millis,
+        chance: Chance<'_>,
+    ) -> Vec<Effect> {
+        let mut out = Vec::new();
+        for effect in effects {
+            match effect {
+                BulletinEffect::Publish(bulletin, changes) => {
+                    out.push(Effect::Publish(bulletin, changes));
+                }
+                BulletinEffect::Unchanged => {}
+                BulletinEffect::Ask { prompt, deadline, .. } => {
+                    match self.reserve(run, &prompt, (now, deadline)) {
+                        Ok(()) => {
+                            let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
+                            out.push(Effect::AskModel { run, purpose, prompt, deadline });
+                            return out;
+                        }
+                        Err(why) => {
+                            let settings = &self.settings.bulletin;
+                            let declined = match audience {
+                                Audience::Owner => self.owner.declined(run, why, settings, now),
+                                Audience::Shared => self.shared.declined(run, why, settings, now),
+                            };
+                            out.extend(declined.into_iter().filter_map(published));
+                        }
+                    }
+                }
+            }
+        }
+        match audience {
+            Audience::Owner => {
+                let (run, audience) = (run.to_owned(), Audience::Shared);
+                out.push(Effect::Gather { run, audience });
+            }
+            Audience::Shared => out.extend(self.bulletin_ended(run, Ok(()), now, chance)),
+        }
+        out
+    }
+
+    fn reserve(
+        &mut self,
+        run: &str,
+        prompt: &Prompt,
+        times: (Millis, Millis),
+    ) -> std::result::Result<(), String> {
+        let Some(provider) = self.provider.clone() else { return Err("no provider".to_owned()) };
+        let circuit = format!("provider:{}", provider.name);
+        if !self.breakers.admit(&circuit, times.0) {
+            return Err(format!(
+                "{} failed too often and is left alone for a while",
+                provider.name
+            ));
+        }
+        let who = (Purpose::Bulletin, run);
+        let worst = provider.worst(prompt);
+        let id = self
+            .budget
+            .reserve(&self.settings.budget, true, who, worst, times)
+            .map_err(|refusal| refusal.to_string())?;
+        self.calls.insert(run.to_owned(), id);
+        Ok(())
+    }
+
+    pub(super) fn model_failed(&mut self, run: &str, why: &str, now: Millis) {
+        // What it cost is not known: the reservation stays until it expires and counts as the worst case.
+        self.calls.remove(run);
+        if let Some(provider) = &self.provider {
+            let policy = BreakerPolicy::of(&self.settings.cortex);
+            self.breakers.failed(&format!("provider:{}", provider.name), why, policy, now);
+        }
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        run: &str,
+        outcome: std::result::Result<Answer, String>,
+        now: Millis,
+        chance: Chance<'_>,
+    ) -> Vec<Effect> {
+        let audience = match (self.owner.is_waiting(), self.shared.is_waiting()) {
+            (true, _) => Audience::Owner,
+            (false, true) => Audience::Shared,
+            (false, false) => return Vec::new(),
+        };
+        match &outcome {
+            Ok(answer) => {
+                if let Some(id) = self.calls.remove(run) {
+                    self.budget.settle(id, answer.cost, Some(&answer.model), now);
+                }
+                if let Some(provider) = &self.provider {
+                    self.breakers.succeeded(&format!("provider:{}", provider.name), now);
+                }
+            }
+            Err(why) => self.model_failed(run, why, now),
+        }
+        let answer = outcome.map(|answer| (answer.text, answer.model));
+        let settings = &self.settings.bulletin;
+        let effects = match audience {
+            Audience::Owner => self.owner.answered(run, answer, settings, now),
+            Audience::Shared => self.shared.answered(run, answer, settings, now),
+        };
+        if effects.is_empty() {
+            return Vec::new();
+        }
+        self.desk_effects(run, &audience, effects, now, chance)
+    }
+
+    fn bulletin_ended(
+        &mut self,
+        run: &str,
+        outcome: std::result::Result<(), String>,
+        now: Millis,
+        chance: Chance<'_>,
+    ) -> Vec<Effect> {
+        if let Some(pass) = self.warming.take() {
+            self.warmup.step_done(pass, WarmStep::Bulletin, outcome.clone(), now);
+        }
+        self.warmup.refreshed(outcome.clone(), now);
+        let summary = outcome.map(|()| {
+            let words = |desk: &Desk| desk.current.as_ref().map_or(0, |bulletin| bulletin.words);
+            format!("{} words, {} for shared channels", words(&self.owner), words(&self.shared))
+        });
+        self.job_ended(BULLETIN, run, summary, now, chance)
+    }
+}

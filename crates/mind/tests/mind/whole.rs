@@ -1,0 +1,297 @@
+//! The whole mind as a daemon would run it: every effect is carried out against a real store, only the model is made up.
+
+use kernel::Cortex;
+use kernel::memory::{MemoryType, Millis, Visibility};
+use mind::audience::Audience;
+use mind::budget::Cost;
+use mind::bulletin::{Gathered, Maker, gather};
+use mind::patterns::{Observation, What, detect, propose};
+use mind::proposal::carry_out;
+use mind::settings::Settings;
+use mind::supervision::{ProcessEvent, ProcessId};
+use mind::warmup::{ProcessType, WarmStep, WarmupState};
+use mind::whole::{Answer, Provider};
+use mind::{Effect, Event, Mind, MindState, maintenance};
+use testkit::Disk;
+use testkit::build::salt;
+
+use crate::store::{HOUR, START, day, fill, of, open, save, submit};
+
+struct Daemon {
+    cortex: Cortex,
+    mind: Mind,
+    /// What the model answers; `None`: it fails.
+    model_works: bool,
+    calls: u32,
+    published: Vec<(Audience, Maker, Option<String>)>,
+    cold: u32,
+    salts: u64,
+    gathered: Option<Gathered>,
+}
+
+impl Daemon {
+    fn new(cortex: Cortex, provider: bool, settings: Settings, state: MindState) -> Daemon {
+        let provider = provider.then(|| Provider {
+            name: "made-up".into(),
+            input_price: 1_000_000,
+            output_price: 5_000_000,
+        });
+        let mind = Mind::new("ada", settings, provider, state, Millis(START));
+        Daemon {
+            cortex,
+            mind,
+            model_works: true,
+            calls: 0,
+            published: Vec::new(),
+            cold: 0,
+            salts: 9_000_000,
+            gathered: None,
+        }
+    }
+
+    fn send(&mut self, event: Event, now: Millis) {
+        let mut waiting = self.mind.handle(event, now, &mut |_| 0);
+        while !waiting.is_empty() {
+            let effect = waiting.remove(0);
+            if let Some(event) = self.carry(effect, now) {
+                waiting.extend(self.mind.handle(event, now, &mut |_| 0));
+            }
+        }
+    }
+
+    /// Carries out one effect; returns the event that answers it.
+    fn carry(&mut self, effect: Effect, now: Millis) -> Option<Event> {
+        match effect {
+            Effect::Gather { run, audience } => {
+                let settings = &self.mind.settings;
+                let policy = settings.cortex.decay_policy();
+                let reading = self.cortex.read().unwrap();
+                let found = gather(&reading, &audience, &settings.bulletin, &policy, now).unwrap();
+                self.gathered = Some(found.clone());
+                Some(Event::Gathered { run, audience, outcome: Ok(found) })
+            }
+            Effect::AskModel { run, prompt, .. } => {
+                self.calls += 1;
+                let mut lines = Vec::new();
+                for section in &self.gathered.as_ref().unwrap().sections {
+                    lines.push(format!("## {}", section.dimension.heading()));
+                    let item = &section.items[0];
+                    lines.push(format!("- It is known: {} [#{}]", item.text, item.id));
+                }
+                let cost = Cost { tokens: prompt.worst_tokens() / 2, micro_dollars: 100 };
+                let answer = Answer { text: lines.join("\n"), model: "m".into(), cost };
+                let outcome = if self.model_works { Ok(answer) } else { Err("status 500".into()) };
+                Some(Event::Answered { run, outcome })
+            }
+            Effect::Publish(bulletin, _) => {
+                self.published.push((bulletin.audience, bulletin.maker, bulletin.fallback));
+                None
+            }
+            Effect::Warm { pass, step } => Some(Event::Warmed { pass, step, outcome: Ok(()) }),
+            Effect::Maintain { run } => {
+                let reading = self.cortex.read().unwrap();
+                let settings = &self.mind.settings.cortex;
+                let (plan, state) =
+                    maintenance::plan(&reading, &self.mind.maintenance, settings, now).unwrap();
+                let summary = self.submit(&plan, &run, now);
+                Some(Event::Maintained { run, outcome: Ok((summary, state)) })
+            }
+            Effect::FindPatterns { run } => {
+                let found = detect(&self.mind.watch, &self.mind.settings.patterns, now);
+                let plan = propose(&self.cortex.read().unwrap(), &found, now).unwrap();
+                let outcome = Ok(self.submit(&plan, &run, now));
+                Some(Event::PatternsFound { run, outcome })
+            }
+            Effect::ColdDispatch { .. } => {
+                self.cold += 1;
+                None
+            }
+            Effect::StopJob { .. } | Effect::Supervise(_) | Effect::Persist => None,
+        }
+    }
+
+    fn submit(&mut self, plan: &mind::proposal::Plan, run: &str, now: Millis) -> String {
+        let mut salts = || {
+            self.salts += 1;
+            salt(self.salts)
+        };
+        let mut door = |stamp, command| submit(&self.cortex, stamp, command);
+        carry_out(plan, run, now, &mut salts, &mut door).unwrap().summary()
+    }
+
+    fn hours(&mut self, hours: std::ops::Range<i64>) {
+        for hour in hours {
+            self.send(Event::Tick, Millis(START + hour * HOUR));
+        }
+    }
+}
+
+fn memories(cortex: &Cortex) {
+    for (n, memory_type) in (1..).zip([
+        MemoryType::Identity,
+        MemoryType::Goal,
+        MemoryType::Decision,
+        MemoryType::Preference,
+        MemoryType::Fact,
+    ]) {
+        save(
+            cortex,
+            day(-1),
+            of(memory_type, n, &format!("A {} worth knowing", memory_type.name())),
+        );
+    }
+}
+
+// mind 1, 3, 27, 33; issue 6: a week of idling with a provider costs one call
+#[test]
+fn a_week_of_the_whole_mind_costs_one_call_and_a_restart_none() {
+    let cortex = open(&Disk::new());
+    memories(&cortex);
+    let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+    daemon.hours(0..7 * 24);
+    assert_eq!(daemon.calls, 1);
+    let status = daemon.mind.warmup.status(Millis(START + 7 * 24 * HOUR));
+    assert_eq!((status.state, status.last_error), (WarmupState::Warm, None));
+    for audience in [Audience::Owner, Audience::Shared] {
+        let bulletin = daemon.mind.bulletin(&audience).unwrap();
+        assert_eq!(bulletin.maker, Maker::Model { model: "m".into() });
+    }
+    let jobs = daemon.mind.jobs.view();
+    assert_eq!(jobs.len(), 3);
+    assert!(jobs.iter().all(|job| job.breaker.failures == 0 && job.runs >= 7), "{jobs:#?}");
+    let line = daemon.mind.budget.ledger().next().unwrap();
+    assert!(line.who.starts_with("bulletin-") && line.cost.tokens > 0 && !line.assumed);
+
+    let text = serde_json::to_string(&daemon.mind.state()).unwrap();
+    let state: MindState = serde_json::from_str(&text).unwrap();
+    let mut again = Daemon::new(daemon.cortex, true, Settings::default(), state);
+    assert!(again.mind.bulletin(&Audience::Owner).is_some(), "there at once after a restart");
+    again.hours(7 * 24..9 * 24);
+    assert_eq!(again.calls, 0);
+}
+
+// Section 11, point 15
+#[test]
+fn shared_channels_get_a_bulletin_without_what_is_private() {
+    let cortex = open(&Disk::new());
+    memories(&cortex);
+    let mut secret = of(MemoryType::Identity, 99, "The user is looking for another job");
+    secret.visibility = Visibility::Private;
+    save(&cortex, day(-1), secret);
+    let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+    daemon.hours(0..3);
+    assert_eq!(daemon.calls, 2);
+    let text = |audience| daemon.mind.bulletin(&audience).unwrap().text.clone();
+    assert!(text(Audience::Owner).contains("another job"));
+    assert!(!text(Audience::Shared).contains("another job"));
+}
+
+// Design, law 6
+#[test]
+fn without_a_provider_everything_still_works() {
+    let cortex = open(&Disk::new());
+    fill(&cortex, 90);
+    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
+    daemon.send(Event::Dispatched(ProcessType::Channel), Millis(START));
+    assert_eq!(daemon.cold, 1);
+    daemon.hours(0..48);
+    assert_eq!(daemon.calls, 0);
+    assert!(daemon.mind.warmup.status(Millis(START)).ready_for_work());
+    daemon.send(Event::Dispatched(ProcessType::Channel), Millis(START + 48 * HOUR));
+    assert_eq!(daemon.cold, 1);
+    assert!(daemon.published.iter().all(|(_, maker, why)| *maker == Maker::Rules && why.is_none()));
+}
+
+#[test]
+fn the_kill_switch_and_an_empty_budget_leave_the_rules_to_write() {
+    for kill in [true, false] {
+        let cortex = open(&Disk::new());
+        memories(&cortex);
+        let mut settings = Settings::default();
+        settings.budget.kill_switch = kill;
+        settings.budget.bulletin_tokens_per_day = 10;
+        let mut daemon = Daemon::new(cortex, true, settings, MindState::default());
+        daemon.hours(0..24);
+        assert_eq!(daemon.calls, 0);
+        assert_eq!(daemon.mind.bulletin(&Audience::Owner).unwrap().maker, Maker::Rules);
+        assert_eq!(daemon.mind.budget.reserved(), Cost::default());
+        // With money again, the model writes within two hours.
+        daemon.mind.settings.budget = mind::settings::BudgetSettings::default();
+        daemon.hours(24..27);
+        assert_eq!(daemon.calls, 1);
+    }
+}
+
+#[test]
+fn a_broken_provider_is_left_alone_and_the_jobs_go_on() {
+    let cortex = open(&Disk::new());
+    memories(&cortex);
+    let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+    daemon.model_works = false;
+    daemon.hours(0..24 * 7);
+    assert!(daemon.calls <= 3, "{}", daemon.calls);
+    let bulletin = daemon.mind.jobs.view().into_iter().find(|job| job.name == "bulletin").unwrap();
+    assert_eq!(bulletin.breaker.failures, 0, "the job itself did its work");
+    assert!(daemon.mind.breakers.get("provider:made-up").unwrap().failures > 0);
+}
+
+// mind 89, 94, 109
+#[test]
+fn what_tools_do_and_people_say_becomes_memories() {
+    let cortex = open(&Disk::new());
+    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
+    let process = ProcessId::worker("w1");
+    for minute in 0..3 {
+        let (process, error) = (process.clone(), Some("no such host".to_owned()));
+        let tool_name = "web_fetch".to_owned();
+        let event = ProcessEvent::ToolCompleted { process, tool_name, error };
+        daemon.send(Event::Process(event), Millis(START + minute * 60_000));
+    }
+    for channel in ["general", "billing"] {
+        daemon.send(
+            Event::Observed(Observation {
+                at: Millis(START),
+                channel: Some(channel.into()),
+                private: false,
+                what: What::Said("My timezone is Europe/Berlin".into()),
+                memory: None,
+            }),
+            Millis(START),
+        );
+    }
+    daemon.hours(0..4);
+    let text = &daemon.mind.bulletin(&Audience::Owner).unwrap().text;
+    assert!(text.contains("User is based in the Europe/Berlin timezone"), "{text}");
+    assert!(text.contains("The tool web_fetch keeps failing: no such host"), "{text}");
+    let breaker = daemon.mind.breakers.get("tool:web_fetch").unwrap();
+    assert_eq!(breaker.trips, 1);
+}
+
+#[test]
+fn the_same_events_give_the_same_effects() {
+    let run = || {
+        let cortex = open(&Disk::new());
+        fill(&cortex, 45);
+        let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+        daemon.hours(0..30);
+        (daemon.mind.state(), daemon.cortex.root().unwrap())
+    };
+    assert_eq!(run(), run());
+}
+
+// mind 40
+#[test]
+fn a_warm_up_warms_store_embedder_and_bulletin() {
+    let cortex = open(&Disk::new());
+    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
+    let effects = daemon.mind.handle(Event::Tick, Millis(START), &mut |_| 0);
+    let steps: Vec<WarmStep> = effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Warm { step, .. } => Some(*step),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(steps, [WarmStep::Store, WarmStep::Embedder]);
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Gather { .. })));
+}
