@@ -38,6 +38,12 @@ fn key(first: u64) -> Vec<u8> {
     [&[0x96][..], &first.to_be_bytes()].concat()
 }
 
+/// Entries of a block. Of short memories, 768 fill a quarter of a megabyte almost to the end; the store rounds a row up to a
+/// power of two.
+pub(crate) fn entries(flush_docs: u32) -> u64 {
+    u64::from(flush_docs - flush_docs / 4)
+}
+
 /// Called for each entry before anything of it is staged: moves the rows of the block that it ends, if it ends one.
 pub(crate) fn close(
     view: &View<'_>,

@@ -170,7 +170,7 @@ impl JournalHook for RecallHook {
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.seq = recorded.entry.seq;
-        blocks::close(view, self.seq, u64::from(self.settings.flush_docs), staged)?;
+        blocks::close(view, self.seq, blocks::entries(self.settings.flush_docs), staged)?;
         match recorded.payload {
             Payload::Write(_) => match MemoryId::new(recorded.entry.seq) {
                 Some(id) => self.put_current(view, id, staged),
