@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use super::max_sim::{MaxSim, SIM_ONE};
-use super::{Embedder, Embedding, UNKNOWN, WordPiece, dot};
+use super::{Embedder, Embedding, UNKNOWN, WordPiece, dot, widest};
 
 pub const ROWS: usize = 30_522;
 pub const DIMS: usize = 256;
@@ -126,6 +126,12 @@ impl TokenTable {
     }
 
     fn sums(&self, ids: &[u32]) -> [i64; DIMS] {
+        widest(|| self.add_up(ids))
+    }
+
+    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+    #[inline(always)]
+    fn add_up(&self, ids: &[u32]) -> [i64; DIMS] {
         let mut sums = [0i64; DIMS];
         for batch in ids.chunks(BATCH) {
             let mut partial = [0i32; DIMS];
