@@ -17,7 +17,7 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
     ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities,
-    ServerConfig, SetLevelRequestParams, Tool,
+    ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -115,9 +115,10 @@ impl ServerHandler for Server {
     }
 
     /// No message for a log is ever sent, so whatever is the least that a client wants to see, it gets no less.
+    #[expect(deprecated, reason = "clients of the revisions that have it may call it")]
     async fn set_level(
         &self,
-        _: SetLevelRequestParams,
+        _: rmcp::model::SetLevelRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         Ok(())

@@ -201,7 +201,7 @@ fn hint_of(error: &KernelError) -> Option<String> {
         }
         KernelError::Busy => "another process has this actor open; wait longer with --wait SECONDS",
         KernelError::RateLimited(_) => "wait a second and try again",
-        KernelError::DiskFull(_) => "free some space and try again; what was saved before is safe"
+        KernelError::DiskFull(_) => "free some space and try again; what was saved before is safe",
         KernelError::Poisoned => "run the command again; if it repeats, check the disk",
         KernelError::Corrupt { .. } | KernelError::NonCanonical { .. } => {
             "`cortex verify` lists the damage; `cortex rebuild` heals what is derived, a backup the rest"

@@ -25,6 +25,7 @@ pub mod door;
 pub mod error;
 pub mod fields;
 mod follow;
+pub mod grant_file;
 pub mod grants;
 pub mod graph;
 pub mod health;
@@ -44,6 +45,7 @@ pub mod timeline;
 pub mod transfer;
 pub mod views;
 pub mod wire;
+pub(crate) mod wish;
 pub mod wording;
 
 use std::collections::BTreeMap;
