@@ -224,7 +224,7 @@ impl Ops {
     ) -> Result<Receipt> {
         let digest = command.request_digest(Salt::NONE);
         let authority = self.authority(caller, cortex, lane, digest)?;
-        self.run(cortex, Request { stamp: caller.stamp()?, command, authority })
+        Ok(cortex.submit(Request { stamp: caller.stamp()?, command, authority })?)
     }
 
     /// Runs one command of the owner, or of the program itself.
@@ -234,16 +234,7 @@ impl Ops {
         stamp: Stamp,
         command: Command,
     ) -> Result<Receipt> {
-        self.run(cortex, Request { stamp, command, authority: None })
-    }
-
-    /// After a failed write the actor is let go, so that the next call opens it anew.
-    fn run(&self, cortex: &Cortex, request: Request) -> Result<Receipt> {
-        let outcome = cortex.submit(request);
-        if matches!(outcome, Err(kernel::Error::Poisoned | kernel::Error::Closed)) {
-            self.home.release(cortex.actor());
-        }
-        Ok(outcome?)
+        Ok(cortex.submit(Request { stamp, command, authority: None })?)
     }
 }
 
