@@ -168,9 +168,7 @@ fn an_actor_whose_write_failed_is_opened_anew_once_nobody_holds_it() {
     let refuses = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&refuses);
     let hooks =
-        Arc::new(
-            move || vec![Box::new(Refusing(Arc::clone(&told))) as Box<dyn JournalHook + Send>],
-        );
+        Arc::new(move || vec![Box::new(Refusing(Arc::clone(&told))) as Box<dyn JournalHook>]);
     let options = Options { hooks, ..Options::default() };
     let home = Home::new(folder.path(), options, HomeLimits { open_max: 2, idle_ms: 10_000 });
     let held = home.actor(&ada(), at(1)).unwrap();
