@@ -8,7 +8,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
 use super::ask::{Answer, Ask, Change, Changed, Load, Request, Ticket, Tickets};
-use super::list::{List, Sessions};
+use super::list::{List, Memories, Sessions};
 use super::page::Page;
 use super::tabs::{Archive, Feed, Home, Projects, Search};
 use crate::ops::activity::ActivityRequest;
