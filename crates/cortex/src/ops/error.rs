@@ -100,13 +100,12 @@ impl Error {
             ("rate_limited", _) => 429,
             ("bad_json", _) => 400,
             ("disk_full", _) => 507,
-            // The next call opens the actor anew.
-            ("poisoned", _) => 503,
             (_, Fault::Caller) => 422,
             (_, Fault::Missing) => 404,
             (_, Fault::Conflict) => 409,
             (_, Fault::Forbidden) => 403,
-            (_, Fault::Busy) => 503,
+            // After a failed write the next call opens the actor anew.
+            ("poisoned", _) | (_, Fault::Busy) => 503,
             (_, Fault::Server) => 500,
         }
     }

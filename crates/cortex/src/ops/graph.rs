@@ -208,12 +208,7 @@ impl Ops {
             None => reading.walk(None, &walk, now)?,
         };
         let view = reading.view();
-        let head = view.required_head(from)?;
-        if head.archived && !request.include_forgotten {
-            return Err(Error::missing("memory", from)
-                .with_hint(format!("it is put away; `cortex restore {from}` brings it back")));
-        }
-        let start = node(reading, &head, 0)?;
+        let start = node(reading, &view.required_head(from)?, 0)?;
         let mut nodes = Vec::new();
         let mut shown = std::collections::BTreeSet::from([from]);
         for reached in &walked.nodes {
