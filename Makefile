@@ -12,7 +12,7 @@ help:
 	@echo 'make run     build cortex and start it, until Ctrl-C; says what to open and how to connect an agent'
 	@echo 'make tour    build cortex and take the tour, in a temporary folder'
 	@echo 'make test    every test, doctests included'
-	@echo 'make test-clients  HTTP with schemathesis and the Python SDK, `cortex setup` with real agents, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
+	@echo 'make test-clients  a full disk, HTTP, tools and `cortex setup` with clients of others, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
 	@echo 'make check   formatting, lints, and who may depend on whom'
 	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
@@ -65,7 +65,7 @@ test: toolchain
 	fi
 	$(CARGO) test --workspace --doc $(LOCKED)
 
-# Needs npm, a network and about 1.3 GB, so it is no part of `test`.
+# Needs npm, a network, leave to mount a tmpfs and about 1.5 GB, so it is no part of `test`.
 test-clients: toolchain
 	$(CARGO) build $(LOCKED) -p cortex
 	tools/clients/run.sh "$${CARGO_TARGET_DIR:-target}/debug/cortex"

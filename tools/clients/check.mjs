@@ -84,6 +84,8 @@ class Machine {
   }
 
   end() {
+    // The daemon that an agent started would outlive its home.
+    this.cortex("stop");
     fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }

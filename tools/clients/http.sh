@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tries HTTP with clients that others wrote: schemathesis against /openapi.json, and the Python SDK of MCP against /mcp.
+# Tries HTTP and the tools with clients in Python that others wrote: schemathesis against /openapi.json, the SDK of MCP and
+# fastmcp against /mcp and `cortex mcp`.
 #
 #   tools/clients/http.sh PATH_OF_CORTEX
 #
@@ -34,7 +35,7 @@ for n in 1 2 3; do
   "$cortex" save --json "note $n" "about caches, number $n" > /dev/null
 done
 
-"$python/bin/python" "$here/http_mcp.py" "$url/mcp"
+"$python/bin/python" "$here/python_clients.py" "$url/mcp" "$cortex"
 
 # What answers look like, and that none is a failure of the server. Which requests are refused is tested in Rust.
 cd "$folder"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs pinned clients and tries the program with each of them, in temporary homes: HTTP with schemathesis and the Python
-# SDK of MCP, and `cortex setup` with real agents.
+# Installs pinned clients and tries the program with each of them, in temporary homes: a full disk, HTTP with schemathesis and
+# the Python clients of MCP, the inspector and the conformance suite of MCP, and `cortex setup` with real agents.
 #
-#   tools/clients/run.sh PATH_OF_CORTEX [http|claude|codex|gemini|opencode|plugin ...]
+#   tools/clients/run.sh PATH_OF_CORTEX [disk|http|inspector|conformance|claude|codex|gemini|opencode|plugin ...]
 #
-# About 1.3 GB and a minute the first time. CLIENTS_DIR keeps them for the next time.
+# About 1.5 GB and some minutes the first time. CLIENTS_DIR keeps them for the next time.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,12 +23,25 @@ else
   trap 'rm -rf "$CLIENTS_DIR"' EXIT
 fi
 
-case " $* " in
-  "  " | *" http "*)
-    CLIENTS_DIR=$CLIENTS_DIR "$here/http.sh" "$cortex"
-    if [ "$*" = http ]; then exit 0; fi
-    ;;
-esac
+# Is one of these to be tried? Without names all are.
+wanted() {
+  [ -z "$names" ] && return 0
+  for one in "$@"; do
+    case " $names " in *" $one "*) return 0 ;; esac
+  done
+  return 1
+}
+names=$*
+for name in "$@"; do
+  case $name in
+    disk | http | inspector | conformance | claude | codex | gemini | opencode | plugin) ;;
+    *) echo "nothing here is called $name" >&2; exit 2 ;;
+  esac
+done
+
+if wanted disk; then python3 "$here/full_disk.py" "$cortex"; fi
+if wanted http; then CLIENTS_DIR=$CLIENTS_DIR "$here/http.sh" "$cortex"; fi
+wanted inspector conformance claude codex gemini opencode plugin || exit 0
 
 if ! cmp -s "$here/versions" "$CLIENTS_DIR/versions"; then
   node=$(sed -n 's/^\(node@.*\)/\1/p' "$here/versions")
@@ -43,4 +56,6 @@ fi
 
 PATH="$CLIENTS_DIR/node_modules/node/bin:$CLIENTS_DIR/node_modules/.bin:$PATH"
 export PATH
-node "$here/check.mjs" "$cortex" "$@"
+if wanted inspector; then node "$here/protocol.mjs" "$cortex" inspector; fi
+if wanted conformance; then node "$here/protocol.mjs" "$cortex" conformance; fi
+if wanted claude codex gemini opencode plugin; then node "$here/check.mjs" "$cortex" "$@"; fi

@@ -207,9 +207,11 @@ fn a_client_lists_and_calls_every_tool() {
         "mem_suggest_topic_key" => json!({"type": "decision", "title": "JWT or sessions"}),
         "mem_session_start" => json!({"id": "s", "project": "web"}),
         "mem_session_end" => json!({"id": "s", "summary": "done"}),
-        "mem_capture_passive" => {
-            json!({"content": "## Key Learnings:\n1. bcrypt cost 12 is the right balance for us\n"})
-        }
+        // Several, and each is a change of its own.
+        "mem_capture_passive" => json!({
+            "content": "## Key Learnings:\n1. bcrypt cost 12 is the right balance for us\n\
+                        2. refresh tokens have to be rotated atomically\n",
+        }),
         "mem_relate" => json!({"from_id": id, "to_id": other, "relation_type": "follows"}),
         "mem_get_observation" | "mem_prove" | "mem_pin" | "mem_restore" => json!({"id": id}),
         "mem_graph" | "mem_score" | "mem_timeline" => json!({"observation_id": id}),
@@ -225,6 +227,10 @@ fn a_client_lists_and_calls_every_tool() {
         }
         let result = agent.call(name, &given);
         assert_eq!(result["isError"], false, "{name}: {result}");
+        // agent-memory 87
+        if name == "mem_capture_passive" {
+            assert_eq!(result["structuredContent"]["saved"], 2, "{result}");
+        }
         assert!(!result["content"][0]["text"].as_str().unwrap().is_empty());
         // What the output schema promises is there.
         for promised in tool["outputSchema"]["required"].as_array().unwrap() {

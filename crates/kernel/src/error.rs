@@ -2,6 +2,8 @@
 //!
 //! Each error has a stable `code` that interfaces map to exit codes and wire errors; hints for people are added at the edge.
 
+use std::io::ErrorKind;
+
 use crate::digest::Digest;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -87,6 +89,8 @@ pub enum Error {
     Poisoned,
     #[error("the actor is closed")]
     Closed,
+    #[error("the disk is full, nothing was saved: {0}")]
+    DiskFull(String),
     #[error("storage: {0}")]
     Storage(String),
 }
@@ -94,6 +98,17 @@ pub enum Error {
 impl Error {
     pub fn invalid(field: &'static str, reason: impl Into<String>) -> Error {
         Error::Invalid { field, reason: reason.into() }
+    }
+
+    /// The machine refused something about a file.
+    pub(crate) fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Error {
+        let text = format!("{what}: {error}");
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                Error::DiskFull(text)
+            }
+            _ => Error::Storage(text),
+        }
     }
 
     pub fn corrupt(place: impl Into<String>, reason: impl Into<String>) -> Error {
@@ -139,6 +154,7 @@ impl Error {
             Error::Busy => "busy",
             Error::Poisoned => "poisoned",
             Error::Closed => "closed",
+            Error::DiskFull(_) => "disk_full",
             Error::Storage(_) => "storage",
         }
     }
@@ -158,6 +174,7 @@ impl Error {
             Error::Corrupt { .. }
             | Error::Schema { .. }
             | Error::Poisoned
+            | Error::DiskFull(_)
             | Error::Storage(_)
             | Error::RootMismatch { .. } => Fault::Store,
             _ => Fault::Caller,
@@ -166,6 +183,13 @@ impl Error {
 
     /// True when the same request may succeed later without a change.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Error::Busy | Error::RateLimited(_) | Error::Poisoned | Error::Closed)
+        matches!(
+            self,
+            Error::Busy
+                | Error::RateLimited(_)
+                | Error::Poisoned
+                | Error::Closed
+                | Error::DiskFull(_)
+        )
     }
 }

@@ -73,12 +73,23 @@ impl Home {
         Ok(names)
     }
 
-    /// The actor's memory, opened now if it is not open. `now` only decides who is idle.
+    /// The actor's memory, opened now if it is not open, and anew if a write to it failed. `now` only decides who is idle.
     pub fn actor(&self, name: &ActorName, now: Millis) -> Result<Arc<Cortex>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(actor) = open.get_mut(name) {
-            actor.used = actor.used.max(now);
-            return Ok(Arc::clone(&actor.cortex));
+        match open.get_mut(name) {
+            // A write failed. What is on disk is known again once it is opened anew, which has to wait for whoever still
+            // holds it; not here, where all others would wait too.
+            Some(actor) if actor.cortex.is_poisoned() => {
+                if Arc::strong_count(&actor.cortex) > 1 {
+                    return Err(Error::Poisoned);
+                }
+                open.remove(name);
+            }
+            Some(actor) => {
+                actor.used = actor.used.max(now);
+                return Ok(Arc::clone(&actor.cortex));
+            }
+            None => {}
         }
         if open.len() >= self.limits.open_max {
             close_longest_idle(&mut open)?;
@@ -104,12 +115,6 @@ impl Home {
             !(idle && Arc::strong_count(&actor.cortex) == 1)
         });
         before - open.len()
-    }
-
-    /// Lets go of an actor, so that the next use opens it anew: the way on after a failed write. Whoever still holds it
-    /// keeps it until they are done.
-    pub fn release(&self, name: &ActorName) -> bool {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
     }
 
     /// Closes every actor that nobody holds; returns how many stay open.
@@ -143,5 +148,5 @@ fn close_longest_idle(open: &mut BTreeMap<ActorName, OpenActor>) -> Result<()> {
 }
 
 fn failed(folder: &Path, error: &std::io::Error) -> Error {
-    Error::Storage(format!("{}: {error}", folder.display()))
+    Error::io(folder.display(), error)
 }

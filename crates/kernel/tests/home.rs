@@ -4,12 +4,15 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kernel::actor::ActorName;
 use kernel::find::Query;
 use kernel::home::{Home, HomeLimits};
+use kernel::hook::{JournalHook, Recorded, Staged};
 use kernel::memory::MemoryType;
-use kernel::{Cortex, Options};
+use kernel::store::View;
+use kernel::{Cortex, Error, Options};
 use testkit::build::{ada, at, dump, fact, size, stamp};
 
 fn name(text: &str) -> ActorName {
@@ -130,4 +133,55 @@ fn no_name_leaves_the_home() {
     let inside = home.actor_folder(&longest);
     assert_eq!(inside.parent().unwrap(), folder.path().join("actors"));
     home.actor(&longest, at(1)).unwrap();
+}
+
+/// Refuses entries when it is told to.
+#[derive(Debug)]
+struct Refusing(Arc<AtomicBool>);
+
+impl JournalHook for Refusing {
+    fn name(&self) -> &'static str {
+        "refusing"
+    }
+
+    fn open(&mut self, _: &View<'_>) -> kernel::Result<()> {
+        Ok(())
+    }
+
+    fn entry(&mut self, _: &View<'_>, _: Recorded<'_>, _: &mut Staged<'_>) -> kernel::Result<()> {
+        if self.0.load(Ordering::Relaxed) { Err(Error::DiskFull("told so".into())) } else { Ok(()) }
+    }
+
+    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> kernel::Result<()> {
+        Ok(())
+    }
+
+    fn committed(&mut self) {}
+
+    fn aborted(&mut self) {}
+}
+
+// kernel 67
+#[test]
+fn an_actor_whose_write_failed_is_opened_anew_once_nobody_holds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let refuses = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&refuses);
+    let hooks =
+        Arc::new(move || vec![Box::new(Refusing(Arc::clone(&told))) as Box<dyn JournalHook>]);
+    let options = Options { hooks, ..Options::default() };
+    let home = Home::new(folder.path(), options, HomeLimits { open_max: 2, idle_ms: 10_000 });
+    let held = home.actor(&ada(), at(1)).unwrap();
+    held.write(stamp(1), fact(1, "acknowledged", "")).unwrap();
+    refuses.store(true, Ordering::Relaxed);
+    assert_eq!(held.rebuild(Box::new(|_, _| {})).unwrap_err().code(), "disk_full");
+    assert!(held.is_poisoned());
+    // Whoever asks meanwhile is told at once, and others are not kept waiting.
+    assert_eq!(home.actor(&ada(), at(2)).unwrap_err(), Error::Poisoned);
+    home.actor(&name("bob"), at(2)).unwrap();
+    drop(held);
+    refuses.store(false, Ordering::Relaxed);
+    let anew = home.actor(&ada(), at(3)).unwrap();
+    assert_eq!(size(&anew), 1);
+    anew.write(stamp(2), fact(2, "goes on", "")).unwrap();
 }

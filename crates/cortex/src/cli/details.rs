@@ -5,7 +5,7 @@ use kernel::Result;
 use kernel::memory::{Scope, Visibility};
 
 use super::parse;
-use crate::ops::save::normal_kind;
+use crate::ops::wish::normal_kind;
 
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct HeadArgs {

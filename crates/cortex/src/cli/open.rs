@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use clap::Args;
 use kernel::actor::ActorName;
-use kernel::command::{Command, Receipt, Stamp};
+use kernel::command::Stamp;
 use kernel::home::Home;
 use kernel::memory::{Millis, Salt};
 use kernel::scope::{Authority, Operation};
-use kernel::{Cortex, Digest, Error, Options, Request};
+use kernel::{Cortex, Digest, Error, Options};
 
 use super::failure::{Failure, Outcome};
 use super::{delegate, parse, surroundings};
@@ -315,22 +315,6 @@ impl Invocation {
         request: Digest,
     ) -> Outcome<Option<Authority>> {
         Ok(self.ops.authority(&self.caller, cortex, operation, request)?)
-    }
-
-    /// Runs one command, as the owner or within a grant.
-    pub(crate) fn change(
-        &self,
-        cortex: &Cortex,
-        command: Command,
-        operation: Option<Operation>,
-    ) -> Outcome<Receipt> {
-        let authority = if let Some(operation) = operation {
-            self.authority(cortex, operation, command.request_digest(Salt::NONE))?
-        } else {
-            self.owner_only("do this")?;
-            None
-        };
-        Ok(cortex.submit(Request { stamp: self.stamp()?, command, authority })?)
     }
 }
 

@@ -4,20 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ed25519_dalek::SigningKey;
-use kernel::command::{Command, GrantDraft, Revocation};
 use kernel::digest::encode_hex;
-use kernel::journal::SCHEMA;
-use kernel::memory::{MemoryId, MemoryType};
-use kernel::scope::{Grant, Operation, Selector, SignedGrant};
-use kernel::{Digest, Error};
+use kernel::memory::MemoryId;
 use serde::Serialize;
 
-use super::delegate::{GrantFile, public_key, read_or_make_key, write_secret};
 use super::failure::{Failure, Outcome};
 use super::open::Invocation;
 use super::output::{Output, plain};
-use super::parse::{self, MemoryRef};
-use crate::ops::grants::GrantListRequest;
+use super::parse::MemoryRef;
+use crate::ops::grant_file::write_secret;
+use crate::ops::grants::{GrantListRequest, GrantRequest, RevokeRequest, Slice};
 
 /// Lets a delegate read or change a part of this memory.
 ///
@@ -91,7 +87,7 @@ pub(crate) struct GrantArgs {
 
 /// Takes a grant back, and with it everything made from it.
 ///
-/// JSON: {id, changed, seq}
+/// JSON: {id, changed, seq, known}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex scope-revoke 5d41… --reason \"the review is done\"")]
@@ -131,7 +127,7 @@ struct GrantedView {
     id: String,
     delegate: String,
     file: String,
-    operations: Vec<&'static str>,
+    operations: Vec<String>,
     expires: String,
     use_limit: Option<u32>,
     budget_tokens: Option<u32>,
@@ -141,120 +137,76 @@ struct GrantedView {
 
 pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     inv.owner_only("make grants")?;
-    let include = selector(inv, &args.types, &args.tags, &args.projects, &args.ids)?;
-    let exclude = selector(
-        inv,
-        &args.exclude_type,
-        &args.exclude_tag,
-        &args.exclude_project,
-        &args.exclude_id,
-    )?;
-    let now = inv.now()?;
-    let expires = parse::until(&args.expires, now)?;
-    let operations = operations(&args.operations)?;
-    let file_path = inv.path(&args.out);
-    if file_path.exists() {
-        let error = std::io::ErrorKind::AlreadyExists.into();
-        return Err(Failure::file(&args.out, error));
-    }
-    let delegate = if args.new_key { Some(SigningKey::from_bytes(&inv.random()?)) } else { None };
-    let audience = match (&delegate, &args.delegate_key) {
-        (Some(key), _) => key.verifying_key().to_bytes(),
-        (None, Some(hex)) => public_key(hex)?,
-        (None, None) => return Err(Failure::input("give --delegate-key HEX or --new-key")),
-    };
-
-    let cortex = inv.existing()?;
-    let key_file = inv.folder().join("keys").join(format!("{}.key", inv.actor()));
-    let issuer = read_or_make_key(&key_file, || inv.random())?;
-    let mut grant = Grant {
-        schema: SCHEMA,
-        actor: inv.actor().to_string(),
-        issuer: issuer.verifying_key().to_bytes(),
-        audience,
-        audience_name: args.name.clone(),
-        operations,
-        include,
-        exclude: Some(exclude).filter(|selector| !selector.is_empty()),
-        issued: now,
-        expires,
+    let request = GrantRequest {
+        name: args.name.clone(),
+        delegate_key: args.delegate_key.clone(),
+        operations: args.operations.clone(),
+        include: slice(inv, &args.types, &args.tags, &args.projects, &args.ids)?,
+        exclude: slice(
+            inv,
+            &args.exclude_type,
+            &args.exclude_tag,
+            &args.exclude_project,
+            &args.exclude_id,
+        )?,
+        expires: Some(args.expires.clone()),
         use_limit: args.uses,
         budget_tokens: args.budget,
-        parent: None,
-        nonce: inv.random()?,
-        root: Digest::ZERO,
-        size: cortex.read()?.roots()?.size,
     };
-    // Checked before the snapshot is taken, so that a refused grant leaves nothing behind.
-    grant.check()?;
-    let manifest = cortex.snapshot(inv.stamp()?, &format!("grant for {}", args.name))?;
-    (grant.root, grant.size) = (manifest.root, manifest.size);
-    let signed = SignedGrant::sign(grant, &issuer)?;
-    let file = GrantFile::new(&signed, delegate.as_ref());
-    // The file first: a grant in the journal that nobody holds could not be used by anyone, but would look given.
-    let text =
-        serde_json::to_string_pretty(&file).map_err(|error| Failure::input(error.to_string()))?;
-    write_secret(&file_path, &(text + "\n"))?;
-    let draft = GrantDraft { grant: signed.to_bytes() };
-    inv.change(&cortex, Command::ScopeGrant(draft), None)?;
-
-    let inner = signed.grant();
+    // The place of the file is taken first: a grant in the journal that nobody holds would look given.
+    let path = inv.path(&args.out);
+    write_secret(&path, "").map_err(|error| Failure::file(&args.out, error))?;
+    let granted = inv.ops().grant(inv.caller(), request).map_err(Failure::from);
+    let granted = granted.and_then(|granted| {
+        let text = serde_json::to_string_pretty(&granted.file)
+            .map_err(|error| Failure::input(error.to_string()))?;
+        std::fs::write(&path, text + "\n").map_err(|error| Failure::file(&args.out, error))?;
+        Ok(granted)
+    });
+    let granted = granted.inspect_err(|_| {
+        let _an_empty_file_is_no_grant = std::fs::remove_file(&path);
+    })?;
     let view = GrantedView {
-        id: signed.id().to_string(),
-        delegate: inner.audience_name.clone(),
+        id: granted.id,
+        delegate: granted.delegate,
         file: args.out.display().to_string(),
-        operations: inner.operations.iter().map(|o| o.name()).collect(),
-        expires: inner.expires.rfc3339(),
-        use_limit: inner.use_limit,
-        budget_tokens: inner.budget_tokens,
-        public_key: encode_hex(&inner.audience),
-        root: inner.root.to_string(),
+        operations: granted.operations,
+        expires: granted.expires,
+        use_limit: granted.use_limit,
+        budget_tokens: granted.budget_tokens,
+        public_key: granted.public_key,
+        root: granted.root,
     };
-    out.either(&view, format_args!("granted {}", plain(&inner.describe())))?;
+    out.either(&view, format_args!("granted {}", plain(&granted.line)))?;
     if !out.is_json() && args.new_key {
         out.say(format_args!("{} holds a secret key; hand it over like a password", view.file));
     }
     Ok(())
 }
 
-fn operations(names: &[String]) -> kernel::Result<Vec<Operation>> {
-    let mut operations = Vec::new();
-    for name in names {
-        operations.push(Operation::from_name(name).ok_or_else(|| {
-            let all = Operation::ALL.map(Operation::name).join(", ");
-            Error::invalid("operation", format!("{:?} is not one of {all}", parse::shown(name)))
-        })?);
-    }
-    operations.sort_unstable();
-    operations.dedup();
-    Ok(operations)
-}
-
-fn selector(
+fn slice(
     inv: &Invocation,
     types: &[String],
     tags: &[String],
     projects: &[String],
     ids: &[MemoryRef],
-) -> kernel::Result<Selector> {
-    let types = types.iter().map(|name| MemoryType::parse(name)).collect::<Result<_, _>>()?;
-    let ids: Vec<MemoryId> = ids.iter().map(|id| id.of(inv.actor())).collect::<Result<_, _>>()?;
-    Ok(Selector { types, tags: tags.to_vec(), projects: projects.to_vec(), ids }.normal())
+) -> kernel::Result<Slice> {
+    let ids = ids.iter().map(|id| id.of(inv.actor()).map(MemoryId::get));
+    Ok(Slice {
+        types: types.to_vec(),
+        tags: tags.to_vec(),
+        projects: projects.to_vec(),
+        ids: ids.collect::<kernel::Result<_>>()?,
+    })
 }
 
 pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     inv.owner_only("revoke grants")?;
-    let grant: Digest = args.id.parse()?;
-    let cortex = inv.existing()?;
-    let known = cortex.read()?.view().grant(grant)?.is_some();
-    let revocation = Revocation { grant, reason: args.reason.clone() };
-    let receipt = inv.change(&cortex, Command::ScopeRevoke(revocation), None)?;
-    let verb = if receipt.changed { "revoked" } else { "was revoked before:" };
-    let view = serde_json::json!({
-        "id": grant.to_string(), "changed": receipt.changed, "seq": receipt.seq,
-    });
-    out.either(&view, format_args!("{verb} {grant}"))?;
-    if !known {
+    let request = RevokeRequest { id: args.id.clone(), reason: Some(args.reason.clone()) };
+    let revoked = inv.ops().revoke(inv.caller(), request)?;
+    let verb = if revoked.changed { "revoked" } else { "was revoked before:" };
+    out.either(&revoked, format_args!("{verb} {}", revoked.id))?;
+    if !revoked.known {
         out.say(
             "this grant is not in the journal; it may be one that a delegate made from its own",
         );
@@ -281,7 +233,8 @@ pub(crate) fn list(_: &ListArgs, inv: &Invocation, out: &mut Output) -> Outcome 
 
 pub(crate) fn keygen(args: &KeygenArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     let key = SigningKey::from_bytes(&inv.random()?);
-    write_secret(&inv.path(&args.out), &format!("{}\n", encode_hex(&key.to_bytes())))?;
+    let text = format!("{}\n", encode_hex(&key.to_bytes()));
+    write_secret(&inv.path(&args.out), &text).map_err(|error| Failure::file(&args.out, error))?;
     let public = encode_hex(&key.verifying_key().to_bytes());
     let view = serde_json::json!({"file": args.out.display().to_string(), "public_key": public});
     out.either(&view, &public)

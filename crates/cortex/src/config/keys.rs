@@ -128,7 +128,16 @@ pub const KEYS: &[Key] = &[
 ];
 
 impl Key {
-    /// The variable that overrides the file.
+    /// Every variable that overrides the file; the last one that is set wins.
+    pub(super) fn variables(&self) -> Vec<String> {
+        let mut names = vec![format!("CORTEX_{}", self.name.replace('.', "_").to_uppercase())];
+        if !names.contains(&self.variable()) {
+            names.push(self.variable());
+        }
+        names
+    }
+
+    /// The variable that overrides the file, by the name people are told.
     pub fn variable(&self) -> String {
         match self.name {
             // The name that other programs know.

@@ -105,8 +105,9 @@ impl Config {
             let value = key.kind.check(&value).map_err(|why| wrong(format!("{name}: {why}")))?;
             values.insert(key.name, (value, Origin::File(path.to_owned())));
         }
-        for key in KEYS {
-            let variable = key.variable();
+        for (key, variable) in
+            KEYS.iter().flat_map(|key| key.variables().into_iter().map(move |v| (key, v)))
+        {
             let Some(text) = variables.get(&variable) else { continue };
             let value = key
                 .kind
@@ -263,6 +264,13 @@ mod tests {
         assert_eq!(origin("memory.archive_below").unwrap(), "CORTEX_MEMORY_ARCHIVE_BELOW");
         assert_eq!(origin("daemon.idle_seconds").unwrap(), "default");
         assert_eq!(parse("", &[]).unwrap().settings(), Settings::default());
+        // agent-memory 152: both names of the port count, and the documented one wins.
+        let port = |variables: &[(&str, &str)]| {
+            let config = parse("", variables).unwrap();
+            config.all().find(|(name, _, _)| *name == "http.port").map(|(_, port, _)| port.clone())
+        };
+        assert_eq!(port(&[("CORTEX_HTTP_PORT", "1")]), Some(1.into()));
+        assert_eq!(port(&[("CORTEX_HTTP_PORT", "1"), ("CORTEX_PORT", "2")]), Some(2.into()));
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! A tool call: arguments into an operation, its answer into text for the model and structured content for programs.
 
-use std::fmt::Write as _;
-
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
-use super::tools;
+use super::{text, tools};
 use crate::ops::capture::{CaptureRequest, SuggestRequest};
 use crate::ops::change::{
     ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest,
@@ -16,14 +14,13 @@ use crate::ops::error::{Error, Result};
 use crate::ops::graph::{GraphRequest, RelateRequest};
 use crate::ops::prompt::PromptSaveRequest;
 use crate::ops::proof::ProveRequest;
-use crate::ops::read::{GetAnswer, GetRequest};
-use crate::ops::save::{SaveAnswer, SaveRequest, Saved};
+use crate::ops::read::GetRequest;
+use crate::ops::save::SaveRequest;
 use crate::ops::score::ScoreRequest;
-use crate::ops::search::{SearchAnswer, SearchRequest};
+use crate::ops::search::SearchRequest;
 use crate::ops::session::{SessionEndRequest, SessionStartRequest, SummaryRequest};
 use crate::ops::stats::StatsRequest;
-use crate::ops::timeline::{TimelineAnswer, TimelineRequest};
-use crate::ops::views::Brief;
+use crate::ops::timeline::TimelineRequest;
 
 /// What a tool answers.
 #[derive(Clone, Debug)]
@@ -109,15 +106,21 @@ pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> R
             needed("content", &request.content)?;
             request.default_session = true;
             let saved = backend.ask(request).await?;
-            reply(saved_text(&saved), &saved)
+            reply(text::saved(&saved), &saved)
         }
         "mem_search" => {
             let found = backend.ask(search_request(given)?).await?;
-            reply(with_note(found_text(&found), found.note.as_deref().unwrap_or_default()), &found)
+            reply(
+                text::with_note(text::found(&found), found.note.as_deref().unwrap_or_default()),
+                &found,
+            )
         }
         "mem_search_hybrid" => {
             let found = backend.ask(search_request(given)?).await?;
-            reply(with_note(hybrid_text(&found), found.note.as_deref().unwrap_or_default()), &found)
+            reply(
+                text::with_note(text::hybrid(&found), found.note.as_deref().unwrap_or_default()),
+                &found,
+            )
         }
         "mem_context" => {
             let answer = backend.ask(read::<ContextRequest>(given)?).await?;
@@ -128,11 +131,11 @@ pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> R
             let saved = backend.ask(request).await?;
             let text =
                 format!("Session summary saved for project {:?} as #{}", saved.project, saved.id);
-            reply(with_note(text, &saved.redacted), &saved)
+            reply(text::with_note(text, &saved.redacted), &saved)
         }
         "mem_get_observation" => {
             let got = backend.ask(read::<GetRequest>(given)?).await?;
-            reply(memory_text(&got), &got)
+            reply(text::memory(&got), &got)
         }
         "mem_save_prompt" => {
             let mut request: PromptSaveRequest = read(given)?;
@@ -140,7 +143,10 @@ pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> R
             let saved = backend.ask(request).await?;
             let shown: String = saved.content.chars().take(80).collect();
             reply(
-                with_note(format!("Prompt saved: \"{shown}\" as #{}", saved.id), &saved.redacted),
+                text::with_note(
+                    format!("Prompt saved: \"{shown}\" as #{}", saved.id),
+                    &saved.redacted,
+                ),
                 &saved,
             )
         }
@@ -151,7 +157,7 @@ pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> R
                 "Memory updated: #{} \"{}\" ({}, scope={}, version {})",
                 memory.id, memory.title, memory.kind, memory.scope, memory.version
             );
-            reply(with_note(text, &changed.redacted), &changed)
+            reply(text::with_note(text, &changed.redacted), &changed)
         }
         "mem_suggest_topic_key" => {
             let answer = backend.ask(read::<SuggestRequest>(given)?).await?;
@@ -188,7 +194,8 @@ pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> R
         }
         "mem_graph" => {
             rename(&mut given, "observation_id", "id");
-            graph(backend, read(given)?).await
+            let answer = backend.ask(read::<GraphRequest>(given)?).await?;
+            reply(text::walked(&answer), &answer)
         }
         "mem_score" => {
             rename(&mut given, "observation_id", "id");
@@ -228,7 +235,7 @@ async fn admin(backend: &Backend, name: &str, mut given: Map<String, Value>) -> 
         "mem_timeline" => {
             rename(&mut given, "observation_id", "id");
             let answer = backend.ask(read::<TimelineRequest>(given)?).await?;
-            reply(timeline_text(&answer), &answer)
+            reply(text::timeline(&answer), &answer)
         }
         "mem_archive" => {
             rename(&mut given, "observation_id", "id");
@@ -260,179 +267,4 @@ fn search_request(given: Map<String, Value>) -> Result<SearchRequest> {
     let request: SearchRequest = read(given)?;
     needed("query", &request.query)?;
     Ok(request)
-}
-
-fn with_note(text: String, note: &str) -> String {
-    if note.is_empty() { text } else { format!("{text}\nNote: {note}") }
-}
-
-fn saved_text(saved: &SaveAnswer) -> String {
-    let how = match saved.status {
-        Saved::Created => "Memory saved",
-        Saved::Updated => "Memory updated",
-        Saved::Duplicate => "Memory already saved, counted",
-        Saved::Replayed => "Memory saved before",
-    };
-    let mut text = format!(
-        "{how}: \"{}\" ({}) as #{}, version {}",
-        saved.title, saved.kind, saved.id, saved.version
-    );
-    if !saved.suggested_topic_key.is_empty() {
-        let _written = write!(text, "\nSuggested topic_key: {}", saved.suggested_topic_key);
-    }
-    for near in &saved.similar {
-        let (id, title, kind) = (near.id, &near.title, &near.kind);
-        let _written = write!(text, "\nSimilar: #{id} {title} ({kind}, {:.2})", near.nearness);
-    }
-    with_note(with_note(text, &saved.redacted), &saved.project_note)
-}
-
-fn found_text(found: &SearchAnswer) -> String {
-    if found.hits.is_empty() {
-        let elsewhere = found.elsewhere.as_deref().map(|text| format!("\n{text}"));
-        return format!(
-            "No memories found for: \"{}\"{}",
-            found.query,
-            elsewhere.unwrap_or_default()
-        );
-    }
-    let mut text = format!("Found {} memories:\n\n", found.hits.len());
-    for (n, hit) in found.hits.iter().enumerate() {
-        let mark =
-            if hit.standing == "current" { String::new() } else { format!(" ({})", hit.standing) };
-        let _written =
-            writeln!(text, "[{}] #{} ({}) — {}{mark}", n + 1, hit.id, hit.kind, hit.title);
-        let more = if hit.cut { " [preview]" } else { "" };
-        let _written = write!(text, "    {}{more}\n    {}", hit.preview, hit.created_at);
-        if !hit.project.is_empty() {
-            let _written = write!(text, " | project: {}", hit.project);
-        }
-        let _written = writeln!(text, " | scope: {}", hit.scope);
-        let related = [("superseded by", &hit.superseded_by), ("contradicts", &hit.contradicts)];
-        for (relation, others) in related {
-            for other in others {
-                let _written = writeln!(text, "    {relation} #{}: {}", other.id, other.title);
-            }
-        }
-        text.push('\n');
-    }
-    if found.hits.iter().any(|hit| hit.cut) {
-        text.push_str("---\nPreviews are 300 characters; mem_get_observation(id) has the rest.");
-    }
-    text.trim_end().to_owned()
-}
-
-fn hybrid_text(found: &SearchAnswer) -> String {
-    if found.hits.is_empty() {
-        return format!("No results found for \"{}\"", found.query);
-    }
-    let mut text = format!(
-        "Search results for \"{}\" [{}] ({} found):\n",
-        found.query,
-        found.mode,
-        found.hits.len()
-    );
-    for (n, hit) in found.hits.iter().enumerate() {
-        let preview: String = hit.preview.chars().take(120).collect();
-        let _written = writeln!(
-            text,
-            "{}. [{}] {} ({}, rank: {:.2})",
-            n + 1,
-            hit.id,
-            hit.title,
-            hit.kind,
-            hit.rank
-        );
-        let arms: Vec<String> = hit
-            .arms
-            .iter()
-            .filter(|arm| arm.score > 0.0)
-            .map(|arm| format!("{} {:.2}", arm.arm, arm.score))
-            .collect();
-        let _written = writeln!(text, "   {preview}\n   {}", arms.join(", "));
-    }
-    text.trim_end().to_owned()
-}
-
-pub(super) fn memory_text(got: &GetAnswer) -> String {
-    let memory = &got.memory;
-    let mut text =
-        format!("#{} [{}] {}\n{}\n", memory.id, memory.kind, memory.title, memory.content);
-    for (name, value) in [
-        ("Session", &memory.session_id),
-        ("Project", &memory.project),
-        ("Scope", &memory.scope),
-        ("Topic", &memory.topic_key),
-        ("Created", &memory.created_at),
-    ] {
-        if !value.is_empty() {
-            let _written = writeln!(text, "{name}: {value}");
-        }
-    }
-    if memory.latest > 1 {
-        let _written = writeln!(text, "Revisions: {}", memory.latest);
-    }
-    if memory.duplicates > 0 {
-        let _written = writeln!(text, "Duplicates: {}", memory.duplicates);
-    }
-    for (name, ids) in
-        [("Superseded by", &got.superseded_by), ("Contradicted by", &got.contradicted_by)]
-    {
-        if !ids.is_empty() {
-            let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
-            let _written = writeln!(text, "{name}: {}", ids.join(", "));
-        }
-    }
-    text.trim_end().to_owned()
-}
-
-fn timeline_text(answer: &TimelineAnswer) -> String {
-    let line = |brief: &Brief| {
-        format!("#{} [{}] {} — {}\n", brief.id, brief.kind, brief.title, brief.preview)
-    };
-    let mut text = String::new();
-    if let Some(session) = &answer.session {
-        let _written = writeln!(text, "Session: {} ({})", session.id, session.started_at);
-    }
-    text.push_str("--- Before ---\n");
-    answer.before.iter().for_each(|brief| text.push_str(&line(brief)));
-    let focus = &answer.focus;
-    let _written = writeln!(
-        text,
-        ">>> #{} [{}] {} <<<\n{}\n{}\n--- After ---",
-        focus.id, focus.kind, focus.title, focus.preview, focus.created_at
-    );
-    answer.after.iter().for_each(|brief| text.push_str(&line(brief)));
-    text.trim_end().to_owned()
-}
-
-async fn graph(backend: &Backend, request: GraphRequest) -> Result<Reply> {
-    let answer = backend.ask(request).await?;
-    let (id, depth) = (answer.id, answer.depth);
-    if answer.nodes.is_empty() {
-        return reply(
-            format!("No related observations found for ID {id} (depth: {depth})"),
-            &answer,
-        );
-    }
-    let count = answer.nodes.len();
-    let mut text =
-        format!("Related observations for ID {id} (depth: {depth}, found: {count}):\n\n");
-    for node in &answer.nodes {
-        let mark = if node.superseded { ", superseded" } else { "" };
-        let _written = writeln!(
-            text,
-            "- [{}] {} ({}, {} hops{mark}) — {}",
-            node.id, node.title, node.kind, node.hop, node.preview
-        );
-    }
-    text.push('\n');
-    for edge in &answer.edges {
-        let _written = writeln!(
-            text,
-            "{} -[{} {:.1}]-> {} (edge {})",
-            edge.from_obs_id, edge.relation_type, edge.weight, edge.to_obs_id, edge.id
-        );
-    }
-    reply(text.trim_end().to_owned(), &answer)
 }

@@ -1,7 +1,7 @@
 //! The tools that agents call, over the Model Context Protocol.
 //!
 //! - [`tools`]: names, words and schemas, small enough to be read at every start; which profile holds which.
-//! - [`call`]: arguments into operations, answers into text and structured content.
+//! - [`call`]: arguments into operations, answers into structured content; `text`: into text.
 //! - [`backend`]: the daemon's socket, or operations in this process for HTTP.
 //!
 //! What must stay true: standard output carries the protocol and nothing else; an error that the agent can act on is a
@@ -9,6 +9,7 @@
 
 pub mod backend;
 pub mod call;
+mod text;
 pub mod tools;
 
 use rmcp::model::{
@@ -114,6 +115,16 @@ impl ServerHandler for Server {
         Ok(result.into())
     }
 
+    /// No message for a log is ever sent, so whatever is the least that a client wants to see, it gets no less.
+    #[expect(deprecated, reason = "clients of the revisions that have it may call it")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -148,7 +159,7 @@ impl ServerHandler for Server {
             match memory_of(&request.uri) {
                 Some(id) => {
                     let get = GetRequest { id, ..GetRequest::default() };
-                    backend.ask(get).await.map(|answer| call::memory_text(&answer))
+                    backend.ask(get).await.map(|answer| text::memory(&answer))
                 }
                 None => Err(Error::new("not_found", Fault::Missing, "no such resource")),
             }

@@ -60,7 +60,7 @@ impl Ops {
         };
         let project = self.project(caller, request.project.as_deref());
         let source = request.source.unwrap_or_else(|| "mcp-passive".to_owned());
-        for learning in learned.learnings {
+        for (n, learning) in learned.learnings.into_iter().enumerate() {
             if self.is_known(caller, project.as_deref(), &learning.content)? {
                 answer.duplicates += 1;
                 continue;
@@ -76,7 +76,10 @@ impl Ops {
                 source: Some("observed".to_owned()),
                 ..SaveRequest::default()
             };
-            let saved = self.save(caller, save)?;
+            // One key stands for one change, and here are several.
+            let key = caller.idempotency_key.as_ref().map(|key| format!("{key}/{n}"));
+            let one = Caller { idempotency_key: key, ..caller.clone() };
+            let saved = self.save(&one, save)?;
             if saved.status == Saved::Created {
                 answer.saved += 1;
                 answer.ids.push(saved.id);

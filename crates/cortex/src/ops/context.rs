@@ -1,21 +1,25 @@
 //! What an agent should know when it starts: pinned memories, recent sessions, prompts and memories, within a budget.
+//!
+//! A delegate gets the memories that its grant shows, and nothing else.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use kernel::Reading;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType, Scope};
+use kernel::scope::Operation as Lane;
+use kernel::store::View;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
+use super::door::Door;
 use super::error::Result;
 use super::follow::each_session;
 use super::prompt::{PromptView, prompt_numbers, prompt_view};
-use super::save::scope_of;
 use super::session::{self, SessionView};
 use super::views::{self, Brief};
+use super::wish::scope_of;
 use super::{Ops, score, wording};
 
 const SESSIONS: usize = 5;
@@ -63,132 +67,136 @@ impl Ops {
         caller: &Caller,
         request: ContextRequest,
     ) -> Result<ContextAnswer> {
-        let (_, reading) = self.reading(caller)?;
-        let view = reading.view();
+        let door = self.door(caller, Lane::Context, &request)?;
+        let view = door.reading.view();
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));
         let limit = request.limit.filter(|n| *n > 0).unwrap_or(20).min(LIMIT_MAX);
-        let here = |name: &Option<String>| project.is_none() || *name == project;
-
-        let mut sessions = Vec::new();
-        each_session(&view, &mut |session| {
-            if here(&session.project) && !session::is_default(&session.id) {
-                sessions.push(session);
-            }
-        })?;
-        sessions.sort_by(|a, b| b.started.cmp(&a.started).then(b.id.cmp(&a.id)));
-        sessions.truncate(SESSIONS);
-        let sessions = sessions
-            .into_iter()
-            .map(|session| session::shown(&view, session, false))
-            .collect::<Result<Vec<_>>>()?;
-
-        let mut prompts = Vec::new();
-        for seq in prompt_numbers(&view)? {
-            if prompts.len() == PROMPTS {
-                break;
-            }
-            let Some(prompt) = prompt_view(&view, seq)? else { continue };
-            if project.as_ref().is_none_or(|name| *name == prompt.project) {
-                prompts.push(prompt);
-            }
+        let (mut pinned, mut memories) = chosen(caller, &door, project.as_deref(), scope, limit)?;
+        let mut budget = door.budget();
+        let mut left_out = budget.keep(&mut pinned, Brief::tokens);
+        left_out += budget.keep(&mut memories, Brief::tokens);
+        let mut answer = ContextAnswer { pinned, memories, ..ContextAnswer::default() };
+        let mut footer = String::new();
+        // Sessions, prompts and counts are of the whole, which no grant shows.
+        if door.authority.is_none() {
+            answer.sessions = recent_sessions(&view, project.as_deref())?;
+            answer.prompts = recent_prompts(&view, project.as_deref())?;
+            footer = counts(&view)?;
         }
-
-        let (pinned, memories) = self.chosen(caller, &reading, project.as_deref(), scope, limit)?;
-        let budget = request.max_bytes.unwrap_or(BYTES_DEFAULT).min(BYTES_MAX);
-        let mut answer = ContextAnswer {
-            text: String::new(),
-            project: project.unwrap_or_default(),
-            sessions,
-            prompts,
-            pinned,
-            memories,
-            left_out: 0,
-        };
-        let counters = view.counters()?;
-        let projects: Vec<String> = view.projects()?.0.into_iter().take(20).collect();
-        let live = counters.live().saturating_sub(counters.archived);
-        let footer = format!(
-            "---\nMemory stats: {} sessions, {live} observations across projects: {}\n",
-            counters.sessions,
-            if projects.is_empty() { "none yet".to_owned() } else { projects.join(", ") },
-        );
-        render(&mut answer, budget, &footer);
+        answer.project = project.unwrap_or_default();
+        let bytes = request.max_bytes.unwrap_or(BYTES_DEFAULT).min(BYTES_MAX);
+        render(&mut answer, bytes, left_out, &footer);
         Ok(answer)
-    }
-
-    /// Pinned ones first; then, of the newest, those that matter most, in the order of time.
-    fn chosen(
-        &self,
-        caller: &Caller,
-        reading: &Reading,
-        project: Option<&str>,
-        scope: Option<Scope>,
-        limit: usize,
-    ) -> Result<(Vec<Brief>, Vec<Brief>)> {
-        let view = reading.view();
-        let now = caller.now()?;
-        // What is personal holds in every project.
-        let wanted = |head: &Head| {
-            views::is_live(head)
-                && scope.is_none_or(|scope| head.scope == scope)
-                && (project.is_none()
-                    || head.project.as_deref() == project
-                    || head.scope == Scope::Personal)
-        };
-        let mut pinned = Vec::new();
-        let mut taken: BTreeSet<MemoryId> = BTreeSet::new();
-        view.scan_index(&keys::foremost(), None, true, &mut |id| {
-            let head = view.required_head(id)?;
-            if head.pinned && wanted(&head) {
-                taken.insert(id);
-                pinned.push(head);
-            }
-            let full = pinned.len() == PINNED;
-            Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
-        let indexes: Vec<Index> = match project {
-            Some(project) => vec![keys::by_project(project)],
-            None => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),
-        };
-        let mut newest: Vec<Head> = Vec::new();
-        for index in &indexes {
-            let mut left = LOOKED_AT;
-            view.scan_index(index, None, true, &mut |id| {
-                let head = view.required_head(id)?;
-                if wanted(&head) && !taken.contains(&id) {
-                    newest.push(head);
-                    left -= 1;
-                }
-                Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            })?;
-        }
-        newest.sort_by(|a, b| b.updated.cmp(&a.updated).then(b.id.cmp(&a.id)));
-        newest.truncate(LOOKED_AT);
-        // Half by time alone, so that what just happened is there; half by what it is worth.
-        let mut chosen: Vec<Head> = newest.drain(..newest.len().min(limit.div_ceil(2))).collect();
-        let mut rest = Vec::new();
-        for head in newest {
-            let usage = view.usage(head.id)?;
-            let superseded = usage.superseded > 0;
-            rest.push((
-                superseded,
-                std::cmp::Reverse(score::thousandths(&head, &usage, now)),
-                head,
-            ));
-        }
-        rest.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.id.cmp(&a.2.id)));
-        chosen.extend(rest.into_iter().take(limit - chosen.len()).map(|(_, _, head)| head));
-        chosen.sort_by(|a, b| b.updated.cmp(&a.updated).then(b.id.cmp(&a.id)));
-        let briefs = |heads: Vec<Head>| {
-            heads.iter().map(|head| views::brief(reading, head, 200)).collect::<Result<Vec<_>>>()
-        };
-        Ok((briefs(pinned)?, briefs(chosen)?))
     }
 }
 
+fn recent_sessions(view: &View<'_>, project: Option<&str>) -> Result<Vec<SessionView>> {
+    let mut sessions = Vec::new();
+    each_session(view, &mut |session| {
+        let here = project.is_none() || session.project.as_deref() == project;
+        if here && !session::is_default(&session.id) {
+            sessions.push(session);
+        }
+    })?;
+    sessions.sort_by(|a, b| b.started.cmp(&a.started).then(b.id.cmp(&a.id)));
+    sessions.truncate(SESSIONS);
+    sessions.into_iter().map(|session| session::shown(view, session, false)).collect()
+}
+
+fn recent_prompts(view: &View<'_>, project: Option<&str>) -> Result<Vec<PromptView>> {
+    let mut prompts = Vec::new();
+    for seq in prompt_numbers(view)? {
+        if prompts.len() == PROMPTS {
+            break;
+        }
+        let Some(prompt) = prompt_view(view, seq)? else { continue };
+        if project.is_none_or(|name| name == prompt.project) {
+            prompts.push(prompt);
+        }
+    }
+    Ok(prompts)
+}
+
+fn counts(view: &View<'_>) -> Result<String> {
+    let counters = view.counters()?;
+    let projects: Vec<String> = view.projects()?.0.into_iter().take(20).collect();
+    let live = counters.live().saturating_sub(counters.archived);
+    Ok(format!(
+        "---\nMemory stats: {} sessions, {live} observations across projects: {}\n",
+        counters.sessions,
+        if projects.is_empty() { "none yet".to_owned() } else { projects.join(", ") },
+    ))
+}
+
+/// Pinned ones first; then, of the newest, those that matter most, in the order of time.
+fn chosen(
+    caller: &Caller,
+    door: &Door,
+    project: Option<&str>,
+    scope: Option<Scope>,
+    limit: usize,
+) -> Result<(Vec<Brief>, Vec<Brief>)> {
+    let reading = &door.reading;
+    let view = reading.view();
+    let now = caller.now()?;
+    // What is personal holds in every project.
+    let wanted = |head: &Head| {
+        views::is_live(head)
+            && door.sees(head)
+            && scope.is_none_or(|scope| head.scope == scope)
+            && (project.is_none()
+                || head.project.as_deref() == project
+                || head.scope == Scope::Personal)
+    };
+    let mut pinned = Vec::new();
+    let mut taken: BTreeSet<MemoryId> = BTreeSet::new();
+    view.scan_index(&keys::foremost(), None, true, &mut |id| {
+        let head = view.required_head(id)?;
+        if head.pinned && wanted(&head) {
+            taken.insert(id);
+            pinned.push(head);
+        }
+        let full = pinned.len() == PINNED;
+        Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    let indexes: Vec<Index> = match project {
+        Some(project) => vec![keys::by_project(project)],
+        None => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),
+    };
+    let mut newest: Vec<Head> = Vec::new();
+    for index in &indexes {
+        let mut left = LOOKED_AT;
+        view.scan_index(index, None, true, &mut |id| {
+            let head = view.required_head(id)?;
+            if wanted(&head) && !taken.contains(&id) {
+                newest.push(head);
+                left -= 1;
+            }
+            Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+    }
+    newest.sort_by(|a, b| b.updated.cmp(&a.updated).then(b.id.cmp(&a.id)));
+    newest.truncate(LOOKED_AT);
+    // Half by time alone, so that what just happened is there; half by what it is worth.
+    let mut chosen: Vec<Head> = newest.drain(..newest.len().min(limit.div_ceil(2))).collect();
+    let mut rest = Vec::new();
+    for head in newest {
+        let usage = view.usage(head.id)?;
+        let superseded = usage.superseded > 0;
+        rest.push((superseded, std::cmp::Reverse(score::thousandths(&head, &usage, now)), head));
+    }
+    rest.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.id.cmp(&a.2.id)));
+    chosen.extend(rest.into_iter().take(limit - chosen.len()).map(|(_, _, head)| head));
+    chosen.sort_by(|a, b| b.updated.cmp(&a.updated).then(b.id.cmp(&a.id)));
+    let briefs = |heads: Vec<Head>| {
+        heads.iter().map(|head| views::brief(reading, head, 200)).collect::<Result<Vec<_>>>()
+    };
+    Ok((briefs(pinned)?, briefs(chosen)?))
+}
+
 /// Writes the text, line by line, as far as the budget goes.
-fn render(answer: &mut ContextAnswer, budget: usize, footer: &str) {
+fn render(answer: &mut ContextAnswer, budget: usize, mut left_out: usize, footer: &str) {
     if answer.sessions.is_empty()
         && answer.prompts.is_empty()
         && answer.pinned.is_empty()
@@ -225,7 +233,6 @@ fn render(answer: &mut ContextAnswer, budget: usize, footer: &str) {
     ];
     let room = budget.saturating_sub(footer.len() + 80);
     let mut text = String::new();
-    let mut left_out = 0;
     for (heading, lines) in parts {
         if lines.is_empty() {
             continue;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ed25519_dalek::SigningKey;
 use kernel::command::{Command, Receipt, Stamp};
-use kernel::memory::{Millis, Salt};
+use kernel::memory::{Head, MemoryId, Millis, Salt};
 use kernel::scope::{Authority, Gate, Operation as Lane, Presented, SignedGrant, SignedRequest};
 use kernel::{Cortex, Digest, Reading, Request};
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,45 @@ pub(super) struct Door {
 impl Door {
     pub(super) fn gate(&self) -> Option<&dyn Gate> {
         self.authority.as_ref().map(|authority| authority as &dyn Gate)
+    }
+
+    /// May whoever asks see this memory?
+    pub(super) fn sees(&self, head: &Head) -> bool {
+        self.authority.as_ref().is_none_or(|authority| authority.sees(head))
+    }
+
+    /// Refuses, and journals, a delegate's question about a memory that its grant does not show.
+    pub(super) fn check_sight(&self, caller: &Caller, lane: Lane, id: MemoryId) -> Result<()> {
+        match &self.authority {
+            Some(authority) => Ok(self.cortex.check_sight(authority, lane, id, caller.now()?)?),
+            None => Ok(()),
+        }
+    }
+
+    /// What the grant allows one answer to show.
+    pub(super) fn budget(&self) -> Budget {
+        Budget { left: self.authority.as_ref().and_then(|authority| authority.cap_budget(None)) }
+    }
+}
+
+/// Tokens that one answer may still show; without a bound for the owner.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    left: Option<u32>,
+}
+
+impl Budget {
+    /// Keeps from the front what fits, by what is shown of each. Returns how many had to go.
+    pub(super) fn keep<T>(&mut self, items: &mut Vec<T>, shown: impl Fn(&T) -> u32) -> usize {
+        let Some(left) = &mut self.left else { return 0 };
+        let all = items.len();
+        let mut kept = 0;
+        while let Some(rest) = items.get(kept).and_then(|item| left.checked_sub(shown(item))) {
+            *left = rest;
+            kept += 1;
+        }
+        items.truncate(kept);
+        all - kept
     }
 }
 
@@ -185,7 +224,7 @@ impl Ops {
     ) -> Result<Receipt> {
         let digest = command.request_digest(Salt::NONE);
         let authority = self.authority(caller, cortex, lane, digest)?;
-        self.run(cortex, Request { stamp: caller.stamp()?, command, authority })
+        Ok(cortex.submit(Request { stamp: caller.stamp()?, command, authority })?)
     }
 
     /// Runs one command of the owner, or of the program itself.
@@ -195,16 +234,7 @@ impl Ops {
         stamp: Stamp,
         command: Command,
     ) -> Result<Receipt> {
-        self.run(cortex, Request { stamp, command, authority: None })
-    }
-
-    /// After a failed write the actor is let go, so that the next call opens it anew.
-    fn run(&self, cortex: &Cortex, request: Request) -> Result<Receipt> {
-        let outcome = cortex.submit(request);
-        if matches!(outcome, Err(kernel::Error::Poisoned | kernel::Error::Closed)) {
-            self.home.release(cortex.actor());
-        }
-        Ok(outcome?)
+        Ok(cortex.submit(Request { stamp, command, authority: None })?)
     }
 }
 

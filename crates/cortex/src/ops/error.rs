@@ -99,11 +99,13 @@ impl Error {
             ("too_large", _) => 413,
             ("rate_limited", _) => 429,
             ("bad_json", _) => 400,
+            ("disk_full", _) => 507,
             (_, Fault::Caller) => 422,
             (_, Fault::Missing) => 404,
             (_, Fault::Conflict) => 409,
             (_, Fault::Forbidden) => 403,
-            (_, Fault::Busy) => 503,
+            // After a failed write the next call opens the actor anew.
+            ("poisoned", _) | (_, Fault::Busy) => 503,
             (_, Fault::Server) => 500,
         }
     }
@@ -147,6 +149,7 @@ fn fault_of(error: &KernelError) -> Fault {
         | KernelError::NonCanonical { .. }
         | KernelError::Poisoned
         | KernelError::RootMismatch { .. }
+        | KernelError::DiskFull(_)
         | KernelError::Storage(_) => Fault::Server,
         // What is left is about the request as it stands; so are kinds of errors that are yet to come.
         _ => Fault::Caller,
@@ -197,6 +200,7 @@ fn hint_of(error: &KernelError) -> Option<String> {
         }
         KernelError::Busy => "another process has this actor open; wait longer with --wait SECONDS",
         KernelError::RateLimited(_) => "wait a second and try again",
+        KernelError::DiskFull(_) => "free some space and try again; what was saved before is safe",
         KernelError::Poisoned => "run the command again; if it repeats, check the disk",
         KernelError::Corrupt { .. } | KernelError::NonCanonical { .. } => {
             "`cortex verify` lists the damage; `cortex rebuild` heals what is derived, a backup the rest"
@@ -228,6 +232,8 @@ mod tests {
             (KernelError::Busy, exit::BUSY, 503),
             (KernelError::RateLimited("x".into()), exit::BUSY, 429),
             (KernelError::corrupt("x", "y"), exit::STORE, 500),
+            (KernelError::DiskFull("x".into()), exit::STORE, 507),
+            (KernelError::Poisoned, exit::STORE, 503),
         ] {
             let mapped = Error::from(error.clone());
             assert_eq!((mapped.exit_code(), mapped.http_status()), (code, status), "{error}");

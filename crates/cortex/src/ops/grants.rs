@@ -1,17 +1,80 @@
-//! Grants as their owner sees them: for whom, for what, until when; and taking them back.
+//! Grants as their owner sees them: giving them, which there are, and taking them back.
+//!
+//! What must stay true: a grant that is refused leaves nothing behind; a delegate's secret key is in the answer and nowhere
+//! else.
 
 use std::ops::ControlFlow;
 
-use kernel::command::{Command, Revocation};
-use kernel::memory::Millis;
-use kernel::scope::{Grant, GrantState, Selector};
+use ed25519_dalek::SigningKey;
+use kernel::command::{Command, GrantDraft, Revocation};
+use kernel::digest::encode_hex;
+use kernel::journal::SCHEMA;
+use kernel::memory::{MemoryType, Millis};
+use kernel::scope::{Grant, GrantState, Operation as Lane, Selector, SignedGrant};
 use kernel::store::KeyRange;
 use kernel::{Digest, codec, keys};
 use serde::{Deserialize, Serialize};
 
-use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
+use super::grant_file::{GrantFile, public_key, read_or_make_key};
+use super::read::memory_id;
+use super::{Ops, parse};
+
+/// How long a grant lasts unless told otherwise.
+const EXPIRES_DEFAULT: &str = "7d";
+
+/// Memories that fit every list that is not empty, each by one of its items.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Slice {
+    pub types: Vec<String>,
+    pub tags: Vec<String>,
+    pub projects: Vec<String>,
+    pub ids: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GrantRequest {
+    /// The delegate's name, for the journal.
+    pub name: String,
+    /// Its public key, 64 hexadecimal digits. Without it a key is made, and the answer holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delegate_key: Option<String>,
+    /// read, find, context, graph, prove, write, update, tombstone, edge, attest.
+    pub operations: Vec<String>,
+    /// What it covers; everything if all lists are empty.
+    pub include: Slice,
+    /// What it leaves out of that.
+    pub exclude: Slice,
+    /// 90s, 15m, 12h, 7d, 2w, or a time; 7d if absent, at most 366 days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// How often it may be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub use_limit: Option<u32>,
+    /// Tokens of one answer that lists memories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct GrantAnswer {
+    pub id: String,
+    pub delegate: String,
+    pub operations: Vec<String>,
+    pub expires: String,
+    pub use_limit: Option<u32>,
+    pub budget_tokens: Option<u32>,
+    pub public_key: String,
+    /// The state that the grant speaks of.
+    pub root: String,
+    /// All of it in one line, for people.
+    pub line: String,
+    /// What the delegate gets. With a secret key inside it is like a password.
+    pub file: GrantFile,
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -63,9 +126,89 @@ pub struct RevokeAnswer {
     /// False: it was revoked before.
     pub changed: bool,
     pub seq: u64,
+    /// False: the journal does not hold this grant. It may be one that a delegate made from its own.
+    pub known: bool,
 }
 
 impl Ops {
+    /// Lets a delegate read or change a part of this memory. A snapshot is taken first, because a grant speaks of a state
+    /// it can prove.
+    pub fn grant(&self, caller: &Caller, request: GrantRequest) -> Result<GrantAnswer> {
+        let cortex = self.existing(caller)?;
+        let now = caller.now()?;
+        let drawn = || -> Result<[u8; 32]> {
+            let mut bytes = [0; 32];
+            caller.world.fill(&mut bytes)?;
+            Ok(bytes)
+        };
+        let (audience, secret) = match &request.delegate_key {
+            Some(hex) => (public_key(hex)?, None),
+            None => {
+                let key = SigningKey::from_bytes(&drawn()?);
+                (key.verifying_key().to_bytes(), Some(key))
+            }
+        };
+        let exclude = self.selector(caller, &request.exclude)?;
+        let expires = request.expires.as_deref().unwrap_or(EXPIRES_DEFAULT);
+        let key_file = self.folder.join("keys").join(format!("{}.key", caller.actor));
+        let issuer = read_or_make_key(&key_file, drawn)?;
+        let mut nonce = [0; 16];
+        caller.world.fill(&mut nonce)?;
+        let mut grant = Grant {
+            schema: SCHEMA,
+            actor: caller.actor.to_string(),
+            issuer: issuer.verifying_key().to_bytes(),
+            audience,
+            audience_name: request.name.clone(),
+            operations: lanes(&request.operations)?,
+            include: self.selector(caller, &request.include)?,
+            exclude: Some(exclude).filter(|selector| !selector.is_empty()),
+            issued: now,
+            expires: parse::until(expires, now)?,
+            use_limit: request.use_limit,
+            budget_tokens: request.budget_tokens,
+            parent: None,
+            nonce,
+            root: Digest::ZERO,
+            size: cortex.read()?.roots()?.size,
+        };
+        // Checked before the snapshot is taken, so that a refused grant leaves nothing behind.
+        grant.check()?;
+        let why = format!("grant for {}", request.name);
+        let manifest = cortex.snapshot(caller.plain_stamp()?, &why)?;
+        (grant.root, grant.size) = (manifest.root, manifest.size);
+        let signed = SignedGrant::sign(grant, &issuer)?;
+        let draft = GrantDraft { grant: signed.to_bytes() };
+        self.submit(&cortex, caller.stamp()?, Command::ScopeGrant(draft))?;
+        let inner = signed.grant();
+        Ok(GrantAnswer {
+            id: signed.id().to_string(),
+            delegate: inner.audience_name.clone(),
+            operations: inner.operations.iter().map(|lane| lane.name().to_owned()).collect(),
+            expires: inner.expires.rfc3339(),
+            use_limit: inner.use_limit,
+            budget_tokens: inner.budget_tokens,
+            public_key: encode_hex(&inner.audience),
+            root: inner.root.to_string(),
+            line: inner.describe(),
+            file: GrantFile::new(&signed, secret.as_ref()),
+        })
+    }
+
+    fn selector(&self, caller: &Caller, slice: &Slice) -> Result<Selector> {
+        let types = slice.types.iter().map(|name| MemoryType::parse(name));
+        let projects = slice.projects.iter().map(|name| {
+            self.named(&caller.actor, name).ok_or_else(|| Error::invalid("project", "is empty"))
+        });
+        let selector = Selector {
+            types: types.collect::<kernel::Result<_>>()?,
+            tags: slice.tags.clone(),
+            projects: projects.collect::<Result<_>>()?,
+            ids: slice.ids.iter().map(|id| memory_id(*id)).collect::<Result<_>>()?,
+        };
+        Ok(selector.normal())
+    }
+
     pub fn grant_list(&self, caller: &Caller, _: GrantListRequest) -> Result<GrantListAnswer> {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
@@ -93,12 +236,28 @@ impl Ops {
             .parse()
             .map_err(|_| Error::invalid("id", "expected 64 hexadecimal digits"))?;
         let cortex = self.existing(caller)?;
+        let known = cortex.read()?.view().grant(grant)?.is_some();
         let reason = request.reason.filter(|reason| !reason.trim().is_empty());
         let reason = reason.unwrap_or_else(|| "revoked".to_owned());
         let command = Command::ScopeRevoke(Revocation { grant, reason });
         let receipt = self.submit(&cortex, caller.stamp()?, command)?;
-        Ok(RevokeAnswer { id: grant.to_string(), changed: receipt.changed, seq: receipt.seq })
+        let (changed, seq) = (receipt.changed, receipt.seq);
+        Ok(RevokeAnswer { id: grant.to_string(), changed, seq, known })
     }
+}
+
+fn lanes(names: &[String]) -> Result<Vec<Lane>> {
+    let lane = |name: &String| {
+        Lane::from_name(name).ok_or_else(|| {
+            let all = Lane::ALL.map(Lane::name).join(", ");
+            let shown = parse::shown(name);
+            Error::invalid("operation", format!("{shown:?} is not one of {all}"))
+        })
+    };
+    let mut lanes = names.iter().map(lane).collect::<Result<Vec<_>>>()?;
+    lanes.sort_unstable();
+    lanes.dedup();
+    Ok(lanes)
 }
 
 fn grant_view(state: &GrantState, grant: &Grant, revoked: bool, now: Millis) -> GrantView {

@@ -26,6 +26,7 @@ pub mod door;
 pub mod error;
 pub mod fields;
 mod follow;
+pub mod grant_file;
 pub mod grants;
 pub mod graph;
 pub mod health;
@@ -45,6 +46,7 @@ pub mod timeline;
 pub mod transfer;
 pub mod views;
 pub mod wire;
+pub(crate) mod wish;
 pub mod wording;
 
 use std::collections::BTreeMap;
@@ -132,6 +134,15 @@ impl ActorState {
     }
 }
 
+/// Adds accesses to those that wait.
+fn note(pending: &mut BTreeMap<MemoryId, Access>, accesses: impl Iterator<Item = Access>) {
+    for access in accesses {
+        let noted = pending.entry(access.id).or_insert(Access { count: 0, ..access });
+        noted.count = noted.count.saturating_add(access.count);
+        noted.at = noted.at.max(access.at);
+    }
+}
+
 /// A panic elsewhere leaves data that the journal can correct, so a poisoned lock is no reason to stop.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -199,35 +210,43 @@ impl Ops {
         Ok(use_it(&follower))
     }
 
-    /// Notes that memories were used. Cheap: they are journaled together, later.
+    /// Notes that memories were used. Cheap: they are journaled together, later. If they cannot be journaled now, as on a
+    /// full disk, they stay noted, and what was read is answered all the same.
     fn note_accesses(&self, caller: &Caller, ids: &[MemoryId]) -> Result<()> {
         let now = caller.now()?;
         let state = self.state(&caller.actor);
         let full = {
             let mut pending = lock(&state.pending);
-            for id in ids {
-                let access = pending.entry(*id).or_insert(Access { id: *id, count: 0, at: now });
-                access.count = access.count.saturating_add(1);
-                access.at = access.at.max(now);
-            }
-            pending.len() >= PENDING_MAX
+            let before = pending.len() / PENDING_MAX;
+            note(&mut pending, ids.iter().map(|id| Access { id: *id, count: 1, at: now }));
+            pending.len() / PENDING_MAX > before
         };
-        if full { self.flush_actor(&caller.actor, now) } else { Ok(()) }
+        if full {
+            let _tried_again_in_the_background = self.flush_actor(&caller.actor, now);
+        }
+        Ok(())
     }
 
     /// Journals the accesses of an actor that were noted so far.
     fn flush_actor(&self, actor: &ActorName, now: Millis) -> Result<()> {
         let state = self.state(actor);
         let noted: Vec<Access> = std::mem::take(&mut *lock(&state.pending)).into_values().collect();
-        if noted.is_empty() {
-            return Ok(());
+        let mut left = noted.as_slice();
+        let mut journal = || -> Result<()> {
+            while !left.is_empty() {
+                let cortex = self.home.actor(actor, now)?;
+                let (accesses, rest) = left.split_at(left.len().min(TOUCHES_MAX));
+                let touches = Touches { accesses: accesses.to_vec(), grants: Vec::new() };
+                self.submit(&cortex, Stamp::new(now, "recall"), Command::Touch(touches))?;
+                left = rest;
+            }
+            Ok(())
+        };
+        let outcome = journal();
+        if outcome.as_ref().is_err_and(|error| error.retry) {
+            note(&mut lock(&state.pending), left.iter().copied());
         }
-        let cortex = self.home.actor(actor, now)?;
-        for accesses in noted.chunks(TOUCHES_MAX) {
-            let touches = Touches { accesses: accesses.to_vec(), grants: Vec::new() };
-            self.submit(&cortex, Stamp::new(now, "recall"), Command::Touch(touches))?;
-        }
-        Ok(())
+        outcome
     }
 
     /// Journals every access that was noted so far.

@@ -171,7 +171,7 @@ impl Ops {
             })?;
         }
         ids.sort_unstable_by(|a, b| b.cmp(a));
-        let scope = request.scope.as_deref().map(|scope| super::save::scope_of(Some(scope)));
+        let scope = request.scope.as_deref().map(|scope| super::wish::scope_of(Some(scope)));
         let limit = request.limit.unwrap_or(20).min(LIST_MAX);
         let (mut memories, mut total) = (Vec::new(), 0);
         for id in ids {
@@ -198,6 +198,9 @@ impl Ops {
             }
             total += 1;
         }
+        door.budget().keep(&mut memories, |memory| {
+            forms::tokens(&memory.title).saturating_add(forms::tokens(&memory.content))
+        });
         Ok(ListAnswer { memories, total })
     }
 }

@@ -65,7 +65,11 @@ impl Ops {
     pub fn score(&self, caller: &Caller, request: ScoreRequest) -> Result<ScoreAnswer> {
         let id = memory_id(request.id)?;
         let now = caller.now()?;
-        self.flush_actor(&caller.actor, now)?;
+        match self.flush_actor(&caller.actor, now) {
+            // They stay noted; a full disk can still be read.
+            Err(error) if error.retry => {}
+            outcome => outcome?,
+        }
         let door = self.door(caller, Lane::Read, &request)?;
         if let Some(authority) = &door.authority {
             door.cortex.check_sight(authority, Lane::Read, id, now)?;

@@ -3,6 +3,7 @@
 use ::recall::search::{Answer, Arm, Hit, LIMIT_MAX, Named, Query};
 use kernel::Reading;
 use kernel::find::Standing;
+use kernel::forms;
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use super::caller::Caller;
 use super::error::{Error, Result};
 use super::parse;
 use super::read::memory_id;
-use super::save::{normal_kind, scope_of};
+use super::wish::{normal_kind, scope_of};
 use super::{Ops, recall, wording};
 
 /// Hits whose use is noted per search.
@@ -164,11 +165,9 @@ impl Ops {
         let reading = &door.reading;
         let now = caller.now()?;
         let mut note = None;
-        let answer = match near {
+        let mut answer = match near {
             Some(id) => {
-                if let Some(authority) = &door.authority {
-                    door.cortex.check_sight(authority, Lane::Find, id, now)?;
-                }
+                door.check_sight(caller, Lane::Find, id)?;
                 recall::similar(reading, door.gate(), id, &query, now)?
             }
             None => {
@@ -176,9 +175,17 @@ impl Ops {
                 recall::search(reading, door.gate(), &query, now)?
             }
         };
+        let cut = door.budget().keep(&mut answer.hits, |hit| {
+            let title = hit.body.as_ref().map_or("", |body| body.title.as_str());
+            forms::tokens(title).saturating_add(forms::tokens(&hit.preview))
+        });
+        if cut > 0 {
+            note = Some(format!("{cut} more did not fit the token budget of the grant"));
+        }
         let mut elsewhere = None;
         if near.is_none()
             && answer.hits.is_empty()
+            && cut == 0
             && let Some(project) = &query.project
         {
             let anywhere = Query { project: None, ..query.clone() };

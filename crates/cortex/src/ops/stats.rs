@@ -163,8 +163,11 @@ impl Ops {
     /// Files, symbols, packages … that a memory names.
     pub fn entities(&self, caller: &Caller, request: EntitiesRequest) -> Result<EntitiesAnswer> {
         let id = memory_id(request.id)?;
-        let (_, reading) = self.reading(caller)?;
-        let found = reading.resolve_version(id, None)?;
+        let door = self.door(caller, Lane::Read, &request)?;
+        let found = match &door.authority {
+            Some(authority) => door.cortex.resolve_for(authority, id, None, caller.now()?)?,
+            None => door.reading.resolve_version(id, None)?,
+        };
         let named = found.body.map(|body| entities(&body.title, &body.content));
         Ok(EntitiesAnswer { id: id.get(), entities: named.unwrap_or_default() })
     }

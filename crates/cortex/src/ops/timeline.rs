@@ -1,9 +1,12 @@
 //! What was saved before and after a memory, in its session; without one, in its project.
+//!
+//! A delegate that may find sees of it what its grant shows, and nothing of the session.
 
 use std::ops::ControlFlow;
 
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType};
+use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -45,7 +48,9 @@ pub struct TimelineAnswer {
 impl Ops {
     pub fn timeline(&self, caller: &Caller, request: TimelineRequest) -> Result<TimelineAnswer> {
         let id = memory_id(request.id)?;
-        let (_, reading) = self.reading(caller)?;
+        let door = self.door(caller, Lane::Find, &request)?;
+        door.check_sight(caller, Lane::Find, id)?;
+        let reading = &door.reading;
         let view = reading.view();
         let head = view.required_head(id)?;
         if !views::is_live(&head) {
@@ -61,7 +66,9 @@ impl Ops {
         let mut ids: Vec<MemoryId> = Vec::new();
         for index in &indexes {
             view.scan_index(index, None, false, &mut |other| {
-                ids.push(other);
+                if door.authority.is_none() || door.sees(&view.required_head(other)?) {
+                    ids.push(other);
+                }
                 Ok(ControlFlow::Continue(()))
             })?;
         }
@@ -76,23 +83,28 @@ impl Ops {
                 let Some(other) = ids.next() else { break };
                 let other = view.required_head(other)?;
                 if shown(&other) {
-                    briefs.push(views::brief(&reading, &other, NEIGHBOUR_CHARS)?);
+                    briefs.push(views::brief(reading, &other, NEIGHBOUR_CHARS)?);
                 }
             }
             Ok(briefs)
         };
         let place = ids.partition_point(|other| *other < id);
         let mut before = take(&mut ids[..place].iter().rev().copied(), side(request.before))?;
-        before.reverse();
         let rest = ids.get(place + 1..).unwrap_or_default();
-        let after = take(&mut rest.iter().copied(), side(request.after))?;
+        let mut after = take(&mut rest.iter().copied(), side(request.after))?;
+        let mut budget = door.budget();
+        // The nearest ones stay.
+        budget.keep(&mut before, Brief::tokens);
+        before.reverse();
+        budget.keep(&mut after, Brief::tokens);
         let session = match &head.session {
-            Some(name) => {
+            // What a session is about may lie outside a grant.
+            Some(name) if door.authority.is_none() => {
                 view.session(name)?.map(|s| session::shown(&view, s, false)).transpose()?
             }
-            None => None,
+            _ => None,
         };
-        let focus = views::brief(&reading, &head, FOCUS_CHARS)?;
+        let focus = views::brief(reading, &head, FOCUS_CHARS)?;
         self.note_accesses(caller, &[id])?;
         Ok(TimelineAnswer { session, before, focus, after, total: ids.len() })
     }

@@ -4,6 +4,7 @@
 //! that are not set are empty, lists are never null.
 
 use kernel::Reading;
+use kernel::forms;
 use kernel::memory::{Body, Edge, Head, MemoryId, Millis, Pinned, Usage, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,6 +84,13 @@ pub struct Brief {
     pub preview: String,
     pub pinned: bool,
     pub superseded: bool,
+}
+
+impl Brief {
+    /// What showing it costs.
+    pub(super) fn tokens(&self) -> u32 {
+        forms::tokens(&self.title).saturating_add(forms::tokens(&self.preview))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

@@ -97,6 +97,7 @@ operations! {
     Suggest "suggest_topic_key" suggest: capture::SuggestRequest => capture::SuggestAnswer;
     Prove "prove" prove: proof::ProveRequest => proof::ProveAnswer;
     VerifyProof "verify_proof" verify_proof: proof::VerifyRequest => proof::VerifyAnswer;
+    Grant "grant" grant: grants::GrantRequest => grants::GrantAnswer;
     GrantList "grant_list" grant_list: grants::GrantListRequest => grants::GrantListAnswer;
     Revoke "revoke" revoke: grants::RevokeRequest => grants::RevokeAnswer;
     Root "root" root: proof::RootRequest => proof::RootAnswer;

@@ -17,11 +17,13 @@ pub(super) fn project_of(cwd: &Path, home: Option<&Path>, any: bool) -> Option<S
     (any || project.source != Source::Folder).then_some(project.name)
 }
 
-/// At most `max` characters on one line, with an ellipsis where something is left out.
+/// At most `max` characters on one line, with an ellipsis among them where something is left out.
 pub(super) fn shortened(text: &str, max: usize) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(max) {
-        Some((end, _)) => format!("{}...", flat[..end].trim_end()),
-        None => flat,
+    let ellipsis = "...";
+    if flat.chars().count() <= max {
+        return flat;
     }
+    let end = flat.char_indices().nth(max.saturating_sub(ellipsis.len())).map_or(0, |(at, _)| at);
+    format!("{}{ellipsis}", flat[..end].trim_end())
 }

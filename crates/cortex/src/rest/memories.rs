@@ -1,8 +1,8 @@
-//! Memories, by the name that clients know them by: observations. Also search.
+//! Memories, by the name that clients know them by: observations.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +17,6 @@ use crate::ops::change::{
 use crate::ops::error::{Error, Fault};
 use crate::ops::read::{GetAnswer, GetRequest, LIST_MAX, ListRequest};
 use crate::ops::save::{EntityView, SaveAnswer, SaveRequest, Saved};
-use crate::ops::search::{HitView, SearchRequest};
 use crate::ops::stats::EntitiesRequest;
 use crate::ops::views::Memory;
 use crate::ops::{Caller, Ops};
@@ -42,8 +41,6 @@ const STANDING: [&str; 15] = [
     "entry",
     "deleted_reason",
 ];
-/// Hits of a search that names no limit.
-const HITS: usize = 20;
 
 /// A memory that was saved.
 #[derive(Debug, Serialize, ToSchema)]
@@ -57,19 +54,6 @@ pub(super) struct SavedMemory {
     suggested_topic_key: String,
 }
 
-/// A memory and how well it fits the question.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct FoundMemory {
-    #[serde(flatten)]
-    memory: Memory,
-    /// 0 to 1.
-    rank: f64,
-    /// At most 300 characters around the best passage.
-    preview: String,
-    /// current, superseded …
-    standing: String,
-}
-
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Deleted {
     /// Always `deleted`.
@@ -79,15 +63,8 @@ pub(super) struct Deleted {
     hard: bool,
 }
 
-/// A memory that was just found; nothing if somebody deleted it meanwhile. Does not count as its use.
-pub(super) fn found(ops: &Ops, caller: &Caller, id: u64) -> Result<Option<Memory>, Problem> {
-    match shown(ops, caller, id) {
-        Err(error) if error.fault == Fault::Missing => Ok(None),
-        outcome => Ok(Some(outcome?.memory)),
-    }
-}
-
-fn shown(ops: &Ops, caller: &Caller, id: u64) -> Result<GetAnswer, Error> {
+/// A memory as it is; does not count as its use.
+pub(super) fn shown(ops: &Ops, caller: &Caller, id: u64) -> Result<GetAnswer, Error> {
     ops.get(caller, GetRequest { id, quiet: true, ..GetRequest::default() })
 }
 
@@ -352,98 +329,4 @@ pub(super) async fn unpin(State(app): State<App>, Asker(caller): Asker, Id(id): 
 pub(super) async fn entities(State(app): State<App>, Asker(caller): Asker, Id(id): Id) -> Reply {
     let answer = app.ask(caller, EntitiesRequest { id }).await?;
     Ok(listed(&answer.entities, answer.entities.len()))
-}
-
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct SearchAsked {
-    /// A question in ordinary words.
-    #[param(required)]
-    q: Option<String>,
-    project: Option<String>,
-    scope: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    session_id: Option<String>,
-    /// Made at this time or later.
-    since: Option<String>,
-    /// Made before this time.
-    until: Option<String>,
-    /// What held at this time.
-    as_of: Option<String>,
-    /// 20 if absent.
-    #[param(minimum = 1)]
-    limit: Option<usize>,
-}
-
-/// Finds memories by a question, best first.
-#[utoipa::path(
-    get, path = "/api/search", tag = "memories", operation_id = "search",
-    params(SearchAsked),
-    responses((status = 200, description = "Hits", body = [FoundMemory])),
-)]
-pub(super) async fn search(
-    State(app): State<App>,
-    Asker(caller): Asker,
-    Asked(asked): Asked<SearchAsked>,
-) -> Reply {
-    let Some(query) = asked.q.filter(|q| !q.trim().is_empty()) else {
-        return Err(Problem::new(
-            StatusCode::BAD_REQUEST,
-            "no_query",
-            "query parameter 'q' is required",
-        ));
-    };
-    let request = SearchRequest {
-        query,
-        kind: asked.kind,
-        project: asked.project,
-        scope: asked.scope,
-        session_id: asked.session_id,
-        since: asked.since,
-        until: asked.until,
-        as_of: asked.as_of,
-        limit: Some(asked.limit.unwrap_or(HITS)),
-        ..SearchRequest::default()
-    };
-    let hits = app
-        .run(move |ops| {
-            let mut hits = Vec::new();
-            for hit in ops.search(&caller, request)?.hits {
-                // A delegate may be allowed to find but not to read, and each reading would count as a use of its grant.
-                let memory = match caller.delegate {
-                    Some(_) => previewed(&hit),
-                    None => match found(ops, &caller, hit.id)? {
-                        Some(memory) => memory,
-                        None => continue,
-                    },
-                };
-                let (rank, preview, standing) = (hit.rank, hit.preview, hit.standing);
-                hits.push(FoundMemory { memory, rank, preview, standing });
-            }
-            Ok(hits)
-        })
-        .await?;
-    Ok(Json(hits).into_response())
-}
-
-/// What a hit shows of a memory, with the preview for its content.
-fn previewed(hit: &HitView) -> Memory {
-    Memory {
-        id: hit.id,
-        title: hit.title.clone(),
-        content: hit.preview.clone(),
-        kind: hit.kind.clone(),
-        project: hit.project.clone(),
-        scope: hit.scope.clone(),
-        session_id: hit.session_id.clone(),
-        topic_key: hit.topic_key.clone(),
-        created_at: hit.created_at.clone(),
-        updated_at: hit.updated_at.clone(),
-        uri: hit.uri.clone(),
-        memory_type: hit.memory_type.clone(),
-        pinned: hit.pinned,
-        ..Memory::default()
-    }
 }

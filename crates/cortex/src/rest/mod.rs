@@ -2,7 +2,7 @@
 //!
 //! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
 //! - `input`, `problem`: requests into operations, errors into problem details.
-//! - `memories`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
+//! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
@@ -23,6 +23,7 @@ mod problem;
 mod proofs;
 mod relations;
 mod scoped;
+mod search;
 mod sessions;
 mod transfer;
 
@@ -186,8 +187,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(memories::restore))
         .routes(routes!(memories::pin, memories::unpin))
         .routes(routes!(memories::entities))
+        .routes(routes!(search::similar))
         .routes(routes!(proofs::prove))
-        .routes(routes!(memories::search))
+        .routes(routes!(search::search))
         .routes(routes!(sessions::list, sessions::start))
         .routes(routes!(sessions::read))
         .routes(routes!(sessions::end))
@@ -208,7 +210,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(overview::suggest))
         .routes(routes!(proofs::root))
         .routes(routes!(proofs::verify))
-        .routes(routes!(proofs::scopes))
+        .routes(routes!(proofs::scopes, proofs::grant))
         .routes(routes!(proofs::revoke))
         .routes(routes!(transfer::export))
         .routes(routes!(transfer::import))

@@ -1,12 +1,14 @@
 //! The root, proofs for whoever trusts nothing else, and the grants that let others in.
 
 use axum::extract::State;
-use serde::Deserialize;
-use utoipa::IntoParams;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::input::{Asked, Asker, Body, Id, Name};
-use super::{App, Reply, listed};
-use crate::ops::grants::{GrantListRequest, GrantView, RevokeAnswer, RevokeRequest};
+use super::{App, Reply, created, listed, scoped};
+use crate::ops::grants::{
+    GrantAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer, RevokeRequest,
+};
 use crate::ops::proof::{
     ProveAnswer, ProveRequest, RootAnswer, RootRequest, VerifyAnswer, VerifyRequest,
 };
@@ -62,6 +64,29 @@ pub(super) async fn verify(State(app): State<App>, Asker(caller): Asker, body: B
 pub(super) async fn scopes(State(app): State<App>, Asker(caller): Asker) -> Reply {
     let answer = app.ask(caller, GrantListRequest {}).await?;
     Ok(listed(&answer.grants, answer.grants.len()))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Granted {
+    #[serde(flatten)]
+    grant: GrantAnswer,
+    /// The file as a bearer token. Absent if the delegate brought a key of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// Lets somebody else read or change a part, until a time. The secret is in this answer and nowhere else.
+#[utoipa::path(
+    post, path = "/api/scopes", tag = "proofs", operation_id = "grant_scope",
+    request_body = GrantRequest,
+    responses((status = 201, description = "The grant", body = Granted)),
+)]
+pub(super) async fn grant(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    let request: GrantRequest = body.read()?;
+    let grant = app.ask(caller, request).await?;
+    let usable = grant.file.secret_key.is_some();
+    let token = if usable { Some(scoped::token(&grant.file)?) } else { None };
+    Ok(created(&Granted { grant, token }))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::input::{Asked, Asker, Body, Id};
-use super::memories::found;
 use super::problem::Problem;
+use super::search::found;
 use super::{App, Reply, created, listed};
 use crate::ops::graph::{GraphAnswer, GraphRequest, RelateRequest, UnrelateRequest};
 use crate::ops::score::ScoreRequest;

@@ -1,7 +1,7 @@
 //! Scoped tokens: a grant file, in base64, as a bearer token.
 //!
 //! Whoever presents one is a delegate: every operation is signed with the key of the file and judged by the grants in the
-//! journal, as it is on the command line. What the file says about itself counts for nothing.
+//! journal, as it is on the command line.
 
 use std::sync::Arc;
 
@@ -9,14 +9,11 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use ed25519_dalek::SigningKey;
 use kernel::actor::ActorName;
-use kernel::digest::decode_hex;
-use kernel::scope::SignedGrant;
-use serde::Deserialize;
 
 use super::problem::Problem;
 use crate::ops::error::Error;
+use crate::ops::grant_file::GrantFile;
 use crate::ops::{Caller, Delegate};
 
 /// With or without padding: tools differ.
@@ -25,34 +22,22 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What is needed of the file that `cortex scope-grant` writes.
-#[derive(Deserialize)]
-struct GrantFile {
-    cortex_grant: u32,
-    chain: Vec<String>,
-    secret_key: Option<String>,
-}
-
 /// The delegate that a token stands for, or none if it is no grant at all.
 pub(super) fn delegate(token: &str) -> Result<Option<Arc<Delegate>>, Problem> {
     let file = BASE64.decode(token).ok();
     let file = file.and_then(|bytes| serde_json::from_slice::<GrantFile>(&bytes).ok());
     let Some(file) = file else { return Ok(None) };
-    let wrong = |message: &str| {
-        Problem::new(StatusCode::UNAUTHORIZED, "token_refused", message)
+    let delegate = file.into_delegate(None, None).map_err(|error| {
+        Problem::new(StatusCode::UNAUTHORIZED, "token_refused", error.message)
             .with_hint("send a file of `cortex scope-grant --new-key`, in base64")
-    };
-    if file.cortex_grant != 1 {
-        return Err(wrong("the grant has a format that is not known here"));
-    }
-    let chain: Result<Vec<SignedGrant>, _> =
-        file.chain.iter().map(|token| SignedGrant::from_token(token)).collect();
-    let chain = chain.map_err(|_| wrong("the grant is damaged"))?;
-    let key = file.secret_key.as_deref().and_then(decode_hex);
-    let key = key.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-    let key = key.ok_or_else(|| wrong("the grant holds no secret key"))?;
-    let delegate = Delegate::new(None, chain, SigningKey::from_bytes(&key));
-    delegate.map(|delegate| Some(Arc::new(delegate))).ok_or_else(|| wrong("it holds no grant"))
+    })?;
+    Ok(Some(Arc::new(delegate)))
+}
+
+/// A grant file as a token.
+pub(super) fn token(file: &GrantFile) -> Result<String, Error> {
+    let bytes = serde_json::to_vec(file).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(BASE64.encode(bytes))
 }
 
 /// The delegate as one who asks: under its own name, for the memory its grant is about.

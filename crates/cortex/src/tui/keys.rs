@@ -1,4 +1,4 @@
-//! What keys and the mouse do.
+//! What keys do.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -6,7 +6,7 @@ use super::ask::{Ask, Change, Request};
 use super::page::{
     DEPTH_MAX, GraphPage, MemoryPage, Page, Pane, ProjectPage, SessionPage, TimelinePage,
 };
-use super::state::{Notice, State, Tab, Target};
+use super::state::{Notice, State, Tab};
 
 impl State {
     pub(super) fn is_typing(&self) -> bool {
@@ -292,7 +292,7 @@ impl State {
         isize::try_from(rows.max(2) - 1).unwrap_or(1)
     }
 
-    fn move_by(&mut self, by: isize) -> Vec<Request> {
+    pub(super) fn move_by(&mut self, by: isize) -> Vec<Request> {
         if let Some(Page::Memory(page)) = self.pages.last_mut() {
             let most = self.drawn.lines.saturating_sub(self.drawn.height);
             page.scroll = page.scroll.saturating_add_signed(by).min(most);
@@ -309,68 +309,6 @@ impl State {
         self.ask_more().into_iter().collect()
     }
 
-    pub(super) fn wheel(&mut self, lines: isize) -> Vec<Request> {
-        if let Some(scroll) = &mut self.help {
-            *scroll = scroll.saturating_add_signed(lines);
-            return Vec::new();
-        }
-        if self.confirm.is_some() {
-            return Vec::new();
-        }
-        // Turning the wheel is no reason to type.
-        if let Some((list, length)) = self.list() {
-            list.step(lines, length);
-            return self.ask_more().into_iter().collect();
-        }
-        self.move_by(lines)
-    }
-
-    pub(super) fn click(&mut self, target: Target) -> Vec<Request> {
-        if self.help.take().is_some() {
-            return Vec::new();
-        }
-        if self.confirm.is_some() && !matches!(target, Target::Press(_)) {
-            return Vec::new();
-        }
-        match target {
-            Target::Tab(tab) => self.go(tab),
-            Target::Input => {
-                self.search.typing = true;
-                Vec::new()
-            }
-            Target::Press(code) => self.press(KeyEvent::new(code, KeyModifiers::NONE)),
-            Target::Pane(pane) => self.click_pane(pane),
-            Target::Row { second, row } => {
-                let same_list = self.tab != Tab::Home
-                    || !self.pages.is_empty()
-                    || self.home.on_sessions == second;
-                if self.tab == Tab::Home && self.pages.is_empty() {
-                    self.home.on_sessions = second;
-                }
-                self.search.typing = false;
-                let Some((list, length)) = self.list() else { return Vec::new() };
-                let again = same_list && list.selected == row;
-                list.to(row, length);
-                if again { self.open_selected() } else { Vec::new() }
-            }
-        }
-    }
-
-    fn click_pane(&mut self, pane: usize) -> Vec<Request> {
-        match self.pages.last_mut() {
-            Some(Page::Memory(page)) => {
-                let pane = Pane::Text.step(pane);
-                page.show(pane, &mut self.tickets).into_iter().collect()
-            }
-            _ => {
-                if self.tab == Tab::Archive {
-                    self.archive.on_forgotten = pane == 1;
-                }
-                Vec::new()
-            }
-        }
-    }
-
     fn widen(&mut self, by: i32) -> Vec<Request> {
         match self.pages.last_mut() {
             Some(Page::Graph(page)) => {
@@ -381,7 +319,7 @@ impl State {
         }
     }
 
-    fn open_selected(&mut self) -> Vec<Request> {
+    pub(super) fn open_selected(&mut self) -> Vec<Request> {
         if matches!(self.pages.last(), Some(Page::Memory(_))) {
             return Vec::new();
         }

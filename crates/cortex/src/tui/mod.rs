@@ -14,9 +14,11 @@ mod hints;
 mod input;
 mod keys;
 mod list;
+mod mouse;
 mod page;
 mod screen;
 mod state;
+mod tabs;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -7,15 +7,15 @@ use kernel::memory::Millis;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
-use super::ask::{Answer, Ask, Change, Changed, Load, Request, StatusView, Ticket, Tickets};
-use super::input::Input;
+use super::ask::{Answer, Ask, Change, Changed, Load, Request, Ticket, Tickets};
 use super::list::{List, Memories, Sessions};
 use super::page::Page;
-use crate::ops::activity::{ActivityAnswer, ActivityRequest, EntryView};
+use super::tabs::{Archive, Feed, Home, Projects, Search};
+use crate::ops::activity::ActivityRequest;
 use crate::ops::error::{Error, Result};
 use crate::ops::read::ListRequest;
-use crate::ops::search::{SearchAnswer, SearchRequest};
-use crate::ops::stats::{ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest};
+use crate::ops::search::SearchRequest;
+use crate::ops::stats::{ProjectsRequest, StatsRequest};
 
 /// Entries the feed keeps, and asks for at once.
 pub(super) const FEED_MAX: usize = 1_000;
@@ -117,65 +117,6 @@ impl Notice {
         let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         Notice { text: format!("{}{hint}", error.message), is_error: true }
     }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Home {
-    pub(super) stats: Load<StatsAnswer>,
-    pub(super) status: Load<StatusView>,
-    pub(super) recent: Memories,
-    pub(super) sessions: Sessions,
-    pub(super) on_sessions: bool,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Search {
-    pub(super) input: Input,
-    /// Keys go into the line.
-    pub(super) typing: bool,
-    /// Only in this project.
-    pub(super) project: Option<String>,
-    pub(super) load: Load<SearchAnswer>,
-    pub(super) list: List,
-    /// What is on its way.
-    pub(super) asked: SearchRequest,
-    /// What the answer in sight was asked for.
-    pub(super) shown: SearchRequest,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Projects {
-    pub(super) load: Load<ProjectsAnswer>,
-    pub(super) list: List,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Archive {
-    pub(super) archived: Memories,
-    pub(super) forgotten: Memories,
-    pub(super) on_forgotten: bool,
-}
-
-impl Archive {
-    pub(super) fn shown(&self) -> &Memories {
-        if self.on_forgotten { &self.forgotten } else { &self.archived }
-    }
-
-    pub(super) fn shown_mut(&mut self) -> &mut Memories {
-        if self.on_forgotten { &mut self.forgotten } else { &mut self.archived }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Feed {
-    pub(super) poll: Load<ActivityAnswer>,
-    /// Newest first.
-    pub(super) entries: Vec<EntryView>,
-    /// Entries of the journal that were seen; none before the first answer.
-    pub(super) size: Option<u64>,
-    /// Entries up to this one were there when the interface started.
-    pub(super) old: u64,
-    pub(super) list: List,
 }
 
 #[derive(Debug, Default)]

@@ -72,6 +72,10 @@ fn a_delegate_reads_its_slice_and_nothing_else() {
     assert_eq!(delegate(&home, &["history", "1"]).ok().json().as_array().unwrap().len(), 1);
     let context = delegate(&home, &["context"]).ok().json();
     assert!(!context["text"].as_str().unwrap().contains("other"), "{context}");
+    let recent = delegate(&home, &["context", "--recent"]).ok().json();
+    assert!(!recent["text"].as_str().unwrap().contains("other"), "{recent}");
+    assert_eq!(delegate(&home, &["timeline", "1"]).ok().json()["total"], 1);
+    delegate(&home, &["timeline", "2"]).ends(5);
     delegate(&home, &["prove", "--out", "slice", "--slice"]).ok();
     let slice = home.run(&["verify-proof", "slice", "--json"]).ok().json();
     assert_eq!((&slice["slice"]["shown"], &slice["slice"]["hidden"]), (&1.into(), &2.into()));
@@ -89,8 +93,6 @@ fn a_delegate_reads_its_slice_and_nothing_else() {
         &["sessions"],
         &["prompts"],
         &["projects"],
-        &["timeline", "1"],
-        &["context", "--recent"],
         &["archive", "--stale"],
         &["delete", "1", "--hard", "--yes"],
     ] {

@@ -158,6 +158,11 @@ impl Cortex {
         &self.actor
     }
 
+    /// True after a failed write: nothing more is written, and reading may fail too, until the actor is reopened.
+    pub fn is_poisoned(&self) -> bool {
+        self.pen().is_poisoned()
+    }
+
     fn pen(&self) -> &Pen {
         self.pen.as_ref().expect("the pen is there until the Cortex is dropped")
     }
@@ -311,12 +316,10 @@ impl Cortex {
 
     /// Checks every byte of the store against the journal, with a scratch store in `scratch`.
     pub fn verify(&self, scratch: &Path, progress: &mut Progress<'_>) -> Result<VerifyReport> {
-        std::fs::create_dir_all(scratch).map_err(|error| {
-            Error::Storage(format!("cannot create {}: {error}", scratch.display()))
-        })?;
+        std::fs::create_dir_all(scratch).map_err(|error| Error::io(scratch.display(), &error))?;
         let removed = || match std::fs::remove_dir_all(scratch) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::Storage(format!("cannot remove {}: {error}", scratch.display())))
+                Err(Error::io(scratch.display(), &error))
             }
             _ => Ok(()),
         };
@@ -399,9 +402,9 @@ fn check_agreement(view: &View<'_>) -> Result<()> {
 fn claim(folder: &Path, wait: Duration) -> Result<File> {
     const STEP: Duration = Duration::from_millis(5);
     std::fs::create_dir_all(folder)
-        .map_err(|error| Error::Storage(format!("cannot create {}: {error}", folder.display())))?;
+        .map_err(|error| Error::io(format_args!("cannot create {}", folder.display()), &error))?;
     let path = folder.join("lock");
-    let failed = |error: std::io::Error| Error::Storage(format!("{}: {error}", path.display()));
+    let failed = |error: std::io::Error| Error::io(path.display(), &error);
     let file = OpenOptions::new()
         .read(true)
         .write(true)

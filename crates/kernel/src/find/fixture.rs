@@ -166,6 +166,12 @@ impl Fixture {
         self.derived.insert(keys::head(memory), codec::encode(&head));
     }
 
+    pub(crate) fn archive(&mut self, memory: MemoryId) {
+        let mut head = self.view().required_head(memory).unwrap();
+        head.archived = true;
+        self.derived.insert(keys::head(memory), codec::encode(&head));
+    }
+
     pub(crate) fn erase(&mut self, memory: MemoryId, at: Millis) {
         self.forget(memory, at);
         let view = self.view();

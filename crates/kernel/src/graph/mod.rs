@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use minicbor::{Decode, Encode};
 
 use crate::error::{Error, Result};
-use crate::find::{Lens, at_most};
+use crate::find::{Lens, Standing, at_most};
 use crate::keys;
 use crate::limits::{WALK_DEPTH_MAX, WALK_EDGES_MAX, WALK_NODES_MAX};
 use crate::memory::{Edge, MemoryId, Millis, Relation};
@@ -63,6 +63,7 @@ pub struct Walk {
     /// Edges to read at most; the kernel's own limit if absent.
     #[n(5)]
     pub edges_max: Option<u32>,
+    /// Through what is forgotten or archived, too.
     #[n(6)]
     pub include_forgotten: bool,
 }
@@ -155,10 +156,11 @@ pub(crate) fn walk_with(lens: &Lens<'_>, walk: &Walk) -> Result<Walked> {
     Ok(walked)
 }
 
-/// There, seen and not forgotten.
+/// There, seen and not put away.
 fn passes(lens: &Lens<'_>, walk: &Walk, id: MemoryId) -> Result<bool> {
     let Some(row) = lens.row(id)? else { return Ok(false) };
-    Ok(walk.include_forgotten || !row.standing.is_forgotten())
+    let put_away = row.standing.is_forgotten() || row.standing == Standing::Archived;
+    Ok(walk.include_forgotten || !put_away)
 }
 
 /// The edges that leave a memory in the walk's direction, in the order of their keys.

@@ -100,6 +100,18 @@ fn forgotten_memories_are_not_walked_through_unless_asked() {
     assert!(go(&store, &Walk { include_forgotten: true, ..from }).is_ok());
 }
 
+// agent-memory 173
+#[test]
+fn archived_memories_are_not_walked_through_unless_asked() {
+    let mut store = store(3, &[(1, REF, 2), (2, REF, 3)]);
+    store.archive(id(2));
+    let walk = Walk::new(id(1), Direction::Out, 3);
+    assert!(go(&store, &walk).unwrap().nodes.is_empty());
+    let all = Walk { include_forgotten: true, ..walk };
+    assert_eq!(hops(&go(&store, &all).unwrap()), [(2, 1), (3, 2)]);
+    assert_eq!(go(&store, &Walk::new(id(2), Direction::Out, 1)).unwrap_err().code(), "not_found");
+}
+
 #[test]
 fn a_delegate_walks_around_what_it_does_not_see() {
     let mut store = Fixture::default();

@@ -11,6 +11,8 @@ mod batch;
 mod gate;
 mod work;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -49,17 +51,25 @@ pub(crate) enum Job {
 #[derive(Debug)]
 pub(crate) struct Pen {
     queue: SyncSender<Job>,
+    poisoned: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Pen {
     pub(crate) fn start(writer: Writer, name: &str) -> Result<Pen> {
+        let poisoned = writer.poison();
         let (queue, jobs): (_, Receiver<Job>) = sync_channel(QUEUE_COMMANDS_MAX);
         let thread = std::thread::Builder::new()
             .name(format!("pen {name}"))
             .spawn(move || writer.run(&jobs))
             .map_err(|error| Error::Storage(error.to_string()))?;
-        Ok(Pen { queue, thread: Some(thread) })
+        Ok(Pen { queue, poisoned, thread: Some(thread) })
+    }
+
+    /// True if nothing can be written before the actor is reopened.
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
+            || self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     pub(crate) fn submit(&self, request: Request) -> Result<Receipt> {

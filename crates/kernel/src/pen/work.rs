@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,8 @@ pub(crate) struct Writer {
     storage: Arc<dyn Storage>,
     side: Side,
     hooks: Hooks,
-    poisoned: bool,
+    /// Seen by whoever holds the actor, so that it is reopened.
+    poisoned: Arc<AtomicBool>,
 }
 
 /// Answers held back until the commit.
@@ -39,7 +41,16 @@ impl Writer {
         side: Side,
         hooks: Hooks,
     ) -> Writer {
-        Writer { actor, storage, side, hooks, poisoned: false }
+        Writer { actor, storage, side, hooks, poisoned: Arc::default() }
+    }
+
+    /// True from the first failed commit on.
+    pub(super) fn poison(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.poisoned)
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
     }
 
     pub(crate) fn run(mut self, jobs: &Receiver<Job>) {
@@ -99,7 +110,7 @@ impl Writer {
             }
             Err(error) => {
                 // The state on disk is unknown now. Going on could acknowledge what a reader never sees.
-                self.poisoned = true;
+                self.poisoned.store(true, Ordering::Release);
                 self.hooks.aborted();
                 Err(error)
             }
@@ -107,7 +118,7 @@ impl Writer {
     }
 
     fn stage_group(&mut self, waiting: &mut VecDeque<Job>, held: &mut Held) -> Result<WriteSet> {
-        if self.poisoned {
+        if self.is_poisoned() {
             while let Some(job) = take_command(waiting) {
                 hold(held, job, |_| Err(Error::Poisoned));
             }
@@ -146,7 +157,7 @@ impl Writer {
     }
 
     fn rebuild(&mut self, progress: &mut super::Progress<'_>) -> Result<u64> {
-        if self.poisoned {
+        if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
         match replay::rebuild(&*self.storage, self.side, &mut self.hooks, progress) {
@@ -156,14 +167,14 @@ impl Writer {
             }
             Err(error) => {
                 // The live side is untouched, but the hooks have followed the other one.
-                self.poisoned = true;
+                self.poisoned.store(true, Ordering::Release);
                 Err(error)
             }
         }
     }
 
     fn scrub(&mut self) -> Result<bool> {
-        if self.poisoned {
+        if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
         let pending = self.storage.reader()?.get(Space::Engine, SCRUB_KEY)?.is_some();
@@ -173,8 +184,10 @@ impl Writer {
                 done.delete(Space::Engine, SCRUB_KEY.to_vec());
                 self.storage.commit(&done)
             });
-            self.poisoned |= rewritten.is_err();
-            rewritten?;
+            if let Err(error) = rewritten {
+                self.poisoned.store(true, Ordering::Release);
+                return Err(error);
+            }
         }
         Ok(pending)
     }

@@ -315,7 +315,7 @@ fn io(error: std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::WouldBlock => Error::Busy,
         std::io::ErrorKind::UnexpectedEof => Error::corrupt("store file", "the file is cut off"),
-        _ => Error::Storage(error.to_string()),
+        _ => Error::io("store file", &error),
     }
 }
 
@@ -327,6 +327,7 @@ fn engine(error: impl Into<redb::Error>) -> Error {
             Error::corrupt("store file", error.to_string())
         }
         redb::Error::Io(error) => io(error),
+        redb::Error::PreviousIo => Error::Poisoned,
         other => Error::Storage(other.to_string()),
     }
 }

@@ -7,7 +7,8 @@ use super::canvas::{Canvas, Rows, below, columns, extent, top};
 use super::lists;
 use crate::ops::stats::StatsAnswer;
 use crate::tui::ask::StatusView;
-use crate::tui::state::{Home, State};
+use crate::tui::state::State;
+use crate::tui::tabs::Home;
 use crate::tui::text;
 
 /// From this width on the kinds of memories have a place beside the counts.

@@ -11,7 +11,8 @@ use crate::ops::stats::ProjectView;
 use crate::ops::views::Memory;
 use crate::tui::list::{Memories, Sessions};
 use crate::tui::page::{ProjectPage, SessionPage};
-use crate::tui::state::{Archive, Feed, Projects, Target};
+use crate::tui::state::Target;
+use crate::tui::tabs::{Archive, Feed, Projects};
 use crate::tui::text;
 
 /// Cells of an id, a kind, an age.

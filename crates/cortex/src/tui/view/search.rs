@@ -7,7 +7,8 @@ use super::canvas::{Canvas, Rows, below, extent, top};
 use super::lists::Shown;
 use super::theme::Theme;
 use crate::ops::search::HitView;
-use crate::tui::state::{Search, State, Target};
+use crate::tui::state::{State, Target};
+use crate::tui::tabs::Search;
 use crate::tui::text;
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {

@@ -1,0 +1,129 @@
+//! Grant files and keys: what an owner hands to a delegate, and what both sign with.
+//!
+//! A grant file is JSON. As a bearer token over HTTP it is the same bytes in base64. What the file says about itself counts
+//! for nothing: the grants in it are signed, and judged by the journal.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use ed25519_dalek::SigningKey;
+use kernel::digest::{decode_hex, encode_hex};
+use kernel::scope::{PublicKey, SignedGrant};
+use serde::{Deserialize, Serialize};
+
+use super::door::{Delegate, GrantFiles};
+use super::error::{Error, Fault, Result};
+
+const FORMAT: u32 = 1;
+
+/// What a delegate holds. With the secret inside, the file is all it needs.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrantFile {
+    /// Version of this file's format.
+    pub cortex_grant: u32,
+    pub id: String,
+    pub actor: String,
+    pub delegate: String,
+    /// Signed grants, the owner's first.
+    pub chain: Vec<String>,
+    pub public_key: String,
+    /// Absent if the delegate has its key elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_key: Option<String>,
+}
+
+// The key is a secret.
+impl std::fmt::Debug for GrantFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GrantFile").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl GrantFile {
+    pub fn new(grant: &SignedGrant, secret: Option<&SigningKey>) -> GrantFile {
+        let inner = grant.grant();
+        GrantFile {
+            cortex_grant: FORMAT,
+            id: inner.id().to_string(),
+            actor: inner.actor.clone(),
+            delegate: inner.audience_name.clone(),
+            chain: vec![grant.to_token()],
+            public_key: encode_hex(&inner.audience),
+            secret_key: secret.map(|key| encode_hex(&key.to_bytes())),
+        }
+    }
+
+    /// The delegate that the file makes of whoever holds it. `key` is its own, if the file has none; `files` is where both
+    /// came from, for a process that acts for it.
+    pub fn into_delegate(
+        self,
+        key: Option<SigningKey>,
+        files: Option<GrantFiles>,
+    ) -> Result<Delegate> {
+        if self.cortex_grant != FORMAT {
+            let reason = format!("format {} is unknown", self.cortex_grant);
+            return Err(Error::invalid("grant", reason));
+        }
+        let chain: kernel::Result<Vec<SignedGrant>> =
+            self.chain.iter().map(|token| SignedGrant::from_token(token)).collect();
+        let key = match (key, &self.secret_key) {
+            (Some(key), _) => key,
+            (None, Some(hex)) => {
+                key_of(hex).ok_or_else(|| Error::invalid("grant", "the key in it is malformed"))?
+            }
+            (None, None) => {
+                let wrong = Error::invalid("grant", "the grant file holds no secret key");
+                return Err(wrong.with_hint("give yours with --grant-key FILE"));
+            }
+        };
+        Delegate::new(files, chain?, key)
+            .ok_or_else(|| Error::invalid("grant", "it holds no grant"))
+    }
+}
+
+/// A public key as 64 hexadecimal digits.
+pub fn public_key(text: &str) -> Result<PublicKey> {
+    decode_hex(text)
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| Error::invalid("key", "expected 64 hexadecimal digits"))
+}
+
+/// A secret key as a file holds it.
+pub fn key_of(hex: &str) -> Option<SigningKey> {
+    let bytes: [u8; 32] = decode_hex(hex.trim())?.try_into().ok()?;
+    Some(SigningKey::from_bytes(&bytes))
+}
+
+/// The key in `path`, made from `fresh` if there is none yet.
+pub(super) fn read_or_make_key(
+    path: &Path,
+    fresh: impl FnOnce() -> Result<[u8; 32]>,
+) -> Result<SigningKey> {
+    let failed =
+        |error: io::Error| Error::new("io", Fault::Server, format!("{}: {error}", path.display()));
+    match std::fs::read_to_string(path) {
+        Ok(text) => key_of(&text)
+            .ok_or_else(|| Error::invalid("key", format!("{} holds no key", path.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder).map_err(failed)?;
+            }
+            let key = SigningKey::from_bytes(&fresh()?);
+            write_secret(path, &format!("{}\n", encode_hex(&key.to_bytes()))).map_err(failed)?;
+            Ok(key)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Writes a new file that only its owner can read. An existing file is never overwritten: it may be the only copy.
+pub fn write_secret(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all())
+}

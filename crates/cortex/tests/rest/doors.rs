@@ -1,0 +1,113 @@
+//! Who is let in, and where it listens.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{Daemon, cortex, problem};
+
+#[test]
+fn pages_of_other_sites_and_other_names_are_refused_everywhere() {
+    let daemon = Daemon::start(&[("CORTEX_HTTP_ALLOWED_HOSTS", "notes.example, other.example")]);
+    let ask = |headers: &str| daemon.send("GET", "/api/stats", headers, b"");
+    let port = daemon.address().port();
+    for host in ["localhost", "127.0.0.1", "[::1]", "LOCALHOST", "notes.example"] {
+        assert_eq!(ask(&format!("Host: {host}\r\n")).status, 200, "{host}");
+        assert_eq!(ask(&format!("Host: {host}:{port}\r\n")).status, 200, "{host}");
+    }
+    for host in
+        ["evil.example", "localhost.evil.example", "10.0.0.1", "localhost:x", "evil@localhost"]
+    {
+        problem(&ask(&format!("Host: {host}\r\n")), 421, "host_refused");
+    }
+    problem(&ask("Host: localhost\r\nHost: evil.example\r\n"), 421, "host_refused");
+    for origin in ["http://localhost:3000", "http://127.0.0.1", "https://notes.example"] {
+        assert_eq!(
+            ask(&format!("Host: localhost\r\nOrigin: {origin}\r\n")).status,
+            200,
+            "{origin}"
+        );
+    }
+    for origin in
+        ["http://evil.example", "null", "http://localhost.evil.example", "file://", "localhost"]
+    {
+        let headers = format!("Host: localhost\r\nOrigin: {origin}\r\n");
+        problem(&ask(&headers), 403, "origin_refused");
+        for path in ["/health", "/metrics", "/nowhere", "/api/observations/1"] {
+            problem(&daemon.send("GET", path, &headers, b""), 403, "origin_refused");
+        }
+    }
+    let inside = "GET http://evil.example/api/stats HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    problem(&daemon.raw(inside.as_bytes()), 421, "host_refused");
+}
+
+// agent-memory 151, 152
+#[test]
+fn a_port_in_use_is_said_and_the_socket_is_served() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut daemon = Daemon::start(&[("CORTEX_PORT", &port)]);
+    assert_eq!(daemon.said["http"], Value::Null);
+    assert!(daemon.said["http_problem"].as_str().unwrap().contains(&port));
+    let status = daemon.run(&["status"]);
+    assert!(status["http_problem"].as_str().unwrap().contains(&port), "{status}");
+    assert_eq!(daemon.run(&["save", "still", "here"])["id"], 1);
+    daemon.run(&["stop"]);
+    let mut log = String::new();
+    daemon.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert!(log.contains("warning: HTTP is not served"), "{log}");
+
+    let config = daemon.run(&["config", "show"]);
+    let key = |name: &str| {
+        config.as_array().unwrap().iter().find(|key| key["key"] == name).unwrap().clone()
+    };
+    assert_eq!(key("http.port")["variable"], "CORTEX_PORT");
+    let output = Command::new(env!("CARGO_BIN_EXE_cortex"))
+        .env_clear()
+        .env("CORTEX_HOME", daemon.home.path())
+        .args(["config", "show", "--json"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("7438"), "{text}");
+}
+
+#[test]
+fn an_address_that_others_can_reach_needs_a_token() {
+    let home = TempDir::new().unwrap();
+    let refused = |variables: &[(&str, &str)], said: &str| {
+        let output = cortex(home.path(), variables).arg("serve").output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(said), "{text}");
+        assert!(!text.contains("short-secret"), "{text}");
+    };
+    let open = ("CORTEX_HTTP_HOST", "0.0.0.0");
+    refused(&[open], "no token is set");
+    refused(&[open, ("CORTEX_HTTP_TOKEN", "short-secret")], "fewer than 16 bytes");
+    refused(&[("CORTEX_HTTP_HOST", "example")], "not an IP address");
+    refused(&[("CORTEX_HTTP_TOKEN_ENV", "SECRET")], "must start with CORTEX_");
+    refused(&[("CORTEX_HTTP_TOKEN_FILE", "/nowhere/token")], "http.token_file");
+
+    let file = home.path().join("token");
+    std::fs::write(&file, "a-token-of-some-length\n").unwrap();
+    let daemon = Daemon::start(&[open, ("CORTEX_HTTP_TOKEN_FILE", file.to_str().unwrap())]);
+    let port = daemon.address().port();
+    let ask = |path: &str, headers: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let text =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap().parse::<u16>().unwrap()
+    };
+    assert_eq!(ask("/api/stats", ""), 401);
+    assert_eq!(ask("/metrics", ""), 401);
+    assert_eq!(ask("/api/stats", "Authorization: Bearer a-token-of-some-lengtH\r\n"), 401);
+    assert_eq!(ask("/api/stats", "Authorization: Bearer a-token-of-some-length\r\n"), 200);
+    assert_eq!(ask("/health", ""), 200);
+}

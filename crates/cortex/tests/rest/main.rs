@@ -1,0 +1,12 @@
+//! Goal: the HTTP interface answers as its contract says, whatever is sent, and only those who may ask.
+//! Method: the real program on a port of its own, and a client of a few lines that writes what it likes to the socket.
+
+#![allow(clippy::unwrap_used)]
+
+mod agents;
+mod contract;
+mod doors;
+mod grants;
+mod memories;
+mod support;
+mod transfer;
