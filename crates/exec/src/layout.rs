@@ -45,6 +45,21 @@ impl Layout {
         self.runs_of(talent).join(format!("{run}.jsonl"))
     }
 
+    /// What a run wrote to its standard error, if anything.
+    pub fn run_stderr(&self, talent: &TalentName, run: &UseId) -> PathBuf {
+        self.runs_of(talent).join(format!("{run}.stderr"))
+    }
+
+    /// A link to the newest run of a talent that has ended.
+    pub fn newest_run(&self, talent: &TalentName) -> PathBuf {
+        self.runs().join(format!("{talent}.log"))
+    }
+
+    /// How far the schedule has come.
+    pub fn schedule(&self) -> PathBuf {
+        self.home.join("run").join("schedule.json")
+    }
+
     /// The index of the runs of a day.
     pub fn run_index(&self, day: Day) -> PathBuf {
         self.runs().join(format!("{day}.jsonl"))

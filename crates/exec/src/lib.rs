@@ -4,14 +4,18 @@
 //! event. This crate knows processes, files, sockets and providers; it does not know the memory: the tools a talent may
 //! use come in as a trait, and what a finished run teaches goes out as an event.
 
+pub mod callosum;
 pub mod chronicle;
 pub mod layout;
 pub mod models;
 pub mod names;
 pub mod process;
 pub mod providers;
+pub mod runner;
+pub mod supervisor;
 pub mod talents;
 pub mod think;
+pub mod world;
 
 pub use layout::Layout;
 pub use names::{Day, Facet, NameError, Segment, TalentName, UseId};

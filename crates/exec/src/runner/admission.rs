@@ -1,0 +1,228 @@
+//! From a request to a run with an id and a log.
+//!
+//! An id is reserved under the lock before the log is made, so two requests for the same id cannot both become runs; whoever
+//! comes second with the same words gets the first one's run.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::{oneshot, watch};
+
+use super::Step;
+use super::log::event::{Secrets, Stamp};
+use super::log::read;
+use super::log::tally::Tally;
+use super::log::write::RunLog;
+use super::owner::Owner;
+use super::queue::Waiting;
+use super::report::Receipt;
+use super::request::{Rejection, Request};
+use super::shared::{Live, Shared};
+use crate::UseId;
+
+/// The provider of a run that names none, for limits.
+const NO_PROVIDER: &str = "default";
+/// Ids that are tried when somebody has used those of now.
+const ID_TRIES_MAX: u32 = 1_000;
+
+impl Shared {
+    /// Makes a run of a request: everything up to the log, which then exists.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        given: &Map<String, Value>,
+        caller: &str,
+    ) -> Result<Admitted, Rejection> {
+        let timeout_max = Duration::from_secs(self.settings.timeout_seconds_max);
+        let mut request = Request::check(given, self.layout.home(), timeout_max)?;
+        let facts = self
+            .facts
+            .facts(&request.name)
+            .map_err(|reason| Rejection::new("unknown_talent", reason))?;
+        self.keep_provider(&mut request)?;
+        let provider = request
+            .provider
+            .clone()
+            .or_else(|| facts.provider.clone())
+            .unwrap_or_else(|| NO_PROVIDER.to_owned());
+        let (orders, ordered) = watch::channel(None);
+        let (turn, has_turn) = oneshot::channel();
+        let live = Live {
+            name: request.name.clone(),
+            provider: provider.clone(),
+            request: Map::new(),
+            orders,
+            turn: Some(turn),
+            going: false,
+            since: self.millis(),
+        };
+        let run = match self.reserve(&request, live)? {
+            Reserved::New(run) => run,
+            Reserved::Known(receipt) => return Ok(Admitted::Known(receipt)),
+        };
+        let (run, log, first) = match self.begin(&request, run) {
+            Ok(begun) => begun,
+            Err(Begun::Known(receipt)) => return Ok(Admitted::Known(receipt)),
+            Err(Begun::Rejected(rejection)) => return Err(rejection),
+        };
+        self.probe(Step::LogCreated);
+        let mut tally = Tally::new(&request.name, &run);
+        tally.see(&first);
+        let stamp = Stamp {
+            use_id: run.clone(),
+            name: request.name.clone(),
+            day: request.day,
+            secrets: Secrets::new(&request.env),
+            event_bytes_max: self.settings.event_bytes_max,
+        };
+        let waiting = Waiting { run: run.clone(), talent: request.name.to_string(), provider };
+        let owner = Owner {
+            shared: Arc::clone(self),
+            request,
+            facts,
+            stamp,
+            log,
+            tally,
+            orders: ordered,
+            turn: has_turn,
+        };
+        Ok(Admitted::New { owner: Box::new(owner), waiting, first, caller: caller.to_owned() })
+    }
+
+    /// execution R55, 9.19: a session stays with the provider it began with.
+    fn keep_provider(&self, request: &mut Request) -> Result<(), Rejection> {
+        let Some(session) = &request.session_id else { return Ok(()) };
+        let began = self.index().session(session).and_then(|row| row.provider.clone());
+        match (began, &request.provider) {
+            (Some(began), Some(asked)) if began != *asked => Err(Rejection::new(
+                "provider_mismatch",
+                format!("session {session} began with {began}; it cannot go on with {asked}"),
+            )),
+            (Some(began), None) => {
+                request.fields.insert("provider".to_owned(), began.clone().into());
+                request.provider = Some(began);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes an id for a run, so that nobody else does.
+    fn reserve(&self, request: &Request, mut live: Live) -> Result<Reserved, Rejection> {
+        let mut state = self.state();
+        if state.closing {
+            return Err(Rejection::new("shutting_down", "the daemon is stopping"));
+        }
+        let run = match &request.use_id {
+            Some(run) => {
+                // The same number must not be two ids.
+                if run.as_str().parse::<u64>().ok().map(UseId::from_millis).as_ref() != Some(run) {
+                    let reason = "`use_id` must be a number without leading zeros";
+                    return Err(Rejection::new("bad_name", reason));
+                }
+                if let Some(other) = state.live.get(run) {
+                    return if request.is_the_same_as(&other.request) {
+                        let use_id = run.to_string();
+                        Ok(Reserved::Known(Receipt::Accepted { use_id, replayed: true }))
+                    } else {
+                        Err(id_taken(run))
+                    };
+                }
+                run.clone()
+            }
+            None => {
+                // What is on disk is looked at when the log is made.
+                state.last_id = state.last_id.max(self.millis().saturating_sub(1));
+                state.next_id()
+            }
+        };
+        if state.queue.len() >= self.settings.queue_max {
+            let reason = format!("{} runs wait already", state.queue.len());
+            return Err(Rejection::new("queue_full", reason));
+        }
+        live.request = request.first_line(&run);
+        state.live.insert(run.clone(), live);
+        Ok(Reserved::New(run))
+    }
+
+    /// Makes the log of a reserved run. An id of ours that somebody used before is exchanged for the next.
+    fn begin(
+        &self,
+        request: &Request,
+        mut run: UseId,
+    ) -> Result<(UseId, RunLog, Map<String, Value>), Begun> {
+        let mut tries_left = ID_TRIES_MAX;
+        loop {
+            match self.begin_log(request, &run) {
+                Ok((log, first)) => return Ok((run, log, first)),
+                Err(Begun::Rejected(rejection))
+                    if rejection.code != "id_taken"
+                        || request.use_id.is_some()
+                        || tries_left == 0 =>
+                {
+                    self.state().live.remove(&run);
+                    return Err(Begun::Rejected(rejection));
+                }
+                Err(Begun::Known(receipt)) if request.use_id.is_some() => {
+                    self.state().live.remove(&run);
+                    return Err(Begun::Known(receipt));
+                }
+                Err(_) => {
+                    tries_left -= 1;
+                    let mut state = self.state();
+                    let next = state.next_id();
+                    if let Some(mut live) = state.live.remove(&run) {
+                        live.request = request.first_line(&next);
+                        state.live.insert(next.clone(), live);
+                    }
+                    run = next;
+                }
+            }
+        }
+    }
+
+    fn begin_log(
+        &self,
+        request: &Request,
+        run: &UseId,
+    ) -> Result<(RunLog, Map<String, Value>), Begun> {
+        let failed = |error: io::Error| {
+            self.failed("run log", &error);
+            Begun::Rejected(Rejection::new("log_failed", format!("no run log: {error}")))
+        };
+        if let Some(found) = read::find(&self.layout, run).map_err(failed)? {
+            let log = read::read(&found.path).map_err(failed)?;
+            let same = found.name == request.name
+                && log.request().is_some_and(|logged| request.is_the_same_as(logged));
+            return Err(if same {
+                Begun::Known(Receipt::Accepted { use_id: run.to_string(), replayed: true })
+            } else {
+                Begun::Rejected(id_taken(run))
+            });
+        }
+        let mut first = request.first_line(run);
+        let log = RunLog::create(&self.layout, &request.name, run, &first).map_err(failed)?;
+        first.insert("seq".to_owned(), 0.into());
+        Ok((log, first))
+    }
+}
+
+fn id_taken(run: &UseId) -> Rejection {
+    Rejection::new("id_taken", format!("run {run} exists and is another request"))
+}
+
+enum Reserved {
+    New(UseId),
+    Known(Receipt),
+}
+
+enum Begun {
+    Known(Receipt),
+    Rejected(Rejection),
+}
+
+pub(super) enum Admitted {
+    Known(Receipt),
+    New { owner: Box<Owner>, waiting: Waiting, first: Map<String, Value>, caller: String },
+}

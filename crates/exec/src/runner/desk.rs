@@ -1,0 +1,405 @@
+//! The desk: takes requests and orders, and answers what runs and what has run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
+
+use super::admission::Admitted;
+use super::log::doctor::{self, Finding};
+use super::log::event::fields;
+use super::log::index::{Index, RunQuery};
+use super::log::read::{self, Log};
+use super::log::retention::{self, Keep};
+use super::log::tally::Row;
+use super::owner::{Order, Owner};
+use super::queue::{Queue, Waiting};
+use super::recovery::{self, Recovery};
+use super::report::{
+    Counters, LiveRun, Receipt, RunList, RunScope, RunnerError, RunnerStatus, Select,
+};
+use super::request::Rejection;
+use super::shared::{Live, Shared, State, Tallies};
+use super::{Probe, Program, RunObserver, RunnerSettings, Step, TalentFacts};
+use crate::callosum::{CORTEX, Hub, Inbound, Message};
+use crate::world::World;
+use crate::{Layout, TalentName, UseId};
+
+/// How often the bus tells what runs.
+const STATUS_EVERY: Duration = Duration::from_secs(5);
+/// How long a shutdown waits for runs beyond the grace they have.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a runner is made of.
+#[derive(Clone, Debug)]
+pub struct RunnerParts {
+    pub layout: Layout,
+    pub hub: Hub,
+    pub world: World,
+    pub settings: RunnerSettings,
+    pub program: Program,
+    pub facts: Arc<dyn TalentFacts>,
+    pub observer: Arc<dyn RunObserver>,
+    pub probe: Arc<dyn Probe>,
+}
+
+/// A handle to the runner; all clones are the same.
+#[derive(Clone, Debug)]
+pub struct Runner(pub(super) Arc<Shared>);
+
+impl Runner {
+    /// Ends what an earlier daemon left, then serves `cortex/request` and `cortex/cancel` on the bus.
+    pub async fn start(parts: RunnerParts) -> Result<(Runner, Recovery), RunnerError> {
+        let zone = zone(&parts.settings.zone)?;
+        let (layout, days_in) = (parts.layout.clone(), zone.clone());
+        std::fs::create_dir_all(layout.runs())?;
+        let index = tokio::task::spawn_blocking(move || Index::open(&layout, days_in))
+            .await
+            .map_err(io::Error::other)??;
+        let state = State {
+            live: BTreeMap::new(),
+            queue: Queue::new(parts.settings.clone()),
+            last_id: 0,
+            closing: false,
+        };
+        let shared = Arc::new(Shared {
+            layout: parts.layout,
+            hub: parts.hub,
+            world: parts.world,
+            settings: parts.settings,
+            program: parts.program,
+            counters: Tallies::default(),
+            zone,
+            facts: parts.facts,
+            observer: parts.observer,
+            probe: parts.probe,
+            index: Mutex::new(index),
+            state: Mutex::new(state),
+            left: Notify::new(),
+            last_failure: Mutex::default(),
+        });
+        let recovery = recovery::recover(&shared).await?;
+        let newest = shared.index().rows().last().and_then(|row| row.use_id.parse().ok());
+        shared.state().last_id = newest.unwrap_or(0);
+        let runner = Runner(shared);
+        let weak = Arc::downgrade(&runner.0);
+        let mut service = runner.0.hub.serve(CORTEX, &["request", "cancel"]);
+        tokio::spawn(async move {
+            while let Some(inbound) = service.next().await {
+                let Some(shared) = weak.upgrade() else { break };
+                Runner(shared).answer(inbound).await;
+            }
+        });
+        let weak = Arc::downgrade(&runner.0);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(STATUS_EVERY).await;
+                let Some(shared) = weak.upgrade() else { break };
+                Runner(shared).tell_status();
+            }
+        });
+        Ok((runner, recovery))
+    }
+
+    async fn answer(&self, inbound: Inbound) {
+        let reference = inbound.message.reference().cloned();
+        let answer = if inbound.message.event() == "cancel" {
+            match select(&inbound.message) {
+                Ok(select) => {
+                    let runs: Vec<String> =
+                        self.cancel(&select).iter().map(ToString::to_string).collect();
+                    fields([("cancelled", runs.into())])
+                }
+                Err(rejection) => rejected(&rejection),
+            }
+        } else {
+            let receipt =
+                self.submit_as(inbound.message.fields().clone(), &inbound.caller, reference).await;
+            match serde_json::to_value(&receipt) {
+                Ok(Value::Object(fields)) => fields,
+                _ => Map::new(),
+            }
+        };
+        inbound.answer(answer);
+    }
+
+    /// Asks for a run. Callers with different names are served in turn.
+    pub async fn submit(&self, request: Map<String, Value>, caller: &str) -> Receipt {
+        self.submit_as(request, caller, None).await
+    }
+
+    async fn submit_as(
+        &self,
+        request: Map<String, Value>,
+        caller: &str,
+        reference: Option<Value>,
+    ) -> Receipt {
+        let shared = Arc::clone(&self.0);
+        let caller = caller.to_owned();
+        // Reads the talent and makes the log: both touch the disk.
+        let admitted = tokio::task::spawn_blocking(move || shared.admit(&request, &caller)).await;
+        let receipt = match admitted {
+            Err(lost) => reject(Rejection::new("internal", lost.to_string())),
+            Ok(Err(rejection)) => reject(rejection),
+            Ok(Ok(Admitted::Known(receipt))) => receipt,
+            Ok(Ok(Admitted::New { owner, waiting, first, caller })) => {
+                self.0.hub.publish(Message::new(CORTEX, "").and(first));
+                self.line_up(owner, waiting, &caller)
+            }
+        };
+        if matches!(receipt, Receipt::Rejected { .. }) {
+            self.0.counters.rejected.fetch_add(1, Ordering::Relaxed);
+        }
+        self.tell_receipt(&receipt, reference);
+        self.0.probe(Step::Accepted);
+        receipt
+    }
+
+    /// Puts a run in line; if it is its turn, it begins.
+    fn line_up(&self, owner: Box<Owner>, waiting: Waiting, caller: &str) -> Receipt {
+        let run = waiting.run.clone();
+        let name = owner.stamp.name.clone();
+        let mut state = self.0.state();
+        state.queue.push(caller, waiting);
+        self.0.give_turns(&mut state);
+        let position = state.queue.position(&run);
+        if state.closing
+            && let Some(live) = state.live.get(&run)
+        {
+            live.orders.send_replace(Some(Order::Shutdown));
+        }
+        drop(state);
+        let shared = Arc::clone(&self.0);
+        let id = run.clone();
+        tokio::spawn(async move {
+            // An owner that panics leaves a run without an end; it is ended like one that a dead daemon left.
+            if tokio::spawn(owner.run()).await.is_err() {
+                recovery::end_lost(&shared, &name, &id).await;
+                shared.leave(&id);
+            }
+        });
+        let use_id = run.to_string();
+        match position {
+            Some(position) => Receipt::Queued { use_id, position },
+            None => Receipt::Accepted { use_id, replayed: false },
+        }
+    }
+
+    fn tell_receipt(&self, receipt: &Receipt, reference: Option<Value>) {
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(receipt) else { return };
+        let Some(Value::String(state)) = fields.remove("state") else { return };
+        if let Some(reference) = reference {
+            fields.insert("ref".to_owned(), reference);
+        }
+        self.0.hub.publish(Message::new(CORTEX, &state).and(fields));
+    }
+
+    fn tell_status(&self) {
+        let status = self.status();
+        if !status.running.is_empty() || !status.queued.is_empty() {
+            let message = Message::new(CORTEX, "status")
+                .with("running", json!(status.running))
+                .with("queued", json!(status.queued));
+            self.0.hub.publish(message);
+        }
+    }
+
+    /// Tells runs to end; gives those that were there. Each then ends with an `error` whose reason is `cancelled`.
+    pub fn cancel(&self, select: &Select) -> Vec<UseId> {
+        let state = self.0.state();
+        let parent =
+            |live: &Live| live.request.get("parent").and_then(Value::as_str).map(str::to_owned);
+        let mut chosen: BTreeSet<UseId> = BTreeSet::new();
+        match select {
+            Select::Run(run) => chosen.extend(state.live.contains_key(run).then(|| run.clone())),
+            Select::Talent(name) => chosen.extend(
+                state
+                    .live
+                    .iter()
+                    .filter(|(_, live)| live.name == *name)
+                    .map(|(run, _)| run.clone()),
+            ),
+            Select::Parent(run) => {
+                let mut parents = vec![run.to_string()];
+                while let Some(above) = parents.pop() {
+                    for (run, live) in &state.live {
+                        if parent(live).as_deref() == Some(&above) && chosen.insert(run.clone()) {
+                            parents.push(run.to_string());
+                        }
+                    }
+                }
+            }
+        }
+        for live in chosen.iter().filter_map(|run| state.live.get(run)) {
+            live.orders.send_if_modified(|order| {
+                let first = order.is_none();
+                order.get_or_insert(Order::Cancel);
+                first
+            });
+        }
+        chosen.into_iter().collect()
+    }
+
+    pub fn status(&self) -> RunnerStatus {
+        let (queued, running) =
+            self.0.live_runs().into_iter().partition(|run| run.position.is_some());
+        let counters = &self.0.counters;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        RunnerStatus {
+            running,
+            queued,
+            counters: Counters {
+                started: count(&counters.started),
+                ended: count(&counters.ended),
+                rejected: count(&counters.rejected),
+                late_lines: count(&counters.late_lines),
+                log_failures: count(&counters.log_failures),
+                signals_failed: count(&counters.signals_failed),
+            },
+            last_failure: self
+                .0
+                .last_failure
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+        }
+    }
+
+    /// Runs, live and ended. Opens no log.
+    pub fn list(&self, scope: RunScope, query: &RunQuery) -> RunList {
+        let takes = |run: &LiveRun| {
+            query.name.as_ref().is_none_or(|name| *name == run.name)
+                && query.facet.as_ref().is_none_or(|facet| Some(facet) == run.facet.as_ref())
+                && query.parent.as_ref().is_none_or(|parent| Some(parent) == run.parent.as_ref())
+        };
+        let mut live = Vec::new();
+        if scope != RunScope::Historical {
+            live = self.0.live_runs().into_iter().filter(takes).collect();
+        }
+        if scope == RunScope::Live {
+            return RunList { live, runs: Vec::new(), total: 0, has_more: false };
+        }
+        let (runs, total) = self.0.index().page(query);
+        let has_more = query.offset + runs.len() < total;
+        RunList { live, runs, total, has_more }
+    }
+
+    /// What the index has of an ended run.
+    pub fn row(&self, run: &UseId) -> Option<Row> {
+        self.0.index().row(run).cloned()
+    }
+
+    /// The events of a run so far; `None` if there is no such run.
+    pub async fn events(&self, run: &UseId) -> io::Result<Option<Log>> {
+        let (layout, run) = (self.0.layout.clone(), run.clone());
+        let work = move || match read::find(&layout, &run)? {
+            Some(found) => match read::read(&found.path) {
+                // It got its other name between the look and the opening.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    read::read(&layout.ended_run(&found.name, &run)).map(Some)
+                }
+                log => log.map(Some),
+            },
+            None => Ok(None),
+        };
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    }
+
+    /// What is wrong with the run logs.
+    pub async fn doctor(&self) -> io::Result<Vec<Finding>> {
+        let shared = Arc::clone(&self.0);
+        let work = move || {
+            let live: BTreeSet<UseId> = shared.state().live.keys().cloned().collect();
+            doctor::examine(&shared.layout, &shared.index(), &live)
+        };
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    }
+
+    /// Makes the index anew from the logs; says how many runs it has.
+    pub async fn rebuild_index(&self) -> io::Result<usize> {
+        let shared = Arc::clone(&self.0);
+        let work = move || shared.index().rebuild();
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    }
+
+    /// Removes runs that are too old or too many; gives their ids.
+    pub async fn sweep(&self) -> io::Result<Vec<UseId>> {
+        let shared = Arc::clone(&self.0);
+        let keep = Keep {
+            days: shared.settings.keep_days,
+            runs_per_talent: shared.settings.keep_runs_per_talent,
+        };
+        let now = shared.world.clock.now();
+        let work = move || retention::sweep(&shared.layout, &mut shared.index(), keep, now);
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    }
+
+    /// Takes no more requests, ends all runs at once, and waits until each has its end; gives how many have none.
+    pub async fn shutdown(&self) -> usize {
+        {
+            let mut state = self.0.state();
+            state.closing = true;
+            for live in state.live.values() {
+                live.orders.send_if_modified(|order| {
+                    let first = order.is_none();
+                    order.get_or_insert(Order::Shutdown);
+                    first
+                });
+            }
+        }
+        let patience = Duration::from_millis(self.0.settings.stop_grace_ms) + SHUTDOWN_PATIENCE;
+        let all_left = async {
+            loop {
+                let left = self.0.left.notified();
+                if self.0.state().live.is_empty() {
+                    return;
+                }
+                left.await;
+            }
+        };
+        // Whoever is still there is counted below.
+        let _ = tokio::time::timeout(patience, all_left).await;
+        self.0.state().live.len()
+    }
+
+    pub(super) fn is_live(&self, run: &UseId) -> bool {
+        self.0.state().live.contains_key(run)
+    }
+}
+
+fn zone(name: &str) -> Result<TimeZone, RunnerError> {
+    if name.is_empty() {
+        return Ok(TimeZone::system());
+    }
+    TimeZone::get(name).map_err(|_| RunnerError::Zone(name.to_owned()))
+}
+
+fn reject(rejection: Rejection) -> Receipt {
+    Receipt::Rejected { code: rejection.code, reason: rejection.reason }
+}
+
+fn rejected(rejection: &Rejection) -> Map<String, Value> {
+    fields([
+        ("state", "rejected".into()),
+        ("code", rejection.code.into()),
+        ("reason", rejection.reason.as_str().into()),
+    ])
+}
+
+fn select(message: &Message) -> Result<Select, Rejection> {
+    let given = (message.use_id(), message.text("name"), message.text("parent"));
+    Ok(match given {
+        (Some(run), None, None) => Select::Run(UseId::parse(run)?),
+        (None, Some(name), None) => Select::Talent(TalentName::parse(name)?),
+        (None, None, Some(parent)) => Select::Parent(UseId::parse(parent)?),
+        _ => {
+            let reason = "a cancel names one of `use_id`, `name` and `parent`";
+            return Err(Rejection::new("bad_value", reason));
+        }
+    })
+}

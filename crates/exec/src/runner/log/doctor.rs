@@ -1,0 +1,110 @@
+//! What is wrong with the run logs of a home, without changing anything.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::index::Index;
+use super::read::{self, Log, is_terminal, kind};
+use crate::{Layout, TalentName, UseId};
+
+/// One thing that is not as it should be.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Finding {
+    pub code: &'static str,
+    pub run: Option<String>,
+    pub name: Option<String>,
+    pub text: String,
+}
+
+/// Looks at every log. `live` are the runs that go on: only they may have an active log.
+pub fn examine(layout: &Layout, index: &Index, live: &BTreeSet<UseId>) -> io::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut ended = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for name in read::talents(layout)? {
+        for (run, found) in read::runs(layout, &name)? {
+            let mut find = |code, text: String| {
+                findings.push(Finding {
+                    code,
+                    run: Some(run.to_string()),
+                    name: Some(name.to_string()),
+                    text,
+                });
+            };
+            if !seen.insert(run.clone()) {
+                find("double_log", "another log has the same id".to_owned());
+            }
+            if found.active {
+                if !live.contains(&run) {
+                    find("orphan_active", "an active log of a run that does not go on".to_owned());
+                }
+                continue;
+            }
+            match read::read(&found.path) {
+                Err(error) => find("unreadable", error.to_string()),
+                Ok(log) => examine_log(&log, &name, &mut find),
+            }
+            if index.row(&run).is_none() {
+                find("not_in_index", "the index does not have this run".to_owned());
+            }
+            ended.insert(run.to_string());
+        }
+    }
+    for row in index.rows().filter(|row| !ended.contains(&row.use_id)) {
+        findings.push(Finding {
+            code: "index_without_log",
+            run: Some(row.use_id.clone()),
+            name: Some(row.name.clone()),
+            text: "the index has a run whose log is gone".to_owned(),
+        });
+    }
+    if index.bad_lines > 0 {
+        findings.push(Finding {
+            code: "index_bad_lines",
+            run: None,
+            name: None,
+            text: format!("{} lines of the index cannot be read", index.bad_lines),
+        });
+    }
+    Ok(findings)
+}
+
+fn examine_log(log: &Log, name: &TalentName, find: &mut impl FnMut(&'static str, String)) {
+    match log.request() {
+        None => find("no_request", "the first line is no request".to_owned()),
+        Some(request) if request.get("name") != Some(&Value::from(name.as_str())) => {
+            find("wrong_folder", "the request names another talent".to_owned());
+        }
+        Some(_) => {}
+    }
+    if log.torn_bytes > 0 {
+        find("torn", format!("the last line is torn ({} bytes)", log.torn_bytes));
+    }
+    if log.bad_lines > 0 {
+        find("bad_lines", format!("{} lines are no JSON objects", log.bad_lines));
+    }
+    match log.events.iter().filter(|event| is_terminal(event)).count() {
+        0 => find("no_terminal", "no event ends the run".to_owned()),
+        1 if log.events.last().is_some_and(|event| !is_terminal(event)) => {
+            find("terminal_not_last", "events follow the one that ends the run".to_owned());
+        }
+        1 => {}
+        more => find("many_terminals", format!("{more} events end the run")),
+    }
+    let calls = |event: &str| -> BTreeSet<String> {
+        let of = log.events.iter().filter(|fields| kind(fields) == event);
+        of.filter_map(|fields| fields.get("call_id")?.as_str().map(str::to_owned)).collect()
+    };
+    let (begun, done) = (calls("tool_start"), calls("tool_end"));
+    // A run that was stopped in the middle of a call has an open one; that is no damage.
+    let finished = log.terminal().is_some_and(|event| kind(event) == "finish");
+    for call in begun.difference(&done).filter(|_| finished) {
+        find("unpaired_tool", format!("tool call {call} never ended"));
+    }
+    for call in done.difference(&begun) {
+        find("unpaired_tool", format!("tool call {call} ended but never began"));
+    }
+}
