@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use ::exec::process::stop_on_signals;
+use ::exec::runner::lifeline;
 use clap::Args;
 
 use super::super::failure::{Failure, Outcome};
@@ -25,6 +26,9 @@ pub(super) struct ExecArgs {
 }
 
 pub(super) fn run(args: &ExecArgs, globals: &Globals, around: &Around) -> Outcome {
+    let failed = |error: io::Error| Failure::Io { what: "talent process".into(), error };
+    // First of all: whatever happens next, this process does not outlive the daemon that started it.
+    lifeline::hold().map_err(failed)?;
     let hands = super::hands(globals, around)?;
     let home = home_folder(globals, &around.variables, &around.cwd)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
@@ -32,7 +36,6 @@ pub(super) fn run(args: &ExecArgs, globals: &Globals, around: &Around) -> Outcom
     let memory =
         Memory::new(Place::new(&home), caller, around.variables.clone(), wait(globals));
     let process = hands.process(Arc::new(MemoryTools::new(memory)), world, args.dry_run)?;
-    let failed = |error: io::Error| Failure::Io { what: "talent process".into(), error };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

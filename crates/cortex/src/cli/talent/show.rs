@@ -55,7 +55,7 @@ pub(super) fn run(
         })
         .collect();
     let scene = Scene {
-        now: hands::now(caller.world.as_ref())?,
+        now: hands::now(caller.world.as_ref(), &hands.zone)?,
         use_id: None,
         day: args.day.as_deref().map(Day::parse).transpose()?,
         segment: args.segment.as_deref().map(Segment::parse).transpose()?,
