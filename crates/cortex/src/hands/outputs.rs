@@ -137,7 +137,10 @@ mod tests {
         assert_eq!((first.status, first.memory_type.as_str()), (Saved::Created, "ArtifactRef"));
         assert_eq!(first.title, "Activity, 2025-01-09 12:00-12:05 (work)");
         assert_eq!(first.topic_key, "chronicle/20250109/120000_300/work/activity.md");
-        assert_eq!((first.project.as_str(), first.session_id.as_str()), ("work", "chronicle-20250109"));
+        assert_eq!(
+            (first.project.as_str(), first.session_id.as_str()),
+            ("work", "chronicle-20250109")
+        );
         std::fs::write(&path, "# Morning\n\nWe chose redb, and why.\n").unwrap();
         let second = index(&memory, dir.path(), &output).await.unwrap();
         assert_eq!((second.id, second.version, second.status), (first.id, 2, Saved::Updated));

@@ -260,7 +260,8 @@ mod tests {
         std::fs::create_dir_all(layout.callosum().parent().unwrap()).unwrap();
         let server = Server::start(hub, layout.clone(), &layout.callosum()).await.unwrap();
         let runs = BusRuns::connect(&layout.callosum()).await.unwrap();
-        let ask = |what: &str| json!({"name": "x", "prompt": "p", "env": {"CORTEX_TALENT_TEST": what}});
+        let ask =
+            |what: &str| json!({"name": "x", "prompt": "p", "env": {"CORTEX_TALENT_TEST": what}});
         let wait = Duration::from_secs(30);
         let good = runs.start(ask("")).await.unwrap();
         let Ended::Finished(finish) = runs.wait(&good, wait).await else { panic!("no finish") };

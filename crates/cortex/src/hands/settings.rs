@@ -103,7 +103,10 @@ mod tests {
         assert_eq!(settings.default.provider.as_deref(), Some("ollama"));
         assert_eq!(settings.default.tier.map(exec::models::Tier::number), Some(3));
         let rule = &settings.contexts["talent.*"];
-        assert_eq!((rule.tier.map(exec::models::Tier::number), rule.disabled), (Some(2), Some(true)));
+        assert_eq!(
+            (rule.tier.map(exec::models::Tier::number), rule.disabled),
+            (Some(2), Some(true))
+        );
         assert_eq!(settings.contexts.len(), 2);
     }
 

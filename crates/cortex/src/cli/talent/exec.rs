@@ -33,8 +33,7 @@ pub(super) fn run(args: &ExecArgs, globals: &Globals, around: &Around) -> Outcom
     let home = home_folder(globals, &around.variables, &around.cwd)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
     let world = Arc::clone(&caller.world);
-    let memory =
-        Memory::new(Place::new(&home), caller, around.variables.clone(), wait(globals));
+    let memory = Memory::new(Place::new(&home), caller, around.variables.clone(), wait(globals));
     let process = hands.process(Arc::new(MemoryTools::new(memory)), world, args.dry_run)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -41,8 +41,7 @@ pub(super) fn run(
 ) -> Outcome {
     let hands = super::hands(globals, around)?;
     let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
-    let asked =
-        Ask { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };
+    let asked = Ask { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };
     match hands.choice(&talent, &asked) {
         Ok(choice) if out.is_json() => out.object(&choice),
         Ok(choice) => {
@@ -60,12 +59,8 @@ pub(super) fn run(
             for reason in &error.reasons {
                 out.say(format_args!("- {}", plain(&reason.to_string())));
             }
-            let told = crate::ops::Error::new(
-                error.code(),
-                crate::ops::Fault::Caller,
-                error.why,
-            )
-            .with_hint("docs/talents.md tells how to name a provider and its models");
+            let told = crate::ops::Error::new(error.code(), crate::ops::Fault::Caller, error.why)
+                .with_hint("docs/talents.md tells how to name a provider and its models");
             Err(Failure::Ops(told))
         }
     }
