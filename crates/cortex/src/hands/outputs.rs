@@ -1,7 +1,7 @@
 //! What talents wrote, put into the memory: one memory per output, which a refresh updates.
 //!
-//! The file stays where it is; the memory holds its text as it was, its digest and where it is. Its topic key is the path, so
-//! the same output is never there twice.
+//! The file stays where it is; the memory holds its text as it was, its digest and where it is. Its topic key says what it is an
+//! output of, so the same output is never there twice.
 
 use std::path::Path;
 
@@ -73,16 +73,28 @@ fn request(home: &Path, path: &Path, output: &Output) -> Result<SaveRequest> {
         content,
         kind: Some("document".to_owned()),
         project: output.facet.as_ref().map(ToString::to_string),
-        topic_key: Some(place),
+        topic_key: Some(topic_key(output)),
         // One for the day: what was written about a day belongs together.
         session_id: Some(format!("chronicle-{}", output.day)),
         channel: Some("chronicle".to_owned()),
         tags: vec!["chronicle".to_owned(), output.talent.to_string()],
         source: Some("derived".to_owned()),
-        origin: Some(format!("talent:{}/{}", output.talent, output.use_id)),
+        origin: Some(format!("talent-run/{}", output.use_id)),
         fields,
         ..SaveRequest::default()
     })
+}
+
+/// Day, segment, facet, talent, as far as there are; the save shortens what is too long.
+fn topic_key(output: &Output) -> String {
+    let parts = [
+        Some(output.day.to_string()),
+        output.segment.map(|segment| segment.to_string()),
+        output.facet.as_ref().map(ToString::to_string),
+        Some(output.talent.to_string()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("chronicle/{}", parts.join("/"))
 }
 
 /// `Daily brief, 2025-01-09`, with the time of a segment and the facet.
@@ -136,7 +148,7 @@ mod tests {
         let first = index(&memory, dir.path(), &output).await.unwrap();
         assert_eq!((first.status, first.memory_type.as_str()), (Saved::Created, "ArtifactRef"));
         assert_eq!(first.title, "Activity, 2025-01-09 12:00-12:05 (work)");
-        assert_eq!(first.topic_key, "chronicle/20250109/120000_300/work/activity.md");
+        assert_eq!(first.topic_key, "chronicle/20250109/120000_300/work/activity");
         assert_eq!(
             (first.project.as_str(), first.session_id.as_str()),
             ("work", "chronicle-20250109")

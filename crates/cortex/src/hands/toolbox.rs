@@ -209,7 +209,7 @@ impl MemoryTools {
             session_id: Some(session.clone()),
             channel: Some("talent".to_owned()),
             source: Some("derived".to_owned()),
-            origin: Some(format!("talent:{}/{}", scene.talent, scene.use_id)),
+            origin: Some(format!("talent-run/{}", scene.use_id)),
             derived_from,
             ..SaveRequest::default()
         };

@@ -160,7 +160,7 @@ fn a_talent_uses_the_memory_and_says_what_it_read() {
             (&json!("keeper"), &json!("derived")),
             "{memory}"
         );
-        assert_eq!(memory["origin"], "talent:keeper/1736432400000");
+        assert_eq!(memory["origin"], "talent-run/1736432400000");
         assert_eq!(memory["project"], "web", "a run for a facet saves under it");
         assert_eq!(
             memory["derived_from"][0].as_str().unwrap().split('#').next(),
