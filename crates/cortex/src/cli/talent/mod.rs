@@ -1,0 +1,64 @@
+//! `cortex talent`: the talents of a home. One file per step.
+
+mod check;
+mod exec;
+mod explain;
+mod list;
+mod show;
+
+use clap::{Args, Subcommand};
+
+use super::failure::{Failure, Outcome};
+use super::open::{Around, Globals, home_folder};
+use super::output::Output;
+use super::surroundings;
+use crate::config;
+use crate::hands::Hands;
+
+/// Lists, shows and checks talents: what runs are told to do, and with which model.
+///
+/// A talent is a Markdown file with JSON at its top. Some are built in; your own are in talent/NAME.md of the home and stand before
+/// a built-in of the same name. docs/talents.md has every key.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex talent list
+  cortex talent show daily_brief --day 20260109
+  cortex talent check
+  cortex talent explain default --tier pro")]
+pub(crate) struct TalentArgs {
+    #[command(subcommand)]
+    step: TalentStep,
+}
+
+#[derive(Subcommand, Debug)]
+enum TalentStep {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Check(check::CheckArgs),
+    Explain(explain::ExplainArgs),
+    #[command(hide = true)]
+    Exec(exec::ExecArgs),
+}
+
+pub(crate) fn run(
+    args: &TalentArgs,
+    globals: &Globals,
+    around: &Around,
+    out: &mut Output,
+) -> Outcome {
+    match &args.step {
+        TalentStep::List(args) => list::run(args, globals, around, out),
+        TalentStep::Show(args) => show::run(args, globals, around, out),
+        TalentStep::Check(args) => check::run(args, globals, around, out),
+        TalentStep::Explain(args) => explain::run(args, globals, around, out),
+        TalentStep::Exec(args) => exec::run(args, globals, around),
+    }
+}
+
+/// What the home has for talents.
+pub(crate) fn hands(globals: &Globals, around: &Around) -> Outcome<Hands> {
+    let home = home_folder(globals, &around.variables, &around.cwd)?;
+    let home = std::path::absolute(&home).map_err(|error| Failure::file(&home, error))?;
+    let config = config::load(&home, &around.variables)?;
+    Ok(Hands::open(&home, &config, surroundings::own_environment())?)
+}

@@ -1,0 +1,79 @@
+//! Errors of `exec` as operations tell them: the same code, and whose fault it is.
+
+use exec::NameError;
+use exec::chronicle::ChronicleError;
+use exec::models::NoModel;
+use exec::talents::{RenderError, TalentError};
+use exec::think::ThinkError;
+
+use crate::ops::error::{Error, Fault};
+
+impl From<NameError> for Error {
+    fn from(error: NameError) -> Error {
+        Error::new(error.code(), Fault::Caller, error.to_string())
+    }
+}
+
+impl From<ChronicleError> for Error {
+    fn from(error: ChronicleError) -> Error {
+        let fault = match &error {
+            ChronicleError::Io { source, .. } => match source.kind() {
+                std::io::ErrorKind::NotFound => Fault::Missing,
+                _ => Fault::Server,
+            },
+            ChronicleError::Unreadable { .. }
+            | ChronicleError::Name(_)
+            | ChronicleError::Outside { .. }
+            | ChronicleError::Empty(_) => Fault::Caller,
+            ChronicleError::NoSegment { .. } | ChronicleError::NoFacet { .. } => Fault::Missing,
+            ChronicleError::FacetExists(_) => Fault::Conflict,
+        };
+        let told = Error::new(error.code(), fault, error.to_string());
+        match error {
+            ChronicleError::NoSegment { day, .. } => {
+                told.with_hint(format!("`cortex chronicle list --day {day}` shows those there are"))
+            }
+            ChronicleError::NoFacet { .. } => told.with_hint("`cortex facet add` makes one"),
+            _ => told,
+        }
+    }
+}
+
+impl From<TalentError> for Error {
+    fn from(error: TalentError) -> Error {
+        let (fault, hint) = match &error {
+            TalentError::Unknown { .. } => (Fault::Missing, "`cortex talent list` shows all"),
+            TalentError::Broken { .. } => (Fault::Caller, "`cortex talent check` tells all"),
+        };
+        Error::new(error.code(), fault, error.to_string()).with_hint(hint)
+    }
+}
+
+impl From<RenderError> for Error {
+    fn from(error: RenderError) -> Error {
+        Error::new("template_failed", Fault::Caller, error.to_string())
+    }
+}
+
+impl From<NoModel> for Error {
+    fn from(error: NoModel) -> Error {
+        Error::new(error.code(), Fault::Caller, error.why)
+            .with_hint("`cortex talent explain NAME` tells what was looked at")
+    }
+}
+
+impl From<ThinkError> for Error {
+    fn from(error: ThinkError) -> Error {
+        let (code, message) = (error.code(), error.to_string());
+        match error {
+            ThinkError::Talent(error) => error.into(),
+            ThinkError::Chronicle(error) => error.into(),
+            ThinkError::NoDay(_) => Error::new(code, Fault::Missing, message)
+                .with_hint("`cortex chronicle list` shows the days there are"),
+            ThinkError::NoSegment { .. } => Error::new(code, Fault::Missing, message)
+                .with_hint("`cortex chronicle list` shows the segments there are"),
+            ThinkError::NotScheduled { .. } => Error::new(code, Fault::Caller, message)
+                .with_hint("`cortex talent list` shows the schedules"),
+        }
+    }
+}

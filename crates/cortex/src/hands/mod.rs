@@ -1,0 +1,105 @@
+//! The hands in this program: what `exec` needs from a home, and what it gives back to the memory.
+//!
+//! `settings` reads which providers and models there are; `memory` asks the ordinary operations, through the daemon if there
+//! is one; `toolbox` shows them to a model, within the talent's grant and facet; `runs` starts runs over the bus and waits for them;
+//! `outputs` puts what talents wrote into the memory; `fault` translates errors. What must stay true: a talent reaches memories only through `toolbox`, and what it read is
+//! in the answer's `cited`; keys of services are looked up where they are used and stand in no text made here.
+
+pub(crate) mod fault;
+pub(crate) mod memory;
+pub(crate) mod outputs;
+pub(crate) mod runs;
+pub(crate) mod settings;
+pub(crate) mod toolbox;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use exec::models::{Ask, Choice, NoModel, Resolver};
+use exec::providers::{ConfiguredProviders, Env, Patience, usable};
+use exec::runner::RunnerSettings;
+use exec::talents::{Shelf, Talent};
+use exec::{Layout, process::Process};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use crate::config::Config;
+use crate::ops::caller::World;
+use crate::ops::error::{Error, Fault, Result};
+
+/// What a home has for talents: files, models, providers.
+#[derive(Clone, Debug)]
+pub(crate) struct Hands {
+    pub(crate) layout: Layout,
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) resolver: Resolver,
+    pub(crate) zone: TimeZone,
+    env: Env,
+}
+
+impl Hands {
+    /// Reads talents and settings of a home. `env` is the whole environment: it may hold keys.
+    pub(crate) fn open(home: &Path, config: &Config, env: Env) -> Result<Hands> {
+        let layout = Layout::new(home);
+        let settings = settings::providers(&layout, config)?;
+        let shelf = Arc::new(Shelf::open(&layout.talents()));
+        let resolver = Resolver::new(settings.clone(), usable(&settings, &env));
+        Ok(Hands { layout, shelf, resolver, zone: zone(config)?, env })
+    }
+
+    /// The model a talent would use if nobody asks for another.
+    pub(crate) fn choice(&self, talent: &Talent, asked: &Ask) -> Result<Choice, NoModel> {
+        let front = &talent.front;
+        let own =
+            Ask { provider: front.provider.clone(), tier: front.tier, model: front.model.clone() };
+        self.resolver.resolve(&talent.context(), asked, &own)
+    }
+
+    /// Everything a talent process needs.
+    pub(crate) fn process(
+        &self,
+        toolbox: Arc<dyn exec::process::Toolbox>,
+        world: Arc<dyn World>,
+        dry_run: bool,
+    ) -> Result<Process> {
+        let mut seed = [0; 8];
+        world.fill(&mut seed)?;
+        let providers = ConfiguredProviders {
+            settings: self.resolver.settings().clone(),
+            env: self.env.clone(),
+            home: self.layout.home().to_owned(),
+            patience: Patience::default(),
+            seed: u64::from_be_bytes(seed),
+        };
+        // Read once, so that a clock that cannot be read fails here and not in the middle of a run.
+        let first = now(world.as_ref(), &self.zone)?;
+        let zone = self.zone.clone();
+        Ok(Process {
+            layout: self.layout.clone(),
+            shelf: Arc::clone(&self.shelf),
+            resolver: self.resolver.clone(),
+            providers: Arc::new(providers),
+            toolbox,
+            clock: Arc::new(move || now(world.as_ref(), &zone).unwrap_or_else(|_| first.clone())),
+            dry_run,
+        })
+    }
+}
+
+/// The zone that days are counted in: the one of `runner.zone`, else the machine's.
+pub(crate) fn zone(config: &Config) -> Result<TimeZone> {
+    let name = config.section::<RunnerSettings>("runner", &[])?.zone;
+    if name.is_empty() {
+        return Ok(TimeZone::system());
+    }
+    TimeZone::get(&name).map_err(|_| {
+        Error::new("config", Fault::Caller, format!("runner.zone: {name:?} is not known"))
+    })
+}
+
+/// The time there.
+pub(crate) fn now(world: &dyn World, zone: &TimeZone) -> Result<Zoned> {
+    let moment = Timestamp::from_millisecond(world.now()?.0)
+        .map_err(|error| Error::internal(format!("the clock: {error}")))?;
+    Ok(moment.to_zoned(zone.clone()))
+}
