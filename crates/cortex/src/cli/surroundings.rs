@@ -56,6 +56,14 @@ pub fn own_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// All variables of this process that are text.
+pub fn own_environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
 /// The variables of this process that commands read.
 pub fn own_variables() -> BTreeMap<String, String> {
     std::env::vars_os()

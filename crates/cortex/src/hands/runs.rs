@@ -1,0 +1,213 @@
+//! Starting runs and waiting for them, for `think`: in the daemon through the runner, elsewhere over the bus.
+//!
+//! What must stay true: the time a run may take counts from the start of its process, not from the queue; runs that nobody
+//! waits for any more because their owner is gone are cancelled.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use exec::UseId;
+use exec::callosum::Filter;
+use exec::providers::BoxFuture;
+use exec::runner::log::read::{is_terminal, kind};
+use exec::runner::{Follow, Receipt, Runner, Select};
+use exec::think::{Ended, Runs};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::line::Line;
+
+type Fields = Map<String, Value>;
+
+/// The events of one run, in order.
+trait Events: Send {
+    fn next(&mut self) -> impl Future<Output = Result<Option<Fields>, String>> + Send;
+}
+
+impl Events for Follow {
+    async fn next(&mut self) -> Result<Option<Fields>, String> {
+        let next = Follow::next(self).await.map_err(|error| error.to_string())?;
+        Ok(next.map(|event| event.fields))
+    }
+}
+
+/// A run that is followed over the bus.
+struct OverBus<'a>(Line, &'a UseId);
+
+impl Events for OverBus<'_> {
+    async fn next(&mut self) -> Result<Option<Fields>, String> {
+        self.0.next_of(self.1).await.map_err(|error| error.to_string())
+    }
+}
+
+/// Waits for the end, at most `limit` from when the process began.
+async fn end_of(mut events: impl Events, limit: Duration) -> Ended {
+    let lost = |error: String| Ended::Failed { error, code: "lost".to_owned() };
+    let mut until = None;
+    loop {
+        let next = events.next();
+        let next = match until {
+            None => next.await,
+            Some(until) => match tokio::time::timeout_at(until, next).await {
+                Ok(next) => next,
+                Err(_) => return Ended::TimedOut,
+            },
+        };
+        let event = match next {
+            Ok(Some(event)) => event,
+            Ok(None) => return lost("the daemon went away before the run had an end".to_owned()),
+            Err(why) => return lost(why),
+        };
+        if kind(&event) == "spawned" {
+            until = Some(Instant::now() + limit);
+        }
+        if is_terminal(&event) {
+            return ended(event);
+        }
+    }
+}
+
+fn ended(event: Fields) -> Ended {
+    if kind(&event) == "finish" {
+        return Ended::Finished(Value::Object(event));
+    }
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let code = match text("reason") {
+        reason if reason.is_empty() => text("code"),
+        reason => reason,
+    };
+    Ended::Failed { error: text("error"), code }
+}
+
+fn fields(request: Value) -> Result<Fields, String> {
+    match request {
+        Value::Object(fields) => Ok(fields),
+        _ => Err("a request is an object".to_owned()),
+    }
+}
+
+fn run_id(use_id: &str) -> Result<UseId, Ended> {
+    UseId::parse(use_id)
+        .map_err(|error| Ended::Failed { error: error.to_string(), code: error.code().to_owned() })
+}
+
+/// Runs of this daemon.
+#[derive(Debug)]
+pub(crate) struct OwnRuns {
+    runner: Runner,
+    caller: String,
+    open: Mutex<BTreeSet<UseId>>,
+}
+
+impl OwnRuns {
+    pub(crate) fn new(runner: Runner, caller: &str) -> OwnRuns {
+        OwnRuns { runner, caller: caller.to_owned(), open: Mutex::default() }
+    }
+
+    fn open(&self, change: impl FnOnce(&mut BTreeSet<UseId>)) {
+        change(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Runs for OwnRuns {
+    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move {
+            let receipt = self.runner.submit(fields(request)?, &self.caller).await;
+            match receipt {
+                Receipt::Rejected { code, reason } => Err(format!("{reason} ({code})")),
+                Receipt::Accepted { ref use_id, .. } | Receipt::Queued { ref use_id, .. } => {
+                    self.open(|open| open.extend(receipt.run()));
+                    Ok(use_id.clone())
+                }
+            }
+        })
+    }
+
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+        Box::pin(async move {
+            let run = match run_id(use_id) {
+                Ok(run) => run,
+                Err(ended) => return ended,
+            };
+            let ended = end_of(self.runner.follow(&run, None), limit).await;
+            if ended != Ended::TimedOut {
+                self.open(|open| drop(open.remove(&run)));
+            }
+            ended
+        })
+    }
+
+    fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if let Ok(run) = run_id(use_id) {
+                self.runner.cancel(&Select::Run(run.clone()));
+                self.open(|open| drop(open.remove(&run)));
+            }
+        })
+    }
+}
+
+impl Drop for OwnRuns {
+    fn drop(&mut self) {
+        let open = std::mem::take(self.open.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for run in open {
+            self.runner.cancel(&Select::Run(run));
+        }
+    }
+}
+
+/// Runs of the daemon that serves this bus.
+#[derive(Debug)]
+pub(crate) struct BusRuns {
+    path: PathBuf,
+    caller: String,
+}
+
+impl BusRuns {
+    pub(crate) fn new(path: PathBuf, caller: &str) -> BusRuns {
+        BusRuns { path, caller: caller.to_owned() }
+    }
+
+    async fn line(&self) -> Result<Line, String> {
+        let line = Line::connect(&self.path, &self.caller, &Filter::none()).await;
+        line.map_err(|error| error.to_string())
+    }
+}
+
+impl Runs for BusRuns {
+    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move {
+            let taken = self.line().await?.request(fields(request)?).await;
+            taken.map(|taken| taken.use_id.to_string()).map_err(|error| error.to_string())
+        })
+    }
+
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+        Box::pin(async move {
+            let run = match run_id(use_id) {
+                Ok(run) => run,
+                Err(ended) => return ended,
+            };
+            let followed = async {
+                let mut line = self.line().await?;
+                line.follow(&run, None).await.map_err(|error| error.to_string())?;
+                Ok::<Line, String>(line)
+            };
+            match followed.await {
+                Ok(line) => end_of(OverBus(line, &run), limit).await,
+                Err(error) => Ended::Failed { error, code: "no_bus".to_owned() },
+            }
+        })
+    }
+
+    fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            // A bus that is gone has ended its runs.
+            if let Ok(mut line) = self.line().await {
+                let _ended_already = line.cancel("use_id", use_id).await;
+            }
+        })
+    }
+}
