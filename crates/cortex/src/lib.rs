@@ -5,7 +5,7 @@
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`mcp`]: the tools that agents call.
 //! - [`rest`]: the same operations over HTTP.
-//! - [`hands`]: talents run: the bus, the runner and the supervisor, tied to the memory.
+//! - `hands`: talents run: the bus, the runner and the supervisor, tied to the memory.
 //! - `embedders`: the models one may choose besides the built-in one.
 //! - `setup`, `hooks`: the settings of agents, and the events they send.
 //! - `transfer`: memories in and out.
@@ -19,7 +19,7 @@ pub mod cli;
 pub mod config;
 pub mod daemon;
 mod embedders;
-pub mod hands;
+mod hands;
 mod hooks;
 #[expect(dead_code, reason = "summaries by parts wait for the interface that shows them")]
 mod intake;

@@ -80,6 +80,12 @@ impl From<Arc<EmbedError>> for Failure {
     }
 }
 
+impl From<exec::callosum::ClientError> for Failure {
+    fn from(error: exec::callosum::ClientError) -> Failure {
+        Failure::Ops(error.into())
+    }
+}
+
 impl Failure {
     pub(crate) fn input(message: impl Into<String>) -> Failure {
         Failure::Input(message.into())

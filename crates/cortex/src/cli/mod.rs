@@ -6,6 +6,7 @@
 
 mod attest;
 mod browse;
+mod bus;
 mod compact;
 mod config;
 mod context;
@@ -46,7 +47,9 @@ mod session;
 mod setup;
 mod snapshot;
 mod stats;
+mod supervisor;
 pub mod surroundings;
+mod talent;
 mod tour;
 mod tui;
 mod update;
@@ -152,6 +155,9 @@ enum LocalCommand {
     Config(config::ConfigArgs),
     Tour(tour::TourArgs),
     Tui(tui::TuiArgs),
+    Bus(bus::BusArgs),
+    Talent(talent::TalentArgs),
+    Supervisor(supervisor::SupervisorArgs),
     Completions(version::CompletionsArgs),
     Man(version::ManArgs),
     Version(version::VersionArgs),
@@ -294,6 +300,9 @@ fn run_local(
         LocalCommand::Config(args) => config::run(args, globals, &around, out),
         LocalCommand::Tour(args) => tour::run(args, globals, out),
         LocalCommand::Tui(args) => tui::run(args, globals, &around),
+        LocalCommand::Bus(args) => bus::run(args, globals, around, out),
+        LocalCommand::Talent(args) => talent::run(args, globals, around, out),
+        LocalCommand::Supervisor(args) => supervisor::run(args, globals, &around, out),
         LocalCommand::Completions(args) => version::completions(args, Cli::command(), out),
         LocalCommand::Man(args) => version::man(args, Cli::command(), &around.cwd, out),
         LocalCommand::Version(args) => version::version(args, out),

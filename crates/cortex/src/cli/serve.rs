@@ -19,7 +19,7 @@ use crate::daemon::place::Place;
 use crate::daemon::protocol::RunBody;
 use crate::daemon::server::{self, Life, Served};
 use crate::daemon::start::Ready;
-use crate::hands::HandsSettings;
+use crate::hands::live::HandsSettings;
 use crate::ops::error::{Error, Fault};
 use crate::{config, ops};
 

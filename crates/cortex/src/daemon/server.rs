@@ -15,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use super::client::Client;
 use super::connection;
 use super::place::{Place, failed};
-use crate::hands::{Hands, HandsSettings};
+use crate::hands::live::{HandsSettings, LiveHands};
 use crate::ops::archive::SweepRequest;
 use crate::ops::error::{Error, Fault, Result};
 use crate::ops::{Caller, Machine, Ops, Settings, World};
@@ -95,7 +95,7 @@ pub(super) struct Shared {
     pub(super) over: watch::Sender<bool>,
     pub(super) web: Web,
     /// The hands, or why there are none: the memory is served all the same.
-    pub(super) hands: std::result::Result<Arc<Hands>, String>,
+    pub(super) hands: std::result::Result<Arc<LiveHands>, String>,
 }
 
 /// Serves the home until it ends. `ready` is called once, when callers can connect.
@@ -251,8 +251,8 @@ async fn hands(
     place: &Place,
     life: &Life,
     ops: &Arc<Ops>,
-) -> std::result::Result<Arc<Hands>, String> {
-    let started = Hands::start(place, life.hands.clone(), life.variables.clone(), ops).await;
+) -> std::result::Result<Arc<LiveHands>, String> {
+    let started = LiveHands::start(place, life.hands.clone(), life.variables.clone(), ops).await;
     started.map(Arc::new).map_err(|error| {
         log(format_args!("warning: talents cannot run: {} ({})", error.message, error.code));
         error.message
@@ -263,7 +263,7 @@ async fn hands(
 async fn web(
     life: &Life,
     ops: &Arc<Ops>,
-    hands: Option<&Arc<Hands>>,
+    hands: Option<&Arc<LiveHands>>,
     ending: &watch::Receiver<bool>,
 ) -> (Web, Option<JoinHandle<()>>) {
     let Some(http) = life.http.clone() else { return (Web::Off, None) };

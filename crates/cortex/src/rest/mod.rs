@@ -43,7 +43,7 @@ use tokio::sync::watch;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::hands::Hands;
+use crate::hands::live::LiveHands;
 use crate::ops::error::{Error, Fault};
 use crate::ops::wire::Operation;
 use crate::ops::{Caller, Ops};
@@ -107,7 +107,7 @@ pub(crate) struct App {
     ops: Arc<Ops>,
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.
-    hands: Option<Arc<Hands>>,
+    hands: Option<Arc<LiveHands>>,
     ending: watch::Receiver<bool>,
     /// The document of all routes, as JSON and as a page.
     document: Arc<str>,
@@ -162,7 +162,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     http: Http,
     ops: Arc<Ops>,
-    hands: Option<Arc<Hands>>,
+    hands: Option<Arc<LiveHands>>,
     mut end: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
     transfer::sweep(ops.folder());
@@ -230,7 +230,7 @@ fn routes() -> OpenApiRouter<App> {
 fn router(
     http: &Http,
     ops: Arc<Ops>,
-    hands: Option<Arc<Hands>>,
+    hands: Option<Arc<LiveHands>>,
     ending: watch::Receiver<bool>,
     tools: Router<App>,
 ) -> Router {

@@ -17,14 +17,14 @@ use super::events::no_run;
 use super::input::{Asked, Asker, Body, Name};
 use super::problem::Problem;
 use super::{App, Reply, listed};
-use crate::hands::Hands;
+use crate::hands::live::LiveHands;
 use crate::ops::door::for_owner;
 use crate::ops::error::Error;
 
 /// The caller of runs that come over HTTP; callers with different names are served in turn.
 const CALLER: &str = "http";
 
-pub(super) fn hands(app: &App) -> Result<&Arc<Hands>, Problem> {
+pub(super) fn hands(app: &App) -> Result<&Arc<LiveHands>, Problem> {
     app.hands.as_ref().ok_or_else(|| {
         let message = "talents cannot run here";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_served", message)
@@ -39,7 +39,6 @@ pub(super) fn run_id(text: &str) -> Result<UseId, Problem> {
 /// What is asked for. `docs/callosum.md` has the meaning of each.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
-#[expect(dead_code, reason = "the runner reads the body; this describes it")]
 pub(super) struct RunRequest {
     /// The talent; `default` if absent.
     name: Option<String>,
@@ -74,7 +73,6 @@ pub(super) struct RunRequest {
 
 /// What became of a request.
 #[derive(Debug, Serialize, ToSchema)]
-#[expect(dead_code, reason = "the runner's receipt is sent; this describes it")]
 pub(super) struct RunReceipt {
     /// accepted or queued.
     state: String,

@@ -1,15 +1,13 @@
-//! Starting runs and waiting for them, for `think`: in the daemon through the runner, elsewhere over the bus.
+//! Runs of this daemon, for the work of the night: started and waited for without the bus.
 //!
 //! What must stay true: the time a run may take counts from the start of its process, not from the queue; runs that nobody
 //! waits for any more because their owner is gone are cancelled.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use exec::UseId;
-use exec::callosum::Filter;
 use exec::providers::BoxFuture;
 use exec::runner::log::read::{is_terminal, kind};
 use exec::runner::{Follow, Receipt, Runner, Select};
@@ -17,33 +15,10 @@ use exec::think::{Ended, Runs};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::line::Line;
-
 type Fields = Map<String, Value>;
 
-/// The events of one run, in order.
-trait Events: Send {
-    fn next(&mut self) -> impl Future<Output = Result<Option<Fields>, String>> + Send;
-}
-
-impl Events for Follow {
-    async fn next(&mut self) -> Result<Option<Fields>, String> {
-        let next = Follow::next(self).await.map_err(|error| error.to_string())?;
-        Ok(next.map(|event| event.fields))
-    }
-}
-
-/// A run that is followed over the bus.
-struct OverBus<'a>(Line, &'a UseId);
-
-impl Events for OverBus<'_> {
-    async fn next(&mut self) -> Result<Option<Fields>, String> {
-        self.0.next_of(self.1).await.map_err(|error| error.to_string())
-    }
-}
-
 /// Waits for the end, at most `limit` from when the process began.
-async fn end_of(mut events: impl Events, limit: Duration) -> Ended {
+async fn end_of(mut events: Follow, limit: Duration) -> Ended {
     let lost = |error: String| Ended::Failed { error, code: "lost".to_owned() };
     let mut until = None;
     loop {
@@ -56,9 +31,9 @@ async fn end_of(mut events: impl Events, limit: Duration) -> Ended {
             },
         };
         let event = match next {
-            Ok(Some(event)) => event,
-            Ok(None) => return lost("the daemon went away before the run had an end".to_owned()),
-            Err(why) => return lost(why),
+            Ok(Some(event)) => event.fields,
+            Ok(None) => return lost("the run has no end".to_owned()),
+            Err(error) => return lost(error.to_string()),
         };
         if kind(&event) == "spawned" {
             until = Some(Instant::now() + limit);
@@ -106,8 +81,8 @@ impl OwnRuns {
         OwnRuns { runner, caller: caller.to_owned(), open: Mutex::default() }
     }
 
-    fn open(&self, change: impl FnOnce(&mut BTreeSet<UseId>)) {
-        change(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner));
+    fn closed(&self, run: &UseId) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
     }
 }
 
@@ -118,7 +93,9 @@ impl Runs for OwnRuns {
             match receipt {
                 Receipt::Rejected { code, reason } => Err(format!("{reason} ({code})")),
                 Receipt::Accepted { ref use_id, .. } | Receipt::Queued { ref use_id, .. } => {
-                    self.open(|open| open.extend(receipt.run()));
+                    let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+                    open.extend(receipt.run());
+                    drop(open);
                     Ok(use_id.clone())
                 }
             }
@@ -133,7 +110,7 @@ impl Runs for OwnRuns {
             };
             let ended = end_of(self.runner.follow(&run, None), limit).await;
             if ended != Ended::TimedOut {
-                self.open(|open| drop(open.remove(&run)));
+                self.closed(&run);
             }
             ended
         })
@@ -143,7 +120,7 @@ impl Runs for OwnRuns {
         Box::pin(async move {
             if let Ok(run) = run_id(use_id) {
                 self.runner.cancel(&Select::Run(run.clone()));
-                self.open(|open| drop(open.remove(&run)));
+                self.closed(&run);
             }
         })
     }
@@ -155,59 +132,5 @@ impl Drop for OwnRuns {
         for run in open {
             self.runner.cancel(&Select::Run(run));
         }
-    }
-}
-
-/// Runs of the daemon that serves this bus.
-#[derive(Debug)]
-pub(crate) struct BusRuns {
-    path: PathBuf,
-    caller: String,
-}
-
-impl BusRuns {
-    pub(crate) fn new(path: PathBuf, caller: &str) -> BusRuns {
-        BusRuns { path, caller: caller.to_owned() }
-    }
-
-    async fn line(&self) -> Result<Line, String> {
-        let line = Line::connect(&self.path, &self.caller, &Filter::none()).await;
-        line.map_err(|error| error.to_string())
-    }
-}
-
-impl Runs for BusRuns {
-    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
-        Box::pin(async move {
-            let taken = self.line().await?.request(fields(request)?).await;
-            taken.map(|taken| taken.use_id.to_string()).map_err(|error| error.to_string())
-        })
-    }
-
-    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
-        Box::pin(async move {
-            let run = match run_id(use_id) {
-                Ok(run) => run,
-                Err(ended) => return ended,
-            };
-            let followed = async {
-                let mut line = self.line().await?;
-                line.follow(&run, None).await.map_err(|error| error.to_string())?;
-                Ok::<Line, String>(line)
-            };
-            match followed.await {
-                Ok(line) => end_of(OverBus(line, &run), limit).await,
-                Err(error) => Ended::Failed { error, code: "no_bus".to_owned() },
-            }
-        })
-    }
-
-    fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            // A bus that is gone has ended its runs.
-            if let Ok(mut line) = self.line().await {
-                let _ended_already = line.cancel("use_id", use_id).await;
-            }
-        })
     }
 }

@@ -17,6 +17,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
+use crate::ops::error::{Error, Fault};
+
 /// How long an answer may take; the bus itself gives up after 30 s.
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -204,5 +206,28 @@ fn shortened(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+impl From<ClientError> for Error {
+    fn from(error: ClientError) -> Error {
+        let fault = match error.code() {
+            "no_bus" | "unknown_talent" | "unknown_service" | "no_such_run" => Fault::Missing,
+            "id_taken" | "provider_mismatch" | "reserved" => Fault::Conflict,
+            "outbox_full" | "no_answer" | "connection_lost" | "busy" | "queue_full"
+            | "too_many_clients" | "too_many_replays" | "shutting_down" | "not_served" => {
+                Fault::Busy
+            }
+            "log_failed" | "log_unreadable" | "internal" => Fault::Server,
+            _ => Fault::Caller,
+        };
+        let told = Error::new(error.code(), fault, error.to_string());
+        match error.code() {
+            "no_bus" => {
+                told.with_hint("`cortex serve` starts the daemon; `cortex status` shows it")
+            }
+            "unknown_talent" => told.with_hint("`cortex talent list` shows all"),
+            _ => told,
+        }
     }
 }
