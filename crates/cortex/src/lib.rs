@@ -5,6 +5,7 @@
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`mcp`]: the tools that agents call.
 //! - [`rest`]: the same operations over HTTP.
+//! - `hands`: talents run: the bus, the runner and the supervisor, tied to the memory.
 //! - `embedders`: the models one may choose besides the built-in one.
 //! - `setup`, `hooks`: the settings of agents, and the events they send.
 //! - `hands`: what talents need from a home, and what they give back to the memory.

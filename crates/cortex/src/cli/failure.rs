@@ -93,6 +93,7 @@ macro_rules! through_operations {
 
 through_operations!(
     exec::NameError,
+    exec::callosum::ClientError,
     exec::chronicle::ChronicleError,
     exec::models::NoModel,
     exec::talents::RenderError,

@@ -6,6 +6,7 @@
 
 mod attest;
 mod browse;
+mod bus;
 mod chronicle;
 mod compact;
 mod config;
@@ -48,6 +49,7 @@ mod session;
 mod setup;
 mod snapshot;
 mod stats;
+mod supervisor;
 pub mod surroundings;
 mod talent;
 mod think;
@@ -160,6 +162,8 @@ enum LocalCommand {
     Think(think::ThinkArgs),
     Facet(facet::FacetArgs),
     Chronicle(chronicle::ChronicleArgs),
+    Bus(bus::BusArgs),
+    Supervisor(supervisor::SupervisorArgs),
     Completions(version::CompletionsArgs),
     Man(version::ManArgs),
     Version(version::VersionArgs),
@@ -302,10 +306,12 @@ fn run_local(
         LocalCommand::Config(args) => config::run(args, globals, &around, out),
         LocalCommand::Tour(args) => tour::run(args, globals, out),
         LocalCommand::Tui(args) => tui::run(args, globals, &around),
-        LocalCommand::Talent(args) => talent::run(args, globals, &around, out),
+        LocalCommand::Talent(args) => talent::run(args, globals, around, out),
         LocalCommand::Think(args) => think::run(args, globals, &around, out),
         LocalCommand::Facet(args) => facet::run(args, globals, &around, out),
         LocalCommand::Chronicle(args) => chronicle::run(args, globals, around, out),
+        LocalCommand::Bus(args) => bus::run(args, globals, around, out),
+        LocalCommand::Supervisor(args) => supervisor::run(args, globals, &around, out),
         LocalCommand::Completions(args) => version::completions(args, Cli::command(), out),
         LocalCommand::Man(args) => version::man(args, Cli::command(), &around.cwd, out),
         LocalCommand::Version(args) => version::version(args, out),

@@ -77,6 +77,11 @@ impl Output {
         writeln!(self.out, "{line}").map_err(Failure::output)
     }
 
+    /// Text as it comes, without a line of its own.
+    pub(crate) fn text(&mut self, text: impl fmt::Display) -> Outcome {
+        write!(self.out, "{text}").map_err(Failure::output)
+    }
+
     /// One JSON value on a line of its own.
     pub(crate) fn object(&mut self, value: &impl Serialize) -> Outcome {
         serde_json::to_writer(&mut self.out, value)

@@ -7,17 +7,19 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::json;
+use exec::runner::Program;
+use serde_json::{Value, json};
 
 use super::failure::{Failure, Outcome};
 use super::open::{Around, Globals, home_folder};
 use super::output::Output;
-use super::surroundings::Surroundings;
+use super::surroundings::{self, Surroundings};
 use crate::daemon::client::Client;
 use crate::daemon::place::Place;
 use crate::daemon::protocol::RunBody;
 use crate::daemon::server::{self, Life, Served};
 use crate::daemon::start::Ready;
+use crate::hands::live::HandsSettings;
 use crate::ops::error::{Error, Fault};
 use crate::{config, ops};
 
@@ -45,7 +47,7 @@ pub(crate) struct ServeArgs {
 /// Shows whether a daemon runs for this home. Exit code 3 if none does.
 ///
 /// JSON: {running, pid, version, home, socket, http, http_problem, uptime_seconds, connections, requests, open_actors,
-/// ends_when_idle_for_seconds}
+/// ends_when_idle_for_seconds, hands: {callosum, running, queued, ended, services, schedule, …}}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex status
@@ -149,7 +151,8 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
     let variables = around.variables.clone();
-    let life = Life { settings: config.settings(), variables, idle, http };
+    let hands = HandsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
+    let life = Life { settings: config.settings(), variables, idle, http, hands };
     let place = Place::new(&folder);
     let mut said: Outcome = Ok(());
     let served = server::serve(&place, &life, |web| {
@@ -190,6 +193,14 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     }
 }
 
+/// What a talent runs in: this program, in a process of its own.
+fn talent_program() -> Outcome<Program> {
+    let path = std::env::current_exe()
+        .map_err(|error| Failure::Io { what: "this program".to_owned(), error })?;
+    let args = ["talent", "exec"].map(Into::into).to_vec();
+    Ok(Program { path, args, ..Program::default() })
+}
+
 pub(crate) fn status(
     _: &StatusArgs,
     globals: &Globals,
@@ -208,7 +219,20 @@ pub(crate) fn status(
             .with_hint("`cortex serve` starts one; agents start one by themselves")
             .into());
     };
-    super::stats::table(out, &client.status()?)
+    let mut view = client.status()?;
+    if !out.is_json() {
+        let hands = view["hands"].take();
+        let count = |name: &str| hands[name].as_array().map_or(0, Vec::len);
+        view["hands"] = match &hands["problem"] {
+            Value::String(why) => json!(format!("cannot run talents: {why}")),
+            _ => json!(format!(
+                "{} runs go on, {} wait; `cortex supervisor status` says more",
+                count("running"),
+                count("queued")
+            )),
+        };
+    }
+    super::stats::table(out, &view)
 }
 
 pub(crate) fn stop(_: &StopArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {

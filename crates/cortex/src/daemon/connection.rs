@@ -63,12 +63,12 @@ async fn converse(stream: UnixStream, shared: &Arc<Shared>) {
     if refused {
         return;
     }
-    let mut ending = shared.end.subscribe();
+    let mut over = shared.over.subscribe();
     loop {
         let incoming = tokio::select! {
             biased;
             incoming = receive::<Request>(&mut read) => incoming,
-            _ = ending.wait_for(|end| *end) => return,
+            _ = over.wait_for(|over| *over) => return,
         };
         let request = match incoming {
             Incoming::Over => return,
@@ -131,6 +131,10 @@ async fn answer(shared: &Arc<Shared>, body: AskBody) -> Result<Value> {
 }
 
 fn status(shared: &Shared) -> Value {
+    let hands = match &shared.hands {
+        Ok(hands) => hands.status(),
+        Err(why) => json!({"problem": why}),
+    };
     json!({
         "running": true,
         "pid": std::process::id(),
@@ -144,6 +148,7 @@ fn status(shared: &Shared) -> Value {
         "requests": shared.requests.load(Ordering::Relaxed),
         "open_actors": shared.ops.home().open_count(),
         "ends_when_idle_for_seconds": shared.idle.map(|idle| idle.as_secs()),
+        "hands": hands,
     })
 }
 

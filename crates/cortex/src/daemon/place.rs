@@ -14,6 +14,8 @@ use crate::ops::error::{Error, Fault, Result};
 
 /// Longest path that every system takes for a socket, with room to spare.
 const SOCKET_PATH_MAX: usize = 100;
+/// The name of the bus's socket.
+const BUS: &str = "callosum.sock";
 /// How long to wait between looks at a lock or socket that somebody is about to change.
 pub(super) const STEP: Duration = Duration::from_millis(5);
 
@@ -27,9 +29,10 @@ pub struct Place {
 impl Place {
     pub fn new(home: &Path) -> Place {
         let home = std::path::absolute(home).unwrap_or_else(|_| home.to_owned());
-        let near = home.join("run").join("cortex.sock");
-        let socket = if near.as_os_str().len() <= SOCKET_PATH_MAX {
-            near
+        let near = home.join("run");
+        // The longer of the two names decides, so that both sockets are in one folder.
+        let socket = if near.join(BUS).as_os_str().len() <= SOCKET_PATH_MAX {
+            near.join("cortex.sock")
         } else {
             // One folder per home, named by the home's path; made for its owner alone.
             let name = home.as_os_str().as_encoded_bytes();
@@ -37,6 +40,11 @@ impl Place {
             std::env::temp_dir().join(format!("cortex-{}", &digest[..16])).join("cortex.sock")
         };
         Place { home, socket }
+    }
+
+    /// The socket of the bus, beside that of the daemon.
+    pub fn callosum(&self) -> PathBuf {
+        self.socket.with_file_name(BUS)
     }
 
     pub fn run_folder(&self) -> PathBuf {
@@ -138,7 +146,11 @@ mod tests {
     fn a_long_home_has_a_short_socket_of_its_own() {
         let long = |c: &str| PathBuf::from("/h").join(c.repeat(150));
         let (a, b) = (Place::new(&long("a")), Place::new(&long("b")));
-        assert!(a.socket.as_os_str().len() <= SOCKET_PATH_MAX);
+        for length in 60..150 {
+            let place = Place::new(&PathBuf::from("/h").join("a".repeat(length)));
+            assert!(place.callosum().as_os_str().len() <= SOCKET_PATH_MAX);
+            assert_eq!(place.callosum().parent(), place.socket.parent());
+        }
         assert_ne!(a.socket, b.socket);
         assert_eq!(a.socket, Place::new(&long("a")).socket);
         assert!(Place::new(Path::new("/h")).socket.ends_with("run/cortex.sock"));

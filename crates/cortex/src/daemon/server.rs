@@ -15,6 +15,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use super::client::Client;
 use super::connection;
 use super::place::{Place, failed};
+use crate::hands::live::{HandsSettings, LiveHands};
 use crate::ops::archive::SweepRequest;
 use crate::ops::error::{Error, Fault, Result};
 use crate::ops::{Caller, Machine, Ops, Settings, World};
@@ -48,6 +49,8 @@ pub struct Life {
     pub idle: Option<Duration>,
     /// Serves HTTP as well.
     pub http: Option<Http>,
+    /// Runs talents.
+    pub hands: HandsSettings,
 }
 
 /// What became of the wish to serve HTTP.
@@ -86,8 +89,13 @@ pub(super) struct Shared {
     pub(super) connections: AtomicUsize,
     pub(super) requests: AtomicU64,
     pub(super) idle: Option<Duration>,
+    /// Somebody wants the daemon to end.
     pub(super) end: watch::Sender<bool>,
+    /// Nobody is served any more.
+    pub(super) over: watch::Sender<bool>,
     pub(super) web: Web,
+    /// The hands, or why there are none: the memory is served all the same.
+    pub(super) hands: std::result::Result<Arc<LiveHands>, String>,
 }
 
 /// Serves the home until it ends. `ready` is called once, when callers can connect.
@@ -139,7 +147,9 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
     let listener =
         UnixListener::bind(&place.socket).map_err(|error| failed(&place.socket, &error))?;
     let (end, mut ending) = watch::channel(false);
-    let (web, web_task) = web(life, &ops, &ending).await;
+    // What an earlier daemon left is ended before anybody is answered.
+    let hands = hands(place, life, &ops).await;
+    let (web, web_task) = web(life, &ops, hands.as_ref().ok(), &ending).await;
     let shared = Arc::new(Shared {
         ops,
         place: place.clone(),
@@ -148,7 +158,9 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
         requests: AtomicU64::new(0),
         idle: life.idle,
         end,
+        over: watch::Sender::new(false),
         web,
+        hands,
     });
     let signals = |kind| signal(kind).map_err(|error| Error::internal(error.to_string()));
     let mut terminate = signals(SignalKind::terminate())?;
@@ -183,7 +195,13 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
             _ = hang_up.recv() => {}
             _ = ending.changed() => break,
             () = sleep_until(idle_at.unwrap_or_else(|| idle_since + SWEEP_EVERY)),
-                if idle_at.is_some() && open.is_empty() => break,
+                if idle_at.is_some() && open.is_empty() =>
+            {
+                if !shared.hands.as_ref().is_ok_and(|hands| hands.is_busy()) {
+                    break;
+                }
+                idle_since = tokio::time::Instant::now();
+            }
             _ = tidy.tick() => background(&shared, |ops| {
                 ops.tidy(Machine.now()?).map(drop)
             }),
@@ -199,9 +217,22 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
         }
     }
     shared.ops.end_embedding();
+    // Those who are connected are answered until the runs have ended: a run may want to write down what it knows.
+    shared.end.send_replace(true);
+    if let Ok(hands) = &shared.hands {
+        let mut stopping = std::pin::pin!(hands.stop());
+        loop {
+            tokio::select! {
+                () = &mut stopping => break,
+                Ok((stream, _)) = listener.accept() => {
+                    open.spawn(connection::attend(stream, Arc::clone(&shared)));
+                }
+            }
+        }
+    }
     drop(listener);
     let removed = std::fs::remove_file(&place.socket);
-    shared.end.send_replace(true);
+    shared.over.send_replace(true);
     let finished = async { while open.join_next().await.is_some() {} };
     if tokio::time::timeout(GRACE, finished).await.is_err() {
         log(format_args!("some requests did not finish in time"));
@@ -215,10 +246,24 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
     removed.map_err(|error| failed(&place.socket, &error))
 }
 
+/// Starts the hands. What is wrong with them is no reason not to serve the memory.
+async fn hands(
+    place: &Place,
+    life: &Life,
+    ops: &Arc<Ops>,
+) -> std::result::Result<Arc<LiveHands>, String> {
+    let started = LiveHands::start(place, life.hands.clone(), life.variables.clone(), ops).await;
+    started.map(Arc::new).map_err(|error| {
+        log(format_args!("warning: talents cannot run: {} ({})", error.message, error.code));
+        error.message
+    })
+}
+
 /// Listens for HTTP if that is wanted. A port that somebody else has is no reason not to serve the socket.
 async fn web(
     life: &Life,
     ops: &Arc<Ops>,
+    hands: Option<&Arc<LiveHands>>,
     ending: &watch::Receiver<bool>,
 ) -> (Web, Option<JoinHandle<()>>) {
     let Some(http) = life.http.clone() else { return (Web::Off, None) };
@@ -228,9 +273,9 @@ async fn web(
     });
     match bound {
         Ok((listener, address)) => {
-            let (ops, ending) = (Arc::clone(ops), ending.clone());
+            let (ops, hands, ending) = (Arc::clone(ops), hands.cloned(), ending.clone());
             let task = tokio::spawn(async move {
-                if let Err(error) = rest::serve(listener, http, ops, ending).await {
+                if let Err(error) = rest::serve(listener, http, ops, hands, ending).await {
                     log(format_args!("HTTP ended: {error}"));
                 }
             });
@@ -283,7 +328,7 @@ impl Shared {
 }
 
 /// A line in the log: standard error, which the starter points at a file.
-pub(super) fn log(line: std::fmt::Arguments<'_>) {
+pub(crate) fn log(line: std::fmt::Arguments<'_>) {
     use std::io::Write as _;
     let at = Machine.now().map(kernel::memory::Millis::rfc3339).unwrap_or_default();
     let _unheard = writeln!(std::io::stderr(), "{at} {line}");

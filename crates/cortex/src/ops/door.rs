@@ -238,7 +238,7 @@ impl Ops {
     }
 }
 
-pub(super) fn for_owner(caller: &Caller) -> Result<()> {
+pub(crate) fn for_owner(caller: &Caller) -> Result<()> {
     match caller.delegate {
         None => Ok(()),
         Some(_) => Err(kernel::Error::OutsideGrant("only the owner may do this".to_owned()).into()),

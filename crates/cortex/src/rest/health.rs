@@ -2,11 +2,14 @@
 
 #![allow(clippy::unused_async, reason = "routes are async, also those that need not wait")]
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::problem::Problem;
@@ -48,6 +51,9 @@ pub(super) struct Readiness {
     status: &'static str,
     /// Whose memory there is.
     actors: usize,
+    /// How the services of the daemon are: `running`, `waiting`, `given_up` or `stopped`.
+    #[schema(value_type = Object)]
+    services: BTreeMap<String, Value>,
 }
 
 /// Ready when the home can be read.
@@ -57,7 +63,11 @@ pub(super) struct Readiness {
 )]
 pub(super) async fn ready(State(app): State<App>) -> Reply {
     match app.run(|ops| Ok(ops.actor_count()?)).await {
-        Ok(actors) => Ok(Json(Readiness { status: "ready", actors }).into_response()),
+        Ok(actors) => {
+            let services = app.hands.iter().flat_map(|hands| hands.services());
+            let services = services.map(|service| (service.name, json!(service.health))).collect();
+            Ok(Json(Readiness { status: "ready", actors, services }).into_response())
+        }
         Err(_) => Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "not_ready",
@@ -72,7 +82,10 @@ pub(super) async fn ready(State(app): State<App>) -> Reply {
     responses((status = 200, description = "Counters", body = String, content_type = "text/plain")),
 )]
 pub(super) async fn metrics(State(app): State<App>) -> Response {
-    let text = app.metrics.text(app.ops.open_count());
+    let mut text = app.metrics.text(app.ops.open_count());
+    if let Some(hands) = &app.hands {
+        text.push_str(&super::metrics::of_hands(&hands.counts()));
+    }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 

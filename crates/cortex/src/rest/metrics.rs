@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use axum::http::{Method, StatusCode};
 
+use crate::hands::live;
+
 /// Upper bounds of the durations that are told apart, in milliseconds.
 const BOUNDS_MS: [u64; 9] = [1, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 
@@ -87,4 +89,35 @@ impl Metrics {
         line(format_args!("cortex_http_request_duration_seconds_count {total}"));
         text
     }
+}
+
+/// What the hands have to tell.
+pub(super) fn of_hands(counts: &live::Counts) -> String {
+    let runner = &counts.runner;
+    let gauges = [
+        ("cortex_runs_active", "Runs that go on.", runner.running.len() as u64),
+        ("cortex_runs_queued", "Runs that wait.", runner.queued.len() as u64),
+        ("cortex_bus_clients", "Processes connected to the bus.", counts.bus_clients as u64),
+    ];
+    let counters = [
+        ("cortex_runs_started_total", "Runs whose process was started.", runner.counters.started),
+        ("cortex_runs_rejected_total", "Requests that were not taken.", runner.counters.rejected),
+        ("cortex_attest_failures_total", "Ends not attested.", counts.attest_failures),
+        ("cortex_bus_messages_total", "Messages on the bus.", counts.bus.published),
+        ("cortex_bus_dropped_total", "Messages that slow listeners lost.", counts.bus.dropped),
+    ];
+    let mut text = String::new();
+    for (kind, values) in [("gauge", &gauges[..]), ("counter", &counters[..])] {
+        for (name, about, value) in values {
+            // Writing to a text cannot fail.
+            let _never =
+                writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}\n{name} {value}");
+        }
+    }
+    text.push_str("# HELP cortex_runs_ended_total Runs that ended, by how.\n");
+    text.push_str("# TYPE cortex_runs_ended_total counter\n");
+    for (outcome, count) in counts.ended {
+        let _never = writeln!(text, "cortex_runs_ended_total{{outcome=\"{outcome}\"}} {count}");
+    }
+    text
 }

@@ -3,6 +3,7 @@
 //! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
+//! - `runs`, `events`: talents, and what happens, as it happens.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
@@ -13,6 +14,7 @@
 mod agents;
 mod docs;
 mod document;
+mod events;
 mod guard;
 mod health;
 mod input;
@@ -22,6 +24,7 @@ mod overview;
 mod problem;
 mod proofs;
 mod relations;
+mod runs;
 mod scoped;
 mod search;
 mod sessions;
@@ -41,6 +44,7 @@ use tokio::sync::watch;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::hands::live::LiveHands;
 use crate::ops::error::{Error, Fault};
 use crate::ops::wire::Operation;
 use crate::ops::{Caller, Ops};
@@ -103,6 +107,9 @@ impl Http {
 pub(crate) struct App {
     ops: Arc<Ops>,
     metrics: Arc<Metrics>,
+    /// Absent if talents cannot run here.
+    hands: Option<Arc<LiveHands>>,
+    ending: watch::Receiver<bool>,
     /// The document of all routes, as JSON and as a page.
     document: Arc<str>,
     page: Arc<str>,
@@ -152,16 +159,17 @@ pub async fn bind(http: &Http) -> std::io::Result<TcpListener> {
 }
 
 /// Answers until `end` says so; what is under way then is finished.
-pub async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     http: Http,
     ops: Arc<Ops>,
+    hands: Option<Arc<LiveHands>>,
     mut end: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
     transfer::sweep(ops.folder());
     let (tools, end_streams) =
         agents::route(&http, Arc::clone(&ops)).map_err(std::io::Error::other)?;
-    let router = router(&http, ops, tools);
+    let router = router(&http, ops, hands, end.clone(), tools);
     let ended = async move {
         // An error means that the daemon is gone, which is an end as well.
         let _gone = end.wait_for(|end| *end).await;
@@ -212,16 +220,29 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(proofs::verify))
         .routes(routes!(proofs::scopes, proofs::grant))
         .routes(routes!(proofs::revoke))
+        .routes(routes!(events::stream))
+        .routes(routes!(runs::list, runs::create))
+        .routes(routes!(runs::read, runs::cancel))
+        .routes(routes!(events::of_run))
+        .routes(routes!(runs::talents))
         .routes(routes!(transfer::export))
         .routes(routes!(transfer::import))
 }
 
-fn router(http: &Http, ops: Arc<Ops>, tools: Router<App>) -> Router {
+fn router(
+    http: &Http,
+    ops: Arc<Ops>,
+    hands: Option<Arc<LiveHands>>,
+    ending: watch::Receiver<bool>,
+    tools: Router<App>,
+) -> Router {
     let (routes, described) = routes().split_for_parts();
     let document = document::complete(&described);
     let app = App {
         ops,
         metrics: Arc::new(Metrics::new(Instant::now())),
+        hands,
+        ending,
         page: docs::render(&document).into(),
         document: document.to_string().into(),
     };

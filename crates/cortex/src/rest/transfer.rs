@@ -44,7 +44,7 @@ const TYPES: [&str; 5] = [
     "application/vnd.sqlite3",
 ];
 
-type Piece = Result<Bytes, std::io::Error>;
+pub(super) type Piece = Result<Bytes, std::io::Error>;
 
 /// Everything that is remembered, one JSON object per line: a header first and an end last.
 #[utoipa::path(
@@ -94,7 +94,7 @@ impl Write for Pieces {
 }
 
 /// The reading end.
-struct Stream(mpsc::Receiver<Piece>);
+pub(super) struct Stream(pub(super) mpsc::Receiver<Piece>);
 
 impl HttpBody for Stream {
     type Data = Bytes;

@@ -103,7 +103,7 @@ impl Framer {
 
 /// Reads lines from a peer or a child.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     from: R,
     framer: Framer,
     buffer: Vec<u8>,
@@ -111,7 +111,7 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(crate) fn new(from: R, line_bytes_max: usize) -> Lines<R> {
+    pub fn new(from: R, line_bytes_max: usize) -> Lines<R> {
         Lines {
             from,
             framer: Framer::new(line_bytes_max),
@@ -121,7 +121,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// The next line; `None` when the other side has closed. Nothing is lost if the caller stops waiting.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Frame>> {
+    pub async fn next(&mut self) -> io::Result<Option<Frame>> {
         loop {
             if let Some(frame) = self.framer.next_frame() {
                 return Ok(Some(frame));

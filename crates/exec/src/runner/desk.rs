@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 use super::admission::Admitted;
+use super::follow::Follow;
 use super::log::doctor::{self, Finding};
 use super::log::event::fields;
 use super::log::index::{Index, RunQuery};
@@ -365,6 +366,16 @@ impl Runner {
         // Whoever is still there is counted below.
         let _ = tokio::time::timeout(patience, all_left).await;
         self.0.state().live.len()
+    }
+
+    /// Whether no run goes on or waits.
+    pub fn is_idle(&self) -> bool {
+        self.0.state().live.is_empty()
+    }
+
+    /// A run from the event after `after`, or from its request, to its end.
+    pub fn follow(&self, run: &UseId, after: Option<u64>) -> Follow {
+        Follow::new(&self.0.hub, &self.0.layout, run, after)
     }
 
     pub(super) fn is_live(&self, run: &UseId) -> bool {

@@ -50,8 +50,8 @@ use crate::TalentName;
 pub struct Facts {
     /// How long a run may take if its request does not say.
     pub timeout: Option<Duration>,
-    /// Variables for the process, under those of the request (execution R100-R102).
-    pub env: BTreeMap<String, String>,
+    /// Variables for the process, under those of the request; `None` removes one (execution R100-R102).
+    pub env: BTreeMap<String, Option<String>>,
     /// Whose limit counts if the request names no provider.
     pub provider: Option<String>,
 }

@@ -123,8 +123,7 @@ impl Shared {
         facts: &Facts,
         run: &UseId,
     ) -> BTreeMap<String, Option<String>> {
-        let mut env: BTreeMap<String, Option<String>> =
-            facts.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+        let mut env = facts.env.clone();
         env.extend(request.env.clone());
         let day = request.day.unwrap_or_else(|| day_of(&self.zone, run));
         let own = [

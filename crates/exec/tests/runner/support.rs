@@ -36,7 +36,7 @@ impl TalentFacts for AnyTalent {
             _ => Ok(Facts {
                 timeout: None,
                 env: [("FROM_TALENT", "talent"), ("FROM_BOTH", "talent")]
-                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .map(|(name, value)| (name.to_owned(), Some(value.to_owned())))
                     .into(),
                 provider: None,
             }),

@@ -1,9 +1,13 @@
 //! `cortex talent`: the talents of a home. One file per step.
 
+mod cancel;
 mod check;
+mod doctor;
 mod exec;
 mod explain;
 mod list;
+mod log;
+mod run;
 mod show;
 
 use clap::{Args, Subcommand};
@@ -15,15 +19,16 @@ use super::surroundings;
 use crate::config;
 use crate::hands::Hands;
 
-/// Lists, shows and checks talents: what runs are told to do, and with which model.
+/// Runs talents, shows what they did, and lists, shows and checks them.
 ///
 /// A talent is a Markdown file with JSON at its top. Some are built in; your own are in talent/NAME.md of the home and stand before
 /// a built-in of the same name. docs/talents.md has every key.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex talent list
+  cortex talent run default 'What did I decide about the cache?'
+  cortex talent log
   cortex talent show daily_brief --day 20260109
-  cortex talent check
   cortex talent explain default --tier pro")]
 pub(crate) struct TalentArgs {
     #[command(subcommand)]
@@ -32,6 +37,10 @@ pub(crate) struct TalentArgs {
 
 #[derive(Subcommand, Debug)]
 enum TalentStep {
+    Run(Box<run::RunArgs>),
+    Log(log::LogArgs),
+    Cancel(cancel::CancelArgs),
+    Doctor(doctor::DoctorArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Check(check::CheckArgs),
@@ -43,15 +52,19 @@ enum TalentStep {
 pub(crate) fn run(
     args: &TalentArgs,
     globals: &Globals,
-    around: &Around,
+    around: Around,
     out: &mut Output,
 ) -> Outcome {
     match &args.step {
-        TalentStep::List(args) => list::run(args, globals, around, out),
-        TalentStep::Show(args) => show::run(args, globals, around, out),
-        TalentStep::Check(args) => check::run(args, globals, around, out),
-        TalentStep::Explain(args) => explain::run(args, globals, around, out),
-        TalentStep::Exec(args) => exec::run(args, globals, around),
+        TalentStep::Run(args) => run::run(args, globals, around, out),
+        TalentStep::Log(args) => log::run(args, globals, &around, out),
+        TalentStep::Cancel(args) => cancel::run(args, globals, &around, out),
+        TalentStep::Doctor(args) => doctor::run(args, globals, &around, out),
+        TalentStep::List(args) => list::run(args, globals, &around, out),
+        TalentStep::Show(args) => show::run(args, globals, &around, out),
+        TalentStep::Check(args) => check::run(args, globals, &around, out),
+        TalentStep::Explain(args) => explain::run(args, globals, &around, out),
+        TalentStep::Exec(args) => exec::run(args, globals, &around),
     }
 }
 

@@ -1,0 +1,54 @@
+//! `cortex talent cancel`: tells runs to end.
+
+use ::exec::callosum::Filter;
+use clap::Args;
+use serde_json::json;
+
+use super::super::bus::{place, runtime};
+use super::super::failure::Outcome;
+use super::super::open::{Around, Globals};
+use super::super::output::Output;
+use crate::hands::live::line::Line;
+use crate::ops::error::Error;
+
+/// Cancels runs: one, all of a talent, or all that a run asked for.
+///
+/// Exit code 3 if there is none to cancel. JSON: {cancelled: [use_id]}
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+#[command(after_help = "Examples:
+  cortex talent cancel 1768464000123
+  cortex talent cancel --name daily_brief
+  cortex talent cancel --parent 1768464000123")]
+pub(super) struct CancelArgs {
+    /// The id of a run
+    run: Option<String>,
+    /// All runs of this talent
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// All runs that this one asked for, and theirs
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+}
+
+pub(super) fn run(
+    args: &CancelArgs,
+    globals: &Globals,
+    around: &Around,
+    out: &mut Output,
+) -> Outcome {
+    let place = place(globals, around)?;
+    let given = [("use_id", &args.run), ("name", &args.name), ("parent", &args.parent)];
+    let (which, value) = given
+        .into_iter()
+        .find_map(|(which, value)| Some((which, value.as_deref()?)))
+        .unwrap_or_default();
+    let cancelled = runtime()?.block_on(async {
+        Line::connect(&place.callosum(), "cli", &Filter::none()).await?.cancel(which, value).await
+    })?;
+    if cancelled.is_empty() {
+        return Err(Error::missing("run that goes on with", value).into());
+    }
+    let said = format!("cancelled {}", cancelled.join(", "));
+    out.either(&json!({"cancelled": cancelled}), said)
+}

@@ -1,0 +1,122 @@
+//! What a run that has ended teaches the memory: a run is an intent, and its end is attested with what it relied on.
+//!
+//! What must stay true: one attestation per run, however often a daemon that dies is told of the same end; a failure to attest
+//! is counted and in the log, and costs the run nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use exec::runner::{EndedRun, Outcome, RunObserver};
+use kernel::actor::ActorName;
+use kernel::limits::CITATIONS_MAX;
+use serde_json::Value;
+
+use crate::daemon::server::log;
+use crate::ops::attest::{AttestRequest, Citation};
+use crate::ops::error::Result;
+use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
+
+/// Who attests.
+const BY: &str = "runner";
+
+#[derive(Debug)]
+pub(super) struct Attester {
+    ops: Arc<Ops>,
+    finished: AtomicU64,
+    skipped: AtomicU64,
+    failed: AtomicU64,
+    cancelled: AtomicU64,
+    failures: AtomicU64,
+}
+
+impl Attester {
+    pub(super) fn new(ops: Arc<Ops>) -> Attester {
+        Attester {
+            ops,
+            finished: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn ended(&self) -> [(&'static str, u64); 4] {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        [
+            ("finished", count(&self.finished)),
+            ("skipped", count(&self.skipped)),
+            ("failed", count(&self.failed)),
+            ("cancelled", count(&self.cancelled)),
+        ]
+    }
+
+    pub(super) fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    fn attest(&self, run: &EndedRun, request: AttestRequest) -> Result<()> {
+        let mut caller = Caller::new(ActorName::parse(DEFAULT_ACTOR)?, BY);
+        caller.idempotency_key = Some(format!("talent-run/{}", run.use_id));
+        match self.ops.attest(&caller, request) {
+            // It was attested before, and a memory it cites has changed since.
+            Err(error) if error.code == "idempotency_conflict" => Ok(()),
+            attested => attested.map(drop),
+        }
+    }
+}
+
+impl RunObserver for Attester {
+    fn ended(&self, run: &EndedRun) {
+        let counter = match run.outcome {
+            Outcome::Finished => &self.finished,
+            Outcome::Skipped => &self.skipped,
+            Outcome::Failed => &self.failed,
+            Outcome::Cancelled => &self.cancelled,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let Some(request) = attestation(run) else { return };
+        let intent = request.intent.clone();
+        if let Err(error) = self.attest(run, request) {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+            log(format_args!("{intent} is not attested: {} ({})", error.message, error.code));
+        }
+    }
+}
+
+/// What is attested of a run; nothing of one that found nothing to do.
+fn attestation(run: &EndedRun) -> Option<AttestRequest> {
+    let outcome = match run.outcome {
+        Outcome::Finished => "success",
+        Outcome::Failed => "failure",
+        // Whoever cancels it says nothing about what it read.
+        Outcome::Cancelled => "partial",
+        Outcome::Skipped => return None,
+    };
+    let id = |cited: &Value| cited.as_u64().or_else(|| cited.as_str()?.parse().ok());
+    let mut cite: Vec<Citation> = run
+        .cited
+        .iter()
+        .filter_map(id)
+        .filter(|id| *id > 0)
+        .map(|id| Citation { id, version: None })
+        .collect();
+    if cite.len() > CITATIONS_MAX {
+        log(format_args!(
+            "run {} cites {} memories; the first {CITATIONS_MAX} are attested",
+            run.use_id,
+            cite.len()
+        ));
+        cite.truncate(CITATIONS_MAX);
+    }
+    let reason = run.row.error_message.as_deref().or(run.row.reason.as_deref());
+    let reason: Option<String> =
+        reason.map(|text| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
+    Some(AttestRequest {
+        intent: format!("talent/{}/{}", run.name, run.use_id),
+        outcome: outcome.to_owned(),
+        cite,
+        reason: reason.filter(|text| !text.trim().is_empty()),
+        ..AttestRequest::default()
+    })
+}
