@@ -104,6 +104,8 @@ impl Resolver {
         let layers = self.layers(context, request, talent);
         let mut reasons = Vec::new();
         let (mut provider, mut tier, mut model) = (None, None, None);
+        // Models that a weaker layer named beside a provider: what that provider has if no table says more.
+        let mut spare: Vec<(&Layer, &Ask)> = Vec::new();
         for (layer, ask) in &layers {
             let mut says = Vec::new();
             let free = provider.is_none() && tier.is_none();
@@ -117,6 +119,7 @@ impl Resolver {
                     says.push(format!(
                         "model {name} (not used: a stronger layer named a provider or a tier)"
                     ));
+                    spare.push((layer, ask));
                 }
             }
             take(&mut provider, ask.provider.as_ref(), "provider", &mut says);
@@ -136,7 +139,15 @@ impl Resolver {
         if let Err(why) = self.known(&provider) {
             return Err(NoModel { why, reasons });
         }
-        let Some(model) = model.or_else(|| self.model_of(&provider, tier, &mut reasons)) else {
+        let model = model.or_else(|| self.model_of(&provider, tier, &mut reasons)).or_else(|| {
+            let (layer, ask) =
+                spare.into_iter().find(|(_, ask)| ask.provider.as_ref() == Some(&provider))?;
+            let model = ask.model.clone()?;
+            let says = format!("model {model} after all: the one that is named for {provider}");
+            reasons.push(Reason { layer: layer.clone(), says });
+            Some(model)
+        });
+        let Some(model) = model else {
             let why = format!(
                 "provider {provider:?} has no model for tier {tier}; set providers.models.{provider}.\"{}\"",
                 tier.number()
@@ -318,6 +329,24 @@ mod tests {
         assert_eq!(other.tier, Tier::Lite);
         let user = all.resolve("talent.user.x", &none, &none).unwrap();
         assert_eq!(user.tier, Tier::Flash);
+    }
+
+    #[test]
+    fn a_provider_with_one_named_model_uses_it_for_every_tier() {
+        let one = resolver(
+            "default = {provider='local', model='tiny'}\n[endpoints.local]\nkind='openai'\nbase_url='http://127.0.0.1:1'",
+        );
+        let none = Ask::default();
+        for tier in [None, Some(Tier::Pro), Some(Tier::Lite)] {
+            assert_eq!(got(&one, &none, &ask("", tier, "")).2, "tiny");
+        }
+        // It is no model of another provider.
+        assert_eq!(got(&one, &ask("openai", None, ""), &none).2, "gpt-5.4-mini");
+        // A table of the provider's own says more.
+        let table = resolver(
+            "default = {provider='local', model='tiny'}\nmodels = {local={'1'='big'}}\n[endpoints.local]\nkind='openai'\nbase_url='http://127.0.0.1:1'",
+        );
+        assert_eq!(got(&table, &none, &ask("", Some(Tier::Pro), "")).2, "big");
     }
 
     #[test]
