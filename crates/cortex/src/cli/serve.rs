@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use exec::Layout;
 use exec::runner::Program;
 use serde_json::{Value, json};
 
@@ -151,7 +152,12 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
     let variables = around.variables.clone();
-    let hands = HandsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
+    let hands = HandsSettings::of(
+        &Layout::new(&folder),
+        &config,
+        talent_program()?,
+        surroundings::own_environment(),
+    )?;
     let life = Life { settings: config.settings(), variables, idle, http, hands };
     let place = Place::new(&folder);
     let mut said: Outcome = Ok(());

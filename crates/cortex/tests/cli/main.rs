@@ -16,6 +16,7 @@ mod meaning;
 mod memories;
 mod models;
 mod proofs;
+mod runs;
 mod service;
 mod setup;
 mod streams;

@@ -8,5 +8,6 @@ mod contract;
 mod doors;
 mod grants;
 mod memories;
+mod runs;
 mod support;
 mod transfer;

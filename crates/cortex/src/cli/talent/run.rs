@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use ::exec::Layout;
 use ::exec::callosum::Filter;
 use ::exec::models::{BUILT_IN, KeyRef, ProviderSettings};
 use ::exec::runner::log::read::kind;
@@ -18,6 +19,7 @@ use crate::config;
 use crate::daemon::place::Place;
 use crate::daemon::start::connect_or_start;
 use crate::hands::live::line::Line;
+use crate::hands::settings;
 
 /// Bytes of a prompt that is read from standard input.
 const PROMPT_BYTES_MAX: u64 = 512 * 1024;
@@ -92,7 +94,8 @@ pub(super) fn run(
 ) -> Outcome {
     let place = place(globals, &around)?;
     let config = config::load(&place.home, &around.variables)?;
-    let request = request(args, &config.section("providers", &[])?, &mut around)?;
+    let providers = settings::providers(&Layout::new(&place.home), &config)?;
+    let request = request(args, &providers, &mut around)?;
     // Held to the end: a daemon that nobody is connected to ends by itself.
     let _daemon = connect_or_start(&place)?;
     runtime()?.block_on(work(args, &place, request, out))

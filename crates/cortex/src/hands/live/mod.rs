@@ -11,8 +11,7 @@ mod attest;
 mod facts;
 pub(crate) mod line;
 mod nightly;
-pub(crate) mod outputs;
-pub(crate) mod runs;
+mod runs;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +19,6 @@ use std::time::Duration;
 
 use exec::Layout;
 use exec::callosum::{BusSettings, Hub, HubStatus, Server};
-use exec::models::ProviderSettings;
 use exec::runner::{Program, Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus};
 use exec::supervisor::{
     Calendar, Schedule, Service, ServiceStatus, Supervisor, SupervisorSettings, Work,
@@ -29,6 +27,7 @@ use exec::world::World;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
+use super::Hands;
 use crate::config::{self, Config};
 use crate::daemon::place::Place;
 use crate::daemon::server::log;
@@ -57,12 +56,13 @@ pub struct HandsSettings {
 
 impl HandsSettings {
     /// What the configuration says. Parts that are wrong are refused now, not at midnight.
-    pub fn of(
+    pub(crate) fn of(
+        layout: &Layout,
         config: &Config,
         program: Program,
         environment: BTreeMap<String, String>,
     ) -> Result<HandsSettings> {
-        config.section::<ProviderSettings>("providers", &[])?;
+        super::settings::providers(layout, config)?;
         let runner: RunnerSettings = config.section("runner", &[])?;
         let mut supervisor: SupervisorSettings = config.section("supervisor", &[])?;
         if supervisor.zone.is_empty() {
@@ -73,18 +73,20 @@ impl HandsSettings {
     }
 }
 
-/// Where the settings of providers come from: the file as it is now, so that a changed key needs no new daemon.
+/// Where talents and settings come from: the files as they are now, so that a changed one needs no new daemon.
 #[derive(Clone, Debug)]
-pub(crate) struct Sources {
-    pub(crate) layout: Layout,
+struct Sources {
+    place: Place,
+    layout: Layout,
     /// Those that decide about the configuration.
-    pub(crate) variables: BTreeMap<String, String>,
-    pub(crate) environment: BTreeMap<String, String>,
+    variables: BTreeMap<String, String>,
+    environment: BTreeMap<String, String>,
 }
 
 impl Sources {
-    pub(crate) fn providers(&self) -> Result<ProviderSettings> {
-        config::load(self.layout.home(), &self.variables)?.section("providers", &[])
+    fn hands(&self) -> Result<Hands> {
+        let config = config::load(self.layout.home(), &self.variables)?;
+        Hands::open(self.layout.home(), &config, self.environment.clone())
     }
 }
 
@@ -116,7 +118,8 @@ impl LiveHands {
         let layout = Layout::new(&place.home);
         let hub = Hub::new(settings.bus, Arc::clone(&world.clock));
         let environment = settings.environment;
-        let sources = Sources { layout: layout.clone(), variables, environment };
+        let place_of = place.clone();
+        let sources = Sources { place: place_of, layout: layout.clone(), variables, environment };
         let attester = Arc::new(Attester::new(Arc::clone(ops)));
         let grace = Duration::from_millis(settings.runner.stop_grace_ms) + STOP_MARGIN;
         // Half of the places, so that a person need not wait for the night's work.
@@ -145,8 +148,7 @@ impl LiveHands {
             hub.clone(),
             place.home.clone(),
         );
-        let nightly =
-            Arc::new(Nightly::new(sources, Arc::clone(ops), hub.clone(), runner.clone(), jobs));
+        let nightly = Arc::new(Nightly::new(sources, hub.clone(), runner.clone(), jobs));
         let schedule = schedule(&settings.supervisor, &layout, world, &hub, &nightly)?;
         let keeps = Arc::clone(&schedule);
         let service = Service {

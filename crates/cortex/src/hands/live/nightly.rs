@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use exec::callosum::{Hub, Message};
-use exec::models::{Ask, Resolver};
-use exec::providers::{BoxFuture, usable};
+use exec::models::Ask;
+use exec::providers::BoxFuture;
 use exec::runner::Runner;
 use exec::talents::{Schedule, Shelf, Talent};
 use exec::think::{self, Asked, Hooks, Output, Report, ThinkError, Work};
@@ -17,14 +18,17 @@ use kernel::actor::ActorName;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::super::memory::Memory;
+use super::super::{Hands, outputs};
 use super::Sources;
-use super::outputs::memory_of;
 use super::runs::OwnRuns;
 use crate::daemon::server::log;
-use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
+use crate::ops::{Caller, DEFAULT_ACTOR};
 
 /// Who asks for the runs of the night, and who saves their outputs.
 const CALLER: &str = "think";
+/// How long an output waits for a memory that somebody else has open.
+const MEMORY_WAIT: Duration = Duration::from_secs(10);
 /// Failures that the reason of a failed day names.
 const NAMED_MAX: usize = 5;
 
@@ -32,7 +36,6 @@ const NAMED_MAX: usize = 5;
 #[derive(Debug)]
 pub(super) struct Nightly {
     sources: Sources,
-    ops: Arc<Ops>,
     hub: Hub,
     runner: Runner,
     jobs: usize,
@@ -42,15 +45,9 @@ pub(super) struct Nightly {
 }
 
 impl Nightly {
-    pub(super) fn new(
-        sources: Sources,
-        ops: Arc<Ops>,
-        hub: Hub,
-        runner: Runner,
-        jobs: usize,
-    ) -> Nightly {
+    pub(super) fn new(sources: Sources, hub: Hub, runner: Runner, jobs: usize) -> Nightly {
         let (day, failed) = (Mutex::default(), Mutex::default());
-        Nightly { sources, ops, hub, runner, jobs, day, failed }
+        Nightly { sources, hub, runner, jobs, day, failed }
     }
 
     /// The day that is worked on now.
@@ -73,8 +70,8 @@ impl Nightly {
         }
         let sources = self.sources.clone();
         let shelf = tokio::task::spawn_blocking(move || {
-            let shelf = Shelf::open(&sources.layout.talents());
-            can_think(&sources, &shelf).map(|can| can.then_some(shelf))
+            let hands = sources.hands().map_err(|error| error.message)?;
+            Ok::<_, String>(can_think(&hands).then_some(hands.shelf))
         });
         let Some(shelf) = shelf.await.map_err(|error| error.to_string())?? else {
             return Ok(());
@@ -82,7 +79,7 @@ impl Nightly {
         let mut failed = BTreeSet::new();
         let mut labels = Vec::new();
         for asked in self.asked(day) {
-            match self.think(&shelf, &asked).await {
+            match self.think(&shelf, &asked).await? {
                 Ok(report) => {
                     failed.extend(
                         report.failed().filter_map(|unit| TalentName::parse(&unit.talent).ok()),
@@ -122,16 +119,22 @@ impl Nightly {
         }
     }
 
-    async fn think(&self, shelf: &Shelf, asked: &Asked) -> Result<Report, ThinkError> {
+    async fn think(
+        &self,
+        shelf: &Shelf,
+        asked: &Asked,
+    ) -> Result<Result<Report, ThinkError>, String> {
         // Whoever stops the schedule drops this, and with it the runs.
         let (_never, stop) = watch::channel(false);
         let runs = Arc::new(OwnRuns::new(self.runner.clone(), CALLER));
-        let hooks = Arc::new(DayHooks {
-            ops: Arc::clone(&self.ops),
-            hub: self.hub.clone(),
-            sources: self.sources.clone(),
-        });
-        think::run(&self.sources.layout, shelf, asked, self.jobs, runs, hooks, stop).await
+        let sources = self.sources.clone();
+        let actor = ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
+        let caller = Caller::new(actor, CALLER);
+        let memory =
+            Memory::new(sources.place.clone(), caller, sources.variables.clone(), MEMORY_WAIT);
+        let hooks = Arc::new(DayHooks { memory, hub: self.hub.clone(), sources });
+        let layout = &self.sources.layout;
+        Ok(think::run(layout, shelf, asked, self.jobs, runs, hooks, stop).await)
     }
 }
 
@@ -145,23 +148,17 @@ impl Drop for Done<'_> {
 }
 
 /// Whether at least one talent of the schedule has a model to ask. Asks nobody.
-fn can_think(sources: &Sources, shelf: &Shelf) -> Result<bool, String> {
-    let settings = sources.providers().map_err(|error| error.message)?;
-    let usable = usable(&settings, &sources.environment);
-    let resolver = Resolver::new(settings, usable);
+fn can_think(hands: &Hands) -> bool {
     let can = |talent: &Talent| {
-        let front = &talent.front;
-        let ask =
-            Ask { provider: front.provider.clone(), tier: front.tier, model: front.model.clone() };
-        let choice = resolver.resolve(&talent.context(), &Ask::default(), &ask);
-        !front.disabled && choice.is_ok_and(|choice| !choice.disabled)
+        let choice = hands.choice(talent, &Ask::default());
+        !talent.front.disabled && choice.is_ok_and(|choice| !choice.disabled)
     };
-    let mut scheduled = shelf.scheduled(Schedule::Segment).chain(shelf.scheduled(Schedule::Daily));
-    Ok(scheduled.any(can))
+    let shelf = &hands.shelf;
+    shelf.scheduled(Schedule::Segment).chain(shelf.scheduled(Schedule::Daily)).any(can)
 }
 
 struct DayHooks {
-    ops: Arc<Ops>,
+    memory: Memory,
     hub: Hub,
     sources: Sources,
 }
@@ -169,22 +166,14 @@ struct DayHooks {
 impl Hooks for DayHooks {
     fn tell(&self, event: Value) {
         if let Value::Object(fields) = event {
-            self.hub.publish(Message::new("think", "").and(fields));
+            self.hub.publish(Message::new(CALLER, "").and(fields));
         }
     }
 
     fn index<'a>(&'a self, output: &'a Output) -> BoxFuture<'a, Result<(), String>> {
-        let (ops, output) = (Arc::clone(&self.ops), output.clone());
-        let path = self.sources.layout.home().join(&output.path);
         Box::pin(async move {
-            let work = move || {
-                let text = std::fs::read_to_string(&path)
-                    .map_err(|error| format!("{}: {error}", path.display()))?;
-                let actor = ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
-                let saved = ops.save(&Caller::new(actor, CALLER), memory_of(&output, &text));
-                saved.map(drop).map_err(|error| error.message)
-            };
-            tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
+            let saved = outputs::index(&self.memory, self.sources.layout.home(), output).await;
+            saved.map(drop).map_err(|error| error.message)
         })
     }
 }
