@@ -127,7 +127,7 @@ mod tests {
         let memory = Memory::new(
             Place::new(dir.path()),
             Caller::new(actor, "test"),
-            Default::default(),
+            std::collections::BTreeMap::default(),
             std::time::Duration::from_secs(5),
         );
         let (day, segment) =

@@ -87,7 +87,8 @@ mod tests {
         let layout = Layout::new(dir.path());
         std::fs::create_dir_all(layout.chronicle()).unwrap();
         std::fs::write(journal_file(&layout), journal).unwrap();
-        let config = Config::parse(toml, Path::new("cortex.toml"), &Default::default())?;
+        let config =
+            Config::parse(toml, Path::new("cortex.toml"), &std::collections::BTreeMap::default())?;
         providers(&layout, &config)
     }
 

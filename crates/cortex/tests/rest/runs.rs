@@ -26,7 +26,7 @@ struct Events(BufReader<TcpStream>);
 impl Events {
     fn open(daemon: &Daemon, path: &str, headers: &str) -> Events {
         let mut stream = TcpStream::connect(daemon.address()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{headers}\r\n"
         );
