@@ -21,5 +21,6 @@ mod setup;
 mod streams;
 mod support;
 mod talents;
+mod thinking;
 mod tiny_model;
 mod transcripts;
