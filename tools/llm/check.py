@@ -1,4 +1,4 @@
-"""Talents end to end with a real model: a chat, a generator, and an extraction by a JSON Schema.
+"""Talents end to end with a real model: a chat, a generator, an extraction by a JSON Schema, and `think` through the daemon.
 
     check.py PATH_OF_CORTEX
 """
@@ -87,6 +87,16 @@ def check(home: Home) -> None:
     expect(set(found) == {"who", "hours"} and isinstance(found["hours"], int), f"the shape of the extraction: {found}")
     expect(facts["schema_validation"]["valid"] is True, f"the verdict: {facts['schema_validation']}")
     print(f"extraction: {json.dumps(found)}")
+    # The whole way: the daemon is started, its runner starts the talent, the output becomes a memory, the run is attested.
+    try:
+        report = json.loads(home.run("think", "--day", DAY, "--talent", "summary", "--refresh", "--json"))
+        unit = report["units"][0]
+        expect(unit["state"] == "finished" and unit["indexed"] is True, f"think: {report}")
+        memories = json.loads(home.run("search", "summary", "--json"))["hits"]
+        expect(any(memory["title"].startswith("Summary, 2026-01-09") for memory in memories), f"it is remembered: {memories}")
+    finally:
+        home.run("stop")
+    print(f"think: {unit['talent']} finished in {unit['seconds']:.1f} s and is in the memory")
 
 
 def main() -> None:

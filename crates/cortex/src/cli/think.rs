@@ -105,7 +105,7 @@ pub(crate) fn run(
     let talk = out.talk().clone();
     let report: Outcome<Report> = runtime.block_on(async {
         let stop = stop_on_signals().map_err(failed)?;
-        let runs = Arc::new(BusRuns::connect(&place.socket.with_file_name("callosum.sock")).await?);
+        let runs = Arc::new(BusRuns::connect(&place.callosum()).await?);
         let hooks = Arc::new(Watcher { runs: Arc::clone(&runs), memory, home, talk });
         let (layout, shelf) = (&hands.layout, &hands.shelf);
         Ok(think::run(layout, shelf, &asked, args.jobs, runs, hooks, stop).await?)

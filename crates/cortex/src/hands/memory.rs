@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::config;
-use crate::daemon::client::Client;
+use crate::daemon::client::{Client, GONE};
 use crate::daemon::place::Place;
 use crate::daemon::protocol::{From, encode};
 use crate::ops::error::{Error, Result};
@@ -41,13 +41,17 @@ impl Memory {
     }
 
     /// Asks in somebody's name, on a thread that may block.
-    pub(crate) async fn ask<R: Operation>(&self, by: &str, request: R) -> Result<R::Answer> {
+    pub(crate) async fn ask<R: Operation + Clone>(
+        &self,
+        by: &str,
+        request: R,
+    ) -> Result<R::Answer> {
         let (memory, by) = (self.clone(), by.to_owned());
         let work = tokio::task::spawn_blocking(move || memory.ask_now(&by, request));
         work.await.unwrap_or_else(|error| Err(Error::internal(error.to_string())))
     }
 
-    fn ask_now<R: Operation>(&self, by: &str, request: R) -> Result<R::Answer> {
+    fn ask_now<R: Operation + Clone>(&self, by: &str, request: R) -> Result<R::Answer> {
         let mut caller = self.caller.clone();
         by.clone_into(&mut caller.by);
         let mut key = [0; 16];
@@ -56,7 +60,11 @@ impl Memory {
         let until = Instant::now() + self.wait;
         loop {
             if let Some(mut client) = Client::connect(&self.place)? {
-                return client.ask(&From::new(&caller), request);
+                match client.ask(&From::new(&caller), request.clone()) {
+                    // Asked again of the next one; the key keeps it from being done twice.
+                    Err(error) if error.code == GONE && Instant::now() < until => continue,
+                    answer => return answer,
+                }
             }
             if let Some(_lock) = self.place.share()? {
                 let settings = config::load(&self.place.home, &self.variables)?.settings();

@@ -22,5 +22,6 @@ mod setup;
 mod streams;
 mod support;
 mod talents;
+mod thinking;
 mod tiny_model;
 mod transcripts;
