@@ -8,6 +8,7 @@
 //! - `embedders`: the models one may choose besides the built-in one.
 //! - `setup`, `hooks`: the settings of agents, and the events they send.
 //! - `transfer`: memories in and out.
+//! - `tending`: the minds of a home: jobs, bulletins, maintenance, patterns.
 //! - `intake`: what happens to a text before it becomes a memory.
 //! - [`cli`]: the command line.
 //! - [`tui`]: memories on a whole terminal.
@@ -25,5 +26,6 @@ pub mod mcp;
 pub mod ops;
 pub mod rest;
 mod setup;
+mod tending;
 mod transfer;
 pub mod tui;

@@ -198,17 +198,35 @@ impl Ops {
         self.run(cortex, Request { stamp, command, authority: None })
     }
 
-    /// After a failed write the actor is let go, so that the next call opens it anew.
+    /// The same with the kernel's own error, for work that goes on after a refusal.
+    pub(crate) fn submit_plainly(
+        &self,
+        cortex: &Cortex,
+        stamp: Stamp,
+        command: Command,
+    ) -> kernel::Result<Receipt> {
+        let outcome = cortex.submit(Request { stamp, command, authority: None });
+        self.let_go_if_failed(cortex, outcome)
+    }
+
     fn run(&self, cortex: &Cortex, request: Request) -> Result<Receipt> {
-        let outcome = cortex.submit(request);
+        Ok(self.let_go_if_failed(cortex, cortex.submit(request))?)
+    }
+
+    /// After a failed write the actor is let go, so that the next call opens it anew.
+    fn let_go_if_failed(
+        &self,
+        cortex: &Cortex,
+        outcome: kernel::Result<Receipt>,
+    ) -> kernel::Result<Receipt> {
         if matches!(outcome, Err(kernel::Error::Poisoned | kernel::Error::Closed)) {
             self.home.release(cortex.actor());
         }
-        Ok(outcome?)
+        outcome
     }
 }
 
-pub(super) fn for_owner(caller: &Caller) -> Result<()> {
+pub(crate) fn for_owner(caller: &Caller) -> Result<()> {
     match caller.delegate {
         None => Ok(()),
         Some(_) => Err(kernel::Error::OutsideGrant("only the owner may do this".to_owned()).into()),
