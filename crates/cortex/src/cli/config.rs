@@ -43,7 +43,7 @@ pub(crate) fn run(
             out.either(&view, path.display())
         }
         ConfigStep::Check => {
-            config::load(&folder, &around.variables)?;
+            crate::tending::read_settings(&config::load(&folder, &around.variables)?)?;
             let view = json!({"path": path.display().to_string(), "ok": true});
             out.either(&view, format_args!("{} is fine", path.display()))
         }

@@ -6,6 +6,7 @@
 
 mod attest;
 mod browse;
+mod bulletin;
 mod compact;
 mod config;
 mod context;
@@ -28,6 +29,7 @@ mod import;
 mod journal;
 mod language;
 mod mcp;
+mod mind;
 mod model;
 mod model_check;
 mod open;
@@ -101,6 +103,7 @@ enum HomeCommand {
     Entities(entities::EntitiesArgs),
     Find(find::FindArgs),
     Context(context::ContextArgs),
+    Bulletin(bulletin::BulletinArgs),
     Timeline(browse::TimelineArgs),
     Delete(forget::DeleteArgs),
     Forget(forget::ForgetArgs),
@@ -130,6 +133,8 @@ enum HomeCommand {
     Language(language::LanguageArgs),
     Attest(attest::AttestArgs),
     Compact(compact::CompactArgs),
+    Mind(mind::MindArgs),
+    Budget(mind::BudgetArgs),
     ScopeGrant(Box<scope::GrantArgs>),
     ScopeRevoke(scope::RevokeArgs),
     ScopeList(scope::ListArgs),
@@ -346,6 +351,9 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Out
         HomeCommand::Prompts(args) => browse::prompts(args, inv, out),
         HomeCommand::Projects(args) => browse::projects(args, inv, out),
         HomeCommand::Archive(args) => browse::archive(args, inv, out),
+        HomeCommand::Bulletin(args) => bulletin::run(args, inv, out),
+        HomeCommand::Mind(args) => mind::run(args, inv, out),
+        HomeCommand::Budget(args) => mind::budget(args, inv, out),
     }
 }
 

@@ -170,9 +170,9 @@ impl Ops {
         if fresh {
             return Ok(());
         }
-        let provider = tended.part().mind.provider.take();
+        tended.part().use_model(false);
         let made = self.run_job(tended, BULLETIN, caller);
-        tended.part().mind.provider = provider;
+        tended.part().use_model(true);
         match made {
             Err(error) if error.fault == Fault::Conflict => Ok(()),
             made => made.map(drop),
@@ -218,9 +218,7 @@ fn audience(name: Option<&str>) -> Result<Audience> {
     match name {
         None | Some("owner") => Ok(Audience::Owner),
         Some("shared") => Ok(Audience::Shared),
-        Some(other) => {
-            Err(Error::invalid("audience", format!("{other:?} is not owner or shared")))
-        }
+        Some(other) => Err(Error::invalid("audience", format!("{other:?} is not owner or shared"))),
     }
 }
 

@@ -482,8 +482,7 @@ impl Ops {
         }
         let tended = self.tended(caller)?;
         let now = caller.now()?;
-        let effects =
-            tended.part().mind.handle(Event::Dispatched(process_type), now, &mut |_| 0);
+        let effects = tended.part().mind.handle(Event::Dispatched(process_type), now, &mut |_| 0);
         self.carry(&tended, effects, caller)
     }
 

@@ -1,6 +1,8 @@
 //! What a mind wants done, done: reads through a reading, changes through the front door, each answer back as an event.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt::Write as _;
+use std::sync::Arc;
 
 use kernel::command::{Command, Receipt, Stamp};
 use kernel::memory::{Millis, Pinned, Salt};
@@ -25,7 +27,7 @@ const SUGGESTED_MAX: usize = 5;
 
 impl Ops {
     /// The mind of the caller's actor, which must be there.
-    pub(crate) fn tended(&self, caller: &Caller) -> Result<std::sync::Arc<Tended>> {
+    pub(crate) fn tended(&self, caller: &Caller) -> Result<Arc<Tended>> {
         crate::ops::door::for_owner(caller)?;
         if let Some(tended) = self.tending().if_there(&caller.actor) {
             return Ok(tended);
@@ -38,28 +40,33 @@ impl Ops {
         self.tending().of(&caller.actor, &folder, caller.now()?)
     }
 
-    /// Lets time go on for every mind: what is due is done, on this thread.
+    /// Lets time go on for every mind: what is due is done, on this thread. What goes wrong is said in the log.
     ///
     /// The default actor is tended from the start, others once somebody uses them. An actor that is not there yet is not made.
     pub fn tend(&self, caller: &Caller) -> Result<()> {
         self.tending().serve();
-        let known = self.tending().known()?;
         for actor in self.used_actors(DEFAULT_ACTOR)? {
             if self.tending().is_ending() || !self.home().has(&actor) {
                 continue;
             }
             let caller = Caller { actor, by: proposal::BY.to_owned(), ..caller.clone() };
-            let tended = self.tended(&caller)?;
-            {
-                let mut part = tended.part();
-                if !std::sync::Arc::ptr_eq(&part.known, &known) {
-                    part.reconfigure(&known, caller.now()?)?;
-                }
-            }
-            let effects = tended.handle(Event::Tick, &caller)?;
-            self.carry(&tended, effects, &caller)?;
+            let outcome = self.tend_one(&caller);
+            self.tending().say(&caller.actor, outcome);
         }
         Ok(())
+    }
+
+    fn tend_one(&self, caller: &Caller) -> Result<()> {
+        let known = self.tending().known()?;
+        let tended = self.tended(caller)?;
+        {
+            let mut part = tended.part();
+            if !Arc::ptr_eq(&part.known, &known) {
+                part.reconfigure(&known, caller.now()?)?;
+            }
+        }
+        let effects = tended.handle(Event::Tick, caller)?;
+        self.carry(&tended, effects, caller)
     }
 
     /// No run begins or goes on.
@@ -92,7 +99,7 @@ impl Ops {
                 Some(Event::Gathered { run, audience, outcome })
             }
             Effect::AskModel { run, prompt, deadline, .. } => {
-                let known = std::sync::Arc::clone(&tended.part().known);
+                let known = Arc::clone(&tended.part().known);
                 let now = caller.now()?;
                 let outcome = match &known.writer {
                     Some(writer) => writer.ask(&prompt, now, deadline),
@@ -122,7 +129,8 @@ impl Ops {
                 Some(Event::PatternsFound { run, outcome })
             }
             Effect::StopJob { job, run, force } => {
-                let what = if force { "was given up" } else { "takes too long and was asked to stop" };
+                let what =
+                    if force { "was given up" } else { "takes too long and was asked to stop" };
                 log(format_args!("{}: {job} {run} {what}", tended.actor));
                 lock(&tended.stopped).insert(run);
                 None
@@ -207,7 +215,7 @@ impl Ops {
         };
         let (mut plan, state) = maintenance::plan(reading, &state, &settings, now)?;
         if self.settings().archive {
-            let taken: std::collections::BTreeSet<u64> =
+            let taken: BTreeSet<u64> =
                 plan.proposals.iter().flat_map(|proposal| proposal.action.about()).collect();
             let max = usize::try_from(settings.maintenance_changes_max).unwrap_or(usize::MAX);
             let stale = self.stale(reading, now)?;
@@ -294,27 +302,34 @@ impl Ops {
 }
 
 impl super::Part {
-    fn reconfigure(&mut self, known: &std::sync::Arc<super::Known>, now: Millis) -> Result<()> {
+    fn reconfigure(&mut self, known: &Arc<super::Known>, now: Millis) -> Result<()> {
         self.mind.reconfigure(known.settings.clone(), now)?;
-        self.mind.provider = known.writer.as_ref().map(|writer| writer.provider.clone());
-        self.known = std::sync::Arc::clone(known);
+        self.known = Arc::clone(known);
+        self.use_model(true);
         Ok(())
+    }
+
+    /// May the model that is configured be asked?
+    pub(crate) fn use_model(&mut self, allowed: bool) {
+        let writer = self.known.writer.as_ref().filter(|_| allowed);
+        self.mind.provider = writer.map(|writer| writer.provider.clone());
     }
 }
 
 /// What came of a plan, for the log of jobs.
 fn summary(plan: &Plan, outcome: &Outcome) -> String {
+    // Writing to a text cannot fail.
     let mut text = outcome.summary();
     for suggestion in plan.suggestions.iter().take(SUGGESTED_MAX) {
         let ids: Vec<String> = suggestion.about.iter().map(|id| format!("#{id}")).collect();
-        text.push_str(&format!("; suggested for {}: {}", ids.join(", "), suggestion.reason));
+        let _never = write!(text, "; suggested for {}: {}", ids.join(", "), suggestion.reason);
     }
     let unsaid = plan.suggestions.len().saturating_sub(SUGGESTED_MAX) + plan.unsaid;
     if unsaid > 0 {
-        text.push_str(&format!("; {unsaid} more suggestions"));
+        let _never = write!(text, "; {unsaid} more suggestions");
     }
     if plan.left > 0 {
-        text.push_str(&format!("; {} more wait for the next run", plan.left));
+        let _never = write!(text, "; {} more wait for the next run", plan.left);
     }
     text
 }

@@ -140,7 +140,8 @@ impl Tended {
             let part = self.part();
             Kept { format: FORMAT, prompts: part.prompts, mind: part.mind.state() }
         };
-        let bytes = serde_json::to_vec(&kept).map_err(|error| Error::internal(error.to_string()))?;
+        let bytes =
+            serde_json::to_vec(&kept).map_err(|error| Error::internal(error.to_string()))?;
         let fresh = self.file.with_extension(format!("{}.new", std::process::id()));
         let write = || {
             let mut file = fs::File::create(&fresh)?;
@@ -199,6 +200,8 @@ pub(crate) struct Tending {
     ending: AtomicBool,
     /// A daemon tends this home: bulletins are made again by themselves.
     served: AtomicBool,
+    /// What went wrong last, so that it is said once.
+    trouble: Mutex<Option<String>>,
 }
 
 impl Tending {
@@ -212,6 +215,7 @@ impl Tending {
             known: Mutex::default(),
             ending: AtomicBool::new(false),
             served: AtomicBool::new(false),
+            trouble: Mutex::default(),
         }
     }
 
@@ -268,6 +272,16 @@ impl Tending {
 
     pub(crate) fn is_served(&self) -> bool {
         self.served.load(Ordering::SeqCst)
+    }
+
+    /// Says what went wrong, once for as long as it stays the same.
+    fn say(&self, actor: &ActorName, outcome: Result<()>) {
+        let said = outcome.err().map(|error| format!("{} ({})", error.message, error.code));
+        let mut trouble = lock(&self.trouble);
+        if let Some(said) = said.as_ref().filter(|said| trouble.as_ref() != Some(*said)) {
+            log(format_args!("the mind of {actor}: {said}"));
+        }
+        *trouble = said;
     }
 
     fn serve(&self) {

@@ -69,7 +69,12 @@ impl Writer {
     }
 
     /// One call, over when it is answered or at the deadline.
-    pub(super) fn ask(&self, prompt: &Prompt, now: Millis, deadline: Millis) -> std::result::Result<Answer, String> {
+    pub(super) fn ask(
+        &self,
+        prompt: &Prompt,
+        now: Millis,
+        deadline: Millis,
+    ) -> std::result::Result<Answer, String> {
         let whole = u64::try_from(deadline.get().saturating_sub(now.get())).unwrap_or(0).max(1);
         let whole = Duration::from_millis(whole);
         let call = Call {
