@@ -4,6 +4,7 @@
 //! and prints. `open` brings clock, chance and environment in; `failure` decides exit codes and hints; `output` keeps data
 //! and talk apart; `views` are the JSON shapes.
 
+mod admin;
 mod attest;
 mod browse;
 mod bulletin;
@@ -135,6 +136,7 @@ enum HomeCommand {
     Compact(compact::CompactArgs),
     Mind(mind::MindArgs),
     Budget(mind::BudgetArgs),
+    Admin(admin::AdminArgs),
     ScopeGrant(Box<scope::GrantArgs>),
     ScopeRevoke(scope::RevokeArgs),
     ScopeList(scope::ListArgs),
@@ -354,6 +356,7 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Out
         HomeCommand::Bulletin(args) => bulletin::run(args, inv, out),
         HomeCommand::Mind(args) => mind::run(args, inv, out),
         HomeCommand::Budget(args) => mind::budget(args, inv, out),
+        HomeCommand::Admin(args) => admin::run(args, inv, out),
     }
 }
 

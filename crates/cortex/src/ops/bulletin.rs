@@ -114,7 +114,15 @@ pub struct BulletinHistoryAnswer {
 impl Ops {
     pub fn bulletin(&self, caller: &Caller, request: BulletinRequest) -> Result<BulletinAnswer> {
         let audience = audience(request.audience.as_deref())?;
-        let tended = self.tended(caller)?;
+        let tended = match self.tended(caller) {
+            Ok(tended) => tended,
+            // Whoever wants only what is there goes on without it, whatever is wrong with the mind.
+            Err(error) if request.published && error.fault != Fault::Forbidden => {
+                self.tending().say(&caller.actor, Err(error));
+                return Ok(BulletinAnswer::default());
+            }
+            Err(error) => return Err(error),
+        };
         if request.refresh {
             self.run_job(&tended, BULLETIN, caller)?;
         } else if !request.published {

@@ -266,7 +266,58 @@ pub struct LedgerView {
     pub assumed: bool,
 }
 
+/// Numbers with their labels.
+pub type Samples = Vec<(Vec<(&'static str, String)>, u64)>;
+
+/// What the minds that are in use did, for metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MindCounts {
+    pub job_runs: Samples,
+    pub job_failures: Samples,
+    pub job_running: Samples,
+    pub warmup: Samples,
+    pub breakers: Samples,
+    pub age: Samples,
+    pub tokens: Samples,
+    pub cold: Samples,
+}
+
 impl Ops {
+    /// Opens nothing and waits for nobody.
+    pub fn mind_counts(&self) -> MindCounts {
+        let mut counts = MindCounts::default();
+        let now = super::World::now(&super::Machine).unwrap_or(Millis(0));
+        for tended in self.tending().all() {
+            let actor = ("actor", tended.actor.as_str().to_owned());
+            let part = tended.part();
+            for job in part.mind.jobs.view() {
+                let labels = vec![actor.clone(), ("job", job.name)];
+                counts.job_runs.push((labels.clone(), job.runs));
+                counts.job_failures.push((labels.clone(), u64::from(job.breaker.failures)));
+                counts.job_running.push((labels, u64::from(job.running.is_some())));
+            }
+            let status = part.mind.warmup.status(now);
+            let state = ("state", status.state.name().to_owned());
+            counts.warmup.push((vec![actor.clone(), state], 1));
+            counts.age.extend(status.bulletin_age_secs.map(|age| (vec![actor.clone()], age)));
+            for (name, breaker) in part.mind.breakers.all() {
+                let labels = vec![actor.clone(), ("name", name.to_owned())];
+                counts.breakers.push((labels, u64::from(breaker.circuit != Circuit::Closed)));
+            }
+            for purpose in mind::budget::Purpose::ALL {
+                let spent = part.mind.budget.spent_for(purpose, now).tokens;
+                let labels = vec![actor.clone(), ("purpose", purpose.name().to_owned())];
+                counts.tokens.push((labels, spent));
+            }
+            for (agent, process, count) in part.mind.warmup.cold_dispatch_total() {
+                let labels =
+                    vec![("agent_id", agent.to_owned()), ("process_type", process.to_owned())];
+                counts.cold.push((labels, count));
+            }
+        }
+        counts
+    }
+
     pub fn mind_jobs(&self, caller: &Caller, _: JobsRequest) -> Result<JobsAnswer> {
         let tended = self.tended(caller)?;
         let part = tended.part();
@@ -474,16 +525,21 @@ impl Ops {
         })
     }
 
-    /// Work begins for an actor: counted and said if its mind is not warm yet. It begins in any case.
-    pub fn dispatched(&self, caller: &Caller, process_type: ProcessType) -> Result<()> {
+    /// Work begins for an actor: counted and said if its mind is not warm yet. It begins in any case, whatever is wrong with
+    /// the mind.
+    pub fn dispatched(&self, caller: &Caller, process_type: ProcessType) {
         // In a process of its own nobody warms up.
         if !self.tending().is_served() || caller.delegate.is_some() {
-            return Ok(());
+            return;
         }
-        let tended = self.tended(caller)?;
-        let now = caller.now()?;
-        let effects = tended.part().mind.handle(Event::Dispatched(process_type), now, &mut |_| 0);
-        self.carry(&tended, effects, caller)
+        let begin = || {
+            let tended = self.tended(caller)?;
+            let now = caller.now()?;
+            let effects =
+                tended.part().mind.handle(Event::Dispatched(process_type), now, &mut |_| 0);
+            self.carry(&tended, effects, caller)
+        };
+        self.tending().say(&caller.actor, begin());
     }
 
     /// How warm the mind of an actor is; cold if nobody used it yet. Opens nothing.

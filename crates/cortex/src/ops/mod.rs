@@ -14,6 +14,7 @@
 )]
 
 pub mod activity;
+pub mod admin;
 pub mod archive;
 pub mod attest;
 pub mod bulletin;

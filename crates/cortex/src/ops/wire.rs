@@ -13,7 +13,7 @@ use super::{
     activity, archive, attest, bundle, capture, change, context, grants, graph, health, projects,
     prompt,
 };
-use super::{bulletin, mind};
+use super::{admin, bulletin, mind};
 use super::{proof, read, save, score, search, session, stats, timeline};
 
 /// A request, and what it is answered with.
@@ -114,6 +114,7 @@ operations! {
     MindShow "mind_show" mind_show: mind::ShowRunRequest => mind::RunView;
     MindUndo "mind_undo" mind_undo: mind::UndoRequest => mind::UndoAnswer;
     Budget "budget" budget: mind::BudgetRequest => mind::BudgetAnswer;
+    Admin "admin" admin: admin::AdminRequest => admin::AdminAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
 }
 

@@ -6,11 +6,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use kernel::actor::ActorName;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::problem::Problem;
 use super::{App, Reply};
+use crate::ops::error::Error;
+use crate::ops::mind::WarmupView;
+use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
@@ -48,6 +52,8 @@ pub(super) struct Readiness {
     status: &'static str,
     /// Whose memory there is.
     actors: usize,
+    /// How warm the mind of the default actor is. Requests are served in every state.
+    warmup: WarmupView,
 }
 
 /// Ready when the home can be read.
@@ -56,8 +62,14 @@ pub(super) struct Readiness {
     responses((status = 200, description = "It is ready", body = Readiness)),
 )]
 pub(super) async fn ready(State(app): State<App>) -> Reply {
-    match app.run(|ops| Ok(ops.actor_count()?)).await {
-        Ok(actors) => Ok(Json(Readiness { status: "ready", actors }).into_response()),
+    let look = |ops: &Ops| {
+        let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(Error::from)?, "http");
+        Ok((ops.actor_count()?, ops.warmth(&caller)?))
+    };
+    match app.run(look).await {
+        Ok((actors, warmup)) => {
+            Ok(Json(Readiness { status: "ready", actors, warmup }).into_response())
+        }
         Err(_) => Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "not_ready",
@@ -72,7 +84,8 @@ pub(super) async fn ready(State(app): State<App>) -> Reply {
     responses((status = 200, description = "Counters", body = String, content_type = "text/plain")),
 )]
 pub(super) async fn metrics(State(app): State<App>) -> Response {
-    let text = app.metrics.text(app.ops.open_count());
+    let mut text = app.metrics.text(app.ops.open_count());
+    text.push_str(&super::metrics::of_minds(&app.ops.mind_counts()));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 

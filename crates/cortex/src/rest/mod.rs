@@ -4,6 +4,7 @@
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
+//! - `mind`: bulletin, jobs, undo, budget, admin chat.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
 //!
@@ -18,6 +19,7 @@ mod health;
 mod input;
 mod memories;
 mod metrics;
+mod mind;
 mod overview;
 mod problem;
 mod proofs;
@@ -212,6 +214,17 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(proofs::revoke))
         .routes(routes!(transfer::export))
         .routes(routes!(transfer::import))
+        .routes(routes!(mind::bulletin))
+        .routes(routes!(mind::history))
+        .routes(routes!(mind::jobs))
+        .routes(routes!(mind::run_job))
+        .routes(routes!(mind::pause_job))
+        .routes(routes!(mind::resume_job))
+        .routes(routes!(mind::runs))
+        .routes(routes!(mind::show))
+        .routes(routes!(mind::undo))
+        .routes(routes!(mind::budget, mind::set_budget))
+        .routes(routes!(mind::chat))
 }
 
 fn router(http: &Http, ops: Arc<Ops>, tools: Router<App>) -> Router {

@@ -275,7 +275,7 @@ impl Tending {
     }
 
     /// Says what went wrong, once for as long as it stays the same.
-    fn say(&self, actor: &ActorName, outcome: Result<()>) {
+    pub(crate) fn say(&self, actor: &ActorName, outcome: Result<()>) {
         let said = outcome.err().map(|error| format!("{} ({})", error.message, error.code));
         let mut trouble = lock(&self.trouble);
         if let Some(said) = said.as_ref().filter(|said| trouble.as_ref() != Some(*said)) {
