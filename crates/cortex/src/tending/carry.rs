@@ -147,10 +147,36 @@ impl Ops {
                 None
             }
             Effect::Persist => {
-                tended.persist()?;
+                // A state that cannot be written is no reason to leave work undone.
+                self.tending().say(&tended.actor, tended.persist());
                 None
             }
         })
+    }
+
+    /// The text of an entry was erased: what the mind keeps must not hold it either.
+    ///
+    /// What people said is read from the journal again, without what was erased.
+    pub(crate) fn erase_from_mind(&self, caller: &Caller, id: u64) -> Result<()> {
+        let folder = self.home().actor_folder(&caller.actor);
+        if !super::is_kept(&folder) && self.tending().if_there(&caller.actor).is_none() {
+            return Ok(());
+        }
+        let Ok(tended) = self.tended(caller) else {
+            // It cannot be read as things are set; without it the mind begins anew.
+            return super::discard(&folder);
+        };
+        {
+            let mut part = tended.part();
+            part.mind.owner.erase(id);
+            part.mind.shared.erase(id);
+            part.mind.watch = Watch::default();
+            part.prompts = 0;
+            tended.published.store(super::Published::of(&part.mind).into());
+        }
+        lock(&tended.gathered).clear();
+        super::discard(&folder)?;
+        tended.persist()
     }
 
     fn warm(&self, step: WarmStep, caller: &Caller) -> Result<()> {

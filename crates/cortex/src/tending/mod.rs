@@ -34,6 +34,8 @@ pub(crate) use settings::{Known, read as read_settings};
 
 /// The file in an actor's folder that holds what its mind keeps.
 const FILE: &str = "mind.json";
+/// What could not be read is put aside under this name.
+const ASIDE: &str = "mind.unreadable.json";
 /// Raised when the shape of that file changes.
 const FORMAT: u32 = 1;
 
@@ -167,7 +169,7 @@ fn load(file: &Path) -> Result<Option<Kept>> {
         Ok(kept) if kept.format == FORMAT => Ok(Some(kept)),
         read => {
             let why = read.map_or_else(|error| error.to_string(), |kept| kept.format.to_string());
-            let aside = file.with_extension("unreadable.json");
+            let aside = file.with_file_name(ASIDE);
             log(format_args!("{} was put aside, it cannot be read: {why}", file.display()));
             fs::rename(file, &aside).map_err(|error| {
                 Error::new("io", Fault::Server, format!("{}: {error}", aside.display()))
@@ -175,6 +177,26 @@ fn load(file: &Path) -> Result<Option<Kept>> {
             Ok(None)
         }
     }
+}
+
+/// Is anything kept for the actor in this folder?
+fn is_kept(folder: &Path) -> bool {
+    folder.join(FILE).exists() || folder.join(ASIDE).exists()
+}
+
+/// Removes all that is kept.
+fn discard(folder: &Path) -> Result<()> {
+    for name in [FILE, ASIDE] {
+        let path = folder.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let message = format!("{}: {error}", path.display());
+                return Err(Error::new("io", Fault::Server, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A number up to the one given, by the caller's chance; none if there is none.

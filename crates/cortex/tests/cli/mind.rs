@@ -210,6 +210,25 @@ fn an_administrator_is_answered_in_words() {
     assert!(talk.out.contains("maintenance") && talk.err.contains("nothing-1"), "{talk:?}");
 }
 
+// Erased text is gone from all that is kept, also from what was written about it
+#[test]
+fn what_is_erased_is_erased_from_the_bulletins_too() {
+    let home = Home::new();
+    let id = save(&home, "Zanzibar plans", "decision");
+    home.run(&["--now", THEN, "prompt", "No, actually I meant Zanzibar, as I said."]).ok();
+    at(&home, THEN, &["bulletin"]);
+    at(&home, THEN, &["mind", "run", "patterns"]);
+    save(&home, "Use tabs", "decision");
+    at(&home, THEN, &["bulletin"]);
+    let kept = || std::fs::read_to_string(home.path().join("actors/default/mind.json")).unwrap();
+    assert!(kept().contains("Zanzibar"));
+    home.run(&["erase", &id.to_string(), "--yes"]).ok();
+    home.run(&["erase", &(id + 1).to_string(), "--yes"]).ok();
+    assert!(!kept().contains("Zanzibar") && !kept().contains("zanzibar"), "{}", kept());
+    let text = at(&home, THEN, &["bulletin"]).to_string();
+    assert!(text.contains("Use tabs") && !text.contains("Zanzibar"), "{text}");
+}
+
 // mind 115-118, 124, 128
 #[test]
 fn settings_of_the_mind_are_checked_and_count() {
