@@ -222,8 +222,8 @@ fn what_is_erased_is_erased_from_the_bulletins_too() {
     at(&home, THEN, &["bulletin"]);
     let kept = || std::fs::read_to_string(home.path().join("actors/default/mind.json")).unwrap();
     assert!(kept().contains("Zanzibar"));
-    home.run(&["erase", &id.to_string(), "--yes"]).ok();
-    home.run(&["erase", &(id + 1).to_string(), "--yes"]).ok();
+    home.run(&["erase", &id.to_string(), "--reason", "x", "--yes"]).ok();
+    home.run(&["erase", &(id + 1).to_string(), "--reason", "x", "--yes"]).ok();
     assert!(!kept().contains("Zanzibar") && !kept().contains("zanzibar"), "{}", kept());
     let text = at(&home, THEN, &["bulletin"]).to_string();
     assert!(text.contains("Use tabs") && !text.contains("Zanzibar"), "{text}");
