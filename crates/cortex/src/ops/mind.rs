@@ -413,9 +413,10 @@ impl Ops {
         let view = {
             let mut part = tended.part();
             let jobs = &mut part.mind.jobs;
-            match request.paused {
-                true => jobs.pause(&request.job)?,
-                false => jobs.resume(&request.job)?,
+            if request.paused {
+                jobs.pause(&request.job)?;
+            } else {
+                jobs.resume(&request.job)?;
             }
             jobs.view().into_iter().find(|job| job.name == request.job).map(job_view)
         };

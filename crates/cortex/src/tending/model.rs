@@ -3,6 +3,7 @@
 //! Only what the configuration names is asked. A key that happens to be in the environment is no permission to send memories
 //! to a service in the background.
 
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,11 +23,17 @@ use crate::ops::error::{Error, Fault, Result};
 const CONTEXT: &str = "mind.bulletin";
 const MILLION: u64 = 1_000_000;
 
-#[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) provider: Provider,
     model: String,
     providers: ConfiguredProviders,
+}
+
+// The environment holds keys.
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("provider", &self.provider).finish_non_exhaustive()
+    }
 }
 
 impl Writer {
