@@ -10,6 +10,7 @@
 //! - `setup`, `hooks`: the settings of agents, and the events they send.
 //! - `hands`: what talents need from a home, and what they give back to the memory.
 //! - `transfer`: memories in and out.
+//! - `tending`: the minds of a home: jobs, bulletins, maintenance, patterns.
 //! - `intake`: what happens to a text before it becomes a memory.
 //! - [`cli`]: the command line.
 //! - [`tui`]: memories on a whole terminal.
@@ -28,5 +29,6 @@ pub mod mcp;
 pub mod ops;
 pub mod rest;
 mod setup;
+mod tending;
 mod transfer;
 pub mod tui;

@@ -123,7 +123,7 @@ pub(crate) struct ArchiveArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// What the daemon puts away by itself, now
+    /// What maintenance puts away because it is old and unimportant, now
     #[arg(long, conflicts_with = "memory")]
     stale: bool,
     /// Only say what would be put away

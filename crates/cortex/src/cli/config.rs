@@ -13,6 +13,7 @@ use crate::config;
 #[command(after_help = "Examples:
   cortex config show
   cortex config check
+  cortex config reference
   CORTEX_MEMORY_DEDUP_MINUTES=5 cortex config show --json")]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
@@ -27,6 +28,8 @@ enum ConfigStep {
     Path,
     /// Whether the file and the variables are right. JSON: {path, ok}
     Check,
+    /// Everything that can be set, as Markdown; presets too. JSON: {markdown}
+    Reference,
 }
 
 pub(crate) fn run(
@@ -42,8 +45,12 @@ pub(crate) fn run(
             let view = json!({"path": path.display().to_string(), "exists": path.exists()});
             out.either(&view, path.display())
         }
+        ConfigStep::Reference => {
+            let markdown = config::reference();
+            out.either(&json!({ "markdown": markdown }), markdown.trim_end())
+        }
         ConfigStep::Check => {
-            config::load(&folder, &around.variables)?;
+            crate::tending::read_settings(&config::load(&folder, &around.variables)?)?;
             let view = json!({"path": path.display().to_string(), "ok": true});
             out.either(&view, format_args!("{} is fine", path.display()))
         }

@@ -25,6 +25,7 @@ use crate::hooks::{
     session_text,
 };
 use crate::ops;
+use crate::ops::bulletin::BulletinRequest;
 use crate::ops::capture::CaptureRequest;
 use crate::ops::context::ContextRequest;
 use crate::ops::prompt::PromptSaveRequest;
@@ -37,6 +38,8 @@ const PROMPT_LIMIT: Duration = Duration::from_millis(1_500);
 const LIMIT: Duration = Duration::from_secs(4);
 /// Bytes of context at the start of a session: about 1,500 tokens.
 const START_BYTES: usize = 6_000;
+/// What is left of them for recent memories, however long the bulletin is.
+const CONTEXT_BYTES_MIN: usize = 2_000;
 /// A longer log starts anew, and the one before it is kept.
 const LOG_BYTES_MAX: u64 = 1 << 20;
 
@@ -161,10 +164,17 @@ impl HookMemory for Served {
                 Err(error) => return Err(error),
             }
         }
-        let request = ContextRequest { max_bytes: Some(START_BYTES), ..ContextRequest::default() };
+        // What is published already: a hook never waits for a bulletin to be made.
+        let request =
+            BulletinRequest { published: true, as_prompt: true, ..BulletinRequest::default() };
+        let bulletin = self.ask(session, request)?.bulletin.filter(|one| !one.cited.is_empty());
+        let bulletin = bulletin.map(|one| one.text).unwrap_or_default();
+        let left = START_BYTES.saturating_sub(bulletin.len()).max(CONTEXT_BYTES_MIN);
+        let request = ContextRequest { max_bytes: Some(left), ..ContextRequest::default() };
         let known = self.ask(session, request)?;
         let empty = known.pinned.is_empty() && known.memories.is_empty();
-        Ok(Some(session_text(start, (!empty).then_some(known.text.as_str()))))
+        let found = if empty { bulletin } else { format!("{bulletin}\n\n{}", known.text) };
+        Ok(Some(session_text(start, Some(found.as_str()))))
     }
 
     fn prompt(&self, session: &HookSession, text: &str) -> ops::Result<Option<String>> {

@@ -4,8 +4,10 @@
 //! and prints. `open` brings clock, chance and environment in; `failure` decides exit codes and hints; `output` keeps data
 //! and talk apart; `views` are the JSON shapes.
 
+mod admin;
 mod attest;
 mod browse;
+mod bulletin;
 mod bus;
 mod chronicle;
 mod compact;
@@ -31,6 +33,7 @@ mod import;
 mod journal;
 mod language;
 mod mcp;
+mod mind;
 mod model;
 mod model_check;
 mod open;
@@ -107,6 +110,7 @@ enum HomeCommand {
     Entities(entities::EntitiesArgs),
     Find(find::FindArgs),
     Context(context::ContextArgs),
+    Bulletin(bulletin::BulletinArgs),
     Timeline(browse::TimelineArgs),
     Delete(forget::DeleteArgs),
     Forget(forget::ForgetArgs),
@@ -136,6 +140,9 @@ enum HomeCommand {
     Language(language::LanguageArgs),
     Attest(attest::AttestArgs),
     Compact(compact::CompactArgs),
+    Mind(mind::MindArgs),
+    Budget(mind::BudgetArgs),
+    Admin(admin::AdminArgs),
     ScopeGrant(Box<scope::GrantArgs>),
     ScopeRevoke(scope::RevokeArgs),
     ScopeList(scope::ListArgs),
@@ -364,6 +371,10 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Out
         HomeCommand::Prompts(args) => browse::prompts(args, inv, out),
         HomeCommand::Projects(args) => browse::projects(args, inv, out),
         HomeCommand::Archive(args) => browse::archive(args, inv, out),
+        HomeCommand::Bulletin(args) => bulletin::run(args, inv, out),
+        HomeCommand::Mind(args) => mind::run(args, inv, out),
+        HomeCommand::Budget(args) => mind::budget(args, inv, out),
+        HomeCommand::Admin(args) => admin::run(args, inv, out),
     }
 }
 

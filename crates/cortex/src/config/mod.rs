@@ -4,6 +4,7 @@
 //! none. `keys` is the one list of them.
 
 mod keys;
+mod reference;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,6 +19,7 @@ use crate::ops::Settings;
 use crate::ops::error::{Error, Fault, Result};
 use crate::rest::Http;
 pub use keys::{KEYS, Key, Kind};
+pub use reference::reference;
 
 /// Bytes of a configuration file.
 const FILE_BYTES_MAX: u64 = 262_144;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use kernel::actor::ActorName;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -16,9 +17,8 @@ use super::client::Client;
 use super::connection;
 use super::place::{Place, failed};
 use crate::hands::live::{HandsSettings, LiveHands};
-use crate::ops::archive::SweepRequest;
 use crate::ops::error::{Error, Fault, Result};
-use crate::ops::{Caller, Machine, Ops, Settings, World};
+use crate::ops::{Caller, DEFAULT_ACTOR, Machine, Ops, Settings, World};
 use crate::rest::{self, Http};
 
 /// Connections at once.
@@ -33,9 +33,10 @@ const WEB_GRACE: Duration = Duration::from_secs(3);
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 /// How often new memories get their vectors of the chosen model.
 const EMBED_EVERY: Duration = Duration::from_secs(2);
-/// First sweep of the archive, and the time between sweeps.
-const SWEEP_FIRST: Duration = Duration::from_mins(1);
-const SWEEP_EVERY: Duration = Duration::from_hours(1);
+/// How often the minds look what is due.
+const TEND_EVERY: Duration = Duration::from_secs(5);
+/// A time that is never reached.
+const NEVER: Duration = Duration::from_hours(1);
 /// Threads for work that blocks. More than this many requests wait for each other.
 const BLOCKING_THREADS: usize = 128;
 
@@ -170,7 +171,8 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
     tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut embed = interval(EMBED_EVERY);
     embed.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut sweep_at = tokio::time::Instant::now() + SWEEP_FIRST;
+    let mut tend = interval(TEND_EVERY);
+    tend.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
     ready(&shared.web);
@@ -194,7 +196,7 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
             _ = interrupt.recv() => break,
             _ = hang_up.recv() => {}
             _ = ending.changed() => break,
-            () = sleep_until(idle_at.unwrap_or_else(|| idle_since + SWEEP_EVERY)),
+            () = sleep_until(idle_at.unwrap_or_else(|| idle_since + NEVER)),
                 if idle_at.is_some() && open.is_empty() =>
             {
                 if !shared.hands.as_ref().is_ok_and(|hands| hands.is_busy()) {
@@ -208,12 +210,7 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
             _ = embed.tick() => background(&shared, |ops| {
                 ops.embed_new(Machine.now()?).map(drop)
             }),
-            () = sleep_until(sweep_at) => {
-                sweep_at = tokio::time::Instant::now() + SWEEP_EVERY;
-                if shared.ops.settings().archive {
-                    background(&shared, sweep);
-                }
-            }
+            _ = tend.tick() => background(&shared, tend_minds),
         }
     }
     shared.ops.end_embedding();
@@ -230,6 +227,7 @@ async fn live(place: &Place, life: &Life, ops: Arc<Ops>, ready: impl FnOnce(&Web
             }
         }
     }
+    shared.ops.end_tending();
     drop(listener);
     let removed = std::fs::remove_file(&place.socket);
     shared.over.send_replace(true);
@@ -299,16 +297,9 @@ fn background(shared: &Arc<Shared>, work: fn(&Ops) -> Result<()>) {
     });
 }
 
-/// Puts away what is stale, in every actor.
-fn sweep(ops: &Ops) -> Result<()> {
-    for actor in ops.home().actors()? {
-        let caller = Caller::new(actor, "archive");
-        let swept = ops.sweep(&caller, SweepRequest { dry_run: false })?;
-        if !swept.archived.is_empty() {
-            log(format_args!("{}: {} memories archived", caller.actor, swept.archived.len()));
-        }
-    }
-    Ok(())
+/// What is due for the minds of the home.
+fn tend_minds(ops: &Ops) -> Result<()> {
+    ops.tend(&Caller::new(ActorName::parse(DEFAULT_ACTOR)?, mind::proposal::BY))
 }
 
 impl Shared {

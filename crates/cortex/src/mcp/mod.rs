@@ -25,6 +25,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 
 use crate::ops::Caller;
+use crate::ops::bulletin::BulletinRequest;
 use crate::ops::context::ContextRequest;
 use crate::ops::error::{Error, Fault};
 use crate::ops::read::GetRequest;
@@ -36,6 +37,9 @@ summarise before you stop. Core tools: mem_save (after every decision, bug fix, 
 change), mem_search (questions in ordinary words), mem_context (what happened lately), mem_get_observation (one memory in \
 full), mem_save_prompt, mem_session_summary (mandatory before a session ends). Every reply names ids; mem_update, \
 mem_relate, mem_timeline and the others take them. Sub-agents: save what you learn, leave session calls to the main agent.";
+
+/// The resource that holds the memory bulletin.
+const BULLETIN: &str = "cortex://bulletin";
 
 /// One agent's view of a memory.
 #[derive(Clone, Debug)]
@@ -133,7 +137,11 @@ impl ServerHandler for Server {
         let mut context = Resource::new("cortex://context", "context");
         context.description = Some("Recent sessions, prompts and memories".to_owned());
         context.mime_type = Some("text/markdown".to_owned());
-        Ok(ListResourcesResult::with_all_items(vec![context]))
+        let mut bulletin = Resource::new(BULLETIN, "bulletin");
+        bulletin.description =
+            Some("What matters now: a briefing with the ids it comes from".to_owned());
+        bulletin.mime_type = Some("text/markdown".to_owned());
+        Ok(ListResourcesResult::with_all_items(vec![context, bulletin]))
     }
 
     async fn list_resource_templates(
@@ -155,6 +163,10 @@ impl ServerHandler for Server {
         let backend = self.backend(&context);
         let text = if request.uri == "cortex://context" {
             backend.ask(ContextRequest::default()).await.map(|answer| answer.text)
+        } else if request.uri == BULLETIN {
+            let asked = BulletinRequest { as_prompt: true, ..BulletinRequest::default() };
+            let answer = backend.ask(asked).await;
+            answer.map(|answer| answer.bulletin.map(|bulletin| bulletin.text).unwrap_or_default())
         } else {
             match memory_of(&request.uri) {
                 Some(id) => {

@@ -1,4 +1,4 @@
-//! Archival by itself: what is old, unimportant and unconnected is put away, softly, with its reason in the journal.
+//! Archival: what is old, unimportant and unconnected is put away, softly, with its reason in the journal.
 //!
 //! Never touched: what is pinned, has edges, is the word on a topic, or binds (identities, goals, constraints), and the
 //! newest session summaries. `restore` undoes it.
@@ -48,6 +48,31 @@ pub struct SweptView {
     pub created_at: String,
 }
 
+/// Memories that are stale, oldest first.
+pub(crate) struct Stale {
+    pub(crate) found: Vec<StaleMemory>,
+    examined: u64,
+    capped: bool,
+}
+
+pub(crate) struct StaleMemory {
+    pub(crate) id: MemoryId,
+    pub(crate) version: u32,
+    /// In thousandths.
+    score: u32,
+}
+
+impl StaleMemory {
+    fn score(&self) -> f64 {
+        f64::from(self.score) / 1_000.0
+    }
+
+    /// Why it is put away, for the journal.
+    pub(crate) fn reason(&self, settings: &super::Settings) -> String {
+        format!("older than {} days, score {:.3}", settings.archive_after_days, self.score())
+    }
+}
+
 impl Ops {
     pub fn sweep(&self, caller: &Caller, request: SweepRequest) -> Result<SweepAnswer> {
         let now = caller.now()?;
@@ -55,45 +80,19 @@ impl Ops {
         self.flush_actor(&caller.actor, now)?;
         let (cortex, reading) = self.reading(caller)?;
         let view = reading.view();
-        let age = i64::from(self.settings.archive_after_days).saturating_mul(DAY_MS);
-        let before = Millis(now.get().saturating_sub(age));
-        let mut answer = SweepAnswer { dry_run: request.dry_run, ..SweepAnswer::default() };
-        let mut found: Vec<(MemoryId, u32)> = Vec::new();
-        for memory_type in MemoryType::ALL {
-            let kept = self.kept_summaries(&reading, memory_type)?;
-            view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {
-                let head = view.required_head(id)?;
-                // Ids are in the order of time.
-                if head.created >= before {
-                    return Ok(ControlFlow::Break(()));
-                }
-                answer.examined += 1;
-                let usage = view.usage(id)?;
-                let connected = usage.edges_in > 0 || usage.edges_out > 0;
-                if !may_be_archived(&head) || connected || kept.contains(&id) {
-                    return Ok(ControlFlow::Continue(()));
-                }
-                let score = score::thousandths(&head, &usage, now);
-                if score < self.settings.archive_below {
-                    if found.len() == SWEEP_MAX {
-                        answer.capped = true;
-                        return Ok(ControlFlow::Break(()));
-                    }
-                    found.push((id, score));
-                }
-                Ok(ControlFlow::Continue(()))
-            })?;
-        }
-        found.sort_unstable();
+        let stale = self.stale(&reading, now)?;
+        let mut answer = SweepAnswer {
+            archived: Vec::new(),
+            examined: stale.examined,
+            capped: stale.capped,
+            dry_run: request.dry_run,
+        };
         let run = format!("archive-{}", now.get());
-        for (id, score) in found {
-            let head = view.required_head(id)?;
-            let score = f64::from(score) / 1_000.0;
+        for one in stale.found {
+            let (id, head) = (one.id, view.required_head(one.id)?);
             if !request.dry_run {
                 let patch = HeadPatch { archived: Some(true), ..HeadPatch::default() };
-                let days = self.settings.archive_after_days;
-                let reason = Some(format!("older than {days} days, score {score:.3}"));
-                let expected = Some(head.version);
+                let (reason, expected) = (Some(one.reason(&self.settings)), Some(head.version));
                 let change = HeadRevision { id, expected, patch, reason };
                 let mut stamp = caller.plain_stamp()?;
                 stamp.run = Some(run.clone());
@@ -107,11 +106,46 @@ impl Ops {
             answer.archived.push(SweptView {
                 id: id.get(),
                 title: brief.title,
-                score,
+                score: one.score(),
                 created_at: brief.created_at,
             });
         }
         Ok(answer)
+    }
+
+    /// What is old, unimportant and unconnected; for `sweep` and for the mind's maintenance.
+    pub(crate) fn stale(&self, reading: &kernel::Reading, now: Millis) -> Result<Stale> {
+        let view = reading.view();
+        let age = i64::from(self.settings.archive_after_days).saturating_mul(DAY_MS);
+        let before = Millis(now.get().saturating_sub(age));
+        let mut stale = Stale { found: Vec::new(), examined: 0, capped: false };
+        for memory_type in MemoryType::ALL {
+            let kept = self.kept_summaries(reading, memory_type)?;
+            view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {
+                let head = view.required_head(id)?;
+                // Ids are in the order of time.
+                if head.created >= before {
+                    return Ok(ControlFlow::Break(()));
+                }
+                stale.examined += 1;
+                let usage = view.usage(id)?;
+                let connected = usage.edges_in > 0 || usage.edges_out > 0;
+                if !may_be_archived(&head) || connected || kept.contains(&id) {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                let score = score::thousandths(&head, &usage, now);
+                if score < self.settings.archive_below {
+                    if stale.found.len() == SWEEP_MAX {
+                        stale.capped = true;
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    stale.found.push(StaleMemory { id, version: head.version, score });
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        stale.found.sort_unstable_by_key(|one| one.id);
+        Ok(stale)
     }
 
     /// The newest session summaries of each project.

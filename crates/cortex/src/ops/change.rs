@@ -290,6 +290,7 @@ impl Ops {
             let cache = cache_folder(&self.home.actor_folder(&caller.actor));
             forget_everywhere(&cache, &bodies)
                 .map_err(|error| Error::new("io", Fault::Server, error.to_string()))?;
+            self.erase_from_mind(caller, id.get())?;
         }
         deleted(&cortex, &receipt, id, hard)
     }

@@ -234,7 +234,18 @@ impl Ops {
         stamp: Stamp,
         command: Command,
     ) -> Result<Receipt> {
-        Ok(cortex.submit(Request { stamp, command, authority: None })?)
+        Ok(self.submit_plainly(cortex, stamp, command)?)
+    }
+
+    /// The same with the kernel's own error, for work that goes on after a refusal.
+    #[allow(clippy::unused_self, reason = "a change goes through the operations, not around them")]
+    pub(crate) fn submit_plainly(
+        &self,
+        cortex: &Cortex,
+        stamp: Stamp,
+        command: Command,
+    ) -> kernel::Result<Receipt> {
+        cortex.submit(Request { stamp, command, authority: None })
     }
 }
 

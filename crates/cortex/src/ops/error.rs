@@ -134,6 +134,31 @@ impl From<KernelError> for Error {
     }
 }
 
+impl From<mind::error::MindError> for Error {
+    fn from(error: mind::error::MindError) -> Error {
+        use mind::error::MindError;
+        let (fault, hint) = match &error {
+            MindError::Store(error) => return error.clone().into(),
+            MindError::UnknownJob(_) => (Fault::Missing, Some("`cortex mind jobs` lists the jobs")),
+            MindError::UnknownRun(_) => (Fault::Missing, Some("`cortex mind log` lists the runs")),
+            MindError::UnknownProcess { .. } => (Fault::Missing, None),
+            MindError::JobRunning { .. } | MindError::NotThatRun { .. } => {
+                (Fault::Conflict, Some("`cortex mind jobs` says since when it runs"))
+            }
+            MindError::AlreadyUndone(_) => (Fault::Conflict, None),
+            MindError::Budget(_) => (Fault::Busy, Some("`cortex budget` says what is left")),
+            MindError::Setting { .. } | MindError::Question { .. } | MindError::Channel { .. } => {
+                (Fault::Caller, None)
+            }
+        };
+        let mapped = Error::new(error.code(), fault, error.to_string());
+        match hint {
+            Some(hint) => mapped.with_hint(hint),
+            None => mapped,
+        }
+    }
+}
+
 fn fault_of(error: &KernelError) -> Fault {
     match error {
         KernelError::NotFound { .. } => Fault::Missing,

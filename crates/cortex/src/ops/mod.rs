@@ -14,8 +14,10 @@
 )]
 
 pub mod activity;
+pub mod admin;
 pub mod archive;
 pub mod attest;
+pub mod bulletin;
 pub mod bundle;
 pub mod caller;
 pub mod capture;
@@ -31,6 +33,7 @@ pub mod grants;
 pub mod graph;
 pub mod health;
 pub mod meaning;
+pub mod mind;
 pub mod parse;
 pub mod projects;
 pub mod prompt;
@@ -68,6 +71,7 @@ pub use error::{Error, Fault, Result};
 use follow::Follower;
 
 use crate::embedders::in_use::InUse;
+use crate::tending::Tending;
 
 /// Accesses that wait before they are journaled although nobody asked.
 const PENDING_MAX: usize = 512;
@@ -111,6 +115,7 @@ pub struct Ops {
     states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
     /// `None`: only the built-in model is ever used.
     embedders: Option<InUse>,
+    tending: Tending,
 }
 
 /// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
@@ -154,13 +159,16 @@ impl Ops {
         let folder = folder.into();
         let options = Options { wait, hooks: recall::hooks(), ..Options::default() };
         let home = Home::new(&folder, options.clone(), HomeLimits::default());
-        Ops { folder, home, options, settings, states: Mutex::default(), embedders: None }
+        let tending = Tending::new(&folder, BTreeMap::new());
+        let states = Mutex::default();
+        Ops { folder, home, options, settings, states, embedders: None, tending }
     }
 
     /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.
     /// `variables` decide about the configuration.
     #[must_use]
     pub fn with_embedder(mut self, variables: BTreeMap<String, String>) -> Ops {
+        self.tending = Tending::new(&self.folder, variables.clone());
         self.embedders = Some(InUse::new(&self.folder, variables));
         self
     }
@@ -190,6 +198,29 @@ impl Ops {
 
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    pub(crate) fn tending(&self) -> &Tending {
+        &self.tending
+    }
+
+    /// Actors that were used in this process, and the one that always is.
+    pub(crate) fn used_actors(&self, always: &str) -> Result<Vec<ActorName>> {
+        let mut actors: Vec<ActorName> = lock(&self.states).keys().cloned().collect();
+        let always = ActorName::parse(always)?;
+        if !actors.contains(&always) {
+            actors.push(always);
+        }
+        Ok(actors)
+    }
+
+    /// Loads the embedder, so that the first question need not.
+    pub(crate) fn warm_embedder(&self) -> Result<()> {
+        let _loaded = ::recall::embed::StaticEmbedder::shared();
+        match self.embedders.as_ref().map(InUse::ready) {
+            Some(Err(error)) => Err(Error::new(error.code(), Fault::Server, error.to_string())),
+            _ => Ok(()),
+        }
     }
 
     fn state(&self, actor: &ActorName) -> Arc<ActorState> {
@@ -228,7 +259,7 @@ impl Ops {
     }
 
     /// Journals the accesses of an actor that were noted so far.
-    fn flush_actor(&self, actor: &ActorName, now: Millis) -> Result<()> {
+    pub(crate) fn flush_actor(&self, actor: &ActorName, now: Millis) -> Result<()> {
         let state = self.state(actor);
         let noted: Vec<Access> = std::mem::take(&mut *lock(&state.pending)).into_values().collect();
         let mut left = noted.as_slice();

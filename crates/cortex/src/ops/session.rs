@@ -5,6 +5,7 @@ use kernel::command::{Command, SessionClose, SessionDraft};
 use kernel::limits::NAME_BYTES_MAX;
 use kernel::memory::Session;
 use kernel::store::View;
+use mind::warmup::ProcessType;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
@@ -128,6 +129,9 @@ impl Ops {
             Err(error) if error.code == "session_ended" => false,
             Err(error) => return Err(error),
         };
+        if changed {
+            self.dispatched(caller, ProcessType::Channel);
+        }
         self.session_view(&cortex, &id, changed)
     }
 

@@ -13,6 +13,7 @@ use super::{
     activity, archive, attest, bundle, capture, change, context, grants, graph, health, projects,
     prompt,
 };
+use super::{admin, bulletin, mind};
 use super::{proof, read, save, score, search, session, stats, timeline};
 
 /// A request, and what it is answered with.
@@ -105,6 +106,16 @@ operations! {
     Attest "attest" attest: attest::AttestRequest => attest::AttestAnswer;
     Salience "salience" salience: attest::SalienceRequest => attest::SalienceAnswer;
     Health "health" health: health::HealthRequest => health::HealthAnswer;
+    Bulletin "bulletin" bulletin: bulletin::BulletinRequest => bulletin::BulletinAnswer;
+    BulletinHistory "bulletin_history" bulletin_history: bulletin::BulletinHistoryRequest => bulletin::BulletinHistoryAnswer;
+    MindJobs "mind_jobs" mind_jobs: mind::JobsRequest => mind::JobsAnswer;
+    MindRun "mind_run" mind_run: mind::RunJobRequest => mind::RunAnswer;
+    MindPause "mind_pause" mind_pause: mind::PauseJobRequest => mind::JobView;
+    MindRuns "mind_runs" mind_runs: mind::RunsRequest => mind::RunsAnswer;
+    MindShow "mind_show" mind_show: mind::ShowRunRequest => mind::RunView;
+    MindUndo "mind_undo" mind_undo: mind::UndoRequest => mind::UndoAnswer;
+    Budget "budget" budget: mind::BudgetRequest => mind::BudgetAnswer;
+    Admin "admin" admin: admin::AdminRequest => admin::AdminAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
 }
 

@@ -8,12 +8,16 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use kernel::actor::ActorName;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::problem::Problem;
 use super::{App, Reply};
+use crate::ops::error::Error;
+use crate::ops::mind::WarmupView;
+use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
@@ -54,6 +58,8 @@ pub(super) struct Readiness {
     /// How the services of the daemon are: `running`, `waiting`, `given_up` or `stopped`.
     #[schema(value_type = Object)]
     services: BTreeMap<String, Value>,
+    /// How warm the mind of the default actor is. Requests are served in every state.
+    warmup: WarmupView,
 }
 
 /// Ready when the home can be read.
@@ -62,11 +68,15 @@ pub(super) struct Readiness {
     responses((status = 200, description = "It is ready", body = Readiness)),
 )]
 pub(super) async fn ready(State(app): State<App>) -> Reply {
-    match app.run(|ops| Ok(ops.actor_count()?)).await {
-        Ok(actors) => {
+    let look = |ops: &Ops| {
+        let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(Error::from)?, "http");
+        Ok((ops.actor_count()?, ops.warmth(&caller)?))
+    };
+    match app.run(look).await {
+        Ok((actors, warmup)) => {
             let services = app.hands.iter().flat_map(|hands| hands.services());
             let services = services.map(|service| (service.name, json!(service.health))).collect();
-            Ok(Json(Readiness { status: "ready", actors, services }).into_response())
+            Ok(Json(Readiness { status: "ready", actors, services, warmup }).into_response())
         }
         Err(_) => Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -86,6 +96,7 @@ pub(super) async fn metrics(State(app): State<App>) -> Response {
     if let Some(hands) = &app.hands {
         text.push_str(&super::metrics::of_hands(&hands.counts()));
     }
+    text.push_str(&super::metrics::of_minds(&app.ops.mind_counts()));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use axum::http::{Method, StatusCode};
 
 use crate::hands::live;
+use crate::ops::mind::MindCounts;
 
 /// Upper bounds of the durations that are told apart, in milliseconds.
 const BOUNDS_MS: [u64; 9] = [1, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
@@ -120,4 +121,35 @@ pub(super) fn of_hands(counts: &live::Counts) -> String {
         let _never = writeln!(text, "cortex_runs_ended_total{{outcome=\"{outcome}\"}} {count}");
     }
     text
+}
+
+/// What the minds did. Their names are those of actors, jobs and purposes, none of which a request can make up.
+pub(super) fn of_minds(counts: &MindCounts) -> String {
+    let mut text = String::new();
+    let kinds = [
+        ("cortex_mind_job_runs_total", "counter", "Runs of a job that began.", &counts.job_runs),
+        ("cortex_mind_job_failures", "gauge", "Failures of a job in a row.", &counts.job_failures),
+        ("cortex_mind_job_running", "gauge", "1 while a job runs.", &counts.job_running),
+        ("cortex_mind_warmup_state", "gauge", "1 for the state it is in.", &counts.warmup),
+        ("cortex_mind_breaker_open", "gauge", "1 while it is left alone.", &counts.breakers),
+        ("cortex_bulletin_age_seconds", "gauge", "Since memories were looked at.", &counts.age),
+        ("cortex_budget_tokens_today", "gauge", "Tokens spent this UTC day.", &counts.tokens),
+        ("cold_dispatch_total", "counter", "Begun before warm-up was complete.", &counts.cold),
+    ];
+    for (name, kind, about, samples) in kinds {
+        // Writing to a text cannot fail.
+        let _never = writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}");
+        for (labels, value) in samples {
+            let labels: Vec<String> = labels
+                .iter()
+                .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
+                .collect();
+            let _never = writeln!(text, "{name}{{{}}} {value}", labels.join(","));
+        }
+    }
+    text
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

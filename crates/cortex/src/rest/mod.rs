@@ -5,6 +5,7 @@
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
+//! - `mind`: bulletin, jobs, undo, budget, admin chat.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
 //!
@@ -20,6 +21,7 @@ mod health;
 mod input;
 mod memories;
 mod metrics;
+mod mind;
 mod overview;
 mod problem;
 mod proofs;
@@ -227,6 +229,17 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(runs::talents))
         .routes(routes!(transfer::export))
         .routes(routes!(transfer::import))
+        .routes(routes!(mind::bulletin))
+        .routes(routes!(mind::history))
+        .routes(routes!(mind::jobs))
+        .routes(routes!(mind::run_job))
+        .routes(routes!(mind::pause_job))
+        .routes(routes!(mind::resume_job))
+        .routes(routes!(mind::runs))
+        .routes(routes!(mind::show))
+        .routes(routes!(mind::undo))
+        .routes(routes!(mind::budget, mind::set_budget))
+        .routes(routes!(mind::chat))
 }
 
 fn router(

@@ -94,6 +94,12 @@ fn a_delegate_reads_its_slice_and_nothing_else() {
         &["prompts"],
         &["projects"],
         &["archive", "--stale"],
+        &["bulletin"],
+        &["mind", "jobs"],
+        &["mind", "run", "maintenance", "--dry-run"],
+        &["mind", "show", "x-1"],
+        &["budget"],
+        &["admin", "status"],
         &["delete", "1", "--hard", "--yes"],
     ] {
         let ran = delegate(&home, refused);

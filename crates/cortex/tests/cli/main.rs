@@ -14,6 +14,7 @@ mod hardship;
 mod hooks;
 mod meaning;
 mod memories;
+mod mind;
 mod models;
 mod proofs;
 mod runs;

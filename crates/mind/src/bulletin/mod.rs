@@ -277,6 +277,21 @@ impl Desk {
         Some(vec![self.publish(gathered, parts, maker, run, why, settings, now)])
     }
 
+    /// The text of a memory was erased: nothing that was written from it is kept. True if something was.
+    pub fn erase(&mut self, id: u64) -> bool {
+        let cites = |parts: &[Part]| {
+            parts.iter().flat_map(|part| &part.lines).any(|line| line.cites.contains(&id))
+        };
+        let before = self.history.len();
+        self.history.retain(|bulletin| !cites(&bulletin.parts));
+        let current = self.current.take_if(|bulletin| cites(&bulletin.parts)).is_some();
+        let curated = self.curated.take_if(|curated| cites(&curated.parts)).is_some();
+        // What a model was asked, and will answer, may hold it too.
+        let pending =
+            self.pending.take_if(|pending| pending.gathered.ids().contains(&id)).is_some();
+        current || curated || pending || self.history.len() != before
+    }
+
     /// True while a model writes.
     pub fn is_waiting(&self) -> bool {
         self.pending.is_some()

@@ -1,0 +1,255 @@
+//! The memory bulletin: what matters now, as the mind published it last.
+//!
+//! Where a daemon tends the home, reading costs one look at what is published. Without one, a bulletin that the journal has
+//! outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
+
+use std::sync::Arc;
+
+use kernel::memory::{MemoryId, Millis};
+use mind::audience::Audience;
+use mind::bulletin::{Bulletin, Changes, Maker, system_prompt};
+use mind::whole::BULLETIN;
+use serde::{Deserialize, Serialize};
+
+use super::Ops;
+use super::caller::Caller;
+use super::error::{Error, Fault, Result};
+use crate::tending::Tended;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub struct BulletinRequest {
+    /// owner or shared; owner if absent. What is private is never in the shared one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audience: Option<String>,
+    /// Look at the memories again first.
+    pub refresh: bool,
+    /// With the memories it comes from and what changed since the one before.
+    pub explain: bool,
+    /// Only what is published already; nothing is gathered.
+    pub published: bool,
+    /// The text as a prompt holds it: it ends with the sentence that it is data.
+    pub as_prompt: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct BulletinAnswer {
+    /// Absent if none was made yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bulletin: Option<BulletinView>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct BulletinView {
+    /// Counts from 1.
+    pub number: u64,
+    pub audience: String,
+    /// Markdown; every line ends with the ids it comes from.
+    pub text: String,
+    pub words: usize,
+    pub generated_at: String,
+    pub age_seconds: u64,
+    /// `rules`, or the name of the model that wrote it.
+    pub made_by: String,
+    /// Why rules wrote it although a model was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// The run that made it.
+    pub run: String,
+    /// Hash of the memories it was made of.
+    pub inputs: String,
+    /// Journal entries at the time.
+    pub size: u64,
+    pub cited: Vec<u64>,
+    /// What is new compared with the one before.
+    pub changes: ChangesView,
+    /// Only if asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceView>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ChangesView {
+    pub added: Vec<u64>,
+    pub removed: Vec<u64>,
+    pub revised: Vec<u64>,
+}
+
+/// A memory that the bulletin cites.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct SourceView {
+    pub id: u64,
+    /// The version that was read.
+    pub version: u32,
+    /// The version there is now.
+    pub now_version: u32,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub title: String,
+    /// The section it stands in.
+    pub section: String,
+    /// True if it was forgotten since.
+    pub forgotten: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub struct BulletinHistoryRequest {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audience: Option<String>,
+    /// 20 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct BulletinHistoryAnswer {
+    /// Newest first.
+    pub bulletins: Vec<BulletinView>,
+    pub total: usize,
+}
+
+impl Ops {
+    pub fn bulletin(&self, caller: &Caller, request: BulletinRequest) -> Result<BulletinAnswer> {
+        let audience = audience(request.audience.as_deref())?;
+        let tended = match self.tended(caller) {
+            Ok(tended) => tended,
+            // Whoever wants only what is there goes on without it, whatever is wrong with the mind.
+            Err(error) if request.published && error.fault != Fault::Forbidden => {
+                self.tending().say(&caller.actor, Err(error));
+                return Ok(BulletinAnswer::default());
+            }
+            Err(error) => return Err(error),
+        };
+        if request.refresh {
+            self.run_job(&tended, BULLETIN, caller)?;
+        } else if !request.published {
+            self.make_if_missing(&tended, &audience, caller)?;
+        }
+        let Some(bulletin) = tended.published().get(&audience) else {
+            return Ok(BulletinAnswer::default());
+        };
+        let before = older(&tended, &audience).pop();
+        let mut view = view(&bulletin, before.as_ref(), caller.now()?);
+        if request.explain {
+            view.sources = self.sources(caller, &bulletin)?;
+        }
+        if request.as_prompt {
+            view.text = system_prompt("", Some(&bulletin)).trim().to_owned();
+        }
+        Ok(BulletinAnswer { bulletin: Some(view) })
+    }
+
+    pub fn bulletin_history(
+        &self,
+        caller: &Caller,
+        request: BulletinHistoryRequest,
+    ) -> Result<BulletinHistoryAnswer> {
+        let audience = audience(request.audience.as_deref())?;
+        let tended = self.tended(caller)?;
+        let mut all = older(&tended, &audience);
+        all.extend(tended.published().get(&audience).map(|now| (*now).clone()));
+        let now = caller.now()?;
+        let views = (0..all.len()).rev().take(request.limit.unwrap_or(20)).map(|at| {
+            let before = at.checked_sub(1).and_then(|at| all.get(at));
+            view(&all[at], before, now)
+        });
+        Ok(BulletinHistoryAnswer { bulletins: views.collect(), total: all.len() })
+    }
+
+    /// Without a daemon nobody else makes it. Somebody who is making it now is not disturbed.
+    fn make_if_missing(
+        &self,
+        tended: &Arc<Tended>,
+        audience: &Audience,
+        caller: &Caller,
+    ) -> Result<()> {
+        let published = tended.published().get(audience);
+        let fresh = match &published {
+            Some(_) if self.tending().is_served() => true,
+            Some(bulletin) => {
+                // The journal also grows by what no bulletin says; the answer of the job is then `unchanged`.
+                bulletin.size == self.existing(caller)?.read()?.view().counters()?.size
+            }
+            None => false,
+        };
+        if fresh {
+            return Ok(());
+        }
+        tended.part().use_model(false);
+        let made = self.run_job(tended, BULLETIN, caller);
+        tended.part().use_model(true);
+        match made {
+            Err(error) if error.fault == Fault::Conflict => Ok(()),
+            made => made.map(drop),
+        }
+    }
+
+    fn sources(&self, caller: &Caller, bulletin: &Bulletin) -> Result<Vec<SourceView>> {
+        let (_, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let mut sources = Vec::new();
+        for part in &bulletin.parts {
+            for number in part.lines.iter().flat_map(|line| &line.cites) {
+                let Some(id) = MemoryId::new(*number) else { continue };
+                let Some(head) = view.head(id)? else { continue };
+                let version = bulletin.cited.get(number).copied().unwrap_or(head.version);
+                let body = view.body(&view.required_version(id, version)?)?;
+                sources.push(SourceView {
+                    id: *number,
+                    version,
+                    now_version: head.version,
+                    kind: head.kind.clone(),
+                    title: body.map_or_else(|| "[erased]".to_owned(), |body| body.title),
+                    section: part.heading.clone(),
+                    forgotten: head.tombstone.is_some(),
+                });
+            }
+        }
+        Ok(sources)
+    }
+}
+
+/// Bulletins before the one that is published, newest last.
+fn older(tended: &Tended, audience: &Audience) -> Vec<Bulletin> {
+    let part = tended.part();
+    let desk = match audience {
+        Audience::Owner => &part.mind.owner,
+        Audience::Shared => &part.mind.shared,
+    };
+    desk.history.iter().cloned().collect()
+}
+
+fn audience(name: Option<&str>) -> Result<Audience> {
+    match name {
+        None | Some("owner") => Ok(Audience::Owner),
+        Some("shared") => Ok(Audience::Shared),
+        Some(other) => Err(Error::invalid("audience", format!("{other:?} is not owner or shared"))),
+    }
+}
+
+fn view(bulletin: &Bulletin, before: Option<&Bulletin>, now: Millis) -> BulletinView {
+    let Changes { added, removed, revised } = Changes::between(before, bulletin);
+    let age = now.get().saturating_sub(bulletin.generated_unix_ms).max(0) / 1_000;
+    BulletinView {
+        number: bulletin.number,
+        audience: bulletin.audience.name().to_owned(),
+        text: bulletin.text.clone(),
+        words: bulletin.words,
+        generated_at: Millis(bulletin.generated_unix_ms).rfc3339(),
+        age_seconds: u64::try_from(age).unwrap_or_default(),
+        made_by: match &bulletin.maker {
+            Maker::Rules => "rules".to_owned(),
+            Maker::Model { model } => model.clone(),
+        },
+        fallback: bulletin.fallback.clone(),
+        run: bulletin.run.clone(),
+        inputs: bulletin.inputs.clone(),
+        size: bulletin.size,
+        cited: bulletin.cited.keys().copied().collect(),
+        changes: ChangesView { added, removed, revised },
+        sources: Vec::new(),
+    }
+}

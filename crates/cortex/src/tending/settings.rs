@@ -1,0 +1,61 @@
+//! What is set about the mind: the tables of `[defaults]` and the model that `[providers]` names for it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::SystemTime;
+
+use mind::settings::Settings;
+
+use super::model::Writer;
+use crate::config::{self, Config};
+use crate::ops::error::{Error, Fault, Result};
+
+/// What a file looked like when it was read.
+pub(super) type Look = Option<(SystemTime, u64)>;
+
+pub(super) fn look(path: &Path) -> Look {
+    let data = std::fs::metadata(path).ok()?;
+    Some((data.modified().ok()?, data.len()))
+}
+
+/// Settings, and the model that may write.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) settings: Settings,
+    pub(crate) writer: Option<Writer>,
+}
+
+impl Known {
+    pub(super) fn load(home: &Path, variables: &BTreeMap<String, String>) -> Result<Known> {
+        let config = config::load(home, variables)?;
+        Ok(Known { settings: read(&config)?, writer: Writer::of(&config, home)? })
+    }
+}
+
+/// The tables of the mind, checked.
+pub(crate) fn read(config: &Config) -> Result<Settings> {
+    const TABLES: [&str; 7] =
+        ["warmup", "cortex", "bulletin", "patterns", "budget", "supervision", "channel"];
+    let wrong = |message: String| Error::new("config", Fault::Caller, message);
+    for (name, _) in config.in_sections() {
+        let mut parts = name.split('.');
+        if parts.next() == Some("defaults") {
+            let table = parts.next().unwrap_or_default();
+            if !TABLES.contains(&table) {
+                let tables = TABLES.join(", ");
+                return Err(wrong(format!("[defaults] has no {table:?}; its tables are {tables}")));
+            }
+        }
+    }
+    let settings = Settings {
+        warmup: config.section("defaults", &["warmup"])?,
+        cortex: config.section("defaults", &["cortex"])?,
+        bulletin: config.section("defaults", &["bulletin"])?,
+        patterns: config.section("defaults", &["patterns"])?,
+        budget: config.section("defaults", &["budget"])?,
+        supervision: config.section("defaults", &["supervision"])?,
+        channel: config.section("defaults", &["channel"])?,
+    };
+    settings.validate().map_err(|error| wrong(error.to_string()))?;
+    Ok(settings)
+}
