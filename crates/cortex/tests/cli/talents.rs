@@ -144,11 +144,10 @@ fn a_talent_uses_the_memory_and_says_what_it_read() {
         let found = ends[0]["memories"].as_array().unwrap();
         assert!(found.iter().any(|hit| hit["id"] == known), "{ends:?}");
         assert!(found.iter().all(|hit| hit["id"] != hidden), "only the facet's project is seen");
-        assert!(
-            ends[1].to_string().contains("not found")
-                || ends[1].to_string().contains("there is no"),
-            "{}",
-            ends[1]
+        assert_eq!(
+            ends[1]["error"].as_str().unwrap().split(" (").next(),
+            Some(format!("no memory {hidden}").as_str()),
+            "like one that is not there"
         );
         let finish = events.last().unwrap();
         let cited = finish["cited"].as_array().unwrap();
