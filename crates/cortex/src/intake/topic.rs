@@ -55,7 +55,9 @@ pub(crate) fn suggest(kind: &str, title: &str, content: &str) -> Result<String> 
     let rest = segment
         .strip_prefix(family.as_str())
         .and_then(|rest| if rest.is_empty() { Some(GENERAL) } else { rest.strip_prefix('-') });
-    Ok(format!("{family}/{}", rest.unwrap_or(&segment)))
+    let key = format!("{family}/{}", rest.unwrap_or(&segment));
+    // Words that a sign stood between may join when it is gone, and marks at their seams change places.
+    Ok(normalize(&key).unwrap_or(key))
 }
 
 /// Folded words joined by hyphens, at most `max` bytes.

@@ -213,7 +213,8 @@ fn a_daemon_with_a_run_is_not_idle() {
         .unwrap();
     let run = String::from_utf8(started.stdout).unwrap().trim().to_owned();
     until("the run has ended", || home.path().join(format!("talents/talker/{run}.jsonl")).exists());
-    assert_eq!(ended_once(&home, &run)["reason"], "timeout");
+    let last = ended_once(&home, &run);
+    assert_eq!(last["reason"], "timeout", "{last}");
     until("the daemon has ended by itself", || home.run(&["status"]).code == 3);
 }
 
@@ -290,6 +291,8 @@ fn a_day_that_was_missed_is_worked_through() {
     );
     days_done(&home, &yesterday);
     let output = home.path().join(format!("chronicle/{yesterday}/talents/letter.md"));
+    let log = home.run(&["talent", "log"]).ok().out;
+    assert!(output.exists(), "{log}");
     assert_eq!(fs::read_to_string(output).unwrap().trim(), "nothing more");
     let found = home.run(&["search", "Letter", "--json"]).ok().out;
     assert!(found.contains("ArtifactRef") && found.contains("Letter, "), "{found}");

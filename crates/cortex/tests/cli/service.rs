@@ -40,11 +40,12 @@ impl Service {
         Service { address, asked }
     }
 
-    /// Makes it the one provider of a home.
+    /// Makes it the one provider of a home, for talents: the daemon's own bulletin would take their turns.
     pub(crate) fn serve(&self, home: &Home) {
         let text = format!(
             "[providers]\ndefault = {{ provider = \"local\", tier = 2 }}\n[providers.models.local]\n\"1\" = \"tiny\"\n\
-             [providers.endpoints.local]\nkind = \"openai\"\nbase_url = \"{}\"\n",
+             [providers.endpoints.local]\nkind = \"openai\"\nbase_url = \"{}\"\n\
+             [defaults.budget]\nbulletin_tokens_per_day = 0\n",
             self.address
         );
         std::fs::write(home.path().join("cortex.toml"), text).unwrap();
