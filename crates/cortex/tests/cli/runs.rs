@@ -194,7 +194,7 @@ fn runs_are_cancelled_by_name_and_end_with_the_daemon() {
     home.run(&["stop"]).ok();
     assert_eq!(ended_once(&home, &run)["reason"], "shutdown");
     assert!(test_kill_process(process(pid)).is_err());
-    assert!(!home.path().join("run/callosum.sock").exists());
+    until("the bus is gone", || !home.path().join("run/callosum.sock").exists());
     let none = home.run(&["talent", "cancel", &run, "--json"]).ends(3);
     assert_eq!(none.error()["code"], "no_bus");
 }
@@ -259,7 +259,11 @@ fn missed_a_day(home: &Home) -> (String, String) {
         today.checked_sub(jiff::Span::new().days(back)).unwrap().strftime("%Y%m%d").to_string()
     };
     let (before, yesterday) = (day(2), day(1));
-    home.piped(&["chronicle", "add", "--day", &yesterday, "--at", "12:00"], b"We chose redb.").ok();
+    home.piped(
+        &["chronicle", "add", "--day", &yesterday, "--at", "12:00"],
+        b"We chose redb for the store, because it is one file for each actor and needs no threads.",
+    )
+    .ok();
     fs::create_dir_all(home.path().join("run")).unwrap();
     let state = json!({"done": before, "at": 1});
     fs::write(home.path().join("run/schedule.json"), state.to_string()).unwrap();

@@ -111,7 +111,7 @@ fn read(given: &Map<String, Value>, now: &Zoned) -> Result<Request, RunError> {
         span: fields.span()?,
         output_path: fields.text("output_path")?,
         refresh: fields.flag("refresh")?,
-        timeout_seconds: fields.count("timeout_seconds")?,
+        timeout_seconds: fields.seconds("timeout_seconds")?,
         schedule: fields.text("schedule")?,
     };
     if (request.segment.is_some() || !request.span.is_empty()) && fields.text("day")?.is_none() {
@@ -154,6 +154,22 @@ impl Fields<'_> {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(_) => Err(RunError::request(format!("{key:?} must be true or false"))),
+        }
+    }
+
+    /// Whole seconds, at least one; parts of one count as one.
+    fn seconds(&self, key: &str) -> Result<Option<u64>, RunError> {
+        match self.value(key).map(|value| value.as_f64()) {
+            None => Ok(None),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked to be positive and within 32 bits"
+            )]
+            Some(Some(seconds)) if seconds > 0.0 && seconds <= f64::from(u32::MAX) => {
+                Ok(Some(seconds.ceil() as u64))
+            }
+            Some(_) => Err(RunError::request(format!("{key:?} must be a number above 0"))),
         }
     }
 
