@@ -239,7 +239,7 @@ fn model(calls: Arc<AtomicUsize>) -> String {
             let mut body = vec![0; length];
             read.read_exact(&mut body).unwrap();
             calls.fetch_add(1, Ordering::SeqCst);
-            let text = "## Important Decisions\n- The team indents with tabs. [#1]";
+            let text = "## Decisions\n- The team indents with tabs. [#1]";
             let chunk = json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
             let usage = json!({"model": "tiny", "choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320}});
             let events = format!("data: {chunk}\n\ndata: {usage}\n\ndata: [DONE]\n\n");

@@ -129,6 +129,10 @@ fn the_document_and_the_routes_are_the_same() {
     for (path, described) in paths {
         let address = path.replace("{id}", "7");
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            if (method, path.as_str()) == ("GET", "/api/events") {
+                // It answers for as long as somebody listens.
+                continue;
+            }
             let answer = daemon.with(method, &address, &json!({}));
             let is_described = described.get(method.to_lowercase()).is_some();
             let code = serde_json::from_str(&answer.body)
