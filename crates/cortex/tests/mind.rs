@@ -273,7 +273,7 @@ fn a_model_that_is_configured_writes_the_bulletin_once() {
         answer["bulletin"]["made_by"].as_str().is_some_and(|by| by != "rules")
     });
     let text = bulletin()["text"].as_str().unwrap().to_owned();
-    assert!(text.contains("The team indents with tabs. [#1]"), "{text}");
+    assert!(text.contains("The team indents with tabs") && text.contains("[#1]"), "{text}");
     daemon.post("/api/mind/jobs/bulletin/run", &json!({}));
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     let budget = daemon.run(&["budget"]);
