@@ -82,7 +82,7 @@ impl Daemon<'_> {
 
     /// Asks until it is so.
     fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         loop {
             let value = self.get(path);
             if is_so(&value) {

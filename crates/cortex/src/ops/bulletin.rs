@@ -19,6 +19,7 @@ use crate::tending::Tended;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "four wishes that do not depend on each other")]
 pub struct BulletinRequest {
     /// owner or shared; owner if absent. What is private is never in the shared one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,7 +138,7 @@ impl Ops {
             view.sources = self.sources(caller, &bulletin)?;
         }
         if request.as_prompt {
-            view.text = system_prompt("", Some(&bulletin)).trim().to_owned();
+            system_prompt("", Some(&bulletin)).trim().clone_into(&mut view.text);
         }
         Ok(BulletinAnswer { bulletin: Some(view) })
     }

@@ -270,6 +270,7 @@ impl Ops {
     }
 
     /// What repeats, with the prompts that are new; what was watched then, and up to which entry.
+    #[expect(clippy::unused_self, reason = "like the other plans, made by the operations")]
     pub(crate) fn patterns_plan(
         &self,
         tended: &Tended,

@@ -52,6 +52,10 @@ fn hanging(home: &Home, more: &[&str]) -> (String, u32) {
     (run, pid)
 }
 
+#[expect(
+    clippy::zombie_processes,
+    reason = "the caller gets the process; what stays ends with the test"
+)]
 /// Follows a run until it has said `event`; gives the process that watches and that of the run.
 fn follow(home: &Home, run: &str, event: &str) -> ((Child, BufReader<ChildStdout>), u32) {
     let mut child =
@@ -83,7 +87,7 @@ fn daemon(home: &Home) -> u32 {
 /// Waits for something that another process does.
 #[track_caller]
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     while !is_so() {
         assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(50));

@@ -28,12 +28,13 @@ impl Service {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/v1", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let (seen, mut turns) = (Arc::clone(&asked), turns.to_vec().into_iter());
+        let seen = Arc::clone(&asked);
+        let mut turns: std::collections::VecDeque<Turn> = turns.iter().cloned().collect();
         std::thread::spawn(move || {
             let mut hanging = Vec::new();
             for stream in listener.incoming() {
                 let stream = stream.unwrap();
-                let turn = turns.next().unwrap_or(Turn::Says("nothing more"));
+                let turn = turns.pop_front().unwrap_or(Turn::Says("nothing more"));
                 hanging.extend(answer(stream, &turn, &seen));
             }
         });

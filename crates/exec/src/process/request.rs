@@ -159,7 +159,7 @@ impl Fields<'_> {
 
     /// Whole seconds, at least one; parts of one count as one.
     fn seconds(&self, key: &str) -> Result<Option<u64>, RunError> {
-        match self.value(key).map(|value| value.as_f64()) {
+        match self.value(key).map(Value::as_f64) {
             None => Ok(None),
             #[expect(
                 clippy::cast_possible_truncation,
