@@ -98,7 +98,7 @@ fn wrap_line(line: &str, cells: usize) -> Vec<String> {
         if used > indent {
             start_next(&mut current, &mut used);
         }
-        for grapheme in word.graphemes(true) {
+        for grapheme in pieces(word) {
             let more = width(grapheme);
             if used + more > cells && used > indent {
                 start_next(&mut current, &mut used);
@@ -111,6 +111,16 @@ fn wrap_line(line: &str, cells: usize) -> Vec<String> {
         lines.push(current.trim_end().to_owned());
     }
     lines
+}
+
+/// What a line may be broken between. A few rare clusters take more than two cells; those are taken apart.
+fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    word.graphemes(true).flat_map(|grapheme| {
+        if width(grapheme) <= 2 {
+            return vec![grapheme];
+        }
+        grapheme.char_indices().map(|(at, c)| &grapheme[at..at + c.len_utf8()]).collect()
+    })
 }
 
 /// Cells before the first word: spaces, and a bullet or number if there is one.
