@@ -217,9 +217,9 @@ fn a_daemon_with_a_run_is_not_idle() {
         .unwrap();
     let run = String::from_utf8(started.stdout).unwrap().trim().to_owned();
     until("the run has ended", || home.path().join(format!("talents/talker/{run}.jsonl")).exists());
+    until("the daemon has ended by itself", || home.run(&["status"]).code == 3);
     let last = ended_once(&home, &run);
     assert_eq!(last["reason"], "timeout", "{last}");
-    until("the daemon has ended by itself", || home.run(&["status"]).code == 3);
 }
 
 // execution 9.1-9.3, R7
@@ -250,6 +250,7 @@ fn the_bus_is_heard_and_spoken_to() {
     assert_eq!(forged.error()["code"], "reserved");
     home.run(&["bus", "send", "[1]"]).ends(2);
     home.run(&["talent", "cancel", &run]).ok();
+    until("the run has ended", || home.run(&["talent", "log", "--json"]).ok().json()["total"] == 1);
     let replayed = home.run(&["bus", "listen", "--use-id", &run, "--replay"]).ok().out;
     let events: Vec<Value> = lines(&replayed);
     assert_eq!(events.first().unwrap()["event"], "request");
