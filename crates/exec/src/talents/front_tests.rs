@@ -1,3 +1,5 @@
+//! Frontmatter of talents: every key, and what is said of a wrong one.
+
 use serde_json::json;
 
 use super::*;
