@@ -314,14 +314,7 @@ impl Provider for HttpProvider {
     ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
         Box::pin(async move {
             let whole = call.whole.unwrap_or(self.patience.whole);
-            match timeout(whole, self.tries(call, &events)).await {
-                Ok(result) => result,
-                Err(_) => {
-                    let message =
-                        format!("{} did not finish within {} s", self.name, whole.as_secs_f32());
-                    Err(ProviderError::new(ReasonCode::Timeout, message))
-                }
-            }
+            super::within(&self.name, whole, self.tries(call, &events)).await
         })
     }
 }

@@ -228,6 +228,18 @@ fn arguments(text: &str) -> (Value, Option<String>) {
     }
 }
 
+/// A whole turn within its time.
+async fn within(
+    name: &str,
+    whole: std::time::Duration,
+    turn: impl Future<Output = Result<Reply, ProviderError>>,
+) -> Result<Reply, ProviderError> {
+    tokio::time::timeout(whole, turn).await.unwrap_or_else(|_| {
+        let message = format!("{name} did not finish within {} s", whole.as_secs_f32());
+        Err(ProviderError::new(ReasonCode::Timeout, message))
+    })
+}
+
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]

@@ -415,14 +415,7 @@ impl Provider for CliProvider {
     ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
         Box::pin(async move {
             let whole = call.whole.unwrap_or(self.options.whole);
-            match timeout(whole, self.attempts(call, &events)).await {
-                Ok(result) => result,
-                Err(_) => {
-                    let message =
-                        format!("{} did not finish within {} s", self.name, whole.as_secs_f32());
-                    Err(ProviderError::new(ReasonCode::Timeout, message))
-                }
-            }
+            super::within(&self.name, whole, self.attempts(call, &events)).await
         })
     }
 }
