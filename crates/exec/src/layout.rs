@@ -60,6 +60,11 @@ impl Layout {
         self.home.join("run").join("schedule.json")
     }
 
+    /// What was said before, for a run that goes on with a conversation.
+    pub fn context(&self, name: &str) -> PathBuf {
+        self.home.join("run").join("contexts").join(format!("{name}.json"))
+    }
+
     /// The index of the runs of a day.
     pub fn run_index(&self, day: Day) -> PathBuf {
         self.runs().join(format!("{day}.jsonl"))

@@ -64,7 +64,8 @@ fn keep(
     done: &Done,
 ) -> Result<Option<String>, RunError> {
     let asked = request.chat_id.as_deref().or(request.session_id.as_deref());
-    let talks = prepared.output.is_none() && request.prompt.is_some();
+    // A conversation that somebody else keeps is not kept twice.
+    let talks = prepared.output.is_none() && request.prompt.is_some() && request.context.is_none();
     if asked.is_none() && !talks {
         return Ok(done.session.clone());
     }

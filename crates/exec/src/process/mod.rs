@@ -5,6 +5,7 @@
 //! events are whole lines, also when the process is told to stop; whatever was read from the memory is in `cited`.
 
 mod chats;
+mod context;
 mod error;
 mod events;
 mod finish;
@@ -26,6 +27,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 pub use chats::{Chat, Chats};
+pub use context::{Context, Said, Speaker, is_context};
 pub use error::RunError;
 pub use request::Request;
 pub use schema::validate;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::chats::{Chat, Chats, locked};
+use super::context::Context;
 use super::error::RunError;
 use super::request::Request;
 use super::toolbox::{ToolScene, Toolbox};
@@ -43,6 +44,7 @@ pub(super) struct Prepared {
     pub(super) tools: Vec<Tool>,
     pub(super) scene: ToolScene,
     pub(super) chat: Option<Chat>,
+    pub(super) context: Option<Context>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -107,9 +109,14 @@ pub(super) async fn prepare(process: &Process, request: &Request) -> Result<Step
             description: file.description.clone(),
         })
         .collect();
+    let context = request.context.as_deref();
+    let context = context.map(|name| Context::read(&process.layout, name)).transpose()?;
     let bulletin = match kind {
-        Kind::Agent => process.toolbox.bulletin(request.facet.as_ref()).await,
-        Kind::Generator => None,
+        // A conversation brings the bulletin it wants; its workers get none.
+        Kind::Agent if request.channel.is_none() => {
+            process.toolbox.bulletin(request.facet.as_ref()).await
+        }
+        Kind::Agent | Kind::Generator => None,
     };
     let scene = Scene {
         now: process.clock.now(),
@@ -130,6 +137,7 @@ pub(super) async fn prepare(process: &Process, request: &Request) -> Result<Step
         talent: talent.name.clone(),
         facet: request.facet.clone(),
         day: request.day,
+        channel: request.channel.clone(),
         grant: talent.front.grant,
     };
     let prepared = Prepared {
@@ -142,6 +150,7 @@ pub(super) async fn prepare(process: &Process, request: &Request) -> Result<Step
         tools,
         scene,
         chat,
+        context,
         warnings,
         talent,
     };
@@ -264,12 +273,22 @@ fn tools_of(process: &Process, talent: &Talent, warnings: &mut Vec<String>) -> V
 impl Prepared {
     /// What is put before the model, from the most stable to the least.
     pub(super) fn message(&self, request: &Request) -> String {
+        // In a conversation the talent's body stands before everything that was said.
+        let body = if self.context.is_some() { "" } else { self.instructions.user.as_str() };
         let parts = [
             self.instructions.context.as_str(),
             self.sources.text.as_str(),
-            self.instructions.user.as_str(),
+            body,
             request.prompt.as_deref().unwrap_or_default(),
         ];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The system text: the same for every run, but for a conversation also the talent's body and what the context says.
+    pub(super) fn system(&self) -> String {
+        let Some(context) = &self.context else { return self.instructions.system.clone() };
+        let parts = [&self.instructions.system, &self.instructions.user, &context.system];
+        let parts = parts.map(|part| part.trim());
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
@@ -280,7 +299,7 @@ impl Prepared {
             "provider": self.choice.provider,
             "model": self.choice.model,
             "reasons": self.choice.reasons.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "system_instruction": self.instructions.system,
+            "system_instruction": self.system(),
             "extra_context": self.instructions.context,
             "user_instruction": self.instructions.user,
             "day": self.scene.day.to_string(),

@@ -34,6 +34,10 @@ pub struct Request {
     pub refresh: bool,
     pub timeout_seconds: Option<u64>,
     pub schedule: Option<String>,
+    /// The conversation that this run belongs to.
+    pub channel: Option<String>,
+    /// The name of what was said before; a run of a channel without it is a worker.
+    pub context: Option<String>,
 }
 
 impl Request {
@@ -113,6 +117,8 @@ fn read(given: &Map<String, Value>, now: &Zoned) -> Result<Request, RunError> {
         refresh: fields.flag("refresh")?,
         timeout_seconds: fields.seconds("timeout_seconds")?,
         schedule: fields.text("schedule")?,
+        channel: fields.text("channel")?,
+        context: fields.id("context")?,
     };
     if (request.segment.is_some() || !request.span.is_empty()) && fields.text("day")?.is_none() {
         return Err(RunError::request("\"segment\" and \"span\" need \"day\""));

@@ -14,6 +14,8 @@ pub struct ToolScene {
     pub talent: TalentName,
     pub facet: Option<Facet>,
     pub day: Day,
+    /// The conversation that the run belongs to.
+    pub channel: Option<String>,
     pub grant: Grant,
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::chats::Chats;
+use super::context::Context;
 use super::error::RunError;
 use super::events::Events;
 use super::prepare::{Prepared, Tool};
@@ -67,13 +68,13 @@ pub(super) async fn run(
     let name = &prepared.choice.provider;
     let failed = |error| RunError::Provider { provider: name.clone(), error };
     let provider = process.providers.open(name).map_err(failed)?;
-    let mut messages = Vec::new();
+    let mut messages = prepared.context.as_ref().map(Context::messages).unwrap_or_default();
     let mut session = None;
     if provider.is_cli() {
         let kept = prepared.chat.as_ref().and_then(|chat| chat.session_id.clone());
         session = request.session_id.clone().or(kept);
     } else if let Some(chat) = &prepared.chat {
-        messages.clone_from(&chat.turns);
+        messages.splice(..0, chat.turns.iter().cloned());
     } else if let Some(session) = &request.session_id {
         let why = format!("no conversation {session:?} is known here");
         return Err(RunError::Chat { code: "unknown_session", why });
@@ -91,12 +92,19 @@ pub(super) async fn run(
     for warning in &warnings {
         events.emit("warning", json!({"message": warning})).await?;
     }
-    messages.push(Message::User { text: prepared.message(request) });
+    let mut text = prepared.message(request);
+    // A conversation may end with a note, which comes from the user's side too.
+    if let Some(Message::User { text: before }) =
+        messages.pop_if(|last| matches!(last, Message::User { .. }))
+    {
+        text = format!("{before}\n\n{text}");
+    }
+    messages.push(Message::User { text });
     let front = &prepared.talent.front;
     let json = prepared.output == Some(OutputFormat::Json);
     let call = Call {
         model: prepared.choice.model.clone(),
-        system: prepared.instructions.system.clone(),
+        system: prepared.system(),
         messages,
         tools: prepared.tools.iter().map(|tool| tool.spec.clone()).collect(),
         schema: front.schema.clone().filter(|_| json),

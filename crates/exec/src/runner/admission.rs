@@ -40,6 +40,9 @@ impl Shared {
             .facts
             .facts(&request.name)
             .map_err(|reason| Rejection::new("unknown_talent", reason))?;
+        if let Some(refusal) = self.facts.refusal(&request.fields) {
+            return Err(refusal);
+        }
         self.keep_provider(&mut request)?;
         let provider = request
             .provider

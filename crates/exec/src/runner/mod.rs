@@ -29,6 +29,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 pub use ask::cortex_request;
 pub use desk::{Runner, RunnerParts};
 pub use follow::{Follow, Followed};
@@ -60,6 +62,11 @@ pub struct Facts {
 pub trait TalentFacts: Debug + Send + Sync + 'static {
     /// What is known of a talent; the error says in words why it cannot be run. May read files.
     fn facts(&self, name: &TalentName) -> Result<Facts, String>;
+
+    /// Why a run must not begin although its request is in order: a budget that is used up, say.
+    fn refusal(&self, _request: &Map<String, Value>) -> Option<Rejection> {
+        None
+    }
 }
 
 /// Learns of every run that has ended.

@@ -78,6 +78,11 @@ pub struct LiveRun {
     pub facet: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// The conversation it belongs to, and what it was told of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// Place in the queue; absent if it goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,

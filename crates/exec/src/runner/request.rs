@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::callosum::env_names;
+use crate::process::is_context;
 use crate::{Day, Facet, NameError, Segment, TalentName, UseId};
 
 /// The talent of a request that names none.
@@ -21,7 +22,7 @@ const SPAN_MAX: usize = 1_000;
 const ENV_MAX: usize = 256;
 const WORD_MAX: usize = 128;
 
-const ALLOWED: [&str; 21] = [
+const ALLOWED: [&str; 23] = [
     "name",
     "prompt",
     "provider",
@@ -43,6 +44,8 @@ const ALLOWED: [&str; 21] = [
     "timeout_seconds",
     "parent",
     "use_id",
+    "channel",
+    "context",
 ];
 /// Keys of the message that are no part of the request.
 const ENVELOPE: [&str; 6] = ["tract", "event", "ts", "ref", "rev", "id"];
@@ -59,7 +62,7 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    pub(super) fn new(code: &'static str, reason: impl Into<String>) -> Rejection {
+    pub fn new(code: &'static str, reason: impl Into<String>) -> Rejection {
         Rejection { code, reason: reason.into() }
     }
 }
@@ -117,6 +120,10 @@ impl Request {
         read.text("prompt")?;
         read.word("model")?;
         read.word("chat_id")?;
+        read.word("channel")?;
+        if !read.word("context")?.is_none_or(is_context) {
+            return Err(bad("context", "the name of a context: letters, digits, - _ and ."));
+        }
         read.word("schedule")?;
         read.count("max_output_tokens")?;
         read.count("thinking_budget")?;

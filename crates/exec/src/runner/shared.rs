@@ -206,6 +206,8 @@ impl Shared {
             provider: live.provider.clone(),
             facet: text(&live.request, "facet"),
             parent: text(&live.request, "parent"),
+            channel: text(&live.request, "channel"),
+            context: text(&live.request, "context"),
             position: state.queue.position(id),
             elapsed_seconds: Duration::from_millis(now.saturating_sub(live.since)).as_secs_f64(),
         };

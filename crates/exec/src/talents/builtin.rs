@@ -3,6 +3,9 @@
 /// Name and file of each.
 pub(super) const TALENTS: &[(&str, &str)] = &[
     ("activity", include_str!("builtin/activity.md")),
+    ("branch", include_str!("builtin/branch.md")),
+    ("channel", include_str!("builtin/channel.md")),
+    ("compaction", include_str!("builtin/compaction.md")),
     ("daily_brief", include_str!("builtin/daily_brief.md")),
     ("decisions", include_str!("builtin/decisions.md")),
     ("default", include_str!("builtin/default.md")),

@@ -211,6 +211,21 @@ impl Budget {
         true
     }
 
+    /// A call that nobody reserved took this: it counts all the same.
+    pub fn spend(
+        &mut self,
+        (purpose, who): (Purpose, &str),
+        cost: Cost,
+        model: Option<&str>,
+        now: Millis,
+    ) {
+        let at_unix_ms = now.get();
+        let who = who.to_owned();
+        let call =
+            Reservation { id: 0, purpose, who, worst: cost, at_unix_ms, until_unix_ms: at_unix_ms };
+        self.book(&call, cost, model, false, now);
+    }
+
     /// The call was never made.
     pub fn release(&mut self, id: u64) -> bool {
         self.reservations.remove(&id).is_some()

@@ -236,6 +236,21 @@ impl Channel {
         Ok(())
     }
 
+    /// Something happened that the conversation should know: a worker ended, say.
+    pub fn noted(&mut self, text: &str, now: Millis) {
+        self.push(Role::Note, text, now);
+    }
+
+    /// The turn that waits for an answer.
+    pub fn turn(&self) -> Option<u64> {
+        self.turn
+    }
+
+    /// The compaction that is under way, and whether what it wrote is being stored.
+    pub fn compacting(&self) -> Option<(&str, bool)> {
+        self.compacting.as_ref().map(|one| (one.run.as_str(), one.note.is_some()))
+    }
+
     /// A memory from this conversation, ready to be saved. What was said in private stays private.
     pub fn draft(&self, memory: &NewMemory, model: Option<&str>) -> Draft {
         let fields = Fields::empty(memory.kernel_type());

@@ -5,6 +5,7 @@
 //! result back. What must stay true: every call to a model passed its breaker and has a reservation, and every reservation
 //! is settled; a job that started ends; the same events at the same times give the same effects.
 
+mod spending;
 mod writing;
 
 use std::collections::BTreeMap;

@@ -88,6 +88,10 @@ pub struct EndedRun {
     pub cited: Vec<Value>,
     pub usage: Option<Value>,
     pub cost: Option<f64>,
+    /// What it was asked for, without values of `env`.
+    pub request: Map<String, Value>,
+    /// The whole text of its answer.
+    pub result: Option<String>,
     /// Everything else the index knows.
     pub row: Row,
 }
@@ -197,6 +201,12 @@ impl Tally {
             cited: row.cited.clone(),
             usage: row.usage.clone(),
             cost: row.cost,
+            request: self.request.clone(),
+            result: self
+                .terminal
+                .as_ref()
+                .and_then(|event| event.get("result").and_then(Value::as_str))
+                .map(str::to_owned),
             row,
         })
     }

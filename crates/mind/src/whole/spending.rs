@@ -1,0 +1,56 @@
+//! Calls to models that are made elsewhere, by runs of talents: admitted before, paid for after.
+
+use kernel::memory::Millis;
+
+use super::Mind;
+use crate::budget::{Cost, Purpose, Refusal};
+
+impl Mind {
+    /// Admits a call in the name of `who` that costs at most `worst`, until `until` at the latest.
+    pub fn admit(
+        &mut self,
+        (purpose, who): (Purpose, &str),
+        worst: Cost,
+        times: (Millis, Millis),
+    ) -> Result<(), Refusal> {
+        let id = self.budget.reserve(&self.settings.budget, true, (purpose, who), worst, times)?;
+        self.calls.insert(who.to_owned(), id);
+        Ok(())
+    }
+
+    /// May anything be spent for this purpose? For calls whose size nobody knows before.
+    pub fn may_spend(&mut self, purpose: Purpose, now: Millis) -> Result<(), Refusal> {
+        let least = Cost { tokens: 1, micro_dollars: 0 };
+        let id = self.budget.reserve(
+            &self.settings.budget,
+            true,
+            (purpose, "a look"),
+            least,
+            (now, now),
+        )?;
+        self.budget.release(id);
+        Ok(())
+    }
+
+    /// A call that was admitted was never made.
+    pub fn not_called(&mut self, who: &str) {
+        if let Some(id) = self.calls.remove(who) {
+            self.budget.release(id);
+        }
+    }
+
+    /// What the calls of `who` took, admitted before or not.
+    pub fn paid(
+        &mut self,
+        (purpose, who): (Purpose, &str),
+        cost: Cost,
+        model: Option<&str>,
+        now: Millis,
+    ) {
+        let settled =
+            self.calls.remove(who).is_some_and(|id| self.budget.settle(id, cost, model, now));
+        if !settled && cost != Cost::default() {
+            self.budget.spend((purpose, who), cost, model, now);
+        }
+    }
+}
