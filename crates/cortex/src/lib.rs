@@ -17,6 +17,7 @@
 //!
 //! What must stay true: interfaces only translate; clock, chance and environment come in at the edge.
 
+mod channels;
 pub mod cli;
 pub mod config;
 pub mod daemon;

@@ -13,6 +13,7 @@
     reason = "all operations have one shape: a method that takes who asks and a request of its own"
 )]
 
+pub(crate) mod acting;
 pub mod activity;
 pub mod admin;
 pub mod archive;
@@ -22,6 +23,7 @@ pub mod bundle;
 pub mod caller;
 pub mod capture;
 pub mod change;
+pub mod channel;
 pub mod context;
 mod details;
 pub mod door;
@@ -54,7 +56,7 @@ pub mod wording;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use kernel::actor::ActorName;
@@ -70,6 +72,7 @@ pub use door::{Delegate, GrantFiles};
 pub use error::{Error, Fault, Result};
 use follow::Follower;
 
+use crate::channels::Channels;
 use crate::embedders::in_use::InUse;
 use crate::tending::Tending;
 
@@ -116,6 +119,9 @@ pub struct Ops {
     /// `None`: only the built-in model is ever used.
     embedders: Option<InUse>,
     tending: Tending,
+    channels: Channels,
+    /// Lent by the daemon, for as long as they are there.
+    hands: Mutex<Option<Weak<dyn acting::Acting>>>,
 }
 
 /// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
@@ -161,7 +167,17 @@ impl Ops {
         let home = Home::new(&folder, options.clone(), HomeLimits::default());
         let tending = Tending::new(&folder, BTreeMap::new());
         let states = Mutex::default();
-        Ops { folder, home, options, settings, states, embedders: None, tending }
+        Ops {
+            folder,
+            home,
+            options,
+            settings,
+            states,
+            embedders: None,
+            tending,
+            channels: Channels::default(),
+            hands: Mutex::default(),
+        }
     }
 
     /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.
@@ -202,6 +218,10 @@ impl Ops {
 
     pub(crate) fn tending(&self) -> &Tending {
         &self.tending
+    }
+
+    pub(crate) fn channels(&self) -> &Channels {
+        &self.channels
     }
 
     /// Actors that were used in this process, and the one that always is.

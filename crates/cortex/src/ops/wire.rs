@@ -13,7 +13,7 @@ use super::{
     activity, archive, attest, bundle, capture, change, context, grants, graph, health, projects,
     prompt,
 };
-use super::{admin, bulletin, mind};
+use super::{admin, bulletin, channel, mind};
 use super::{proof, read, save, score, search, session, stats, timeline};
 
 /// A request, and what it is answered with.
@@ -116,6 +116,12 @@ operations! {
     MindUndo "mind_undo" mind_undo: mind::UndoRequest => mind::UndoAnswer;
     Budget "budget" budget: mind::BudgetRequest => mind::BudgetAnswer;
     Admin "admin" admin: admin::AdminRequest => admin::AdminAnswer;
+    ChannelSay "channel_say" channel_say: channel::ChannelSayRequest => channel::ChannelRunAnswer;
+    ChannelBranch "channel_branch" channel_branch: channel::ChannelBranchRequest => channel::ChannelRunAnswer;
+    ChannelWorker "channel_worker" channel_worker: channel::ChannelWorkerRequest => channel::ChannelRunAnswer;
+    ChannelStop "channel_stop" channel_stop: channel::ChannelStopRequest => channel::ChannelStopAnswer;
+    ChannelList "channel_list" channel_list: channel::ChannelListRequest => channel::ChannelListAnswer;
+    ChannelGet "channel_get" channel_get: channel::ChannelGetRequest => channel::ChannelGetAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;
 }
 

@@ -65,6 +65,9 @@ impl Ops {
                 part.reconfigure(&known, caller.now()?)?;
             }
         }
+        if self.hands_if_there().is_some() {
+            self.hands_are_heard(caller)?;
+        }
         let effects = tended.handle(Event::Tick, caller)?;
         self.carry(&tended, effects, caller)
     }
@@ -83,7 +86,9 @@ impl Ops {
     ) -> Result<()> {
         let mut waiting = VecDeque::from(effects);
         while let Some(effect) = waiting.pop_front() {
-            if let Some(event) = self.effect(tended, effect, caller)? {
+            if let Effect::Supervise(effect) = effect {
+                waiting.extend(self.supervise(tended, effect, caller)?);
+            } else if let Some(event) = self.effect(tended, effect, caller)? {
                 waiting.extend(tended.handle(event, caller)?);
             }
         }
@@ -142,10 +147,7 @@ impl Ops {
                 ));
                 None
             }
-            Effect::Supervise(effect) => {
-                log(format_args!("{}: supervision: {effect:?}", tended.actor));
-                None
-            }
+            Effect::Supervise(_) => None,
             Effect::Persist => {
                 // A state that cannot be written is no reason to leave work undone.
                 self.tending().say(&tended.actor, tended.persist());

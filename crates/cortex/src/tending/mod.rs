@@ -2,6 +2,7 @@
 //!
 //! - here: which minds there are, what is kept of them over a restart, what is published.
 //! - `carry`: each effect of a mind against the store. `model`: the model that may write the bulletin.
+//! - `processes`: what happens to channels, branches and workers, and what supervision does about it.
 //! - `prompts`: what people said, from the journal. `settings`: what is set, and noticing when that changes.
 //!
 //! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs; a
@@ -9,6 +10,7 @@
 
 mod carry;
 mod model;
+mod processes;
 mod prompts;
 mod settings;
 
@@ -30,6 +32,8 @@ use serde::{Deserialize, Serialize};
 use crate::daemon::server::log;
 use crate::ops::error::{Error, Fault, Result};
 use crate::ops::{Caller, World};
+use processes::EventLog;
+pub(crate) use processes::process_of;
 pub(crate) use settings::{Known, read as read_settings};
 
 /// The file in an actor's folder that holds what its mind keeps.
@@ -89,6 +93,8 @@ pub(crate) struct Tended {
     /// Runs that were asked to stop.
     stopped: Mutex<BTreeSet<String>>,
     gathered: Mutex<Remembered>,
+    /// What happened to channels, branches and workers.
+    events: EventLog,
     /// Held while the file is written, so that an older state never replaces a newer one.
     writing: Mutex<()>,
 }
@@ -112,6 +118,7 @@ impl Tended {
             part: Mutex::new(Part { mind, prompts, known }),
             stopped: Mutex::default(),
             gathered: Mutex::default(),
+            events: EventLog::new(folder),
             writing: Mutex::default(),
         })
     }

@@ -211,19 +211,27 @@ impl Budget {
         true
     }
 
-    /// A call that nobody reserved took this: it counts all the same.
-    pub fn spend(
+    /// What the calls of `who` took, reserved before or not. Booked once, however often it is told.
+    pub fn paid(
         &mut self,
         (purpose, who): (Purpose, &str),
         cost: Cost,
         model: Option<&str>,
         now: Millis,
     ) {
-        let at_unix_ms = now.get();
-        let who = who.to_owned();
-        let call =
-            Reservation { id: 0, purpose, who, worst: cost, at_unix_ms, until_unix_ms: at_unix_ms };
-        self.book(&call, cost, model, false, now);
+        if let Some(id) = self.held_by(who) {
+            self.settle(id, cost, model, now);
+        } else if cost != Cost::default() && self.ledger.iter().all(|line| line.who != who) {
+            let (who, at_unix_ms) = (who.to_owned(), now.get());
+            let until_unix_ms = at_unix_ms;
+            let call = Reservation { id: 0, purpose, who, worst: cost, at_unix_ms, until_unix_ms };
+            self.book(&call, cost, model, false, now);
+        }
+    }
+
+    /// The reservation in somebody's name.
+    pub fn held_by(&self, who: &str) -> Option<u64> {
+        self.reservations.values().find(|held| held.who == who).map(|held| held.id)
     }
 
     /// The call was never made.

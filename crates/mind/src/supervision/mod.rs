@@ -221,6 +221,11 @@ impl Supervisor {
         Some(process)
     }
 
+    /// A process moves on, in whatever phase it is.
+    pub fn progressed(&mut self, id: &ProcessId, now: Millis) {
+        self.progress(id, None, now);
+    }
+
     /// Nothing happened, but the events are up to date.
     pub fn heartbeat(&mut self, now: Millis) {
         self.heard = Some(now);

@@ -34,23 +34,8 @@ impl Mind {
 
     /// A call that was admitted was never made.
     pub fn not_called(&mut self, who: &str) {
-        if let Some(id) = self.calls.remove(who) {
+        if let Some(id) = self.budget.held_by(who) {
             self.budget.release(id);
-        }
-    }
-
-    /// What the calls of `who` took, admitted before or not.
-    pub fn paid(
-        &mut self,
-        (purpose, who): (Purpose, &str),
-        cost: Cost,
-        model: Option<&str>,
-        now: Millis,
-    ) {
-        let settled =
-            self.calls.remove(who).is_some_and(|id| self.budget.settle(id, cost, model, now));
-        if !settled && cost != Cost::default() {
-            self.budget.spend((purpose, who), cost, model, now);
         }
     }
 }

@@ -75,6 +75,12 @@ impl RunObserver for Attester {
             Outcome::Cancelled => &self.cancelled,
         };
         counter.fetch_add(1, Ordering::Relaxed);
+        let of_channel = ActorName::parse(DEFAULT_ACTOR)
+            .map_err(Into::into)
+            .and_then(|actor| self.ops.run_ended(&Caller::new(actor, BY), run));
+        if let Err(error) = of_channel {
+            log(format_args!("the end of run {}: {} ({})", run.use_id, error.message, error.code));
+        }
         let Some(request) = attestation(run) else { return };
         let intent = request.intent.clone();
         if let Err(error) = self.attest(run, request) {

@@ -1,22 +1,28 @@
 //! What the runner must know of a talent before it starts it: looked up for every request, so that an edited talent or a
 //! changed setting counts at once.
 
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use exec::TalentName;
 use exec::models::Ask;
-use exec::runner::{Facts, TalentFacts};
+use exec::runner::{Facts, Rejection, TalentFacts};
+use kernel::actor::ActorName;
+use serde_json::{Map, Value};
 
 use super::Sources;
+use crate::channels::purpose;
+use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
 
 #[derive(Debug)]
 pub(super) struct ShelfFacts {
     sources: Sources,
+    ops: Weak<Ops>,
 }
 
 impl ShelfFacts {
-    pub(super) fn new(sources: Sources) -> ShelfFacts {
-        ShelfFacts { sources }
+    pub(super) fn new(sources: Sources, ops: &Arc<Ops>) -> ShelfFacts {
+        ShelfFacts { sources, ops: Arc::downgrade(ops) }
     }
 }
 
@@ -31,5 +37,19 @@ impl TalentFacts for ShelfFacts {
             env: talent.front.env,
             provider: choice.ok().map(|choice| choice.provider),
         })
+    }
+
+    /// The budget is asked before a run begins; parts of conversations were admitted when they were asked for.
+    fn refusal(&self, request: &Map<String, Value>) -> Option<Rejection> {
+        let text = |key: &str| request.get(key).and_then(Value::as_str);
+        if text("context").is_some() {
+            return None;
+        }
+        let ops = self.ops.upgrade()?;
+        let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).ok()?, "runner");
+        let purpose = purpose(text("name").unwrap_or_default(), text("channel").is_some());
+        let refusal = ops.may_spend(&caller, purpose)?;
+        let why = format!("{refusal}; `cortex budget` shows what is left");
+        Some(Rejection::new(refusal.code(), why))
     }
 }

@@ -2,16 +2,19 @@
 //!
 //! - `facts`: what the runner must know of a talent; `attest`: what a run that has ended teaches the memory.
 //! - `nightly`: the work of a day that is over, through `runs`.
+//! - `door`: the hands as the operations use them; `watch`: what the mind learns of runs while they go on.
 //! - `line`: one connection to the bus, for commands.
 //!
 //! What must stay true: runs that an earlier daemon left are ended before the first new one; hands that cannot start do not
 //! take the memory with them; whatever is started here is ended here, within a grace, before the daemon lets go of the home.
 
 mod attest;
+mod door;
 mod facts;
 pub(crate) mod line;
 mod nightly;
 mod runs;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,15 +28,17 @@ use exec::supervisor::{
 };
 use exec::world::World;
 use jiff::tz::TimeZone;
+use kernel::actor::ActorName;
 use serde_json::{Value, json};
 
 use super::Hands;
 use crate::config::{self, Config};
 use crate::daemon::place::Place;
 use crate::daemon::server::log;
-use crate::ops::Ops;
 use crate::ops::error::{Error, Fault, Result};
+use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
 use attest::Attester;
+use door::Door;
 use facts::ShelfFacts;
 use nightly::Nightly;
 
@@ -100,6 +105,8 @@ pub(crate) struct LiveHands {
     schedule: Arc<Schedule>,
     nightly: Arc<Nightly>,
     attester: Arc<Attester>,
+    /// Lent to the operations for as long as it is held here.
+    door: Arc<Door>,
     recovery: Recovery,
     bus: Mutex<Option<Server>>,
     grace: Duration,
@@ -130,12 +137,16 @@ impl LiveHands {
             world: world.clone(),
             settings: settings.runner,
             program: settings.program,
-            facts: Arc::new(ShelfFacts::new(sources.clone())),
+            facts: Arc::new(ShelfFacts::new(sources.clone(), ops)),
             observer: Arc::clone(&attester) as _,
             probe: Arc::new(()),
         })
         .await
         .map_err(|error| failed(error.code(), error.to_string()))?;
+        let door = Arc::new(Door::new(runner.clone(), hub.clone()));
+        ops.lend_hands(Arc::downgrade(&door) as _);
+        watch::start(&hub, ops, &runner);
+        settle(ops).await;
         for failure in &recovery.failures {
             log(format_args!("recovery: {failure}"));
         }
@@ -172,6 +183,7 @@ impl LiveHands {
             schedule,
             nightly,
             attester,
+            door,
             recovery,
             bus,
             grace,
@@ -261,6 +273,20 @@ impl LiveHands {
         if tokio::time::timeout(self.grace, stopping).await.is_err() {
             log(format_args!("the hands did not stop in time; the next daemon ends what is left"));
         }
+    }
+}
+
+/// Conversations that wait for runs of an earlier daemon wait no longer.
+async fn settle(ops: &Arc<Ops>) {
+    let ops = Arc::clone(ops);
+    let work = tokio::task::spawn_blocking(move || {
+        let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR)?, mind::proposal::BY);
+        ops.settle_channels(&caller)
+    });
+    match work.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => log(format_args!("channels: {} ({})", error.message, error.code)),
+        Err(error) => log(format_args!("channels: {error}")),
     }
 }
 

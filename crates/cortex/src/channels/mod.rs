@@ -1,0 +1,135 @@
+//! Conversations that Cortex keeps: what a channel wants done, done by runs of talents, and kept on disk.
+//!
+//! - here: the channels of a home, each under its own lock.
+//! - `keep`: the file of a channel and the transcript that only grows.
+//! - `carry`: each effect of a channel. `ends`: what the end of a run means for its channel and for the budget.
+//!
+//! What must stay true: what a person said is on disk before a model is asked; a run belongs to its channel by the name of its
+//! context, so that an end is understood after a restart too; a message leaves the context only after it was stored; the same end
+//! told twice changes nothing the second time.
+
+mod carry;
+mod ends;
+mod keep;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mind::conversation::Channel;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use carry::{With, add, session_of};
+pub(crate) use ends::purpose;
+
+use crate::ops::error::{Error, Result};
+use crate::ops::{Caller, Ops};
+
+/// Talents that are parts of a conversation. A person may replace them, as any talent.
+pub(crate) const TURN: &str = "channel";
+pub(crate) const BRANCH: &str = "branch";
+pub(crate) const COMPACTION: &str = "compaction";
+/// The tract of the bus on which conversations and processes are told.
+pub(crate) const TRACT: &str = "mind";
+
+/// Bytes of a channel's name.
+const NAME_BYTES_MAX: usize = 100;
+
+/// What a run is to its channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "part")]
+pub(crate) enum Part {
+    Turn { turn: u64 },
+    Branch { branch: String },
+    Extract { run: String },
+}
+
+/// A channel as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) channel: Channel,
+    pub(crate) created_unix_ms: i64,
+    /// Runs that go on, by the name of their context.
+    pub(crate) waiting: BTreeMap<String, Part>,
+    /// Why the last turn was not answered.
+    pub(crate) last_error: Option<String>,
+}
+
+impl Kept {
+    fn new(channel: &str, private: bool, created_unix_ms: i64) -> Kept {
+        Kept {
+            channel: Channel::new(channel, private),
+            created_unix_ms,
+            waiting: BTreeMap::new(),
+            last_error: None,
+        }
+    }
+}
+
+/// The channels of a home that were used in this process.
+#[derive(Debug, Default)]
+pub(crate) struct Channels {
+    open: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
+}
+
+/// A channel that nobody else changes meanwhile. What it holds is on disk and only there.
+pub(crate) struct Alone<'a>(#[expect(dead_code, reason = "held, not read")] MutexGuard<'a, ()>);
+
+impl Channels {
+    pub(crate) fn lock_of(&self, channel: &str) -> Arc<Mutex<()>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(open.entry(channel.to_owned()).or_default())
+    }
+}
+
+impl Ops {
+    /// The channel as it is kept; one that is not there is made, and is there once it is kept.
+    pub(crate) fn channel_or_new(
+        &self,
+        caller: &Caller,
+        channel: &str,
+        shared: bool,
+    ) -> Result<Kept> {
+        let folder = self.home().actor_folder(&caller.actor);
+        match keep::load(&folder, channel)? {
+            Some(kept) => Ok(kept),
+            None => {
+                let kept = Kept::new(channel, !shared, caller.now()?.get());
+                keep::store(&folder, &kept)?;
+                Ok(kept)
+            }
+        }
+    }
+
+    pub(crate) fn channel_there(&self, caller: &Caller, channel: &str) -> Result<Kept> {
+        let folder = self.home().actor_folder(&caller.actor);
+        keep::load(&folder, channel)?.ok_or_else(|| Error::missing("channel", channel))
+    }
+
+    /// Every channel of the caller's actor, in the order of their names.
+    pub(crate) fn all_channels(&self, caller: &Caller) -> Result<Vec<Kept>> {
+        let folder = self.home().actor_folder(&caller.actor);
+        let names = keep::names(&folder)?;
+        names.iter().filter_map(|name| keep::load(&folder, name).transpose()).collect()
+    }
+
+    /// What a person said is on disk before anybody is asked.
+    pub(crate) fn channel_said(&self, caller: &Caller, kept: &Kept, before: u64) -> Result<()> {
+        self.transcribe_since(caller, kept, before)?;
+        self.keep_channel(caller, kept)
+    }
+}
+
+pub(crate) fn alone(lock: &Mutex<()>) -> Alone<'_> {
+    Alone(lock.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Refuses what cannot name a channel: it becomes a file name and part of ids.
+pub(crate) fn check_name(channel: &str) -> Result<()> {
+    if channel.len() <= NAME_BYTES_MAX && exec::process::is_context(channel) {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "channel",
+        format!("must be letters, digits, - _ and . and at most {NAME_BYTES_MAX} long"),
+    ))
+}

@@ -1,0 +1,59 @@
+//! The hands as the operations use them: from a thread that may block, without knowing the runner.
+
+use exec::UseId;
+use exec::callosum::{Hub, Message};
+use exec::runner::{Receipt, Runner, Select};
+use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+
+use crate::ops::acting::{Acting, LiveRun};
+use crate::ops::error::{Error, Fault, Result};
+
+#[derive(Debug)]
+pub(super) struct Door {
+    runner: Runner,
+    hub: Hub,
+    runtime: Handle,
+}
+
+impl Door {
+    /// Must be made inside the daemon's runtime.
+    pub(super) fn new(runner: Runner, hub: Hub) -> Door {
+        Door { runner, hub, runtime: Handle::current() }
+    }
+}
+
+impl Acting for Door {
+    fn start(&self, request: Map<String, Value>, by: &str) -> Result<String> {
+        match self.runtime.block_on(self.runner.submit(request, by)) {
+            Receipt::Accepted { use_id, .. } | Receipt::Queued { use_id, .. } => Ok(use_id),
+            Receipt::Rejected { code, reason } => {
+                let fault = match code {
+                    "unknown_talent" => Fault::Missing,
+                    "queue_full" | "shutting_down" | "log_failed" | "internal" => Fault::Server,
+                    _ => Fault::Caller,
+                };
+                Err(Error::new(code, fault, reason))
+            }
+        }
+    }
+
+    fn cancel(&self, use_id: &str) -> bool {
+        UseId::parse(use_id).is_ok_and(|run| !self.runner.cancel(&Select::Run(run)).is_empty())
+    }
+
+    fn live(&self) -> Vec<LiveRun> {
+        let status = self.runner.status();
+        let run = |run: exec::runner::LiveRun| LiveRun {
+            use_id: run.use_id,
+            talent: run.name,
+            channel: run.channel,
+            context: run.context,
+        };
+        status.running.into_iter().chain(status.queued).map(run).collect()
+    }
+
+    fn tell(&self, tract: &str, event: Map<String, Value>) {
+        self.hub.publish(Message::new(tract, "").and(event));
+    }
+}

@@ -1,0 +1,185 @@
+//! Looks over the shoulder of every run: what the bus tells of runs becomes what the mind knows of processes.
+//!
+//! What must stay true: a run is never held up by being watched; if messages were missed, the mind is told who runs now and judges
+//! nobody by old news.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use exec::callosum::{CORTEX, Delivery, Filter, Hub, Message};
+use exec::runner::Runner;
+use exec::runner::log::read::is_terminal;
+use kernel::actor::ActorName;
+use mind::hook::CortexHook;
+use mind::supervision::{ProcessEvent, ProcessId, ProcessKind};
+use mind::warmup::ProcessType;
+use serde_json::{Map, Value};
+
+use crate::daemon::server::log;
+use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
+use crate::tending::process_of;
+
+/// Who tells the mind.
+const BY: &str = "runner";
+/// Text that streams in is progress; it is told this often.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+/// What one message of the bus can make of itself.
+const TOLD_MAX: usize = 16;
+/// Characters of a task or a result that the log of processes keeps; the run's own log has the whole.
+const SHOWN_CHARS: usize = 500;
+
+struct Watched {
+    hook: CortexHook,
+    told: Instant,
+}
+
+/// Runs that are watched.
+struct Watch {
+    caller: Caller,
+    runs: BTreeMap<String, Watched>,
+    send: SyncSender<ProcessEvent>,
+    seen: Receiver<ProcessEvent>,
+}
+
+/// Watches until the daemon is gone.
+pub(super) async fn watch(hub: Hub, ops: Weak<Ops>, runner: Runner) {
+    let mut subscription = hub.subscribe(Filter::tract(CORTEX));
+    drop(hub);
+    let Ok(actor) = ActorName::parse(DEFAULT_ACTOR) else { return };
+    let (send, seen) = sync_channel(TOLD_MAX);
+    let caller = Caller::new(actor, BY);
+    let mut watch = Watch { caller, runs: BTreeMap::new(), send, seen };
+    loop {
+        let delivery = subscription.next().await;
+        let Some(ops) = ops.upgrade() else { return };
+        let runner = runner.clone();
+        // The mind writes to its log: that may block.
+        let worked = tokio::task::spawn_blocking(move || {
+            match delivery {
+                Delivery::Event(event) => watch.hear(&ops, &event.message),
+                Delivery::Dropped(_) => watch.missed(&ops, &runner),
+            }
+            watch
+        });
+        watch = match worked.await {
+            Ok(watch) => watch,
+            Err(error) => {
+                log(format_args!("runs are no longer watched: {error}"));
+                return;
+            }
+        };
+    }
+}
+
+impl Watch {
+    fn hear(&mut self, ops: &Ops, message: &Message) {
+        let Some(use_id) = message.use_id() else { return };
+        if message.event() == "request" {
+            self.begun(ops, use_id, message.fields());
+            return;
+        }
+        let fields = message.fields();
+        let Some(run) = self.runs.get_mut(use_id) else { return };
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+        // The hook says only ever to go on.
+        let _goes_on = match message.event() {
+            "start" => run.hook.on_completion_start(),
+            "tool_start" => run.hook.on_tool_start(text("tool")),
+            "tool_end" => {
+                let result = fields.get("result").cloned().unwrap_or_default();
+                run.hook.on_tool_result(text("tool"), &result.to_string());
+                run.hook.on_completion_start()
+            }
+            "finish" => run.hook.on_completion_response(tokens(fields)),
+            _ => {
+                if run.told.elapsed() >= PROGRESS_EVERY {
+                    run.told = Instant::now();
+                    ops.progressed(&self.caller, &run.hook.process);
+                }
+                mind::hook::HookAction::Continue
+            }
+        };
+        for event in self.seen.try_iter() {
+            ops.observe(&self.caller, event);
+        }
+        if is_terminal(fields) {
+            self.ended(ops, use_id, fields);
+        }
+    }
+
+    fn begun(&mut self, ops: &Ops, use_id: &str, request: &Map<String, Value>) {
+        let Some(process) = process_of(request, use_id) else { return };
+        let text = |key: &str| request.get(key).and_then(Value::as_str);
+        if process.kind == ProcessKind::Worker {
+            let kind =
+                if text("schedule").is_some() { ProcessType::Cron } else { ProcessType::Worker };
+            // A worker of a channel was counted when the channel asked for it.
+            if text("channel").is_none() {
+                ops.dispatched(&self.caller, kind);
+            }
+            let task = match text("prompt") {
+                Some(prompt) => format!("{}: {}", text("name").unwrap_or_default(), shown(prompt)),
+                None => text("name").unwrap_or_default().to_owned(),
+            };
+            let started_at = request.get("ts").and_then(Value::as_i64).unwrap_or_default();
+            ops.observe(
+                &self.caller,
+                ProcessEvent::WorkerStarted {
+                    worker_id: use_id.to_owned(),
+                    channel_id: text("channel").map(str::to_owned),
+                    task,
+                    started_at,
+                },
+            );
+        }
+        let agent_id = self.caller.actor.as_str().to_owned();
+        let hook = CortexHook { agent_id, process, event_tx: self.send.clone() };
+        self.runs.insert(use_id.to_owned(), Watched { hook, told: Instant::now() });
+    }
+
+    fn ended(&mut self, ops: &Ops, use_id: &str, fields: &Map<String, Value>) {
+        let Some(run) = self.runs.remove(use_id) else { return };
+        let process = run.hook.process;
+        // A conversation goes on after a turn.
+        if process.kind != ProcessKind::Channel {
+            let text = |key: &str| fields.get(key).and_then(Value::as_str);
+            let result = match text("error") {
+                Some(error) => format!("failed: {}", shown(error)),
+                None => shown(text("result").unwrap_or_default()),
+            };
+            ops.process_ended(&self.caller, &process, &result);
+        }
+    }
+
+    /// Messages were lost: who runs now is asked for.
+    fn missed(&mut self, ops: &Ops, runner: &Runner) {
+        let status = runner.status();
+        let live: Vec<String> =
+            status.running.into_iter().chain(status.queued).map(|run| run.use_id).collect();
+        self.runs.retain(|use_id, _| live.contains(use_id));
+        let running: Vec<ProcessId> =
+            self.runs.values().map(|run| run.hook.process.clone()).collect();
+        ops.hands_were_missed(&self.caller, &running);
+    }
+}
+
+fn tokens(fields: &Map<String, Value>) -> u64 {
+    let usage = fields.get("usage");
+    let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
+    count("total_tokens")
+        .unwrap_or_else(|| count("input_tokens").unwrap_or(0) + count("output_tokens").unwrap_or(0))
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// Starts watching.
+pub(super) fn start(hub: &Hub, ops: &Arc<Ops>, runner: &Runner) {
+    tokio::spawn(watch(hub.clone(), Arc::downgrade(ops), runner.clone()));
+}
