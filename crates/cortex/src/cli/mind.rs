@@ -6,8 +6,8 @@ use super::failure::{Failure, Outcome};
 use super::open::Invocation;
 use super::output::{Output, plain, plain_lines};
 use crate::ops::mind::{
-    BudgetRequest, ChangeView, JobsRequest, PauseJobRequest, RunJobRequest, RunsRequest,
-    ShowRunRequest, SuggestionView, UndoRequest,
+    BudgetRequest, ChangeView, JobsRequest, PauseJobRequest, ProcessEventsRequest, RunJobRequest,
+    RunsRequest, ShowRunRequest, SuggestionView, UndoRequest,
 };
 
 /// Shows and steers what tends the memory by itself: jobs, their runs, and undoing them.
@@ -66,6 +66,12 @@ enum MindStep {
         /// A run that `mind log` names
         run: String,
     },
+    /// What happened to channels, branches and workers, newest last. JSON: {events: [{seq, at_unix_ms, event, ...}]}
+    Events {
+        /// How many
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+    },
     /// Takes back what a run changed; what somebody changed since is left alone. JSON: {undone, run, dry_run, changes,
     /// left_alone}
     Undo {
@@ -108,6 +114,7 @@ pub(crate) fn run(args: &MindArgs, inv: &Invocation, out: &mut Output) -> Outcom
         MindStep::Resume { job } => pause(job, false, inv, out),
         MindStep::Log { limit } => log(*limit, inv, out),
         MindStep::Show { run } => show(run, inv, out),
+        MindStep::Events { limit } => events(*limit, inv, out),
         MindStep::Undo { run, dry_run } => undo(run, *dry_run, inv, out),
     }
 }
@@ -196,6 +203,46 @@ fn log(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
     }
     if answer.runs.is_empty() && answer.reports.is_empty() {
         return out.line("no job has run yet");
+    }
+    Ok(())
+}
+
+fn events(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
+    let request = ProcessEventsRequest { limit: Some(limit) };
+    let answer = inv.ops().mind_events(inv.caller(), request)?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    if answer.events.is_empty() {
+        out.say("nothing happened to channels, branches or workers yet");
+    }
+    for event in &answer.events {
+        let at = kernel::memory::Millis(event["at_unix_ms"].as_i64().unwrap_or_default());
+        let name = event["event"].as_str().or(event["record"].as_str()).unwrap_or("?");
+        let mut line = format!("{}  {name}", at.rfc3339());
+        for key in [
+            "channel_id",
+            "branch_id",
+            "worker_id",
+            "tool_name",
+            "task",
+            "description",
+            "result",
+            "error",
+            "why",
+        ] {
+            if let Some(text) = event[key].as_str() {
+                line.push_str(&format!("  {key}={}", plain(text)));
+            }
+        }
+        if let Some(id) = event["process"]["id"].as_str() {
+            line.push_str(&format!(
+                "  {}={}",
+                event["process"]["kind"].as_str().unwrap_or("process"),
+                plain(id)
+            ));
+        }
+        out.line(line)?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod attest;
 mod browse;
 mod bulletin;
 mod bus;
+mod chat;
 mod chronicle;
 mod compact;
 mod config;
@@ -170,6 +171,7 @@ enum LocalCommand {
     Facet(facet::FacetArgs),
     Chronicle(chronicle::ChronicleArgs),
     Bus(bus::BusArgs),
+    Chat(chat::ChatArgs),
     Supervisor(supervisor::SupervisorArgs),
     Completions(version::CompletionsArgs),
     Man(version::ManArgs),
@@ -318,6 +320,7 @@ fn run_local(
         LocalCommand::Facet(args) => facet::run(args, globals, &around, out),
         LocalCommand::Chronicle(args) => chronicle::run(args, globals, around, out),
         LocalCommand::Bus(args) => bus::run(args, globals, around, out),
+        LocalCommand::Chat(args) => chat::run(args, globals, around, out),
         LocalCommand::Supervisor(args) => supervisor::run(args, globals, &around, out),
         LocalCommand::Completions(args) => version::completions(args, Cli::command(), out),
         LocalCommand::Man(args) => version::man(args, Cli::command(), &around.cwd, out),

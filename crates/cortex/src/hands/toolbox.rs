@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::memory::Memory;
 use crate::ops::bundle::BundleRequest;
+use crate::ops::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
 use crate::ops::context::ContextRequest;
 use crate::ops::error::{Error, Fault};
 use crate::ops::graph::RelateRequest;
@@ -24,6 +25,7 @@ use crate::ops::read::{GetAnswer, GetRequest};
 use crate::ops::save::SaveRequest;
 use crate::ops::search::{HitView, SearchRequest};
 use crate::ops::session::SessionEndRequest;
+use crate::ops::views::Memory as MemoryView;
 
 /// What one call gives of a memory; the rest can be asked for.
 const CONTENT_BYTES_MAX: usize = 60_000;
@@ -42,6 +44,8 @@ pub(crate) struct MemoryTools {
     meant: Mutex<BTreeMap<Facet, String>>,
     /// Sessions of runs that have been ended.
     ended: Mutex<BTreeSet<String>>,
+    /// Whether others read the conversation of this run.
+    shared: Mutex<Option<bool>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,17 +89,35 @@ struct RelateArgs {
     to: u64,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BranchArgs {
+    question: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkerArgs {
+    task: String,
+    talent: Option<String>,
+}
+
 type Told<T> = Result<T, ToolError>;
 
 impl MemoryTools {
     pub(crate) fn new(memory: Memory) -> MemoryTools {
-        MemoryTools { memory, meant: Mutex::default(), ended: Mutex::default() }
+        MemoryTools {
+            memory,
+            meant: Mutex::default(),
+            ended: Mutex::default(),
+            shared: Mutex::default(),
+        }
     }
 
     async fn answer(&self, scene: &ToolScene, name: &str, args: Value) -> Told<ToolAnswer> {
         let needed = match name {
             "memory_recall" | "memory_get" => Grant::Read,
-            "memory_save" | "memory_relate" => Grant::Write,
+            "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" => Grant::Write,
             _ => return Err(ToolError(format!("there is no tool {name:?}"))),
         };
         if scene.grant < needed {
@@ -105,6 +127,8 @@ impl MemoryTools {
             "memory_recall" => self.recall(scene, read(args)?).await,
             "memory_get" => self.get(scene, read(args)?).await,
             "memory_save" => self.save(scene, read(args)?).await,
+            "channel_branch" => self.branch(scene, read(args)?).await,
+            "channel_worker" => self.worker(scene, read(args)?).await,
             _ => self.relate(scene, &read(args)?).await,
         }
     }
@@ -119,7 +143,16 @@ impl MemoryTools {
             limit: Some(args.limit.unwrap_or(RECALL_DEFAULT).clamp(1, RECALL_MAX)),
             ..SearchRequest::default()
         };
-        let found = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
+        let mut found = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
+        if self.is_shared(scene).await? {
+            let mut open = Vec::new();
+            for hit in found.hits {
+                if self.visible(scene, hit.id, true).await.is_ok() {
+                    open.push(hit);
+                }
+            }
+            (found.hits, found.elsewhere) = (open, None);
+        }
         let cited = found.hits.iter().map(|hit| hit.id).collect();
         let memories: Vec<Value> = found.hits.iter().map(hit_value).collect();
         // What lies in other projects is none of this run's business.
@@ -159,6 +192,9 @@ impl MemoryTools {
         let by = scene.talent.as_str();
         let request = GetRequest { id, quiet, ..GetRequest::default() };
         let found = self.memory.ask(by, request).await.map_err(told)?;
+        if self.is_shared(scene).await? && !is_open(&found.memory) {
+            return Err(told(Error::missing("memory", id)));
+        }
         let project = &found.memory.project;
         if let Some(facet) = &scene.facet
             && !project.is_empty()
@@ -271,6 +307,38 @@ impl MemoryTools {
         Ok(ToolAnswer { value, cited: Vec::new() })
     }
 
+    async fn branch(&self, scene: &ToolScene, args: BranchArgs) -> Told<ToolAnswer> {
+        let (channel, description) = (channel(scene)?, args.question);
+        let request = ChannelBranchRequest { channel, description, ..Default::default() };
+        let started = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
+        let note = "it thinks; its conclusion will stand in this conversation as a note";
+        let value = json!({"branch": started.use_id, "note": note});
+        Ok(ToolAnswer { value, cited: Vec::new() })
+    }
+
+    async fn worker(&self, scene: &ToolScene, args: WorkerArgs) -> Told<ToolAnswer> {
+        let channel = channel(scene)?;
+        let WorkerArgs { task, talent } = args;
+        let request = ChannelWorkerRequest { channel, task, talent, ..Default::default() };
+        let started = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
+        let note = "it works; its result will stand in this conversation as a note";
+        let value = json!({"worker": started.use_id, "note": note});
+        Ok(ToolAnswer { value, cited: Vec::new() })
+    }
+
+    /// Does this run belong to a channel that others read? Asked once.
+    async fn is_shared(&self, scene: &ToolScene) -> Told<bool> {
+        let Some(channel) = &scene.channel else { return Ok(false) };
+        let known = *self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = known {
+            return Ok(shared);
+        }
+        let request = ChannelGetRequest { channel: channel.clone(), limit: Some(1) };
+        let found = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
+        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.view.shared);
+        Ok(found.view.shared)
+    }
+
     /// What matters now, each line marked as a quotation.
     async fn bundle(&self, facet: Option<&Facet>) -> Option<String> {
         let request = BundleRequest {
@@ -288,6 +356,17 @@ impl MemoryTools {
             bundle.text.trim().lines().map(|line| format!("> {line}")).collect();
         Some(format!("({ABOUT})\n{}", quoted.join("\n")))
     }
+}
+
+/// The conversation that a run belongs to.
+fn channel(scene: &ToolScene) -> Told<String> {
+    let none = || ToolError("this run belongs to no conversation".to_owned());
+    scene.channel.clone().ok_or_else(none)
+}
+
+/// May everybody know of it?
+fn is_open(memory: &MemoryView) -> bool {
+    memory.visibility != "private" && (memory.scope != "personal" || memory.visibility == "public")
 }
 
 fn hit_value(hit: &HitView) -> Value {
@@ -332,7 +411,10 @@ fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) ->
             "type": "object", "properties": properties, "required": required,
             "additionalProperties": false,
         }),
-        writes: matches!(name, "memory_save" | "memory_relate"),
+        writes: matches!(
+            name,
+            "memory_save" | "memory_relate" | "channel_branch" | "channel_worker"
+        ),
     }
 }
 
@@ -398,6 +480,18 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
             "Relates two memories: references, relates_to, follows, supersedes, contradicts, updates, caused_by, part_of, result_of.",
             &json!({"from": id, "relation": text("one of the nine"), "to": id}),
             &["from", "relation", "to"],
+        ),
+        spec(
+            "channel_branch",
+            "Thinks about a question aside, with everything this conversation knows. The conclusion comes back as a note.",
+            &json!({"question": text("what to think about")}),
+            &["question"],
+        ),
+        spec(
+            "channel_worker",
+            "Lets a talent do a task that does not need this conversation. It knows only the task. The result comes back as a note.",
+            &json!({"task": text("all it needs to know"), "talent": text("which one; default without it")}),
+            &["task"],
         ),
     ]
 }

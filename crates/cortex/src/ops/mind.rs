@@ -282,7 +282,35 @@ pub struct MindCounts {
     pub cold: Samples,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProcessEventsRequest {
+    /// The newest so many; 50 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+/// What happened to channels, branches and workers, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ProcessEventsAnswer {
+    #[schema(value_type = Vec<Object>)]
+    pub events: Vec<serde_json::Value>,
+}
+
+/// Events one answer gives.
+pub const EVENTS_MAX: usize = 1_000;
+
 impl Ops {
+    pub fn mind_events(
+        &self,
+        caller: &Caller,
+        request: ProcessEventsRequest,
+    ) -> Result<ProcessEventsAnswer> {
+        let limit = request.limit.unwrap_or(50).min(EVENTS_MAX);
+        Ok(ProcessEventsAnswer { events: self.process_events(caller, limit)? })
+    }
+
     /// Opens nothing and waits for nobody.
     pub fn mind_counts(&self) -> MindCounts {
         let mut counts = MindCounts::default();

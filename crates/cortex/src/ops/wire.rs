@@ -114,6 +114,7 @@ operations! {
     MindRuns "mind_runs" mind_runs: mind::RunsRequest => mind::RunsAnswer;
     MindShow "mind_show" mind_show: mind::ShowRunRequest => mind::RunView;
     MindUndo "mind_undo" mind_undo: mind::UndoRequest => mind::UndoAnswer;
+    MindEvents "mind_events" mind_events: mind::ProcessEventsRequest => mind::ProcessEventsAnswer;
     Budget "budget" budget: mind::BudgetRequest => mind::BudgetAnswer;
     Admin "admin" admin: admin::AdminRequest => admin::AdminAnswer;
     ChannelSay "channel_say" channel_say: channel::ChannelSayRequest => channel::ChannelRunAnswer;

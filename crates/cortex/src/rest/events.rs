@@ -147,7 +147,7 @@ fn last_id(headers: &HeaderMap) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-fn wants_stream(headers: &HeaderMap) -> bool {
+pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/event-stream"))
 }

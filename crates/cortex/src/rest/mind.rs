@@ -12,9 +12,9 @@ use super::{App, Reply, listed};
 use crate::ops::admin::{AdminAnswer, AdminRequest};
 use crate::ops::bulletin::{BulletinAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView};
 use crate::ops::mind::{
-    BudgetAnswer, BudgetRequest, JobView, JobsAnswer, JobsRequest, PauseJobRequest, RUNS_MAX,
-    RunAnswer, RunJobRequest, RunView, RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer,
-    UndoRequest,
+    BudgetAnswer, BudgetRequest, EVENTS_MAX, JobView, JobsAnswer, JobsRequest, PauseJobRequest,
+    ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX, RunAnswer, RunJobRequest, RunView,
+    RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer, UndoRequest,
 };
 
 /// Bulletins one page of the history holds.
@@ -144,6 +144,21 @@ pub(super) async fn show(State(app): State<App>, Asker(caller): Asker, Name(run)
 )]
 pub(super) async fn undo(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     let request: UndoRequest = body.read()?;
+    app.reply(caller, request).await
+}
+
+/// What happened to channels, branches and workers, oldest first.
+#[utoipa::path(
+    get, path = "/api/mind/events", tag = "mind", operation_id = "list_process_events",
+    params(ProcessEventsRequest),
+    responses((status = 200, description = "Events", body = ProcessEventsAnswer)),
+)]
+pub(super) async fn events(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(mut request): Asked<ProcessEventsRequest>,
+) -> Reply {
+    request.limit = page(request.limit, EVENTS_MAX)?;
     app.reply(caller, request).await
 }
 

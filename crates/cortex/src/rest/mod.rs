@@ -13,6 +13,7 @@
 //! null, with the true total in `X-Total-Count`; a page of another site never gets an answer.
 
 mod agents;
+mod channels;
 mod docs;
 mod document;
 mod events;
@@ -229,6 +230,12 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(runs::talents))
         .routes(routes!(transfer::export))
         .routes(routes!(transfer::import))
+        .routes(routes!(channels::list))
+        .routes(routes!(channels::read))
+        .routes(routes!(channels::say))
+        .routes(routes!(channels::branch))
+        .routes(routes!(channels::worker))
+        .routes(routes!(channels::stop))
         .routes(routes!(mind::bulletin))
         .routes(routes!(mind::history))
         .routes(routes!(mind::jobs))
@@ -238,6 +245,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(mind::runs))
         .routes(routes!(mind::show))
         .routes(routes!(mind::undo))
+        .routes(routes!(mind::events))
         .routes(routes!(mind::budget, mind::set_budget))
         .routes(routes!(mind::chat))
 }

@@ -36,6 +36,16 @@ impl Problem {
         Problem::new(StatusCode::BAD_REQUEST, code, message)
     }
 
+    /// As it stands in a stream.
+    pub(super) fn value(&self) -> serde_json::Value {
+        serde_json::json!({
+            "code": self.error.code,
+            "status": self.status.as_u16(),
+            "detail": self.error.message,
+            "hint": self.error.hint,
+        })
+    }
+
     #[must_use]
     pub(super) fn with_hint(mut self, hint: impl Into<String>) -> Problem {
         self.error = self.error.with_hint(hint);

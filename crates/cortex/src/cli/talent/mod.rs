@@ -10,6 +10,8 @@ mod log;
 mod run;
 mod show;
 
+pub(crate) use run::keys;
+
 use clap::{Args, Subcommand};
 
 use super::failure::{Failure, Outcome};

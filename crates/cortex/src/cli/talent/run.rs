@@ -212,7 +212,7 @@ fn request(
 }
 
 /// Keys of services that are set here: the daemon has the environment of whoever started it.
-fn keys(
+pub(crate) fn keys(
     providers: &ProviderSettings,
     environment: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {

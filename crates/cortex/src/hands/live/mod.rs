@@ -106,7 +106,7 @@ pub(crate) struct LiveHands {
     nightly: Arc<Nightly>,
     attester: Arc<Attester>,
     /// Lent to the operations for as long as it is held here.
-    door: Arc<Door>,
+    _door: Arc<Door>,
     recovery: Recovery,
     bus: Mutex<Option<Server>>,
     grace: Duration,
@@ -183,7 +183,7 @@ impl LiveHands {
             schedule,
             nightly,
             attester,
-            door,
+            _door: door,
             recovery,
             bus,
             grace,

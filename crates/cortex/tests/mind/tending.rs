@@ -1,110 +1,14 @@
 //! Goal: the daemon tends the memory by itself, and everybody finds the bulletin where they look for it.
-//! Method: the real program on a port of its own, a real model's protocol on a socket of the test.
 
-#![allow(clippy::unwrap_used)]
-
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-fn cortex(home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cortex"));
-    command
-        .current_dir(home)
-        .env("CORTEX_HOME", home)
-        .env("HOME", home)
-        .env("CORTEX_PORT", "0")
-        .env_remove("CORTEX_ACTOR")
-        .stdin(Stdio::null());
-    command
-}
-
-struct Daemon<'h> {
-    child: Child,
-    home: &'h Path,
-    address: String,
-}
-
-impl Daemon<'_> {
-    fn start(home: &Path) -> Daemon<'_> {
-        let mut child = cortex(home)
-            .args(["serve", "--json"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let said: Value = serde_json::from_str(&line).unwrap();
-        let address = said["http"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
-        Daemon { child, home, address }
-    }
-
-    fn raw(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let length = body.len();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\n{headers}\r\n{body}"
-        )
-        .unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
-    }
-
-    fn get(&self, path: &str) -> Value {
-        let (status, body) = self.raw("GET", path, "", "");
-        assert_eq!(status, 200, "{path}: {body}");
-        serde_json::from_str(&body).unwrap()
-    }
-
-    fn post(&self, path: &str, body: &Value) -> Value {
-        let (status, body) = self.raw("POST", path, "", &body.to_string());
-        assert!(status < 300, "{path}: {status} {body}");
-        serde_json::from_str(&body).unwrap()
-    }
-
-    fn save(&self, title: &str, kind: &str) -> u64 {
-        let body = json!({"title": title, "content": format!("About {title}."), "type": kind});
-        self.post("/api/observations", &body)["id"].as_u64().unwrap()
-    }
-
-    /// Asks until it is so.
-    fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        let end = Instant::now() + Duration::from_mins(1);
-        loop {
-            let value = self.get(path);
-            if is_so(&value) {
-                return value;
-            }
-            assert!(Instant::now() < end, "{path}: {value}");
-        }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Value {
-        let output = cortex(self.home).args(arguments).arg("--json").output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-impl Drop for Daemon<'_> {
-    fn drop(&mut self) {
-        let _gone = cortex(self.home).arg("stop").output();
-        let _gone = self.child.wait();
-    }
-}
+use crate::support::{Daemon, cortex, model, write_config};
 
 // mind 3, 27, 33, 40, 41, 45, 48, 49
 #[test]
@@ -216,56 +120,17 @@ fn agents_find_the_bulletin_at_the_start_of_a_session_and_as_a_resource() {
     assert!(read.contains("# Memory Bulletin") && read.contains("Use tabs"), "{read}");
 }
 
-/// A service that speaks the protocol of chat completions and cites the first memory it is shown. Counts its calls.
-fn model(calls: Arc<AtomicUsize>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut read = BufReader::new(stream.try_clone().unwrap());
-            let mut length = 0;
-            loop {
-                let mut line = String::new();
-                read.read_line(&mut line).unwrap();
-                let lower = line.to_lowercase();
-                if let Some(value) = lower.strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                if line.trim().is_empty() {
-                    break;
-                }
-            }
-            let mut body = vec![0; length];
-            read.read_exact(&mut body).unwrap();
-            calls.fetch_add(1, Ordering::SeqCst);
-            let text = "## Decisions\n- The team indents with tabs. [#1]";
-            let chunk = json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
-            let usage = json!({"model": "tiny", "choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320}});
-            let events = format!("data: {chunk}\n\ndata: {usage}\n\ndata: [DONE]\n\n");
-            let length = events.len();
-            write!(
-                stream,
-                "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{events}"
-            )
-            .unwrap();
-        }
-    });
-    format!("http://{address}/v1")
-}
-
 // mind 2, 5, 13; issue 6: never a call when inputs are unchanged, the ledger names who spent what
 #[test]
 fn a_model_that_is_configured_writes_the_bulletin_once() {
     let home = TempDir::new().unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
-    let url = model(Arc::clone(&calls));
-    let config = format!(
-        "[providers]\ndefault = {{ provider = \"near\", model = \"tiny\" }}\n\
-         [providers.endpoints.near]\nkind = \"openai\"\nbase_url = \"{url}\"\n\
-         [providers.prices.tiny]\ninput = 1.0\noutput = 2.0\n"
-    );
-    std::fs::write(home.path().join("cortex.toml"), config).unwrap();
+    let counted = Arc::clone(&calls);
+    let url = model(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        "## Decisions\n- The team indents with tabs. [#1]".to_owned()
+    });
+    write_config(home.path(), &url, "");
     let daemon = Daemon::start(home.path());
     assert_eq!(daemon.save("Use tabs", "decision"), 1);
     let bulletin = || daemon.get("/api/bulletin?published=true")["bulletin"].clone();
