@@ -7,7 +7,7 @@ use mind::budget::{Cost, Purpose};
 use serde_json::Value;
 
 use super::carry::With;
-use super::{BRANCH, COMPACTION, Part, TURN, alone, keep};
+use super::{ADMIN, BRANCH, COMPACTION, Part, TURN, alone, keep};
 use crate::daemon::server::log;
 use crate::ops::error::Result;
 use crate::ops::{Caller, Ops};
@@ -20,6 +20,7 @@ pub(crate) fn purpose(talent: &str, is_of_channel: bool) -> Purpose {
     match talent {
         COMPACTION if is_of_channel => Purpose::Maintenance,
         TURN | BRANCH if is_of_channel => Purpose::Chat,
+        ADMIN if !is_of_channel => Purpose::Chat,
         _ => Purpose::Talents,
     }
 }

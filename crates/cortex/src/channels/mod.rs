@@ -28,6 +28,8 @@ use crate::ops::{Caller, Ops};
 pub(crate) const TURN: &str = "channel";
 pub(crate) const BRANCH: &str = "branch";
 pub(crate) const COMPACTION: &str = "compaction";
+/// Answers an administrator.
+pub(crate) const ADMIN: &str = "admin";
 /// The tract of the bus on which conversations and processes are told.
 pub(crate) const TRACT: &str = "mind";
 

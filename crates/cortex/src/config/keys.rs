@@ -84,6 +84,12 @@ pub const KEYS: &[Key] = &[
         about: "Port that HTTP listens on; 0: any that is free",
     },
     Key {
+        name: "http.second_port",
+        kind: Kind::Whole(0, 65_535),
+        default: || json!(5_738),
+        about: "Port that answers as well, on this machine only, as long as http.port is 7438 and nobody else has it; 0: none",
+    },
+    Key {
         name: "http.token_env",
         kind: Kind::Text,
         default: || json!("CORTEX_HTTP_TOKEN"),

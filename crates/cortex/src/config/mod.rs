@@ -53,6 +53,8 @@ pub struct Config {
 }
 
 /// The names of those parts.
+/// The port that HTTP listens on if nobody says another.
+const DEFAULT_PORT: u16 = 7_438;
 const SECTIONS: [&str; 5] = ["providers", "runner", "callosum", "supervisor", "defaults"];
 
 /// Where the file of a home is.
@@ -211,7 +213,10 @@ impl Config {
                 None => None,
             },
         };
-        Http::new(ip, port, hosts.collect(), token.as_deref())
+        let http = Http::new(ip, port, hosts.collect(), token.as_deref())?;
+        // Another port is another wish: then nothing else is listened on.
+        let second = u16::try_from(self.number("http.second_port")).ok();
+        Ok(http.with_second_port(second.filter(|second| *second > 0 && port == DEFAULT_PORT)))
     }
 
     /// After how long without a connection a daemon that nobody asked for ends.

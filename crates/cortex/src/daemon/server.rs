@@ -271,12 +271,15 @@ async fn web(
     });
     match bound {
         Ok((listener, address)) => {
+            // The port of the mind's own documents. Whoever has it may keep it.
+            if let Some(second) = http.second()
+                && let Ok(listener) = rest::bind(&second).await
+            {
+                let (ops, hands, ending) = (Arc::clone(ops), hands.cloned(), ending.clone());
+                tokio::spawn(answer(listener, second, ops, hands, ending));
+            }
             let (ops, hands, ending) = (Arc::clone(ops), hands.cloned(), ending.clone());
-            let task = tokio::spawn(async move {
-                if let Err(error) = rest::serve(listener, http, ops, hands, ending).await {
-                    log(format_args!("HTTP ended: {error}"));
-                }
-            });
+            let task = tokio::spawn(answer(listener, http, ops, hands, ending));
             (Web::At(address), Some(task))
         }
         Err(error) => {
@@ -284,6 +287,18 @@ async fn web(
             log(format_args!("warning: HTTP is not served: {why}; CORTEX_PORT sets another port"));
             (Web::Failed(why), None)
         }
+    }
+}
+
+async fn answer(
+    listener: tokio::net::TcpListener,
+    http: Http,
+    ops: Arc<Ops>,
+    hands: Option<Arc<LiveHands>>,
+    ending: watch::Receiver<bool>,
+) {
+    if let Err(error) = rest::serve(listener, http, ops, hands, ending).await {
+        log(format_args!("HTTP ended: {error}"));
     }
 }
 

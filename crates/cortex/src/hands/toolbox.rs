@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::memory::Memory;
+use crate::ops::admin::AdminRequest;
 use crate::ops::bundle::BundleRequest;
 use crate::ops::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
 use crate::ops::context::ContextRequest;
@@ -91,6 +92,18 @@ struct RelateArgs {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct InspectArgs {
+    id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UndoArgs {
+    run: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct BranchArgs {
     question: String,
 }
@@ -116,8 +129,11 @@ impl MemoryTools {
 
     async fn answer(&self, scene: &ToolScene, name: &str, args: Value) -> Told<ToolAnswer> {
         let needed = match name {
-            "memory_recall" | "memory_get" => Grant::Read,
-            "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" => Grant::Write,
+            "memory_recall" | "memory_get" | "system_inspect" | "channel_list"
+            | "worker_inspect" => Grant::Read,
+            "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" | "mind_undo" => {
+                Grant::Write
+            }
             _ => return Err(ToolError(format!("there is no tool {name:?}"))),
         };
         if scene.grant < needed {
@@ -127,6 +143,16 @@ impl MemoryTools {
             "memory_recall" => self.recall(scene, read(args)?).await,
             "memory_get" => self.get(scene, read(args)?).await,
             "memory_save" => self.save(scene, read(args)?).await,
+            "system_inspect" => self.admin(scene, "what is running".to_owned()).await,
+            "channel_list" => self.admin(scene, "list channels".to_owned()).await,
+            "worker_inspect" => {
+                let args: InspectArgs = read(args)?;
+                self.admin(scene, format!("inspect worker {}", word(&args.id)?)).await
+            }
+            "mind_undo" => {
+                let args: UndoArgs = read(args)?;
+                self.admin(scene, format!("undo run {}", word(&args.run)?)).await
+            }
             "channel_branch" => self.branch(scene, read(args)?).await,
             "channel_worker" => self.worker(scene, read(args)?).await,
             _ => self.relate(scene, &read(args)?).await,
@@ -307,6 +333,14 @@ impl MemoryTools {
         Ok(ToolAnswer { value, cited: Vec::new() })
     }
 
+    /// What an administrator could ask in these words.
+    async fn admin(&self, scene: &ToolScene, message: String) -> Told<ToolAnswer> {
+        let request = AdminRequest { agent_id: None, message };
+        let answer = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
+        let value = json!({"about": ABOUT, "answer": answer.response, "data": answer.data});
+        Ok(ToolAnswer { value, cited: Vec::new() })
+    }
+
     async fn branch(&self, scene: &ToolScene, args: BranchArgs) -> Told<ToolAnswer> {
         let (channel, description) = (channel(scene)?, args.question);
         let request = ChannelBranchRequest { channel, description, ..Default::default() };
@@ -356,6 +390,15 @@ impl MemoryTools {
             bundle.text.trim().lines().map(|line| format!("> {line}")).collect();
         Some(format!("({ABOUT})\n{}", quoted.join("\n")))
     }
+}
+
+/// One word: an id, and nothing that could be another sentence.
+fn word(text: &str) -> Told<&str> {
+    let text = text.trim();
+    if text.is_empty() || text.contains(char::is_whitespace) {
+        return Err(ToolError("an id is one word".to_owned()));
+    }
+    Ok(text)
 }
 
 /// The conversation that a run belongs to.
@@ -413,7 +456,7 @@ fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) ->
         }),
         writes: matches!(
             name,
-            "memory_save" | "memory_relate" | "channel_branch" | "channel_worker"
+            "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" | "mind_undo"
         ),
     }
 }
@@ -480,6 +523,25 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
             "Relates two memories: references, relates_to, follows, supersedes, contradicts, updates, caused_by, part_of, result_of.",
             &json!({"from": id, "relation": text("one of the nine"), "to": id}),
             &["from", "relation", "to"],
+        ),
+        spec(
+            "system_inspect",
+            "What runs now: jobs, conversations, branches, workers.",
+            &json!({}),
+            &[],
+        ),
+        spec("channel_list", "All conversations that are kept here.", &json!({}), &[]),
+        spec(
+            "worker_inspect",
+            "How a worker stands, and whether it is stuck.",
+            &json!({"id": text("id of the worker")}),
+            &["id"],
+        ),
+        spec(
+            "mind_undo",
+            "Takes back what a run of the mind changed.",
+            &json!({"run": text("name of the run, like maintenance-1767323045000-1")}),
+            &["run"],
         ),
         spec(
             "channel_branch",

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -22,6 +23,9 @@ pub(crate) struct LiveRun {
 pub(crate) trait Acting: Debug + Send + Sync {
     /// Asks for a run; gives its id. A refusal is an error of the caller.
     fn start(&self, request: Map<String, Value>, by: &str) -> Result<String>;
+
+    /// Waits for the end of a run: its result, or why there is none. Gives up after `patience`; the run goes on.
+    fn wait(&self, use_id: &str, patience: Duration) -> std::result::Result<String, String>;
 
     /// Asks a run to stop; false if it is not there any more.
     fn cancel(&self, use_id: &str) -> bool;

@@ -1,9 +1,10 @@
-//! Admin chat: what an administrator types, answered from the operations, without a model.
+//! Admin chat: what an administrator types, answered from the operations; by a model only what no rule understands.
 //!
 //! What must stay true: a sentence that is not understood changes nothing and is answered with examples; it is no channel of
 //! its own, so nothing that is said here reaches a conversation.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use kernel::actor::ActorName;
 use mind::admin::{EXAMPLES, Kind, Question, parse};
@@ -16,6 +17,7 @@ use super::activity::ActivityRequest;
 use super::bulletin::BulletinRequest;
 use super::caller::Caller;
 use super::change::{DeleteRequest, RestoreRequest};
+use super::channel::{ChannelListRequest, ChannelView};
 use super::error::{Error, Result};
 use super::mind::{
     BudgetRequest, ChangeView, JobsRequest, PauseJobRequest, RunJobRequest, RunsRequest,
@@ -25,9 +27,12 @@ use super::read::{GetRequest, ListRequest};
 use super::save::SaveRequest;
 use super::search::SearchRequest;
 use super::session::{SessionGetRequest, SessionListRequest};
+use crate::channels::ADMIN;
 
 /// Bytes of one message.
 pub const MESSAGE_BYTES_MAX: usize = 16_384;
+/// How long a model may take.
+const MODEL_PATIENCE: Duration = Duration::from_secs(120);
 /// Lines of a list in an answer.
 const LIST: usize = 20;
 
@@ -123,12 +128,27 @@ impl Ops {
             Question::RefreshBulletin => self.said_bulletin(caller, true, false),
             Question::Patterns => self.said_patterns(caller),
             Question::Help => Ok((help("You can ask:"), json!({ "examples": EXAMPLES }))),
-            Question::Unclear { text } => {
-                let text =
-                    format!("I did not understand {text:?}; nothing was changed. You can ask:");
-                Ok((help(&text), json!({ "examples": EXAMPLES })))
-            }
+            Question::Unclear { text } => self.said_by_model(caller, &text),
         }
+    }
+
+    /// What no rule understands is for a model, if the configuration names one.
+    fn said_by_model(&self, caller: &Caller, message: &str) -> Result<Said> {
+        let unclear = |why: &str| {
+            let text =
+                format!("I did not understand {message:?}{why}; nothing was changed. You can ask:");
+            (help(&text), json!({ "examples": EXAMPLES }))
+        };
+        let named = self.tending().known()?.writer.is_some();
+        let Some(hands) = self.hands_if_there().filter(|_| named) else { return Ok(unclear("")) };
+        let mut run = serde_json::Map::new();
+        run.insert("name".to_owned(), json!(ADMIN));
+        run.insert("prompt".to_owned(), json!(message));
+        let answer = hands.start(run, &caller.by).map_err(|error| error.message).and_then(|run| {
+            let text = hands.wait(&run, MODEL_PATIENCE)?;
+            Ok((text, json!({ "use_id": run })))
+        });
+        Ok(answer.unwrap_or_else(|why| unclear(&format!(", and no model answered ({why})"))))
     }
 
     fn said_activity(&self, caller: &Caller, limit: usize) -> Result<Said> {
@@ -166,11 +186,16 @@ impl Ops {
         Ok((listed(&head, all), data))
     }
 
-    /// Conversations: those the mind supervises, and the sessions of agents.
+    /// Conversations: those that are kept here, and the sessions of agents.
     fn said_channels(&self, caller: &Caller) -> Result<Said> {
-        let channels = self.processes(caller, Some(ProcessKind::Channel))?;
+        let channels = self.channel_list(caller, ChannelListRequest {})?.channels;
         let sessions = self.session_list(caller, SessionListRequest::default())?;
-        let mut all: Vec<String> = channels.iter().map(process_line).collect();
+        let line = |channel: &ChannelView| {
+            let busy = if channel.is_answering { ", answering now" } else { "" };
+            let (name, count, last) = (&channel.channel, channel.messages, &channel.last_at);
+            format!("channel {name}, {count} messages, last {last}{busy}")
+        };
+        let mut all: Vec<String> = channels.iter().map(line).collect();
         for session in sessions.sessions.iter().take(LIST) {
             let state = if session.ended_at.is_some() { "ended" } else { "live" };
             let (id, memories) = (&session.id, session.memories);

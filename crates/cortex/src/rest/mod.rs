@@ -59,6 +59,7 @@ use problem::Problem;
 #[derive(Clone)]
 pub struct Http {
     address: SocketAddr,
+    second_port: Option<u16>,
     hosts: Vec<String>,
     token: Option<Digest>,
 }
@@ -97,7 +98,22 @@ impl Http {
                 .with_hint("set the variable that http.token_env names, or http.token_file"));
         }
         let token = token.map(guard::token_digest);
-        Ok(Http { address: SocketAddr::new(ip, port), hosts, token })
+        let (address, second_port) = (SocketAddr::new(ip, port), None);
+        Ok(Http { address, second_port, hosts, token })
+    }
+
+    /// Answers on this port of the machine as well, if nobody else has it.
+    #[must_use]
+    pub fn with_second_port(mut self, port: Option<u16>) -> Http {
+        self.second_port = port;
+        self
+    }
+
+    /// The same doors at the second port.
+    pub fn second(&self) -> Option<Http> {
+        let ip = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+        let address = SocketAddr::new(ip, self.second_port?);
+        Some(Http { address, second_port: None, ..self.clone() })
     }
 
     pub fn address(&self) -> SocketAddr {

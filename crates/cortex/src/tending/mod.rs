@@ -13,6 +13,9 @@ mod model;
 mod processes;
 mod prompts;
 mod settings;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -102,7 +102,7 @@ fn a_conversation_goes_on_and_reads_the_bulletin_of_each_turn() {
     assert_eq!(daemon.raw("GET", "/api/channels/none", "", "").0, 404);
     assert_eq!(
         daemon.raw("POST", "/api/channels/..%2Fx/messages", "", "{\"message\":\"a\"}").0,
-        400
+        422
     );
     assert_eq!(daemon.raw("POST", "/api/channels/main/messages", "", "{\"message\":\" \"}").0, 422);
     // From the terminal, the same conversation.
@@ -317,4 +317,35 @@ fn a_shared_channel_hears_nothing_private() {
     assert!(told.contains("office opens") && !told.contains("salary"), "{told}");
     say(&daemon, "main", "Hello me");
     assert!(asked_of(&asked, "Hello me").to_string().contains("salary"));
+}
+
+// mind 99-103: what no rule understands is answered by a model with the tools of an administrator
+#[test]
+fn an_administrator_is_answered_by_a_model_if_there_is_one() {
+    let home = TempDir::new().unwrap();
+    let (url, asked) = echo();
+    write_config(home.path(), &url, "");
+    let daemon = Daemon::start(home.path());
+    daemon.save("Use tabs", "decision");
+    let ask = json!({"agent_id": "default", "message": "which of my habits should worry me"});
+    let answer = daemon.post("/api/cortex/chat", &ask);
+    assert_eq!(answer["response"], "You said: which of my habits should worry me", "{answer}");
+    let body = asked_of(&asked, "which of my habits should worry me").to_string();
+    for tool in ["memory_recall", "memory_save", "system_inspect", "channel_list", "worker_inspect"]
+    {
+        assert!(body.contains(&format!("\"{tool}\"")), "{tool}: {body}");
+    }
+    // What a rule understands costs nothing.
+    let before = asked.lock().unwrap().len();
+    daemon.post("/api/cortex/chat", &json!({"agent_id": "default", "message": "list channels"}));
+    assert_eq!(asked.lock().unwrap().len(), before);
+    // Over budget, nobody is asked and it is said why.
+    daemon.run(&["budget", "--stop"]);
+    let refused = daemon.post("/api/cortex/chat", &ask);
+    assert!(refused["response"].as_str().unwrap().contains("kill switch"), "{refused}");
+    let (status, body) =
+        daemon.raw("POST", "/api/channels/main/messages", "", "{\"message\":\"Hi\"}");
+    assert!(status == 422 && body.contains("kill switch"), "{status} {body}");
+    let (status, body) = daemon.raw("POST", "/api/runs", "", "{\"prompt\":\"Hi\"}");
+    assert!(status == 422 && body.contains("kill switch"), "{status} {body}");
 }

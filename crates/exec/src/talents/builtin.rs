@@ -3,6 +3,7 @@
 /// Name and file of each.
 pub(super) const TALENTS: &[(&str, &str)] = &[
     ("activity", include_str!("builtin/activity.md")),
+    ("admin", include_str!("builtin/admin.md")),
     ("branch", include_str!("builtin/branch.md")),
     ("channel", include_str!("builtin/channel.md")),
     ("compaction", include_str!("builtin/compaction.md")),

@@ -107,3 +107,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_runs_took_is_booked_once_with_or_without_a_reservation() {
+    let (mut budget, settings) = (Budget::default(), BudgetSettings::default());
+    let cost = Cost { tokens: 40, micro_dollars: 3 };
+    let worst = Cost { tokens: 1_000, micro_dollars: 0 };
+    let who = (Purpose::Chat, "main-turn-1");
+    budget.reserve(&settings, true, who, worst, (Millis(1), Millis(9_000))).unwrap();
+    for _ in 0..2 {
+        budget.paid(who, cost, Some("tiny"), Millis(2));
+        budget.paid((Purpose::Talents, "1700000000000"), cost, None, Millis(3));
+    }
+    assert_eq!(budget.reserved(), Cost::default());
+    assert_eq!(budget.spent_for(Purpose::Chat, Millis(4)), cost);
+    assert_eq!(budget.spent_for(Purpose::Talents, Millis(4)), cost);
+    // What cost nothing is no line.
+    budget.paid((Purpose::Talents, "1700000000001"), Cost::default(), None, Millis(5));
+    assert_eq!(budget.ledger().count(), 2);
+}

@@ -1,7 +1,10 @@
 //! The hands as the operations use them: from a thread that may block, without knowing the runner.
 
+use std::time::Duration;
+
 use exec::UseId;
 use exec::callosum::{Hub, Message};
+use exec::runner::log::read::{is_terminal, kind};
 use exec::runner::{Receipt, Runner, Select};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
@@ -36,6 +39,25 @@ impl Acting for Door {
                 Err(Error::new(code, fault, reason))
             }
         }
+    }
+
+    fn wait(&self, use_id: &str, patience: Duration) -> std::result::Result<String, String> {
+        let run = UseId::parse(use_id).map_err(|error| error.to_string())?;
+        let mut events = self.runner.follow(&run, None);
+        let ended = async {
+            loop {
+                match events.next().await {
+                    Ok(Some(event)) if is_terminal(&event.fields) => break Ok(event.fields),
+                    Ok(Some(_)) => {}
+                    Ok(None) => break Err("the run has no end".to_owned()),
+                    Err(error) => break Err(error.to_string()),
+                }
+            }
+        };
+        let ended = self.runtime.block_on(async { tokio::time::timeout(patience, ended).await });
+        let end = ended.map_err(|_| format!("run {use_id} is not done yet"))??;
+        let text = |key: &str| end.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        if kind(&end) == "finish" { Ok(text("result")) } else { Err(text("error")) }
     }
 
     fn cancel(&self, use_id: &str) -> bool {
