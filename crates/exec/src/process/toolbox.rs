@@ -1,5 +1,7 @@
 //! The tools of a run come in as a trait: this crate does not know the memory.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde_json::Value;
 use thiserror::Error;
 
@@ -22,6 +24,26 @@ pub struct ToolScene {
 pub struct ToolAnswer {
     pub value: Value,
     pub cited: Vec<u64>,
+}
+
+/// The memories a run has read so far. Shared, so that a run that breaks off still says what it read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cited(Arc<Mutex<Vec<u64>>>);
+
+impl Cited {
+    pub(super) fn add(&self, memories: &[u64]) {
+        let mut cited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for memory in memories {
+            if !cited.contains(memory) {
+                cited.push(*memory);
+            }
+        }
+    }
+
+    /// In the order they were read.
+    pub(super) fn all(&self) -> Vec<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// A tool that failed says why in words that help a model to do better.

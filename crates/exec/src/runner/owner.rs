@@ -300,6 +300,7 @@ impl Owner {
     fn record(&mut self, event: Map<String, Value>, running: &mut Running) {
         if self.log.bytes() >= self.shared.settings.log_bytes_max {
             running.left_out += 1;
+            self.tally.see_cited(&event);
         } else if let Some(why) = self.write(event)
             && running.end.is_none()
         {
@@ -378,6 +379,10 @@ impl Owner {
         }
         if let Some(code) = exit.and_then(|status| status.code()) {
             event.insert("exit_code".to_owned(), code.into());
+        }
+        // The process could not say what it had read; its tools did.
+        if !self.tally.cited().is_empty() {
+            event.insert("cited".to_owned(), self.tally.cited().into());
         }
         self.stamp.complete(event, self.shared.millis())
     }
