@@ -43,6 +43,11 @@ pub trait Provider: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Why it could not be asked now, as far as that can be told without asking it.
+    fn ready(&self) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
     /// One turn: events go out while it lasts, the reply is what it came to.
     fn turn<'a>(
         &'a self,

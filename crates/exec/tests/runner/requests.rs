@@ -206,9 +206,8 @@ async fn a_follower_hears_an_end_that_is_in_no_log() {
         let event = follow.next().await.expect("readable").expect("an event");
         assert_eq!(event.seq, seq);
     }
-    let end = Message::new("cortex", "error")
-        .with("use_id", run.as_str())
-        .with("reason", "log_failed");
+    let end =
+        Message::new("cortex", "error").with("use_id", run.as_str()).with("reason", "log_failed");
     home.hub.publish(end);
     let event = follow.next().await.expect("readable").expect("an event");
     assert_eq!(event.fields["reason"], "log_failed");

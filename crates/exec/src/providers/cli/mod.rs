@@ -127,6 +127,10 @@ impl CliProvider {
         CliProvider { name: name.to_owned(), dialect, options }
     }
 
+    fn program(&self) -> PathBuf {
+        self.options.command.clone().unwrap_or_else(|| self.dialect.command().into())
+    }
+
     fn environment(&self) -> Env {
         let plain = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "TZ"];
         let starts = ["LC_", "XDG_", "CORTEX_"];
@@ -214,7 +218,7 @@ impl CliProvider {
     }
 
     fn spawn(&self, call: &Call, policy: Option<&PathBuf>) -> Result<Child, ProviderError> {
-        let program = self.options.command.clone().unwrap_or_else(|| self.dialect.command().into());
+        let program = self.program();
         std::fs::create_dir_all(&self.options.cwd).map_err(|error| {
             let message = format!("{} cannot be made: {error}", self.options.cwd.display());
             ProviderError::new(ReasonCode::Unknown, message)
@@ -406,6 +410,21 @@ impl Provider for CliProvider {
 
     fn is_cli(&self) -> bool {
         true
+    }
+
+    fn ready(&self) -> Result<(), ProviderError> {
+        let program = self.program();
+        let found = if program.components().count() > 1 {
+            program.exists()
+        } else {
+            let path = self.options.env.get("PATH").map(String::as_str).unwrap_or_default();
+            std::env::split_paths(path).any(|folder| folder.join(&program).is_file())
+        };
+        if found {
+            return Ok(());
+        }
+        let message = format!("provider {:?}: {} is not installed", self.name, program.display());
+        Err(ProviderError::new(ReasonCode::Unavailable, message))
     }
 
     fn turn<'a>(
