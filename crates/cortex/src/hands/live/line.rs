@@ -262,7 +262,9 @@ mod tests {
         let events: Vec<Value> = ["request", "spawned", "finish"]
             .iter()
             .enumerate()
-            .map(|(seq, event)| json!({"event": event, "use_id": run.as_str(), "seq": seq, "ts": 1}))
+            .map(
+                |(seq, event)| json!({"event": event, "use_id": run.as_str(), "seq": seq, "ts": 1}),
+            )
             .collect();
         let log: String = events.iter().map(|event| format!("{event}\n")).collect();
         std::fs::write(layout.ended_run(&talent, &run), log).unwrap();
