@@ -12,7 +12,7 @@ use crate::providers::{ToolCall, ToolResult};
 
 const TOOL_CALLS: u32 = 200;
 /// One use of a tool.
-const TOOL_PATIENCE: Duration = Duration::from_mins(2);
+pub(super) const TOOL_PATIENCE: Duration = Duration::from_mins(2);
 /// What of a tool's answer goes to the model and into the log.
 const RESULT_BYTES_MAX: usize = 100_000;
 

@@ -13,6 +13,7 @@ mod finish;
 mod prepare;
 mod request;
 mod schema;
+mod served;
 mod toolbox;
 mod tools;
 mod turns;
@@ -31,6 +32,7 @@ pub use chats::{Chat, Chats};
 pub use error::RunError;
 pub use request::Request;
 pub use schema::validate;
+pub use served::{CITED, Served};
 pub use toolbox::{NoTools, ToolAnswer, ToolError, ToolScene, Toolbox};
 pub use tools::ChronicleTools;
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::names::{Day, Facet, TalentName, UseId};
-use crate::providers::{BoxFuture, ToolSpec};
+use crate::providers::{BoxFuture, ToolServer, ToolSpec};
 use crate::talents::Grant;
 
 /// Who uses a tool, and within which bounds.
@@ -60,6 +60,11 @@ pub trait Toolbox: Send + Sync {
         name: &'a str,
         args: Value,
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>>;
+
+    /// A program that serves the tools of this scene to a provider that runs its own loop, within the same bounds.
+    fn server(&self, _: &ToolScene, _tools: &[String]) -> Option<ToolServer> {
+        None
+    }
 
     /// What the memory says about the present, for runs that talk with somebody.
     fn bulletin<'a>(&'a self, _: Option<&'a Facet>) -> BoxFuture<'a, Option<String>> {

@@ -13,11 +13,11 @@ use super::events::Events;
 use super::prepare::Prepared;
 use super::request::Request;
 use super::toolbox::Cited;
-use super::{Process, fallback, schema};
+use super::{Process, fallback, schema, served};
 use crate::models::Choice;
 use crate::providers::{
-    Call, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Thought, Usage,
-    cost,
+    Call, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Thought,
+    ToolServer, Usage, cost,
 };
 use crate::talents::OutputFormat;
 
@@ -99,7 +99,12 @@ pub(super) async fn run(
         chats.enter(id, name, request.use_id.as_str())?;
     }
     let mut warnings = prepared.warnings.clone();
-    if provider.is_cli() && !prepared.tools.is_empty() {
+    let tools: Vec<String> = prepared.tools.iter().map(|tool| tool.spec.name.clone()).collect();
+    let server = match tools.as_slice() {
+        [] => None,
+        tools => process.toolbox.server(&prepared.scene, tools),
+    };
+    if provider.is_cli() && !tools.is_empty() && server.is_none() {
         warnings.push(format!(
             "{name} has its own tools; those of the talent are not available with it"
         ));
@@ -121,6 +126,7 @@ pub(super) async fn run(
         thinking_budget: request.thinking_budget.or(front.thinking_budget),
         session,
         write: front.write,
+        server,
         whole: Some(process.limit(request)),
     };
     let mut this = Loop {
@@ -248,11 +254,12 @@ impl Loop<'_> {
         let (sender, mut seen) = mpsc::channel(EVENTS_WAITING);
         let provider = Arc::clone(&self.provider);
         let (events, model) = (self.events, self.model.clone());
+        let (server, cited) = (self.call.server.clone(), self.cited);
         let passing = async {
             let mut acted = false;
             while let Some(event) = seen.recv().await {
                 acted |= matches!(event, ProviderEvent::ToolStart { .. });
-                pass_on(events, &model, event).await?;
+                pass_on(events, &model, server.as_ref(), cited, event).await?;
             }
             Ok::<bool, RunError>(acted)
         };
@@ -313,7 +320,13 @@ impl Loop<'_> {
     }
 }
 
-async fn pass_on(events: &Events, model: &str, event: ProviderEvent) -> Result<(), RunError> {
+async fn pass_on(
+    events: &Events,
+    model: &str,
+    server: Option<&ToolServer>,
+    cited: &Cited,
+    event: ProviderEvent,
+) -> Result<(), RunError> {
     let (name, fields) = match event {
         ProviderEvent::Text(delta) => ("text_delta", json!({"delta": delta, "model": model})),
         ProviderEvent::Thinking(Thought { text, signature, redacted }) => {
@@ -326,8 +339,14 @@ async fn pass_on(events: &Events, model: &str, event: ProviderEvent) -> Result<(
             ("tool_start", json!({"tool": tool, "args": args, "call_id": call_id}))
         }
         ProviderEvent::ToolEnd { tool, args, result, call_id } => {
+            let read = served::cited(server, &tool, &result);
+            cited.add(&read);
+            let read = (!read.is_empty()).then_some(read);
             let result = bounded(result);
-            ("tool_end", json!({"tool": tool, "args": args, "result": result, "call_id": call_id}))
+            let event = json!({
+                "tool": tool, "args": args, "result": result, "call_id": call_id, "cited": read,
+            });
+            ("tool_end", event)
         }
         ProviderEvent::Warning { message, stderr } => {
             ("warning", json!({"message": message, "stderr": stderr}))

@@ -45,6 +45,9 @@ const EXIT_PATIENCE: Duration = Duration::from_secs(10);
 /// How long leftovers of stderr are waited for: a grandchild may hold it open.
 const STDERR_PATIENCE: Duration = Duration::from_secs(1);
 
+/// What a tool calls the server of the talent's tools.
+const SERVER: &str = "cortex";
+
 /// Words that mean that no more may be asked for now.
 const QUOTA_WORDS: &[&str] = &[
     "usage limit",
@@ -96,7 +99,27 @@ trait Dialect: Send + Sync {
     fn policy(&self, _: &Call) -> Option<String> {
         None
     }
+    /// Settings for this call, and the variable that tells the tool where they are.
+    fn settings(&self, _: &Call) -> Option<(&'static str, Value)> {
+        None
+    }
     fn line(&self, line: &Value, story: &mut Story);
+}
+
+/// Files that are there for as long as a tool runs.
+#[derive(Default)]
+struct Papers {
+    policy: Option<PathBuf>,
+    settings: Option<(&'static str, PathBuf)>,
+}
+
+impl Drop for Papers {
+    fn drop(&mut self) {
+        for path in self.policy.iter().chain(self.settings.iter().map(|(_, path)| path)) {
+            // They hold no secret; a leftover does no harm.
+            let _gone = std::fs::remove_file(path);
+        }
+    }
 }
 
 pub struct CliProvider {
@@ -175,17 +198,13 @@ impl CliProvider {
         call: &Call,
         events: &Sender<ProviderEvent>,
     ) -> Result<Reply, ProviderError> {
-        let policy = self.policy_file(call)?;
+        let papers = self.papers(call)?;
         let mut result = Ok(Attempt::Silent);
         for _ in 0..2 {
-            result = self.once(call, events, policy.as_ref()).await;
+            result = self.once(call, events, &papers).await;
             if !matches!(result, Ok(Attempt::Silent)) {
                 break;
             }
-        }
-        if let Some(policy) = &policy {
-            // It holds no secret; a leftover does no harm.
-            let _gone = std::fs::remove_file(policy);
         }
         match result? {
             Attempt::Done(reply) => Ok(*reply),
@@ -201,23 +220,30 @@ impl CliProvider {
         self.options.first_event.unwrap_or(FIRST_EVENT)
     }
 
-    fn policy_file(&self, call: &Call) -> Result<Option<PathBuf>, ProviderError> {
-        let Some(text) = self.dialect.policy(call) else { return Ok(None) };
-        let path = std::env::temp_dir().join(format!(
-            "cortex-policy-{}-{}.toml",
-            self.name,
-            std::process::id()
-        ));
-        std::fs::write(&path, text).map_err(|error| {
-            ProviderError::new(
-                ReasonCode::Unknown,
-                format!("the policy file cannot be written: {error}"),
-            )
-        })?;
-        Ok(Some(path))
+    fn papers(&self, call: &Call) -> Result<Papers, ProviderError> {
+        let mut papers = Papers::default();
+        if let Some(text) = self.dialect.policy(call) {
+            papers.policy = Some(self.paper("policy", "toml", &text)?);
+        }
+        if let Some((variable, value)) = self.dialect.settings(call) {
+            papers.settings = Some((variable, self.paper("settings", "json", &value.to_string())?));
+        }
+        Ok(papers)
     }
 
-    fn spawn(&self, call: &Call, policy: Option<&PathBuf>) -> Result<Child, ProviderError> {
+    fn paper(&self, what: &str, ending: &str, text: &str) -> Result<PathBuf, ProviderError> {
+        let name = format!("cortex-{what}-{}-{}.{ending}", self.name, std::process::id());
+        let path = self.options.scratch.join(name);
+        let written = std::fs::create_dir_all(&self.options.scratch)
+            .and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| {
+            let message = format!("the {what} file cannot be written: {error}");
+            ProviderError::new(ReasonCode::Unknown, message)
+        })?;
+        Ok(path)
+    }
+
+    fn spawn(&self, call: &Call, papers: &Papers) -> Result<Child, ProviderError> {
         let program = self.program();
         std::fs::create_dir_all(&self.options.cwd).map_err(|error| {
             let message = format!("{} cannot be made: {error}", self.options.cwd.display());
@@ -225,9 +251,10 @@ impl CliProvider {
         })?;
         let mut command = Command::new(&program);
         command
-            .args(self.dialect.args(call, policy))
+            .args(self.dialect.args(call, papers.policy.as_ref()))
             .env_clear()
             .envs(self.environment())
+            .envs(papers.settings.iter().map(|(variable, path)| (variable, path)))
             .current_dir(&self.options.cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -243,9 +270,9 @@ impl CliProvider {
         &self,
         call: &Call,
         events: &Sender<ProviderEvent>,
-        policy: Option<&PathBuf>,
+        papers: &Papers,
     ) -> Result<Attempt, ProviderError> {
-        let mut child = self.spawn(call, policy)?;
+        let mut child = self.spawn(call, papers)?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let prompt = self.prompt(call);
