@@ -35,10 +35,9 @@ impl Dialect for Claude {
         } else {
             ("plan", "Read,Grep,Glob")
         };
-        let mut tools = tools.to_owned();
-        for tool in call.server.iter().flat_map(|server| &server.tools) {
-            tools.push_str(&format!(",mcp__{SERVER}__{tool}"));
-        }
+        let served = call.server.iter().flat_map(|server| &server.tools);
+        let served = served.map(|tool| format!(",mcp__{SERVER}__{tool}"));
+        let tools: String = std::iter::once(tools.to_owned()).chain(served).collect();
         args.extend(["--permission-mode", mode, "--allowedTools", &tools].map(Into::into));
         if let Some(server) = &call.server {
             let servers = json!({"mcpServers": {SERVER: {

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use super::super::Message;
 use super::*;
 
 fn script(dir: &Path, name: &str, body: &str) -> PathBuf {
