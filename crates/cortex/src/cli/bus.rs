@@ -1,5 +1,6 @@
 //! `cortex bus`: hears, says and looks at the bus; and what other commands need of it.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::time::Duration;
 
@@ -217,12 +218,12 @@ async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
     }]);
     let path = place.callosum();
     let mut line = Line::connect(&path, "listen", &filter).await?;
-    if args.replay {
-        for run in &runs {
-            line.follow(run, None).await?;
-        }
+    // The runs that are replayed, and the last event of each that was shown.
+    let mut open: BTreeMap<UseId, Option<u64>> =
+        runs.into_iter().filter(|_| args.replay).map(|run| (run, None)).collect();
+    for run in open.keys() {
+        line.follow(run, None).await?;
     }
-    let mut open = runs.len();
     loop {
         let Ok(Some(message)) = line.next().await else {
             out.say("the bus is gone; waiting for it");
@@ -232,7 +233,14 @@ async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
                     break line;
                 }
             };
-            out.say("the bus is there again; what was said meanwhile is missing");
+            if args.replay {
+                out.say("the bus is there again");
+            } else {
+                out.say("the bus is there again; what was said meanwhile is missing");
+            }
+            for (run, last) in &open {
+                line.follow(run, *last).await?;
+            }
             continue;
         };
         // Said to us alone, about what we asked.
@@ -243,13 +251,20 @@ async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
                 why: message.text("error").unwrap_or_default().to_owned(),
             }));
         }
+        let run = message.use_id().and_then(|id| UseId::parse(id).ok());
         let replayed = own && message.event() == "replayed";
         if !replayed && wanted(args, &message) {
             out.object(message.fields())?;
             out.flush()?;
         }
-        open = open.saturating_sub(usize::from(replayed));
-        if args.replay && open == 0 {
+        if let Some(run) = run {
+            if replayed {
+                open.remove(&run);
+            } else if let Some(last) = open.get_mut(&run) {
+                *last = message.get("seq").and_then(Value::as_u64).or(*last);
+            }
+        }
+        if args.replay && open.is_empty() {
             return Ok(());
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! What must stay true: it changes no memory, makes no home, and works where nothing else does.
 
+mod hands;
+
 use std::path::Path;
 
 use clap::Args;
@@ -22,7 +24,7 @@ use crate::embedders::{Chosen, EmbedError};
 use crate::ops::health::{ActorHealth, HealthAnswer, HealthRequest};
 use crate::ops::{self, Ops};
 
-/// Checks the home, the daemon, the stores, the model, the settings and the agents, and says what to do.
+/// Checks the home, the daemon, the stores, the talents and their runs, the model, the settings and the agents, and says what to do.
 ///
 /// It looks at the newest part of each store; `cortex verify` checks every byte. Exit code 1 if something fails; a warning
 /// is no failure.
@@ -97,6 +99,9 @@ pub(crate) fn run(_: &DoctorArgs, globals: &Globals, around: &Around, out: &mut 
     };
     if home(&folder, &mut report) {
         stores(globals, around, &folder, config.as_ref(), &mut report)?;
+        if let Some(config) = &config {
+            hands::examine(&folder, config, &mut report);
+        }
     }
     if let Some(config) = &config {
         model(config, &folder, &mut report);

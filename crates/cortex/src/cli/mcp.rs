@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use clap::Args;
+use exec::process::{Served, ToolScene, Toolbox};
+use exec::{Day, Facet, TalentName, UseId};
 
 use super::failure::Outcome;
-use super::open::{Around, Globals, caller, home_folder};
+use super::open::{Around, Globals, caller, home_folder, wait};
 use crate::daemon::place::Place;
+use crate::hands::memory::Memory;
+use crate::hands::toolbox::MemoryTools;
 use crate::mcp::backend::{Backend, Pool};
+use crate::mcp::talent::TalentServer;
 use crate::mcp::tools::Choice;
 use crate::mcp::{Server, serve_stdio};
 
@@ -24,9 +29,26 @@ pub(crate) struct McpArgs {
     /// agent, admin, all, or names of tools, with commas between
     #[arg(long, value_name = "TOOLS", default_value = "all")]
     tools: String,
+    /// The tools of this talent instead, within its grant; for programs that run a talent's loop themselves
+    #[arg(long, value_name = "NAME", requires = "run", conflicts_with = "tools")]
+    talent: Option<String>,
+    /// The run that uses them
+    #[arg(long, value_name = "ID", requires = "talent")]
+    run: Option<String>,
+    /// The facet of the run
+    #[arg(long, value_name = "NAME", requires = "talent")]
+    facet: Option<String>,
+    /// The day of the run, YYYYMMDD; today if absent
+    #[arg(long, value_name = "DAY", requires = "talent")]
+    day: Option<String>,
 }
 
 pub(crate) fn run(args: &McpArgs, globals: &Globals, around: &Around) -> Outcome {
+    if let (Some(talent), Some(run)) = (&args.talent, &args.run) {
+        let served = served(args, talent, run, globals, around)?;
+        serve_stdio(TalentServer::new(served))?;
+        return Ok(());
+    }
     let choice = Choice::parse(&args.tools)?;
     let folder = home_folder(globals, &around.variables, &around.cwd)?;
     let mut caller = caller(globals, &around.variables, &around.cwd, None)?;
@@ -34,4 +56,29 @@ pub(crate) fn run(args: &McpArgs, globals: &Globals, around: &Around) -> Outcome
     let pool = Pool::new(Place::new(&folder), caller)?;
     serve_stdio(Server::new(Backend::Daemon(Arc::new(pool)), &choice))?;
     Ok(())
+}
+
+/// What the process of the run itself would have.
+fn served(
+    args: &McpArgs,
+    talent: &str,
+    run: &str,
+    globals: &Globals,
+    around: &Around,
+) -> Outcome<Served> {
+    let hands = super::talent::hands(globals, around)?;
+    let talent = hands.shelf.find(&TalentName::parse(talent)?)?;
+    let caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let today = crate::hands::now(caller.world.as_ref(), &hands.zone)?.date();
+    let scene = ToolScene {
+        use_id: UseId::parse(run)?,
+        talent: talent.name.clone(),
+        facet: args.facet.as_deref().map(Facet::parse).transpose()?,
+        day: args.day.as_deref().map(Day::parse).transpose()?.unwrap_or_else(|| today.into()),
+        grant: talent.front.grant,
+    };
+    let place = Place::new(hands.layout.home());
+    let memory = Memory::new(place, caller, around.variables.clone(), wait(globals));
+    let toolbox: Arc<dyn Toolbox> = Arc::new(MemoryTools::new(memory));
+    Ok(Served::new(&hands.layout, &hands.shelf, &toolbox, &talent, scene))
 }

@@ -21,10 +21,11 @@ use std::sync::Arc;
 use exec::models::{Ask, Choice, NoModel, Resolver};
 use exec::providers::{ConfiguredProviders, Env, Patience, usable};
 use exec::runner::RunnerSettings;
-use exec::talents::{Shelf, Talent};
+use exec::talents::{Schedule, Shelf, Talent};
 use exec::{Layout, process::Process};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use serde::Serialize;
 
 use crate::config::Config;
 use crate::ops::caller::World;
@@ -38,6 +39,15 @@ pub(crate) struct Hands {
     pub(crate) resolver: Resolver,
     pub(crate) zone: TimeZone,
     env: Env,
+}
+
+/// Whether a provider could be asked.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Readiness {
+    pub(crate) name: String,
+    pub(crate) ready: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
 }
 
 impl Hands {
@@ -58,6 +68,40 @@ impl Hands {
         self.resolver.resolve(&talent.context(), asked, &own)
     }
 
+    /// Each provider that settings or talents name, or that has a key here, and why it could not be asked now. Asks nobody.
+    pub(crate) fn providers(&self) -> Vec<Readiness> {
+        let settings = self.resolver.settings();
+        let mut names = settings.named();
+        names.extend(usable(settings, &self.env));
+        names.extend(self.shelf.all().filter_map(|talent| talent.front.provider.clone()));
+        let configured = self.configured(0);
+        let ready = |name: String| {
+            let problem = configured.ready(&name).err().map(|error| error.to_string());
+            Readiness { name, ready: problem.is_none(), problem }
+        };
+        names.into_iter().map(ready).collect()
+    }
+
+    /// Whether at least one talent of the schedule has a model to ask. Asks nobody.
+    pub(crate) fn can_think(&self) -> bool {
+        let can = |talent: &Talent| {
+            let choice = self.choice(talent, &Ask::default());
+            !talent.front.disabled && choice.is_ok_and(|choice| !choice.disabled)
+        };
+        let daily = self.shelf.scheduled(Schedule::Daily);
+        self.shelf.scheduled(Schedule::Segment).chain(daily).any(can)
+    }
+
+    fn configured(&self, seed: u64) -> ConfiguredProviders {
+        ConfiguredProviders {
+            settings: self.resolver.settings().clone(),
+            env: self.env.clone(),
+            home: self.layout.home().to_owned(),
+            patience: Patience::default(),
+            seed,
+        }
+    }
+
     /// Everything a talent process needs.
     pub(crate) fn process(
         &self,
@@ -67,13 +111,7 @@ impl Hands {
     ) -> Result<Process> {
         let mut seed = [0; 8];
         world.fill(&mut seed)?;
-        let providers = ConfiguredProviders {
-            settings: self.resolver.settings().clone(),
-            env: self.env.clone(),
-            home: self.layout.home().to_owned(),
-            patience: Patience::default(),
-            seed: u64::from_be_bytes(seed),
-        };
+        let providers = self.configured(u64::from_be_bytes(seed));
         // Read once, so that a clock that cannot be read fails here and not in the middle of a run.
         let first = now(world.as_ref(), &self.zone)?;
         let zone = self.zone.clone();

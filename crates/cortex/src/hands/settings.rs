@@ -16,7 +16,7 @@ use crate::ops::error::{Error, Fault, Result};
 const JOURNAL_FILE: &str = "journal.json";
 const JOURNAL_BYTES_MAX: u64 = 1_048_576;
 /// What we read of it. It has more, for others.
-const KNOWN: [&str; 5] = ["default", "contexts", "models", "endpoints", "prices"];
+const KNOWN: [&str; 6] = ["default", "fallback", "contexts", "models", "endpoints", "prices"];
 
 /// Where the lower layer is.
 pub(crate) fn journal_file(layout: &Layout) -> PathBuf {
@@ -34,7 +34,26 @@ pub(crate) fn providers(layout: &Layout, config: &Config) -> Result<ProviderSett
     serde_json::from_value(merged).map_err(|error| wrong(&path, &error.to_string()))
 }
 
+/// What stands in the lower layer and has no meaning here. Other tools may use it; whoever wrote it for us should know.
+pub(crate) fn unused(layout: &Layout) -> Result<Vec<String>> {
+    let path = journal_file(layout);
+    let Some(part) = part(&path)? else { return Ok(Vec::new()) };
+    let unknown = part.keys().filter(|key| !KNOWN.contains(&key.as_str()));
+    Ok(unknown.map(|key| format!("{}: providers.{key} is not used", path.display())).collect())
+}
+
 fn journal(path: &Path) -> Result<Option<Value>> {
+    let Some(part) = part(path)? else { return Ok(None) };
+    let known: Map<String, Value> =
+        part.into_iter().filter(|(key, _)| KNOWN.contains(&key.as_str())).collect();
+    let known = Value::Object(known);
+    serde_json::from_value::<ProviderSettings>(known.clone())
+        .map_err(|error| wrong(path, &format!("providers: {error}")))?;
+    Ok(Some(known))
+}
+
+/// The providers in the file of others.
+fn part(path: &Path) -> Result<Option<Map<String, Value>>> {
     match std::fs::metadata(path) {
         Ok(meta) if meta.len() > JOURNAL_BYTES_MAX => {
             return Err(wrong(path, &format!("larger than {JOURNAL_BYTES_MAX} bytes")));
@@ -44,21 +63,13 @@ fn journal(path: &Path) -> Result<Option<Value>> {
         Err(error) => return Err(wrong(path, &error.to_string())),
     }
     let text = std::fs::read_to_string(path).map_err(|error| wrong(path, &error.to_string()))?;
-    let value: Value =
+    let mut value: Value =
         serde_json::from_str(&text).map_err(|error| wrong(path, &error.to_string()))?;
-    let Some(part) = value.get("providers") else { return Ok(None) };
-    let Value::Object(part) = part else {
-        return Err(wrong(path, "\"providers\" is no object"));
-    };
-    let known: Map<String, Value> = part
-        .iter()
-        .filter(|(key, _)| KNOWN.contains(&key.as_str()))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    let known = Value::Object(known);
-    serde_json::from_value::<ProviderSettings>(known.clone())
-        .map_err(|error| wrong(path, &format!("providers: {error}")))?;
-    Ok(Some(known))
+    match value.get_mut("providers").map(Value::take) {
+        None => Ok(None),
+        Some(Value::Object(part)) => Ok(Some(part)),
+        Some(_) => Err(wrong(path, "\"providers\" is no object")),
+    }
 }
 
 /// Lays a value over another: objects key by key, anything else as a whole.
@@ -109,6 +120,20 @@ mod tests {
             (Some(2), Some(true))
         );
         assert_eq!(settings.contexts.len(), 2);
+    }
+
+    // execution 9.24: what has no effect is not dropped in silence
+    #[test]
+    fn keys_that_mean_nothing_here_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        assert!(unused(&layout).unwrap().is_empty());
+        std::fs::create_dir_all(layout.chronicle()).unwrap();
+        let text = r#"{"env": {}, "providers": {"generate": {"tier": 1}, "default": {}}}"#;
+        std::fs::write(journal_file(&layout), text).unwrap();
+        let told = unused(&layout).unwrap();
+        assert_eq!(told.len(), 1);
+        assert!(told[0].ends_with("journal.json: providers.generate is not used"), "{told:?}");
     }
 
     #[test]

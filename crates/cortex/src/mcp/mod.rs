@@ -2,6 +2,7 @@
 //!
 //! - [`tools`]: names, words and schemas, small enough to be read at every start; which profile holds which.
 //! - [`call`]: arguments into operations, answers into structured content; `text`: into text.
+//! - `talent`: the tools of one talent, for a provider that runs its own loop.
 //! - [`backend`]: the daemon's socket, or operations in this process for HTTP.
 //!
 //! What must stay true: standard output carries the protocol and nothing else; an error that the agent can act on is a
@@ -9,6 +10,7 @@
 
 pub mod backend;
 pub mod call;
+pub(crate) mod talent;
 mod text;
 pub mod tools;
 
@@ -237,7 +239,7 @@ fn memory_of(uri: &str) -> Option<u64> {
 }
 
 /// Serves one agent over standard input and output until it closes them.
-pub fn serve_stdio(server: Server) -> Result<(), Error> {
+pub fn serve_stdio(server: impl ServerHandler) -> Result<(), Error> {
     use rmcp::ServiceExt as _;
     let failed = |error: String| Error::new("io", Fault::Server, error);
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -147,6 +147,59 @@ fn the_doctor_says_what_is_right_and_what_to_do() {
     assert!(broken["remedy"].as_str().unwrap().contains("cortex verify"), "{broken}");
 }
 
+// issue 5; execution 9.21, 9.24
+#[test]
+fn the_doctor_looks_at_the_hands() {
+    let home = Home::new();
+    home.save(&["a title", "some content"]);
+    let checks = |code: i32| {
+        let mut command = home.command();
+        command.args(["doctor", "--json"]).env("HOME", home.path());
+        command.env_remove("ANTHROPIC_API_KEY");
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        let view: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        view["checks"].as_array().unwrap().clone()
+    };
+    let says = |checks: &[serde_json::Value], check: &str, state: &str| -> String {
+        let found = checks.iter().filter(|c| c["check"] == check && c["state"] == state);
+        found.map(|c| c["says"].as_str().unwrap()).collect::<Vec<_>>().join("\n")
+    };
+    let sound = checks(0);
+    for check in ["runs", "talents", "providers", "schedule"] {
+        assert!(!says(&sound, check, "ok").is_empty(), "{check}: {sound:?}");
+    }
+    let write = |path: &str, text: &str| {
+        let path = home.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "cortex.toml",
+        "[providers]\ndefault = { provider = \"anthropic\" }\nfallback = { provider = \"mine\" }\n\
+         [providers.endpoints.mine]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1\"\n\
+         [providers.endpoints.tool]\nkind = \"codex\"\ncommand = \"/nowhere/codex\"\n",
+    );
+    write("chronicle/journal.json", r#"{"providers": {"cogitate": {"tier": 1}}}"#);
+    write("talents/default/1700000000000_active.jsonl", "{\"event\":\"request\"}\n");
+    write("run/schedule.json", r#"{"done": "20200101", "attempts": 2, "error": "it rained"}"#);
+    let warned = checks(0);
+    assert!(says(&warned, "runs", "warn").contains("orphan_active"), "{warned:?}");
+    let providers = says(&warned, "providers", "warn");
+    assert!(providers.contains("provider \"anthropic\" has no key: set ANTHROPIC_API_KEY"));
+    assert!(providers.contains("/nowhere/codex is not installed"), "{providers}");
+    assert!(providers.contains("providers.cogitate is not used"), "{providers}");
+    assert_eq!(says(&warned, "providers", "ok"), "mine can be asked");
+    let schedule = says(&warned, "schedule", "warn");
+    assert!(schedule.contains("it rained") && schedule.contains("days wait"), "{schedule}");
+    // The same run twice, a talent nobody can read.
+    write("talents/default/1700000000000.jsonl", "{\"event\":\"request\"}\n");
+    write("talent/odd.md", "{\n\"tier\": 9\n}\nX");
+    let failed = checks(1);
+    assert!(says(&failed, "runs", "fail").contains("ghost_active"), "{failed:?}");
+    assert!(says(&failed, "talents", "fail").contains("odd.md:2"), "{failed:?}");
+}
+
 #[test]
 fn the_program_tells_its_version_completes_itself_and_has_a_manual() {
     let home = Home::new();

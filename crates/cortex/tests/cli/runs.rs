@@ -136,6 +136,48 @@ fn a_run_is_shown_logged_and_attested() {
     home.run(&["talent", "log", "12", "--json"]).ends(3);
 }
 
+// issue 5: a run that fails or is ended teaches about what it had read, too
+#[test]
+fn runs_that_do_not_finish_are_attested_with_what_they_read() {
+    let home = Home::new();
+    let known = home.save(&["Use redb", "One file per actor", "--type", "decision"]);
+    talent(&home, "keeper", "{\n\"tools\": [\"memory_recall\"]\n}\nKeep things.");
+    let reads = || Turn::Calls("memory_recall", json!({"query": "redb"}));
+    let lesson =
+        || home.run(&["salience", "--json"]).ok().json()["lessons"].as_array().unwrap().clone();
+    Service::start(&[reads(), Turn::Refuses(401)]).serve(&home);
+    home.run(&["talent", "run", "keeper", "What?", "--json"]).ends(1);
+    let run = |place: usize| {
+        let listed = home.run(&["talent", "log", "--json"]).ok().json();
+        listed["runs"][place]["use_id"].as_str().unwrap().to_owned()
+    };
+    let failed = run(0);
+    let end = ended_once(&home, &failed);
+    assert_eq!(end["reason"], "provider_key_invalid");
+    assert_eq!(end["cited"], json!([known]));
+    let learned = lesson();
+    let told = learned.iter().find(|one| one["intent"] == format!("talent/keeper/{failed}"));
+    let told = told.unwrap();
+    assert_eq!((&told["outcome"], &told["cited"]), (&json!("failure"), &json!(1)));
+
+    // The process dies in the middle: the runner knows what its tools gave.
+    Service::start(&[reads(), Turn::Hangs]).serve(&home);
+    let ran = home.run(&["talent", "run", "keeper", "Go", "--detach", "--json"]).ok();
+    let died = ran.json()["use_id"].as_str().unwrap().to_owned();
+    let ((mut watcher, out), pid) = follow(&home, &died, "text_delta");
+    kill_process(process(pid), Signal::KILL).unwrap();
+    drop(out);
+    watcher.wait().unwrap();
+    until("the run has ended", || {
+        home.path().join(format!("talents/keeper/{died}.jsonl")).exists()
+    });
+    let end = ended_once(&home, &died);
+    assert_eq!((&end["reason"], &end["cited"]), (&json!("no_finish"), &json!([known])));
+    let learned = lesson();
+    let told = learned.iter().find(|one| one["intent"] == format!("talent/keeper/{died}"));
+    assert_eq!(told.unwrap()["cited"], 1);
+}
+
 // issue 5: SIGKILL of the daemon: after restart one terminal event, no orphan process, no ghost file; execution 9.12
 #[test]
 fn a_daemon_that_is_killed_leaves_one_end_and_no_process() {

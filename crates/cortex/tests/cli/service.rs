@@ -15,6 +15,8 @@ pub(crate) enum Turn {
     Calls(&'static str, Value),
     /// Begins to answer and never goes on.
     Hangs,
+    /// Answers with this status and no model.
+    Refuses(u16),
 }
 
 pub(crate) struct Service {
@@ -79,6 +81,7 @@ fn answer(stream: TcpStream, turn: &Turn, seen: &Mutex<Vec<Value>>) -> Option<Tc
     reader.read_exact(&mut body).unwrap();
     seen.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
     let (delta, stop) = match turn {
+        Turn::Refuses(status) => return refuse(reader.into_inner(), *status),
         Turn::Says(text) => (json!({"content": text}), "stop"),
         Turn::Hangs => (json!({"content": "Well"}), ""),
         Turn::Calls(tool, args) => {
@@ -97,5 +100,15 @@ fn answer(stream: TcpStream, turn: &Turn, seen: &Mutex<Vec<Value>>) -> Option<Tc
     let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": stop}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}});
     stream.write_all(format!("data: {last}\n\ndata: [DONE]\n\n").as_bytes()).unwrap();
+    None
+}
+
+fn refuse(mut stream: TcpStream, status: u16) -> Option<TcpStream> {
+    let body = r#"{"error":{"message":"not now","type":"refused"}}"#;
+    let head = format!(
+        "HTTP/1.1 {status} No\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
     None
 }

@@ -22,6 +22,7 @@ use super::server::Lobby;
 use super::{BadLine, CALLOSUM, Delivery, Filter, LINE_BYTES_MAX, Message, Subscription};
 use crate::UseId;
 use crate::runner::Follow;
+use crate::runner::log::read::is_terminal;
 
 /// Answers that wait for one client.
 const ANSWERS_MAX: usize = 256;
@@ -44,7 +45,7 @@ pub(super) struct Peer {
     sent: AtomicU64,
     bad_lines: AtomicU64,
     answers_dropped: AtomicU64,
-    replays: AtomicU64,
+    following: AtomicU64,
     replayed: Mutex<VecDeque<String>>,
     gauge: Gauge,
 }
@@ -60,12 +61,25 @@ impl Peer {
             "dropped": self.gauge.dropped(),
             "answers_dropped": self.answers_dropped.load(Ordering::Relaxed),
             "waiting": self.gauge.waiting(),
-            "replays": self.replays.load(Ordering::Relaxed),
+            "replays": self.following.load(Ordering::Relaxed),
         })
     }
 
     fn caller(&self) -> String {
         self.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn replays(&self, run: &UseId) {
+        let mut replayed = self.replayed.lock().unwrap_or_else(PoisonError::into_inner);
+        if replayed.len() >= REPLAYED_MAX {
+            replayed.pop_front();
+        }
+        replayed.push_back(run.to_string());
+    }
+
+    fn replays_no_more(&self, run: &UseId) {
+        let mut replayed = self.replayed.lock().unwrap_or_else(PoisonError::into_inner);
+        replayed.retain(|id| id != run.as_str());
     }
 
     fn gets_by_replay(&self, run: &str) -> bool {
@@ -97,7 +111,7 @@ pub(super) async fn serve(
         sent: AtomicU64::new(0),
         bad_lines: AtomicU64::new(0),
         answers_dropped: AtomicU64::new(0),
-        replays: AtomicU64::new(0),
+        following: AtomicU64::new(0),
         replayed: Mutex::default(),
         gauge: subscription.gauge(),
     });
@@ -179,14 +193,15 @@ impl Writer {
                 let mark = Message::new(CALLOSUM, "dropped").with("count", *count);
                 push(lines, &Value::Object(mark.into_fields()).to_string())
             }
-            Delivery::Event(event) => match event.message.use_id() {
-                Some(run)
-                    if event.message.get("seq").is_some() && self.peer.gets_by_replay(run) =>
-                {
-                    0
+            Delivery::Event(event) => {
+                let message = &event.message;
+                // What is no part of a run's log (`accepted`, `queued`) is in no replay either.
+                let is_logged = message.get("seq").is_some() || is_terminal(message.fields());
+                match message.use_id() {
+                    Some(run) if is_logged && self.peer.gets_by_replay(run) => 0,
+                    _ => push(lines, &event.line),
                 }
-                _ => push(lines, &event.line),
-            },
+            }
         }
     }
 
@@ -316,18 +331,14 @@ impl Reader {
             None => return self.refuse(message, "bad_request", "`use_id` is missing"),
         };
         let replays_max = self.lobby.hub.settings().replays_per_client_max as u64;
-        if self.peer.replays.fetch_add(1, Ordering::AcqRel) >= replays_max {
-            self.peer.replays.fetch_sub(1, Ordering::AcqRel);
+        if self.peer.following.fetch_add(1, Ordering::AcqRel) >= replays_max {
+            self.peer.following.fetch_sub(1, Ordering::AcqRel);
             let why = format!("a client follows at most {replays_max} runs at once");
             return self.refuse(message, "too_many_replays", &why);
         }
-        {
-            let mut replayed = self.peer.replayed.lock().unwrap_or_else(PoisonError::into_inner);
-            if replayed.len() >= REPLAYED_MAX {
-                replayed.pop_front();
-            }
-            replayed.push_back(run.to_string());
-        }
+        // From here on the writer leaves the run to its replay, and the answer goes out after this: what the client heard of the
+        // run before the answer comes again, and nothing after it comes twice.
+        self.peer.replays(&run);
         let after = message.get("after").and_then(Value::as_u64);
         let mut follow = Follow::new(&self.lobby.hub, &self.lobby.layout, &run, after);
         self.answer(message, Map::new());
@@ -361,6 +372,8 @@ impl Reader {
                             io::ErrorKind::NotFound => "no_such_run",
                             _ => "log_unreadable",
                         };
+                        // Nobody replays it: what happens to it later comes like everything else.
+                        peer.replays_no_more(&run);
                         let why = format!("run {run}: {error}");
                         break Some(error_line(code, &why, reference.as_ref()));
                     }
@@ -370,7 +383,7 @@ impl Reader {
                 // A client that is gone needs no last line.
                 drop(answers.send(line).await);
             }
-            peer.replays.fetch_sub(1, Ordering::AcqRel);
+            peer.following.fetch_sub(1, Ordering::AcqRel);
         });
     }
 }

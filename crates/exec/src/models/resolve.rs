@@ -158,6 +158,16 @@ impl Resolver {
         Ok(Choice { context: context.to_owned(), provider, tier, model, disabled, reasons })
     }
 
+    /// Who stands in for a choice: the provider of `providers.fallback`, with its model of the same tier unless it names another.
+    /// Nobody if it is not set, not complete, or the same provider.
+    pub fn fallback(&self, choice: &Choice) -> Option<Choice> {
+        let rule = &self.settings.fallback;
+        let provider = rule.provider.clone().filter(|name| *name != choice.provider)?;
+        let tier = rule.tier.unwrap_or(choice.tier);
+        let ask = Ask { provider: Some(provider), tier: Some(tier), model: rule.model.clone() };
+        self.resolve(&choice.context, &ask, &Ask::default()).ok()
+    }
+
     fn layers(&self, context: &str, request: &Ask, talent: &Ask) -> Vec<(Layer, Ask)> {
         let mut layers = vec![(Layer::Request, request.clone()), (Layer::Talent, talent.clone())];
         for key in self.matching(context) {
@@ -397,6 +407,21 @@ mod tests {
         let why = all.resolve(CONTEXT, &ask("ollama", None, ""), &none).unwrap_err();
         assert!(why.why.contains("providers.models.ollama.\"2\""), "{why}");
         assert!(!why.reasons.is_empty(), "the way is told also if it leads nowhere");
+    }
+
+    #[test]
+    fn a_fallback_is_another_provider_of_the_same_tier() {
+        let all = resolver("default = {provider='openai', tier=1}\nfallback = {provider='google'}");
+        let choice = all.resolve(CONTEXT, &Ask::default(), &Ask::default()).unwrap();
+        let other = all.fallback(&choice).unwrap();
+        assert_eq!(
+            (other.provider.as_str(), other.model.as_str()),
+            ("google", "gemini-pro-latest")
+        );
+        assert_eq!(all.fallback(&other), None, "nobody stands in for himself");
+        assert_eq!(resolver("default = {provider='openai'}").fallback(&choice), None);
+        let named = resolver("fallback = {provider='google', tier=3, model='m'}");
+        assert_eq!(named.fallback(&choice).unwrap().model, "m");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The `[providers]` part of the settings. Keys of services are never in it, only where they are found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,8 @@ use super::Tier;
 pub struct ProviderSettings {
     /// What holds where nothing else says otherwise.
     pub default: DefaultRule,
+    /// Who is asked when the chosen provider is overloaded, out of reach or without a valid key. Nobody if absent.
+    pub fallback: DefaultRule,
     /// By context: exact, or with `*` and `?`. The seed's key.
     pub contexts: BTreeMap<String, ContextRule>,
     /// Provider -> tier -> model.
@@ -20,6 +22,15 @@ pub struct ProviderSettings {
     pub endpoints: BTreeMap<String, EndpointSettings>,
     /// Model -> what it costs; stands before the table in the binary.
     pub prices: BTreeMap<String, PriceSettings>,
+}
+
+impl ProviderSettings {
+    /// Every provider that is named somewhere.
+    pub fn named(&self) -> BTreeSet<String> {
+        let of_contexts = self.contexts.values().filter_map(|rule| rule.provider.as_ref());
+        let one = self.default.provider.iter().chain(&self.fallback.provider);
+        one.chain(of_contexts).chain(self.endpoints.keys()).cloned().collect()
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

@@ -49,8 +49,8 @@ pub(super) async fn finish(
         "output_path": written,
         "cli_session_id": session,
         "chat_id": request.chat_id,
-        "provider": prepared.choice.provider,
-        "model": prepared.choice.model,
+        "provider": done.choice.provider,
+        "model": done.choice.model,
         "schema_validation": done.schema_validation,
     }))
 }
@@ -80,7 +80,7 @@ fn keep(
         Message::User { text: request.prompt.clone().unwrap_or_default() },
         Message::Assistant { text: done.text.clone(), thoughts: Vec::new(), calls: Vec::new() },
     ];
-    let provider = &prepared.choice.provider;
+    let provider = &done.choice.provider;
     let chat = Chats::new(&process.layout).said(
         id,
         provider,

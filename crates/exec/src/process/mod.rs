@@ -4,14 +4,17 @@
 //! What must stay true: each request ends with exactly one `finish` or `error`; the output is on disk before `finish` is said;
 //! events are whole lines, also when the process is told to stop; whatever was read from the memory is in `cited`.
 
+mod calls;
 mod chats;
 mod context;
 mod error;
 mod events;
+mod fallback;
 mod finish;
 mod prepare;
 mod request;
 mod schema;
+mod served;
 mod toolbox;
 mod tools;
 mod turns;
@@ -31,11 +34,13 @@ pub use context::{Context, Said, Speaker, is_context};
 pub use error::RunError;
 pub use request::Request;
 pub use schema::validate;
+pub use served::{CITED, Served};
 pub use toolbox::{NoTools, ToolAnswer, ToolError, ToolScene, Toolbox};
 pub use tools::ChronicleTools;
 
 use self::events::{Events, writer};
 use self::prepare::{Step, prepare};
+use self::toolbox::Cited;
 use crate::layout::Layout;
 use crate::models::Resolver;
 use crate::providers::Providers;
@@ -108,7 +113,7 @@ impl Process {
                 Err(bytes) => {
                     let why =
                         format!("the request has {bytes} bytes; {REQUEST_BYTES_MAX} are the most");
-                    self.fail(&events, None, &RunError::request(why)).await
+                    self.fail(&events, None, &RunError::request(why), &[]).await
                 }
             };
             match ended {
@@ -134,12 +139,13 @@ impl Process {
         let request = match Request::parse(line, &now) {
             Ok(request) => request,
             Err(refused) => {
-                return self.fail(events, refused.use_id.as_deref(), &refused.error).await;
+                return self.fail(events, refused.use_id.as_deref(), &refused.error, &[]).await;
             }
         };
         let events = events.of_run(request.use_id.as_str(), Arc::clone(&self.clock));
         let limit = self.limit(&request);
-        let work = tokio::time::timeout(limit, self.work(&request, &events));
+        let cited = Cited::default();
+        let work = tokio::time::timeout(limit, self.work(&request, &events, &cited));
         let result = tokio::select! {
             result = work => result.unwrap_or_else(|_| Err(RunError::timeout(limit))),
             () = stopped(stop) => Err(RunError::cancelled()),
@@ -147,7 +153,8 @@ impl Process {
         match result {
             Ok(finish) => events.emit("finish", finish).await.map(|()| true),
             Err(RunError::Unread) => Err(events::Unread),
-            Err(error) => self.fail(&events, None, &error).await,
+            // What it read before it failed has its part in the failure.
+            Err(error) => self.fail(&events, None, &error, &cited.all()).await,
         }
     }
 
@@ -159,7 +166,12 @@ impl Process {
         Duration::from_secs(if seconds > 20 { seconds - 2 } else { seconds })
     }
 
-    async fn work(&self, request: &Request, events: &Events) -> Result<Value, RunError> {
+    async fn work(
+        &self,
+        request: &Request,
+        events: &Events,
+        cited: &Cited,
+    ) -> Result<Value, RunError> {
         match prepare(self, request).await? {
             Step::Skip(reason) => {
                 Ok(json!({"result": "", "skipped": reason, "name": request.name.as_str()}))
@@ -182,7 +194,7 @@ impl Process {
                     "chat_id": request.chat_id,
                 });
                 events.emit("start", start).await?;
-                let done = turns::run(self, request, &prepared, events).await?;
+                let done = turns::run(self, request, &prepared, events, cited).await?;
                 finish::finish(self, request, &prepared, done, events).await
             }
         }
@@ -193,10 +205,14 @@ impl Process {
         events: &Events,
         use_id: Option<&str>,
         error: &RunError,
+        cited: &[u64],
     ) -> Result<bool, events::Unread> {
         let mut event = error.event(&self.clock.now());
         if let Some(use_id) = use_id {
             event["use_id"] = json!(use_id);
+        }
+        if !cited.is_empty() {
+            event["cited"] = json!(cited);
         }
         events.emit("error", event).await.map(|()| false)
     }

@@ -14,9 +14,10 @@ use super::request::Request;
 use super::toolbox::{ToolScene, Toolbox};
 use super::{ChronicleTools, Process};
 use crate::chronicle::{Rendered, Scope, confined, list_facets, output_path, render};
+use crate::layout::Layout;
 use crate::models::{Ask, Choice};
 use crate::providers::ToolSpec;
-use crate::talents::{Grant, Instructions, Kind, Note, OutputFormat, Scene, Talent, Want};
+use crate::talents::{Grant, Instructions, Kind, Note, OutputFormat, Scene, Shelf, Talent, Want};
 
 /// Less content than this is no input.
 const CONTENT_BYTES_MIN: usize = 50;
@@ -131,7 +132,7 @@ pub(super) async fn prepare(process: &Process, request: &Request) -> Result<Step
         bulletin,
     };
     let instructions = Instructions::build(&process.shelf, &talent, &scene)?;
-    let tools = tools_of(process, &talent, &mut warnings);
+    let tools = select(&process.layout, &process.shelf, &process.toolbox, &talent, &mut warnings);
     let scene = ToolScene {
         use_id: request.use_id.clone(),
         talent: talent.name.clone(),
@@ -243,11 +244,16 @@ fn existing(path: &PathBuf) -> Option<String> {
 }
 
 /// The tools the talent names, as far as they are there and its grant allows them.
-fn tools_of(process: &Process, talent: &Talent, warnings: &mut Vec<String>) -> Vec<Tool> {
+pub(super) fn select(
+    layout: &Layout,
+    shelf: &Arc<Shelf>,
+    toolbox: &Arc<dyn Toolbox>,
+    talent: &Talent,
+    warnings: &mut Vec<String>,
+) -> Vec<Tool> {
     let Some(names) = &talent.front.tools else { return Vec::new() };
-    let own: Arc<dyn Toolbox> =
-        Arc::new(ChronicleTools::new(process.layout.clone(), Arc::clone(&process.shelf)));
-    let available: Vec<Tool> = [own, Arc::clone(&process.toolbox)]
+    let own: Arc<dyn Toolbox> = Arc::new(ChronicleTools::new(layout.clone(), Arc::clone(shelf)));
+    let available: Vec<Tool> = [own, Arc::clone(toolbox)]
         .iter()
         .flat_map(|from| from.tools().into_iter().map(|spec| Tool { spec, from: Arc::clone(from) }))
         .collect();

@@ -1,10 +1,12 @@
 //! The tools of a run come in as a trait: this crate does not know the memory.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::names::{Day, Facet, TalentName, UseId};
-use crate::providers::{BoxFuture, ToolSpec};
+use crate::providers::{BoxFuture, ToolServer, ToolSpec};
 use crate::talents::Grant;
 
 /// Who uses a tool, and within which bounds.
@@ -26,6 +28,26 @@ pub struct ToolAnswer {
     pub cited: Vec<u64>,
 }
 
+/// The memories a run has read so far. Shared, so that a run that breaks off still says what it read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cited(Arc<Mutex<Vec<u64>>>);
+
+impl Cited {
+    pub(super) fn add(&self, memories: &[u64]) {
+        let mut cited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for memory in memories {
+            if !cited.contains(memory) {
+                cited.push(*memory);
+            }
+        }
+    }
+
+    /// In the order they were read.
+    pub(super) fn all(&self) -> Vec<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// A tool that failed says why in words that help a model to do better.
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[error("{0}")]
@@ -40,6 +62,11 @@ pub trait Toolbox: Send + Sync {
         name: &'a str,
         args: Value,
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>>;
+
+    /// A program that serves the tools of this scene to a provider that runs its own loop, within the same bounds.
+    fn server(&self, _: &ToolScene, _tools: &[String]) -> Option<ToolServer> {
+        None
+    }
 
     /// What the memory says about the present, for runs that talk with somebody.
     fn bulletin<'a>(&'a self, _: Option<&'a Facet>) -> BoxFuture<'a, Option<String>> {

@@ -2,32 +2,27 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
+use super::calls::bounded;
 use super::chats::Chats;
 use super::context::Context;
 use super::error::RunError;
 use super::events::Events;
-use super::prepare::{Prepared, Tool};
+use super::prepare::Prepared;
 use super::request::Request;
-use super::toolbox::{ToolAnswer, ToolError};
-use super::{Process, schema};
+use super::toolbox::Cited;
+use super::{Process, fallback, schema, served};
+use crate::models::Choice;
 use crate::providers::{
     Call, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Thought,
-    ToolCall, ToolResult, Usage, cost,
+    ToolServer, Usage, cost,
 };
 use crate::talents::OutputFormat;
 
 const TURNS: u32 = 30;
-const TOOL_CALLS: u32 = 200;
-/// One use of a tool.
-const TOOL_PATIENCE: Duration = Duration::from_mins(2);
-/// What of a tool's answer goes to the model and into the log.
-const RESULT_BYTES_MAX: usize = 100_000;
 const EVENTS_WAITING: usize = 64;
 
 const LAST_TURN: &str = "This is your last turn: give your answer now, without using tools.";
@@ -38,24 +33,31 @@ pub(super) struct Done {
     pub(super) usage: Usage,
     pub(super) cost: Option<f64>,
     pub(super) cited: Vec<u64>,
+    /// Who answered.
+    pub(super) choice: Choice,
+    /// The model that really answered, if the provider says.
     pub(super) model: String,
     pub(super) session: Option<String>,
     pub(super) schema_validation: Option<Value>,
     pub(super) warnings: Vec<String>,
 }
 
-struct Loop<'a> {
+pub(super) struct Loop<'a> {
     process: &'a Process,
-    prepared: &'a Prepared,
-    events: &'a Events,
+    pub(super) prepared: &'a Prepared,
+    pub(super) events: &'a Events,
     provider: Arc<dyn Provider>,
+    /// The one that answers: the prepared one, or the fallback.
+    choice: Choice,
     call: Call,
     usage: Usage,
     /// A run has a cost only if every turn of it has one.
     cost: Option<f64>,
-    cited: Vec<u64>,
-    call_ids: BTreeSet<String>,
-    tool_calls: u32,
+    pub(super) cited: &'a Cited,
+    pub(super) call_ids: BTreeSet<String>,
+    pub(super) tool_calls: u32,
+    /// A tool was used, by us or by a command line tool: somebody else must not begin anew.
+    acted: bool,
     model: String,
 }
 
@@ -64,10 +66,24 @@ pub(super) async fn run(
     request: &Request,
     prepared: &Prepared,
     events: &Events,
+    cited: &Cited,
 ) -> Result<Done, RunError> {
-    let name = &prepared.choice.provider;
-    let failed = |error| RunError::Provider { provider: name.clone(), error };
-    let provider = process.providers.open(name).map_err(failed)?;
+    let mut choice = prepared.choice.clone();
+    let provider = match process.providers.open(&choice.provider) {
+        Ok(provider) => provider,
+        Err(error) => {
+            let Some(other) = fallback::of(process, request, prepared, &error) else {
+                return Err(RunError::Provider { provider: choice.provider, error });
+            };
+            fallback::tell(events, &choice, &other, "preflight", &error).await?;
+            let opened = process.providers.open(&other.provider);
+            let opened =
+                opened.map_err(|second| fallback::both(&choice, error, &other, &second))?;
+            choice = other;
+            opened
+        }
+    };
+    let name = &choice.provider;
     let mut messages = prepared.context.as_ref().map(Context::messages).unwrap_or_default();
     let mut session = None;
     if provider.is_cli() {
@@ -84,7 +100,12 @@ pub(super) async fn run(
         chats.enter(id, name, request.use_id.as_str())?;
     }
     let mut warnings = prepared.warnings.clone();
-    if provider.is_cli() && !prepared.tools.is_empty() {
+    let tools: Vec<String> = prepared.tools.iter().map(|tool| tool.spec.name.clone()).collect();
+    let server = match tools.as_slice() {
+        [] => None,
+        tools => process.toolbox.server(&prepared.scene, tools),
+    };
+    if provider.is_cli() && !tools.is_empty() && server.is_none() {
         warnings.push(format!(
             "{name} has its own tools; those of the talent are not available with it"
         ));
@@ -103,7 +124,7 @@ pub(super) async fn run(
     let front = &prepared.talent.front;
     let json = prepared.output == Some(OutputFormat::Json);
     let call = Call {
-        model: prepared.choice.model.clone(),
+        model: choice.model.clone(),
         system: prepared.system(),
         messages,
         tools: prepared.tools.iter().map(|tool| tool.spec.clone()).collect(),
@@ -113,6 +134,7 @@ pub(super) async fn run(
         thinking_budget: request.thinking_budget.or(front.thinking_budget),
         session,
         write: front.write,
+        server,
         whole: Some(process.limit(request)),
     };
     let mut this = Loop {
@@ -121,21 +143,29 @@ pub(super) async fn run(
         events,
         provider,
         model: call.model.clone(),
+        choice,
         call,
         usage: Usage::default(),
         cost: Some(0.0),
-        cited: Vec::new(),
+        cited,
         call_ids: BTreeSet::new(),
         tool_calls: 0,
+        acted: false,
     };
-    let (reply, ended_early) = this.turns().await?;
+    let (reply, ended_early) = match this.turns().await {
+        Err(RunError::Provider { error, .. }) if !this.acted => {
+            this.fall_back(request, error).await?
+        }
+        ended => ended?,
+    };
     warnings.extend(ended_early);
     let (text, schema_validation) = this.shape(reply.text, reply.stop, json, &mut warnings)?;
     Ok(Done {
         text,
         usage: this.usage,
         cost: this.cost,
-        cited: this.cited,
+        cited: this.cited.all(),
+        choice: this.choice,
         model: this.model,
         session: reply.session,
         schema_validation,
@@ -146,7 +176,36 @@ pub(super) async fn run(
 impl Loop<'_> {
     fn provider_error(&self, reason: ReasonCode, message: impl Into<String>) -> RunError {
         let error = ProviderError::new(reason, message);
-        RunError::Provider { provider: self.prepared.choice.provider.clone(), error }
+        RunError::Provider { provider: self.choice.provider.clone(), error }
+    }
+
+    /// Begins anew with the fallback, if there is one for this failure: nothing has been done yet, so nothing is done twice.
+    async fn fall_back(
+        &mut self,
+        request: &Request,
+        error: ProviderError,
+    ) -> Result<(Reply, Vec<String>), RunError> {
+        let first = self.choice.clone();
+        // One that stepped in already is not replaced again.
+        let is_first = first.provider == self.prepared.choice.provider;
+        let other = fallback::of(self.process, request, self.prepared, &error);
+        let Some(other) = other.filter(|_| is_first) else {
+            return Err(RunError::Provider { provider: first.provider, error });
+        };
+        fallback::tell(self.events, &first, &other, "on_failure", &error).await?;
+        match self.process.providers.open(&other.provider) {
+            Ok(provider) => self.provider = provider,
+            Err(second) => return Err(fallback::both(&first, error, &other, &second)),
+        }
+        self.call.model.clone_from(&other.model);
+        self.model.clone_from(&other.model);
+        self.choice = other.clone();
+        match self.turns().await {
+            Err(RunError::Provider { error: second, .. }) => {
+                Err(fallback::both(&first, error, &other, &second))
+            }
+            ended => ended,
+        }
     }
 
     async fn turns(&mut self) -> Result<(Reply, Vec<String>), RunError> {
@@ -182,6 +241,7 @@ impl Loop<'_> {
                 let thought = json!({"summary": reply.text, "model": self.model});
                 self.events.emit("thinking", thought).await?;
             }
+            self.acted = true;
             let calls = std::mem::take(&mut reply.calls);
             self.call.messages.push(Message::Assistant {
                 text: reply.text,
@@ -202,16 +262,19 @@ impl Loop<'_> {
         let (sender, mut seen) = mpsc::channel(EVENTS_WAITING);
         let provider = Arc::clone(&self.provider);
         let (events, model) = (self.events, self.model.clone());
+        let (server, cited) = (self.call.server.clone(), self.cited);
         let passing = async {
+            let mut acted = false;
             while let Some(event) = seen.recv().await {
-                pass_on(events, &model, event).await?;
+                acted |= matches!(event, ProviderEvent::ToolStart { .. });
+                pass_on(events, &model, server.as_ref(), cited, event).await?;
             }
-            Ok::<(), RunError>(())
+            Ok::<bool, RunError>(acted)
         };
         let (reply, passed) = tokio::join!(provider.turn(&self.call, sender), passing);
-        passed?;
+        self.acted |= passed?;
         let reply = reply.map_err(|error| RunError::Provider {
-            provider: self.prepared.choice.provider.clone(),
+            provider: self.choice.provider.clone(),
             error,
         })?;
         self.usage.add(&reply.usage);
@@ -226,130 +289,6 @@ impl Loop<'_> {
             self.model.clone_from(model);
         }
         Ok(reply)
-    }
-
-    async fn use_tools(&mut self, calls: Vec<ToolCall>) -> Result<Vec<ToolResult>, RunError> {
-        let budget = self.prepared.talent.front.tool_budget.unwrap_or(TOOL_CALLS);
-        let writes =
-            calls.iter().any(|call| self.tool(&call.name).is_some_and(|tool| tool.spec.writes));
-        let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
-        let mut running: JoinSet<(usize, Result<ToolAnswer, ToolError>)> = JoinSet::new();
-        let mut ids = Vec::with_capacity(calls.len());
-        for (place, call) in calls.iter().enumerate() {
-            let id = self.unique(&call.id, place);
-            ids.push(id.clone());
-            let start = json!({"tool": call.name, "args": call.args, "call_id": id});
-            self.events.emit("tool_start", start).await?;
-            self.tool_calls += 1;
-            let refused = if self.tool_calls > budget {
-                let note = json!({"tool": call.name, "budget": budget, "count": self.tool_calls});
-                self.events.emit("tool_budget_exhausted", note).await?;
-                Some("the budget of tool calls is used up: answer with what you have".to_owned())
-            } else if let Some(bad) = &call.bad_args {
-                Some(format!("the arguments are no JSON: {bad}"))
-            } else if self.tool(&call.name).is_none() {
-                let known: Vec<&str> =
-                    self.prepared.tools.iter().map(|tool| tool.spec.name.as_str()).collect();
-                Some(format!("there is no tool {:?}; there are {}", call.name, known.join(", ")))
-            } else {
-                None
-            };
-            match (refused, self.tool(&call.name).cloned()) {
-                (None, Some(tool)) => {
-                    let (scene, call) = (self.prepared.scene.clone(), call.clone());
-                    running.spawn(async move {
-                        let work = tool.from.call(&scene, &call.name, call.args);
-                        let answer =
-                            tokio::time::timeout(TOOL_PATIENCE, work).await.unwrap_or_else(|_| {
-                                let seconds = TOOL_PATIENCE.as_secs();
-                                Err(ToolError(format!(
-                                    "the tool did not answer within {seconds} s"
-                                )))
-                            });
-                        (place, answer)
-                    });
-                }
-                (refused, _) => {
-                    let why = refused.unwrap_or_default();
-                    results[place] =
-                        Some(self.ended(call, &ids[place], Err(ToolError(why))).await?);
-                }
-            }
-            // What changes something happens in the order it was asked for; what only reads may overlap.
-            if writes {
-                self.collect(&mut running, &calls, &ids, &mut results).await?;
-            }
-        }
-        self.collect(&mut running, &calls, &ids, &mut results).await?;
-        Ok(results.into_iter().flatten().collect())
-    }
-
-    async fn collect(
-        &mut self,
-        running: &mut JoinSet<(usize, Result<ToolAnswer, ToolError>)>,
-        calls: &[ToolCall],
-        ids: &[String],
-        results: &mut [Option<ToolResult>],
-    ) -> Result<(), RunError> {
-        while let Some(joined) = running.join_next().await {
-            match joined {
-                Ok((place, answer)) => {
-                    results[place] = Some(self.ended(&calls[place], &ids[place], answer).await?);
-                }
-                // A tool that panics must not leave a call without an end; which one it was is not known any more.
-                Err(error) => {
-                    let why = format!("a tool broke: {error}");
-                    for place in 0..ids.len() {
-                        if results[place].is_none() {
-                            let answer = Err(ToolError(why.clone()));
-                            results[place] =
-                                Some(self.ended(&calls[place], &ids[place], answer).await?);
-                        }
-                    }
-                    running.abort_all();
-                    while running.join_next().await.is_some() {}
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn ended(
-        &mut self,
-        call: &ToolCall,
-        id: &str,
-        answer: Result<ToolAnswer, ToolError>,
-    ) -> Result<ToolResult, RunError> {
-        let (value, failed) = match answer {
-            Ok(answer) => {
-                for memory in answer.cited {
-                    if !self.cited.contains(&memory) {
-                        self.cited.push(memory);
-                    }
-                }
-                (bounded(answer.value), false)
-            }
-            Err(error) => (json!({"error": error.0}), true),
-        };
-        let event = json!({"tool": call.name, "args": call.args, "result": value, "call_id": id});
-        self.events.emit("tool_end", event).await?;
-        Ok(ToolResult { id: call.id.clone(), name: call.name.clone(), value, failed })
-    }
-
-    fn tool(&self, name: &str) -> Option<&Tool> {
-        self.prepared.tools.iter().find(|tool| tool.spec.name == name)
-    }
-
-    /// Ids pair events over a whole run; some services begin anew in each turn.
-    fn unique(&mut self, id: &str, place: usize) -> String {
-        let mut unique = if id.is_empty() { format!("call-{place}") } else { id.to_owned() };
-        let base = unique.clone();
-        let mut number = 2;
-        while !self.call_ids.insert(unique.clone()) {
-            unique = format!("{base}-{number}");
-            number += 1;
-        }
-        unique
     }
 
     /// The answer in the wanted format, and advice on its shape.
@@ -389,7 +328,13 @@ impl Loop<'_> {
     }
 }
 
-async fn pass_on(events: &Events, model: &str, event: ProviderEvent) -> Result<(), RunError> {
+async fn pass_on(
+    events: &Events,
+    model: &str,
+    server: Option<&ToolServer>,
+    cited: &Cited,
+    event: ProviderEvent,
+) -> Result<(), RunError> {
     let (name, fields) = match event {
         ProviderEvent::Text(delta) => ("text_delta", json!({"delta": delta, "model": model})),
         ProviderEvent::Thinking(Thought { text, signature, redacted }) => {
@@ -402,25 +347,18 @@ async fn pass_on(events: &Events, model: &str, event: ProviderEvent) -> Result<(
             ("tool_start", json!({"tool": tool, "args": args, "call_id": call_id}))
         }
         ProviderEvent::ToolEnd { tool, args, result, call_id } => {
+            let read = served::cited(server, &tool, &result);
+            cited.add(&read);
+            let read = (!read.is_empty()).then_some(read);
             let result = bounded(result);
-            ("tool_end", json!({"tool": tool, "args": args, "result": result, "call_id": call_id}))
+            let event = json!({
+                "tool": tool, "args": args, "result": result, "call_id": call_id, "cited": read,
+            });
+            ("tool_end", event)
         }
         ProviderEvent::Warning { message, stderr } => {
             ("warning", json!({"message": message, "stderr": stderr}))
         }
     };
     Ok(events.emit(name, fields).await?)
-}
-
-/// A value that is too large is cut, and says so.
-fn bounded(value: Value) -> Value {
-    let text = match &value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    if text.len() <= RESULT_BYTES_MAX {
-        return value;
-    }
-    let part = &text[..text.floor_char_boundary(RESULT_BYTES_MAX)];
-    json!({"truncated": true, "bytes": text.len(), "shown": RESULT_BYTES_MAX, "text": part})
 }

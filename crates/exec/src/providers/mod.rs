@@ -18,6 +18,7 @@ mod sse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -41,6 +42,11 @@ pub trait Provider: Send + Sync + fmt::Debug {
     /// It runs its own tools and keeps its own sessions.
     fn is_cli(&self) -> bool {
         false
+    }
+
+    /// Why it could not be asked now, as far as that can be told without asking it.
+    fn ready(&self) -> Result<(), ProviderError> {
+        Ok(())
     }
 
     /// One turn: events go out while it lasts, the reply is what it came to.
@@ -69,8 +75,19 @@ pub struct Call {
     pub session: Option<String>,
     /// A command line tool may change files.
     pub write: bool,
+    /// Where a command line tool finds the tools of the talent.
+    pub server: Option<ToolServer>,
     /// How long the turn may take, if not as long as the provider is set to.
     pub whole: Option<Duration>,
+}
+
+/// A program that serves tools over its standard streams, in the Model Context Protocol.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ToolServer {
+    pub command: PathBuf,
+    pub args: Vec<String>,
+    /// The tools it has.
+    pub tools: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

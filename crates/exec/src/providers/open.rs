@@ -96,6 +96,11 @@ impl Providers for ConfiguredProviders {
 }
 
 impl ConfiguredProviders {
+    /// Why a provider could not be asked now; nobody is asked to find out.
+    pub fn ready(&self, name: &str) -> Result<(), ProviderError> {
+        self.open(name)?.ready()
+    }
+
     fn key(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! The desk: takes requests and orders, and answers what runs and what has run.
+//! The desk: takes requests and orders, and answers what runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,19 +11,12 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 use super::admission::Admitted;
-use super::follow::Follow;
-use super::log::doctor::{self, Finding};
 use super::log::event::fields;
-use super::log::index::{Index, RunQuery};
-use super::log::read::{self, Log};
-use super::log::retention::{self, Keep};
-use super::log::tally::Row;
+use super::log::index::Index;
 use super::owner::{Order, Owner};
 use super::queue::{Queue, Waiting};
 use super::recovery::{self, Recovery};
-use super::report::{
-    Counters, LiveRun, Receipt, RunList, RunScope, RunnerError, RunnerStatus, Select,
-};
+use super::report::{Counters, Receipt, RunnerError, RunnerStatus, Select};
 use super::request::Rejection;
 use super::shared::{Live, Shared, State, Tallies};
 use super::{Probe, Program, RunObserver, RunnerSettings, Step, TalentFacts};
@@ -271,75 +264,6 @@ impl Runner {
         }
     }
 
-    /// Runs, live and ended. Opens no log.
-    pub fn list(&self, scope: RunScope, query: &RunQuery) -> RunList {
-        let takes = |run: &LiveRun| {
-            query.name.as_ref().is_none_or(|name| *name == run.name)
-                && query.facet.as_ref().is_none_or(|facet| Some(facet) == run.facet.as_ref())
-                && query.parent.as_ref().is_none_or(|parent| Some(parent) == run.parent.as_ref())
-        };
-        let mut live = Vec::new();
-        if scope != RunScope::Historical {
-            live = self.0.live_runs().into_iter().filter(takes).collect();
-        }
-        if scope == RunScope::Live {
-            return RunList { live, runs: Vec::new(), total: 0, has_more: false };
-        }
-        let (runs, total) = self.0.index().page(query);
-        let has_more = query.offset + runs.len() < total;
-        RunList { live, runs, total, has_more }
-    }
-
-    /// What the index has of an ended run.
-    pub fn row(&self, run: &UseId) -> Option<Row> {
-        self.0.index().row(run).cloned()
-    }
-
-    /// The events of a run so far; `None` if there is no such run.
-    pub async fn events(&self, run: &UseId) -> io::Result<Option<Log>> {
-        let (layout, run) = (self.0.layout.clone(), run.clone());
-        let work = move || match read::find(&layout, &run)? {
-            Some(found) => match read::read(&found.path) {
-                // It got its other name between the look and the opening.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    read::read(&layout.ended_run(&found.name, &run)).map(Some)
-                }
-                log => log.map(Some),
-            },
-            None => Ok(None),
-        };
-        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
-    }
-
-    /// What is wrong with the run logs.
-    pub async fn doctor(&self) -> io::Result<Vec<Finding>> {
-        let shared = Arc::clone(&self.0);
-        let work = move || {
-            let live: BTreeSet<UseId> = shared.state().live.keys().cloned().collect();
-            doctor::examine(&shared.layout, &shared.index(), &live)
-        };
-        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
-    }
-
-    /// Makes the index anew from the logs; says how many runs it has.
-    pub async fn rebuild_index(&self) -> io::Result<usize> {
-        let shared = Arc::clone(&self.0);
-        let work = move || shared.index().rebuild();
-        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
-    }
-
-    /// Removes runs that are too old or too many; gives their ids.
-    pub async fn sweep(&self) -> io::Result<Vec<UseId>> {
-        let shared = Arc::clone(&self.0);
-        let keep = Keep {
-            days: shared.settings.keep_days,
-            runs_per_talent: shared.settings.keep_runs_per_talent,
-        };
-        let now = shared.world.clock.now();
-        let work = move || retention::sweep(&shared.layout, &mut shared.index(), keep, now);
-        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
-    }
-
     /// Takes no more requests, ends all runs at once, and waits until each has its end; gives how many have none.
     pub async fn shutdown(&self) -> usize {
         {
@@ -371,11 +295,6 @@ impl Runner {
     /// Whether no run goes on or waits.
     pub fn is_idle(&self) -> bool {
         self.0.state().live.is_empty()
-    }
-
-    /// A run from the event after `after`, or from its request, to its end.
-    pub fn follow(&self, run: &UseId, after: Option<u64>) -> Follow {
-        Follow::new(&self.0.hub, &self.0.layout, run, after)
     }
 
     pub(super) fn is_live(&self, run: &UseId) -> bool {

@@ -12,7 +12,7 @@ use std::io;
 use serde_json::{Map, Value};
 
 use super::log::read::{self, Line};
-use crate::callosum::{Delivery, Filter, Hub, Subscription};
+use crate::callosum::{Delivery, Filter, Hub, Message, Subscription};
 use crate::{Layout, UseId};
 
 /// How much of a log is held in memory while it is followed.
@@ -115,16 +115,22 @@ impl Follow {
         match self.subscription.next().await {
             Delivery::Dropped(_) => self.behind = true,
             Delivery::Event(event) => match event.message.get("seq").and_then(Value::as_u64) {
-                Some(seq) if seq == self.next => {
-                    let mut fields = event.message.fields().clone();
-                    fields.remove("tract");
-                    let text = Value::Object(fields.clone()).to_string();
-                    self.ready.push_back(Line { seq, fields, text });
-                }
+                Some(seq) if seq == self.next => self.ready.push_back(line(seq, &event.message)),
                 Some(seq) if seq > self.next => self.behind = true,
+                // A log that could not be written has no place for the end; the bus is all that tells it.
+                None if read::is_terminal(event.message.fields()) => {
+                    self.ready.push_back(line(self.next, &event.message));
+                }
                 // Seen already, or an answer that is no part of the run.
                 _ => {}
             },
         }
     }
+}
+
+fn line(seq: u64, message: &Message) -> Line {
+    let mut fields = message.fields().clone();
+    fields.remove("tract");
+    let text = Value::Object(fields.clone()).to_string();
+    Line { seq, fields, text }
 }

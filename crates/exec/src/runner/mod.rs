@@ -11,12 +11,14 @@
 mod admission;
 mod ask;
 mod desk;
+mod ending;
 mod follow;
 pub mod lifeline;
 pub mod log;
 mod owner;
 mod process;
 mod queue;
+mod records;
 mod recovery;
 mod report;
 mod request;

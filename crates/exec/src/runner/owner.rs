@@ -6,7 +6,6 @@
 //! process group is gone before the end is written. Then, in this order: the last line is durable, observers know, the index
 //! has it, the log has its final name, the slot is free, and the bus tells the end. Whoever hears the end finds all of that.
 
-use std::io;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +17,8 @@ use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::sync::{oneshot, watch};
 
-use super::log::event::{Stamp, fields, info};
+use super::ending::End;
+use super::log::event::{Stamp, info};
 use super::log::read::is_terminal;
 use super::log::tally::Tally;
 use super::log::write::RunLog;
@@ -45,18 +45,6 @@ const KILL_PATIENCE: Duration = Duration::from_secs(5);
 pub(super) enum Order {
     Cancel,
     Shutdown,
-}
-
-/// Why a run ended.
-#[derive(Debug)]
-enum End {
-    /// The process said so itself.
-    Told(Map<String, Value>),
-    Ordered(Order),
-    TimedOut,
-    NotStarted(io::Error),
-    /// The log cannot be written.
-    LogFailed(String),
 }
 
 /// How far the process is on its way out, and so what the timer means.
@@ -300,6 +288,7 @@ impl Owner {
     fn record(&mut self, event: Map<String, Value>, running: &mut Running) {
         if self.log.bytes() >= self.shared.settings.log_bytes_max {
             running.left_out += 1;
+            self.tally.see_cited(&event);
         } else if let Some(why) = self.write(event)
             && running.end.is_none()
         {
@@ -321,101 +310,6 @@ impl Owner {
                 Some(error.to_string())
             }
         }
-    }
-
-    fn no_finish(&self, exit: Option<ExitStatus>, trace: &str) -> Map<String, Value> {
-        use std::os::unix::process::ExitStatusExt;
-        let how = match exit {
-            Some(status) => match (status.code(), status.signal()) {
-                (Some(code), _) => format!("exited with code {code}"),
-                (None, Some(signal)) => format!("was killed by signal {signal}"),
-                (None, None) => "ended".to_owned(),
-            },
-            None => "was lost".to_owned(),
-        };
-        let text = format!("the talent process {how} without a finish");
-        self.error("no_finish", &text, exit, trace)
-    }
-
-    fn terminal(&self, end: End, exit: Option<ExitStatus>, trace: &str) -> Map<String, Value> {
-        match end {
-            End::Told(event) => event,
-            End::Ordered(Order::Cancel) => {
-                self.error("cancelled", "the run was cancelled", exit, trace)
-            }
-            End::Ordered(Order::Shutdown) => {
-                self.error("shutdown", "the daemon stopped while the run went on", exit, trace)
-            }
-            End::TimedOut => {
-                let seconds = self.shared.timeout(&self.request, &self.facts).as_secs_f64();
-                let text = format!("the run took longer than {seconds} seconds");
-                self.error("timeout", &text, exit, trace)
-            }
-            End::NotStarted(error) => {
-                let path = self.shared.program.path.display();
-                self.error("spawn_failed", &format!("cannot start {path}: {error}"), exit, trace)
-            }
-            End::LogFailed(why) => self.error(
-                "log_failed",
-                &format!("the run log cannot be written: {why}"),
-                exit,
-                trace,
-            ),
-        }
-    }
-
-    fn error(
-        &self,
-        reason: &str,
-        text: &str,
-        exit: Option<ExitStatus>,
-        trace: &str,
-    ) -> Map<String, Value> {
-        let mut event =
-            fields([("event", "error".into()), ("error", text.into()), ("reason", reason.into())]);
-        if !trace.is_empty() {
-            event.insert("trace".to_owned(), trace.into());
-        }
-        if let Some(code) = exit.and_then(|status| status.code()) {
-            event.insert("exit_code".to_owned(), code.into());
-        }
-        self.stamp.complete(event, self.shared.millis())
-    }
-
-    /// Writes and tells the end.
-    async fn conclude(self, mut terminal: Map<String, Value>, took: Duration, late: u64) {
-        let Owner { shared, stamp, mut log, mut tally, .. } = self;
-        shared.counters.late_lines.fetch_add(late, Ordering::Relaxed);
-        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        terminal.insert("duration_ms".to_owned(), took.into());
-        if late > 0 {
-            terminal.insert("late_lines".to_owned(), late.into());
-        }
-        let at_work = Arc::clone(&shared);
-        let run = stamp.use_id.clone();
-        // Syncing blocks.
-        let told = tokio::task::spawn_blocking(move || {
-            let written = log.append(terminal.clone()).and_then(|event| log.sync().map(|()| event));
-            at_work.probe(Step::TerminalAppended);
-            match written {
-                Ok(event) => {
-                    tally.see(&event);
-                    at_work.settle(&tally, &stamp.use_id, move || log.close());
-                    event
-                }
-                // The bus still tells the end; the log is ended by the recovery of the next start.
-                Err(_) => {
-                    at_work.counters.log_failures.fetch_add(1, Ordering::Relaxed);
-                    terminal
-                }
-            }
-        })
-        .await;
-        shared.leave(&run);
-        if let Ok(event) = told {
-            shared.hub.publish(Message::new(CORTEX, "").and(event));
-        }
-        shared.probe(Step::Told);
     }
 }
 

@@ -127,11 +127,14 @@ async fn end(
             let text = format!("a line was torn after {} bytes and is left out", log.torn_bytes);
             told.push(file.append(stamp.complete(info(&text), shared.millis()))?);
         }
-        let event = fields([
+        let mut event = fields([
             ("event", "error".into()),
             ("error", "the daemon ended while the run went on".into()),
             ("reason", reason.into()),
         ]);
+        if !tally.cited().is_empty() {
+            event.insert("cited".to_owned(), tally.cited().into());
+        }
         told.push(file.append(stamp.complete(event, shared.millis()))?);
         recovery.ended.push(run.to_string());
     }

@@ -1,6 +1,6 @@
 //! Talents: Markdown files that say what a run is to do, and with what.
 //!
-//! A talent is a JSON frontmatter (`front`) and a body that is a template (`template`). Those in the binary and those the user
+//! A talent is a JSON frontmatter (`front`, read by `keys`) and a body that is a template (`template`). Those in the binary and those the user
 //! wrote stand on one `Shelf`; a user's file stands before a built-in of the same name. One bad file costs only itself: its name
 //! answers with the file, the line and the reason, and all others go on. What must stay true: a broken override never lets
 //! the built-in run in its place, because the user may have written it to switch that talent off.
@@ -9,6 +9,7 @@ mod builtin;
 mod file;
 mod front;
 mod instructions;
+mod keys;
 mod problem;
 mod shelf;
 mod template;

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::file::{FILE_BYTES_MAX, cut};
 use super::problem::{Problem, nearest};
-use super::{Kind, Schedule, Source, Talent, builtin, front, template};
+use super::{Kind, Schedule, Source, Talent, builtin, keys, template};
 use crate::names::TalentName;
 
 /// Files of talents in one home; more is a folder of something else.
@@ -183,7 +183,7 @@ fn parse(
         Ok(parts) => parts,
         Err(problem) => return (None, vec![problem]),
     };
-    let (mut front, mut problems) = front::read(&parts);
+    let (mut front, mut problems) = keys::read(&parts);
     if let Some(Value::String(schema)) = &front.schema
         && problems.iter().all(|problem| !problem.is_error())
     {

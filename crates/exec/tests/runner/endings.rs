@@ -241,3 +241,32 @@ async fn secrets_reach_the_process_and_no_file_or_line() {
         }
     }
 }
+
+// issue 5: what a process read is known also if it did not live to say so
+#[tokio::test]
+async fn an_end_that_the_runner_writes_has_what_the_tools_gave() {
+    let home = Home::new(quick()).await;
+    let read = r#"say tool_end ',"tool":"memory_recall","call_id":"a","cited":[7,9]';
+        say tool_end ',"tool":"memory_get","call_id":"b","cited":[9,11]'"#;
+    let cases = [
+        (json!({}), format!("{read}; kill -9 $$"), "no_finish", Outcome::Failed),
+        (json!({"timeout_seconds": 0.5}), format!("{read}; sleep 60"), "timeout", Outcome::Failed),
+        (json!({}), format!("{read}; say waits; sleep 60"), "cancelled", Outcome::Cancelled),
+    ];
+    for (request, script, reason, outcome) in cases {
+        let mut heard = home.hub.subscribe(Filter::tract("cortex"));
+        let run = home.begin(request, &script).await;
+        while reason == "cancelled" {
+            let Delivery::Event(event) = heard.next().await else { panic!("dropped") };
+            if event.message.event() == "waits" {
+                assert_eq!(home.runner.cancel(&Select::Run(run.clone())).len(), 1);
+                break;
+            }
+        }
+        let end = home.end_of(&run).await;
+        assert_eq!((&end["reason"], &end["cited"]), (&json!(reason), &json!([7, 9, 11])));
+        let seen = home.witness.0.lock().expect("no panic");
+        let seen = seen.last().expect("observed");
+        assert_eq!((seen.outcome, seen.cited.len()), (outcome, 3));
+    }
+}

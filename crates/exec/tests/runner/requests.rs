@@ -195,3 +195,50 @@ async fn a_slow_follower_misses_nothing() {
     let waited = home.runner.wait(std::slice::from_ref(&nobody), PATIENCE).await.expect("readable");
     assert!(waited.unknown.contains(&nobody));
 }
+
+// execution 9.3, 9.4: the end of a run whose log could not be written is only on the bus
+#[tokio::test]
+async fn a_follower_hears_an_end_that_is_in_no_log() {
+    let home = Home::new(quick()).await;
+    let run = home.begin(json!({}), "sleep 60").await;
+    let mut follow = Follow::new(&home.hub, &home.layout, &run, None);
+    for seq in 0..2 {
+        let event = follow.next().await.expect("readable").expect("an event");
+        assert_eq!(event.seq, seq);
+    }
+    let end =
+        Message::new("cortex", "error").with("use_id", run.as_str()).with("reason", "log_failed");
+    home.hub.publish(end);
+    let event = follow.next().await.expect("readable").expect("an event");
+    assert_eq!(event.fields["reason"], "log_failed");
+    assert_eq!(follow.next().await.expect("readable"), None);
+    home.runner.shutdown().await;
+}
+
+// execution 9.3: a replay that failed takes no later event away
+#[tokio::test]
+async fn a_run_that_begins_after_its_replay_failed_is_heard() {
+    let home = Home::new(quick()).await;
+    let layout = Layout::new(home.folder.path());
+    let server =
+        Server::start(home.hub.clone(), layout.clone(), &layout.callosum()).await.expect("a bus");
+    let settings = ClientSettings { name: "tester".to_owned(), ..ClientSettings::default() };
+    let (client, mut inbox) = Client::start(server.path(), settings, Arc::new(SystemChance));
+    let replay = Message::new("callosum", "replay").with("use_id", "1700000000000");
+    client.ask(replay, PATIENCE).await.expect("taken");
+    let mut failed = false;
+    loop {
+        let heard = match inbox.recv().await.expect("a client") {
+            Incoming::Message(message) => message,
+            _ => continue,
+        };
+        if heard.get("code") == Some(&json!("no_such_run")) {
+            failed = true;
+            home.begin(json!({"use_id": "1700000000000"}), "finish").await;
+        } else if heard.event() == "finish" {
+            break;
+        }
+    }
+    assert!(failed);
+    server.stop().await.expect("stopped");
+}

@@ -34,7 +34,12 @@ pub(super) fn run(args: &ExecArgs, globals: &Globals, around: &Around) -> Outcom
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
     let world = Arc::clone(&caller.world);
     let memory = Memory::new(Place::new(&home), caller, around.variables.clone(), wait(globals));
-    let process = hands.process(Arc::new(MemoryTools::new(memory)), world, args.dry_run)?;
+    let mut toolbox = MemoryTools::new(memory);
+    // A program that cannot say where it is serves nobody; the run goes on with the provider's own tools.
+    if let Ok(program) = std::env::current_exe() {
+        toolbox = toolbox.served_by(program, hands.layout.home().to_owned());
+    }
+    let process = hands.process(Arc::new(toolbox), world, args.dry_run)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

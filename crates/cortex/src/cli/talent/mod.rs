@@ -2,7 +2,7 @@
 
 mod cancel;
 mod check;
-mod doctor;
+pub(in crate::cli) mod doctor;
 mod exec;
 mod explain;
 mod list;

@@ -144,7 +144,10 @@ impl Line {
         if let Some(after) = after {
             asked = asked.with("after", after);
         }
-        self.ask(asked).await.map(drop)
+        self.ask(asked).await?;
+        // What was heard of the run until the answer comes again, in its place; the end must not come before the beginning.
+        self.heard.retain(|message| !is_event_of(message, run));
+        Ok(())
     }
 
     /// The next event of a run that is followed; `None` when the bus has closed.
@@ -153,10 +156,7 @@ impl Line {
             if message.tract() == CALLOSUM && message.event() == "error" {
                 return Err(refused(&message));
             }
-            if message.tract() == CORTEX
-                && message.use_id() == Some(run.as_str())
-                && message.get("seq").is_some()
-            {
+            if is_event_of(&message, run) {
                 let mut fields = message.into_fields();
                 fields.remove("tract");
                 return Ok(Some(fields));
@@ -164,6 +164,13 @@ impl Line {
         }
         Ok(None)
     }
+}
+
+/// Whether a message is part of a run's log, or its end when the log could not be written.
+fn is_event_of(message: &Message, run: &UseId) -> bool {
+    message.tract() == CORTEX
+        && message.use_id() == Some(run.as_str())
+        && (message.get("seq").is_some() || is_terminal(message.fields()))
 }
 
 /// A request that was taken.
@@ -229,5 +236,57 @@ impl From<ClientError> for Error {
             "unknown_talent" => told.with_hint("`cortex talent list` shows all"),
             _ => told,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use exec::Layout;
+    use exec::callosum::{BusSettings, Hub, Server};
+    use exec::world::SystemClock;
+
+    use super::*;
+
+    // execution 9.3: the run ends between the subscription and the replay
+    #[tokio::test]
+    async fn an_end_that_was_heard_before_the_replay_comes_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        let hub = Hub::new(BusSettings::default(), Arc::new(SystemClock));
+        let server = Server::start(hub.clone(), layout.clone(), &layout.callosum()).await.unwrap();
+        let run = UseId::parse("1768464000123").unwrap();
+        let talent = exec::TalentName::parse("default").unwrap();
+        std::fs::create_dir_all(layout.runs_of(&talent)).unwrap();
+        let events: Vec<Value> = ["request", "spawned", "finish"]
+            .iter()
+            .enumerate()
+            .map(
+                |(seq, event)| json!({"event": event, "use_id": run.as_str(), "seq": seq, "ts": 1}),
+            )
+            .collect();
+        let log: String = events.iter().map(|event| format!("{event}\n")).collect();
+        std::fs::write(layout.ended_run(&talent, &run), log).unwrap();
+        let filter = Filter::runs([run.to_string()]);
+        let mut line = Line::connect(&layout.callosum(), "test", &filter).await.unwrap();
+        let end = events[2].as_object().unwrap().clone();
+        hub.publish(Message::new(CORTEX, "").and(end));
+        // It stands where `ask` puts what it hears while it waits for the answer to `replay`.
+        let heard = line.receive().await.unwrap().unwrap();
+        assert_eq!(heard.event(), "finish");
+        line.heard.push_back(heard);
+        line.follow(&run, None).await.unwrap();
+        let mut told = Vec::new();
+        while let Some(event) = line.next_of(&run).await.unwrap() {
+            told.push(event["event"].as_str().unwrap().to_owned());
+            if is_terminal(&event) {
+                break;
+            }
+        }
+        assert_eq!(told, ["request", "spawned", "finish"]);
+        let last = line.next().await.unwrap().unwrap();
+        assert_eq!((last.tract(), last.event()), (CALLOSUM, "replayed"));
+        server.stop().await.unwrap();
     }
 }

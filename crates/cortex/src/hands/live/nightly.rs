@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use exec::callosum::{Hub, Message};
-use exec::models::Ask;
 use exec::providers::BoxFuture;
 use exec::runner::Runner;
-use exec::talents::{Schedule, Shelf, Talent};
+use exec::talents::Shelf;
 use exec::think::{self, Asked, Hooks, Output, Report, ThinkError, Work};
 use exec::{Day, TalentName};
 use kernel::actor::ActorName;
@@ -19,7 +18,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::super::memory::Memory;
-use super::super::{Hands, outputs};
+use super::super::outputs;
 use super::Sources;
 use super::runs::OwnRuns;
 use crate::daemon::server::log;
@@ -71,7 +70,7 @@ impl Nightly {
         let sources = self.sources.clone();
         let shelf = tokio::task::spawn_blocking(move || {
             let hands = sources.hands().map_err(|error| error.message)?;
-            Ok::<_, String>(can_think(&hands).then_some(hands.shelf))
+            Ok::<_, String>(hands.can_think().then_some(hands.shelf))
         });
         let Some(shelf) = shelf.await.map_err(|error| error.to_string())?? else {
             return Ok(());
@@ -145,16 +144,6 @@ impl Drop for Done<'_> {
     fn drop(&mut self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
-}
-
-/// Whether at least one talent of the schedule has a model to ask. Asks nobody.
-fn can_think(hands: &Hands) -> bool {
-    let can = |talent: &Talent| {
-        let choice = hands.choice(talent, &Ask::default());
-        !talent.front.disabled && choice.is_ok_and(|choice| !choice.disabled)
-    };
-    let shelf = &hands.shelf;
-    shelf.scheduled(Schedule::Segment).chain(shelf.scheduled(Schedule::Daily)).any(can)
 }
 
 struct DayHooks {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::Call;
 use super::super::anthropic::usage;
-use super::{Dialect, Story};
+use super::{Dialect, SERVER, Story};
 
 /// One argument of a command has a largest size; a longer system text goes before the prompt.
 const ARGUMENT_BYTES_MAX: usize = 100 * 1024;
@@ -35,7 +35,18 @@ impl Dialect for Claude {
         } else {
             ("plan", "Read,Grep,Glob")
         };
-        args.extend(["--permission-mode", mode, "--allowedTools", tools].map(Into::into));
+        let served = call.server.iter().flat_map(|server| &server.tools);
+        let served = served.map(|tool| format!(",mcp__{SERVER}__{tool}"));
+        let tools: String = std::iter::once(tools.to_owned()).chain(served).collect();
+        args.extend(["--permission-mode", mode, "--allowedTools", &tools].map(Into::into));
+        if let Some(server) = &call.server {
+            let servers = json!({"mcpServers": {SERVER: {
+                "command": server.command, "args": server.args,
+            }}});
+            // Strict: what the person has set up for himself is not the talent's.
+            args.extend(["--strict-mcp-config".into(), "--mcp-config".into()]);
+            args.push(servers.to_string().into());
+        }
         args.extend(["--model".into(), OsString::from(&call.model)]);
         if !call.system.is_empty() && self.takes_system(call) {
             args.extend(["--system-prompt".into(), OsString::from(&call.system)]);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::super::Call;
-use super::{Dialect, Story};
+use super::{Dialect, SERVER, Story};
 
 pub(super) struct Codex;
 
@@ -24,6 +24,17 @@ impl Dialect for Codex {
         let mut args: Vec<OsString> =
             ["exec", "--json", "--skip-git-repo-check", "-s", sandbox, "-m"].map(Into::into).into();
         args.push(OsString::from(&call.model));
+        if let Some(server) = &call.server {
+            let settings = [
+                ("command", json!(server.command)),
+                ("args", json!(server.args)),
+                ("enabled_tools", json!(server.tools)),
+            ];
+            // Texts and lists of texts are written the same in JSON and in TOML.
+            for (key, value) in settings {
+                args.extend(["-c".into(), format!("mcp_servers.{SERVER}.{key}={value}").into()]);
+            }
+        }
         if let Some(session) = &call.session {
             args.extend(["resume".into(), OsString::from(session)]);
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::super::Call;
-use super::{Dialect, Story};
+use super::{Dialect, SERVER, Story};
 
 pub(super) struct Gemini;
 
@@ -40,6 +40,9 @@ impl Dialect for Gemini {
         if let Some(policy) = policy {
             args.extend(["--policy".into(), policy.into()]);
         }
+        if call.server.is_some() {
+            args.extend(["--allowed-mcp-server-names", SERVER].map(Into::into));
+        }
         if let Some(session) = &call.session {
             args.extend(["--resume".into(), OsString::from(session)]);
         }
@@ -48,6 +51,14 @@ impl Dialect for Gemini {
 
     fn policy(&self, call: &Call) -> Option<String> {
         (!call.write).then(|| READ_ONLY.to_owned())
+    }
+
+    fn settings(&self, call: &Call) -> Option<(&'static str, Value)> {
+        let server = call.server.as_ref()?;
+        let servers = json!({SERVER: {
+            "command": server.command, "args": server.args, "includeTools": server.tools, "trust": true,
+        }});
+        Some(("GEMINI_CLI_SYSTEM_SETTINGS_PATH", json!({"mcpServers": servers})))
     }
 
     fn line(&self, line: &Value, story: &mut Story) {

@@ -9,28 +9,28 @@ mod claude;
 mod codex;
 mod gemini;
 mod lines;
+mod start;
 mod story;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::lines::Line;
 pub(crate) use self::lines::Lines;
+use self::start::Papers;
 use self::story::Story;
 use super::error::one_line;
-use super::{
-    BoxFuture, Call, Env, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply,
-};
+use super::{BoxFuture, Call, Env, Provider, ProviderError, ProviderEvent, ReasonCode, Reply};
 use crate::models::ProviderKind;
 
 /// Until a tool says its first word.
@@ -44,6 +44,9 @@ const STDERR_LINE_BYTES: u64 = 2 * 1024;
 const EXIT_PATIENCE: Duration = Duration::from_secs(10);
 /// How long leftovers of stderr are waited for: a grandchild may hold it open.
 const STDERR_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a tool calls the server of the talent's tools.
+const SERVER: &str = "cortex";
 
 /// Words that mean that no more may be asked for now.
 const QUOTA_WORDS: &[&str] = &[
@@ -96,6 +99,10 @@ trait Dialect: Send + Sync {
     fn policy(&self, _: &Call) -> Option<String> {
         None
     }
+    /// Settings for this call, and the variable that tells the tool where they are.
+    fn settings(&self, _: &Call) -> Option<(&'static str, Value)> {
+        None
+    }
     fn line(&self, line: &Value, story: &mut Story);
 }
 
@@ -127,61 +134,18 @@ impl CliProvider {
         CliProvider { name: name.to_owned(), dialect, options }
     }
 
-    fn environment(&self) -> Env {
-        let plain = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "TZ"];
-        let starts = ["LC_", "XDG_", "CORTEX_"];
-        let key_names = ["API_KEY", "TOKEN", "SECRET"];
-        let own = self.dialect.own_variables();
-        let mut env: Env = self
-            .options
-            .env
-            .iter()
-            .filter(|(name, _)| {
-                let listed = plain.contains(&name.as_str())
-                    || starts.iter().chain(own).any(|start| name.starts_with(start));
-                // The tool has its own login; a key is only given if the settings say so.
-                listed && !key_names.iter().any(|part| name.contains(part))
-            })
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        for (name, value) in self.dialect.variables() {
-            env.insert((*name).to_owned(), (*value).to_owned());
-        }
-        if let Some((name, key)) = &self.options.key {
-            env.insert(name.clone(), key.clone());
-        }
-        env
-    }
-
-    fn prompt(&self, call: &Call) -> String {
-        let mut parts = Vec::new();
-        if !self.dialect.takes_system(call) && !call.system.is_empty() && call.session.is_none() {
-            parts.push(call.system.as_str());
-        }
-        for message in &call.messages {
-            if let Message::User { text } = message {
-                parts.push(text);
-            }
-        }
-        parts.join("\n\n")
-    }
-
     async fn attempts(
         &self,
         call: &Call,
         events: &Sender<ProviderEvent>,
     ) -> Result<Reply, ProviderError> {
-        let policy = self.policy_file(call)?;
+        let papers = self.papers(call)?;
         let mut result = Ok(Attempt::Silent);
         for _ in 0..2 {
-            result = self.once(call, events, policy.as_ref()).await;
+            result = self.once(call, events, &papers).await;
             if !matches!(result, Ok(Attempt::Silent)) {
                 break;
             }
-        }
-        if let Some(policy) = &policy {
-            // It holds no secret; a leftover does no harm.
-            let _gone = std::fs::remove_file(policy);
         }
         match result? {
             Attempt::Done(reply) => Ok(*reply),
@@ -197,51 +161,13 @@ impl CliProvider {
         self.options.first_event.unwrap_or(FIRST_EVENT)
     }
 
-    fn policy_file(&self, call: &Call) -> Result<Option<PathBuf>, ProviderError> {
-        let Some(text) = self.dialect.policy(call) else { return Ok(None) };
-        let path = std::env::temp_dir().join(format!(
-            "cortex-policy-{}-{}.toml",
-            self.name,
-            std::process::id()
-        ));
-        std::fs::write(&path, text).map_err(|error| {
-            ProviderError::new(
-                ReasonCode::Unknown,
-                format!("the policy file cannot be written: {error}"),
-            )
-        })?;
-        Ok(Some(path))
-    }
-
-    fn spawn(&self, call: &Call, policy: Option<&PathBuf>) -> Result<Child, ProviderError> {
-        let program = self.options.command.clone().unwrap_or_else(|| self.dialect.command().into());
-        std::fs::create_dir_all(&self.options.cwd).map_err(|error| {
-            let message = format!("{} cannot be made: {error}", self.options.cwd.display());
-            ProviderError::new(ReasonCode::Unknown, message)
-        })?;
-        let mut command = Command::new(&program);
-        command
-            .args(self.dialect.args(call, policy))
-            .env_clear()
-            .envs(self.environment())
-            .current_dir(&self.options.cwd)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        command.spawn().map_err(|error| {
-            let message = format!("{} cannot be started: {error}", program.display());
-            ProviderError::new(ReasonCode::Unavailable, message)
-        })
-    }
-
     async fn once(
         &self,
         call: &Call,
         events: &Sender<ProviderEvent>,
-        policy: Option<&PathBuf>,
+        papers: &Papers,
     ) -> Result<Attempt, ProviderError> {
-        let mut child = self.spawn(call, policy)?;
+        let mut child = self.spawn(call, papers)?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let prompt = self.prompt(call);
@@ -406,6 +332,21 @@ impl Provider for CliProvider {
 
     fn is_cli(&self) -> bool {
         true
+    }
+
+    fn ready(&self) -> Result<(), ProviderError> {
+        let program = self.program();
+        let found = if program.components().count() > 1 {
+            program.exists()
+        } else {
+            let path = self.options.env.get("PATH").map(String::as_str).unwrap_or_default();
+            std::env::split_paths(path).any(|folder| folder.join(&program).is_file())
+        };
+        if found {
+            return Ok(());
+        }
+        let message = format!("provider {:?}: {} is not installed", self.name, program.display());
+        Err(ProviderError::new(ReasonCode::Unavailable, message))
     }
 
     fn turn<'a>(

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use super::super::Message;
 use super::*;
 
 fn script(dir: &Path, name: &str, body: &str) -> PathBuf {
@@ -242,4 +243,44 @@ async fn a_tool_that_is_not_there_is_named() {
         .await
         .unwrap_err();
     assert!(error.message.contains("/nowhere/claude cannot be started"), "{error}");
+}
+
+// issue 5: the tools of the talent, and no others of the person's servers
+#[tokio::test]
+async fn each_tool_is_told_where_the_talents_tools_are() {
+    let server = super::super::ToolServer {
+        command: "/opt/cortex".into(),
+        args: ["mcp", "--talent", "keeper"].map(str::to_owned).into(),
+        tools: ["memory_recall", "get_facet"].map(str::to_owned).into(),
+    };
+    let keep = r#"cat > prompt.txt; printf '%s\n' "$@" > args.txt
+cp "${GEMINI_CLI_SYSTEM_SETTINGS_PATH:-/dev/null}" settings.txt
+echo '{"type":"init"}'"#;
+    let told = async |kind| {
+        let dir = tempfile::tempdir().unwrap();
+        let call = Call { server: Some(server.clone()), ..call(None) };
+        drop(run_with(dir.path(), kind, keep, call, Duration::from_secs(20)).await);
+        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        let left = std::fs::read_dir(dir.path().join("run")).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "nothing is left behind");
+        (read("args.txt"), read("settings.txt"))
+    };
+    let (args, _) = told(ProviderKind::Claude).await;
+    let tools =
+        "--allowedTools\nRead,Grep,Glob,mcp__cortex__memory_recall,mcp__cortex__get_facet\n";
+    assert!(args.contains(tools), "{args}");
+    let config = args.split("--strict-mcp-config\n--mcp-config\n").nth(1).unwrap();
+    let config: Value = serde_json::from_str(config.lines().next().unwrap()).unwrap();
+    assert_eq!(config["mcpServers"]["cortex"]["command"], "/opt/cortex");
+    assert_eq!(config["mcpServers"]["cortex"]["args"][2], "keeper");
+    let (args, _) = told(ProviderKind::Codex).await;
+    assert!(args.contains("-c\nmcp_servers.cortex.command=\"/opt/cortex\"\n"), "{args}");
+    let setting = args.lines().find(|line| line.contains("enabled_tools")).unwrap();
+    let setting: toml::Value = toml::from_str(setting).unwrap();
+    assert_eq!(setting["mcp_servers"]["cortex"]["enabled_tools"][1].as_str(), Some("get_facet"));
+    let (args, settings) = told(ProviderKind::Gemini).await;
+    assert!(args.contains("--allowed-mcp-server-names\ncortex\n"), "{args}");
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let server = &settings["mcpServers"]["cortex"];
+    assert_eq!(server["includeTools"], json!(["memory_recall", "get_facet"]));
 }

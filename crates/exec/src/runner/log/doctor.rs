@@ -34,7 +34,13 @@ pub fn examine(layout: &Layout, index: &Index, live: &BTreeSet<UseId>) -> io::Re
                     text,
                 });
             };
-            if !seen.insert(run.clone()) {
+            let is_new = seen.insert(run.clone());
+            if !is_new && found.active && ended.contains(run.as_str()) {
+                // It would be given the final name, which is taken.
+                find("ghost_active", "an active log of a run that has ended".to_owned());
+                continue;
+            }
+            if !is_new {
                 find("double_log", "another log has the same id".to_owned());
             }
             if found.active {

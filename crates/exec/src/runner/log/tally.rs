@@ -9,6 +9,8 @@ use super::read::{is_terminal, kind};
 use crate::{Day, TalentName, UseId};
 
 const SHOWN_CHARS_MAX: usize = 200;
+/// Memories that are kept of a run whose process could not say itself what it read.
+const CITED_MAX: usize = 1_000;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -109,6 +111,8 @@ pub(in crate::runner) struct Tally {
     thinking: u64,
     tools: u64,
     infos: u64,
+    /// Memories that tools gave so far.
+    cited: Vec<Value>,
 }
 
 impl Tally {
@@ -124,6 +128,7 @@ impl Tally {
             thinking: 0,
             tools: 0,
             infos: 0,
+            cited: Vec::new(),
         }
     }
 
@@ -135,10 +140,25 @@ impl Tally {
             "start" => self.start.clone_from(event),
             "thinking" => self.thinking += 1,
             "tool_start" => self.tools += 1,
+            "tool_end" => self.see_cited(event),
             "info" => self.infos += 1,
             _ if is_terminal(event) => self.terminal = Some(event.clone()),
             _ => {}
         }
+    }
+
+    /// Keeps which memories a call of a tool gave, also if its event has no more room in the log.
+    pub(in crate::runner) fn see_cited(&mut self, event: &Map<String, Value>) {
+        for memory in event.get("cited").and_then(Value::as_array).into_iter().flatten() {
+            if self.cited.len() < CITED_MAX && !self.cited.contains(memory) {
+                self.cited.push(memory.clone());
+            }
+        }
+    }
+
+    /// The memories that were read so far, in the order they were read.
+    pub(in crate::runner) fn cited(&self) -> &[Value] {
+        &self.cited
     }
 
     /// The row of a run that has ended; `today` is the day of the run if its request names none.
@@ -182,7 +202,10 @@ impl Tally {
             cost: terminal.get("cost").and_then(Value::as_f64),
             error_message: if completed { None } else { ended("error").map(shown) },
             prompt: asked("prompt").map(shown),
-            cited: terminal.get("cited").and_then(Value::as_array).cloned().unwrap_or_default(),
+            cited: match terminal.get("cited").and_then(Value::as_array) {
+                Some(told) => told.clone(),
+                None => self.cited.clone(),
+            },
         })
     }
 
