@@ -14,7 +14,7 @@ use kernel::store::View;
 
 use crate::analyze::{ANALYZER_VERSION, Analyzer, Language, Memo};
 use crate::blocks;
-use crate::document::document;
+use crate::document::{Document, document};
 use crate::embed::DIMS;
 use crate::entities;
 use crate::language;
@@ -23,6 +23,8 @@ use crate::places::{self, Place};
 use crate::resident::{Change, Resident};
 use crate::text::{Settings, TailHandle, TextIndex};
 use crate::vectors::{Code, Coder};
+
+const OPENED: &str = "a hook is opened before it is used";
 
 #[derive(Debug)]
 pub struct RecallHook {
@@ -66,7 +68,7 @@ impl RecallHook {
     }
 
     fn text(&mut self) -> &mut TextIndex {
-        self.text.as_mut().expect("a hook is opened before it is used")
+        self.text.as_mut().expect(OPENED)
     }
 
     fn put(
@@ -78,13 +80,25 @@ impl RecallHook {
     ) -> Result<()> {
         let document = document(&self.analyzer, &mut self.memo, head, body);
         let doc = head.id.get();
-        self.text().put(view, doc, document.terms, staged)?;
+        self.index(view, doc, &document, staged)?;
         entities::rows::put(view, doc, &document.entities, staged)?;
         let (codes, said) = passages::of(&self.coder, &document.dense, body);
         staged.set(passages::codes_key(doc), Some(passages::encode_codes(&codes)));
         staged.set(passages::said_key(doc), Some(said.encode()));
         self.place(head, Some(codes), staged);
         Ok(())
+    }
+
+    /// The words of a document that was made with the memo just now.
+    fn index(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        document: &Document,
+        staged: &mut Staged<'_>,
+    ) -> Result<()> {
+        let text = self.text.as_mut().expect(OPENED);
+        text.put(view, doc, (self.memo.lexicon(), &document.terms), staged)
     }
 
     /// Notes where a memory stands from this entry on.
@@ -109,7 +123,7 @@ impl RecallHook {
             let version = view.required_version(id, head.version)?;
             if let Some(body) = view.body(&version)? {
                 let document = document(&self.analyzer, &mut self.memo, &head, &body);
-                self.text().put(view, doc, document.terms, staged)?;
+                self.index(view, doc, &document, staged)?;
             }
         }
         Ok(())

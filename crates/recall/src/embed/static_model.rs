@@ -174,6 +174,18 @@ impl StaticEmbedder {
         &self.table
     }
 
+    /// The vectors of a text in parts, by their tokens: that of the whole, and that of each part.
+    pub(crate) fn embed_parts(&self, parts: &[Vec<u32>]) -> (Embedding, Vec<Embedding>) {
+        let mut whole = [0i64; DIMS];
+        let mut each = |ids: &Vec<u32>| {
+            let sums = self.table.sums(ids);
+            whole.iter_mut().zip(sums).for_each(|(whole, sum)| *whole += sum);
+            Embedding::from_sums(&sums)
+        };
+        let each = parts.iter().map(&mut each).collect();
+        (Embedding::from_sums(&whole), each)
+    }
+
     /// The vector of tokens already cut: for a caller who left some out.
     pub fn embed_ids(&self, ids: &[u32]) -> Embedding {
         Embedding::from_sums(&self.table.sums(ids))
