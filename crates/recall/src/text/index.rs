@@ -88,6 +88,19 @@ impl TextIndex {
         Ok(())
     }
 
+    /// Indexes a document that was never there.
+    pub fn add(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
+        staged: &mut Staged<'_>,
+    ) -> Result<()> {
+        self.add_pending(view, doc, (lexicon, terms))?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(())
+    }
+
     /// Takes a document out of the rows, all its versions, and every word that only it had. To be called whenever content
     /// is erased, whether the document is still indexed or not: words of dead versions lie in the dictionary and in runs.
     ///
@@ -145,11 +158,21 @@ impl TextIndex {
         doc: u64,
         (lexicon, terms): (&Lexicon, &[(Field, u32)]),
     ) -> Result<()> {
+        self.begin(view)?;
+        self.take_out(view, doc)?;
+        self.add_pending(view, doc, (lexicon, terms))
+    }
+
+    fn add_pending(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
+    ) -> Result<()> {
         if doc == 0 {
             return Err(Error::invalid("doc", "0 names no document"));
         }
         self.begin(view)?;
-        self.take_out(view, doc)?;
         let (lengths, mut terms) = self.known.count(lexicon, terms);
         for (term, _) in &mut terms {
             let number = *term;
