@@ -96,13 +96,13 @@ pub fn ask<E: Engine>(folder: &Path, ways: &[&str]) -> Outcome<()> {
     let warm_up: Vec<&str> = questions.by_ref().take(WARM_UP as usize).collect();
     let before = memory("RssAnon");
 
-    let started = Instant::now();
+    let (started, cpu_before) = (Instant::now(), cpu());
     let mut engine = E::open(folder)?;
     let open = started.elapsed();
     if let Some(way) = ways.last() {
         engine.ask(way, warm_up[0])?;
     }
-    let first = started.elapsed();
+    let (first, first_cpu) = (started.elapsed(), cpu().saturating_sub(cpu_before));
     let mut answers = serde_json::Map::new();
     for way in ways {
         for question in &warm_up {
@@ -132,7 +132,8 @@ pub fn ask<E: Engine>(folder: &Path, ways: &[&str]) -> Outcome<()> {
     println!(
         "{}",
         json!({
-            "open": open.as_secs_f64(), "first": first.as_secs_f64(), "resident": memory("VmRSS"),
+            "open": open.as_secs_f64(), "first": first.as_secs_f64(),
+            "first_cpu": first_cpu.as_secs_f64(), "resident": memory("VmRSS"),
             "anonymous": anonymous, "answers": answers,
         })
     );
@@ -155,6 +156,7 @@ pub struct Opened {
     pub open: Duration,
     /// From before the open until the first answer.
     pub first: Duration,
+    pub first_cpu: Duration,
     pub resident: Option<u64>,
     /// Memory of its own that opening and asking took; mapped files are not in it.
     pub anonymous: Option<u64>,
@@ -207,6 +209,7 @@ pub fn opened(scratch: &Path, engine: &str, step: &str, memories: u64) -> Outcom
     Ok(Opened {
         open: seconds(&told["open"]),
         first: seconds(&told["first"]),
+        first_cpu: seconds(&told["first_cpu"]),
         resident: told["resident"].as_u64(),
         anonymous: told["anonymous"].as_u64(),
         answers: told["answers"].take(),

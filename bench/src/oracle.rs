@@ -50,9 +50,11 @@ impl Oracle {
             let version = view.required_version(head.id, head.version)?;
             let Some(body) = view.body(&version)? else { continue };
             let lengths = oracle.lengths.entry(id).or_default();
-            for (field, term) in document(&analyzer, &mut memo, &head, &body).terms {
+            let document = document(&analyzer, &mut memo, &head, &body);
+            for (field, term) in document.words(memo.lexicon()) {
                 lengths[field.index()] += 1;
-                let occurrences = oracle.postings.entry(term).or_default().entry(id).or_default();
+                let postings = oracle.postings.entry(term.to_owned()).or_default();
+                let occurrences = postings.entry(id).or_default();
                 occurrences[field.index()] += 1;
             }
         }

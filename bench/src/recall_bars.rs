@@ -118,7 +118,7 @@ fn opens(ours: &Opened, killed: &Opened, others: [&Opened; 2], memories: u64) {
     row(
         "open to first whole answer",
         format!("{:.1?}", ours.first),
-        format!("FTS5 {:.1?}, tantivy {:.1?}", fts5.first, tantivy.first),
+        format!("CPU {:.1?}; FTS5 {:.1?}, tantivy {:.1?}", ours.first_cpu, fts5.first, tantivy.first),
         "< 50 ms",
         ours.first < Duration::from_millis(50),
     );

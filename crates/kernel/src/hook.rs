@@ -12,7 +12,7 @@ use crate::apply::Changes;
 use crate::error::Result;
 use crate::journal::{Entry, Payload};
 use crate::memory::Sealed;
-use crate::store::{Space, View, WriteSet};
+use crate::store::View;
 
 /// One entry on its way into the store.
 #[derive(Clone, Copy, Debug)]
@@ -61,19 +61,21 @@ pub trait JournalHook: Send + fmt::Debug {
 /// uses it must check which state it shows.
 pub type Shared = Arc<dyn Any + Send + Sync>;
 
-/// Where a hook puts its rows: the derived space of the side being written.
+/// Rows of a hook in the order in which it set them; `None` deletes.
+pub(crate) type StagedRows = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+
+/// Where a hook puts its rows: the derived space of the side being written. What is set later replaces what was set before.
 #[derive(Debug)]
 pub struct Staged<'a> {
-    rows: &'a mut WriteSet,
-    space: Space,
+    rows: &'a mut StagedRows,
 }
 
 impl<'a> Staged<'a> {
-    pub(crate) fn new(rows: &'a mut WriteSet, space: Space) -> Staged<'a> {
-        Staged { rows, space }
+    pub(crate) fn new(rows: &'a mut StagedRows) -> Staged<'a> {
+        Staged { rows }
     }
 
     pub fn set(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
-        self.rows.set(self.space, key, value);
+        self.rows.push((key, value));
     }
 }

@@ -4,19 +4,26 @@
 
 use kernel::memory::{Body, Fields, Head, Millis};
 
-use crate::analyze::{Analyzer, Memo};
+use crate::analyze::{Analyzer, Lexicon, Memo};
 use crate::entities::{self, Entity};
 use crate::text::Field;
 
 /// A memory as the indexes see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// All occurrences, by field.
-    pub terms: Vec<(Field, String)>,
+    /// All occurrences, by field; the numbers are those of the memo's lexicon.
+    pub terms: Vec<(Field, u32)>,
     /// What the vector is made of, see `dense`.
     pub dense: String,
     /// Files, symbols and the like that it names.
     pub entities: Vec<Entity>,
+}
+
+impl Document {
+    /// All occurrences as text. The lexicon is that of the memo that the document was made with.
+    pub fn words<'l>(&self, lexicon: &'l Lexicon) -> impl Iterator<Item = (Field, &'l str)> {
+        self.terms.iter().map(|(field, number)| (*field, lexicon.term(*number)))
+    }
 }
 
 /// Words in the typed fields of a memory that say something.
@@ -110,10 +117,12 @@ pub fn dense(body: &Body) -> String {
     dense
 }
 
+/// The numbers of its terms last until the next document is made with the memo.
 pub fn document(analyzer: &Analyzer, memo: &mut Memo, head: &Head, body: &Body) -> Document {
-    let mut terms = Vec::new();
+    memo.make_room();
+    let mut terms = Vec::with_capacity(16 + body.content.len() / 6);
     let mut add = |field: Field, text: &str| {
-        analyzer.terms_with(memo, text, &mut |term, _| terms.push((field, term.to_owned())));
+        analyzer.numbers(memo, text, |number| terms.push((field, number)));
     };
     let repeats = body.content.trim().starts_with(body.title.trim().trim_end_matches(['…', '.']));
     if !repeats {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use kernel::Result;
+use kernel::digest::Digest;
 use kernel::hook::{JournalHook, Recorded, Shared, Staged};
 use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Body, Head, MemoryId};
@@ -14,7 +15,7 @@ use kernel::store::View;
 
 use crate::analyze::{ANALYZER_VERSION, Analyzer, Language, Memo};
 use crate::blocks;
-use crate::document::document;
+use crate::document::{Document, document};
 use crate::embed::DIMS;
 use crate::entities;
 use crate::language;
@@ -23,6 +24,8 @@ use crate::places::{self, Place};
 use crate::resident::{Change, Resident};
 use crate::text::{Settings, TailHandle, TextIndex};
 use crate::vectors::{Code, Coder};
+
+const OPENED: &str = "a hook is opened before it is used";
 
 #[derive(Debug)]
 pub struct RecallHook {
@@ -66,25 +69,44 @@ impl RecallHook {
     }
 
     fn text(&mut self) -> &mut TextIndex {
-        self.text.as_mut().expect("a hook is opened before it is used")
+        self.text.as_mut().expect(OPENED)
     }
 
+    /// Indexes a memory; `new` if it was never there.
     fn put(
         &mut self,
         view: &View<'_>,
-        head: &Head,
-        body: &Body,
+        (head, body): (&Head, &Body),
+        new: bool,
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         let document = document(&self.analyzer, &mut self.memo, head, body);
         let doc = head.id.get();
-        self.text().put(view, doc, document.terms, staged)?;
-        entities::rows::put(view, doc, &document.entities, staged)?;
+        if new {
+            let text = self.text.as_mut().expect(OPENED);
+            text.add(view, doc, (self.memo.lexicon(), &document.terms), staged)?;
+            entities::rows::add(doc, &document.entities, staged);
+        } else {
+            self.index(view, doc, &document, staged)?;
+            entities::rows::put(view, doc, &document.entities, staged)?;
+        }
         let (codes, said) = passages::of(&self.coder, &document.dense, body);
         staged.set(passages::codes_key(doc), Some(passages::encode_codes(&codes)));
         staged.set(passages::said_key(doc), Some(said.encode()));
         self.place(head, Some(codes), staged);
         Ok(())
+    }
+
+    /// The words of a document that was made with the memo just now.
+    fn index(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        document: &Document,
+        staged: &mut Staged<'_>,
+    ) -> Result<()> {
+        let text = self.text.as_mut().expect(OPENED);
+        text.put(view, doc, (self.memo.lexicon(), &document.terms), staged)
     }
 
     /// Notes where a memory stands from this entry on.
@@ -109,7 +131,7 @@ impl RecallHook {
             let version = view.required_version(id, head.version)?;
             if let Some(body) = view.body(&version)? {
                 let document = document(&self.analyzer, &mut self.memo, &head, &body);
-                self.text().put(view, doc, document.terms, staged)?;
+                self.index(view, doc, &document, staged)?;
             }
         }
         Ok(())
@@ -131,9 +153,24 @@ impl RecallHook {
         let head = view.required_head(id)?;
         let version = view.required_version(id, head.version)?;
         if let Some(body) = view.body(&version)? {
-            self.put(view, &head, &body, staged)?;
+            self.put(view, (&head, &body), false, staged)?;
         }
         Ok(())
+    }
+
+    /// The memory as this entry wrote it; nothing if its text was erased since. The body beside the entry is the one that
+    /// counts from here on, so it need not be looked for.
+    fn put_written(
+        &mut self,
+        view: &View<'_>,
+        (recorded, id, hash): (Recorded<'_>, MemoryId, Digest),
+        staged: &mut Staged<'_>,
+    ) -> Result<()> {
+        let Some(sealed) = recorded.sealed else { return Ok(()) };
+        let body = sealed.open_checked(&format!("body {}", recorded.entry.seq), hash)?;
+        let head = view.required_head(id)?;
+        let new = id.get() == recorded.entry.seq;
+        self.put(view, (&head, &body), new, staged)
     }
 }
 
@@ -172,11 +209,13 @@ impl JournalHook for RecallHook {
         self.seq = recorded.entry.seq;
         blocks::close(view, self.seq, blocks::entries(self.settings.flush_docs), staged)?;
         match recorded.payload {
-            Payload::Write(_) => match MemoryId::new(recorded.entry.seq) {
-                Some(id) => self.put_current(view, id, staged),
+            Payload::Write(write) => match MemoryId::new(recorded.entry.seq) {
+                Some(id) => self.put_written(view, (recorded, id, write.body_hash), staged),
                 None => Ok(()),
             },
-            Payload::Update(update) => self.put_current(view, update.id, staged),
+            Payload::Update(update) => {
+                self.put_written(view, (recorded, update.id, update.body_hash), staged)
+            }
             // Tags, kind and topic key are words too.
             Payload::UpdateHead(update)
                 if update.patch.tags.is_some()

@@ -92,9 +92,9 @@ pub(crate) fn of(coder: &Coder, text: &str, body: &Body) -> (Vec<Code>, Said) {
     let embedder = StaticEmbedder::shared();
     let parts = cut(text).into_iter();
     let tokens: Vec<Vec<u32>> = parts.map(|part| embedder.table().token_ids(part)).collect();
-    let whole = (tokens.len() > 1).then(|| embedder.embed_ids(&tokens.concat()));
-    let each = tokens.iter().map(|tokens| embedder.embed_ids(tokens));
-    let codes = whole.into_iter().chain(each).map(|vector| coder.code(&vector)).collect();
+    let (whole, each) = embedder.embed_parts(&tokens);
+    let whole = (tokens.len() > 1).then_some(whole);
+    let codes = whole.iter().chain(&each).map(|vector| coder.code(vector)).collect();
     let speakers = speakers(body).iter().map(|name| fold(name)).collect();
     (codes, Said::new(happened(body), speakers, &tokens))
 }

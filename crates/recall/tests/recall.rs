@@ -12,7 +12,7 @@ use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Relation};
 use kernel::store::{EngineOptions, RedbStorage};
 use kernel::{Cortex, Options};
 use recall::RecallHook;
-use recall::search::{Query, search};
+use recall::search::{Favoured, Query, search};
 use testkit::Disk;
 use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
 
@@ -179,6 +179,16 @@ fn who_spoke_and_when_helps() {
     assert_eq!(ask(&cortex, "Where did Bob go hiking?").first(), Some(&2));
     assert_eq!(ask(&cortex, "Where did Ann go hiking in May 2023?").first(), Some(&1));
     assert_eq!(ask(&cortex, "Where did Ann go hiking in July 2023?").first(), Some(&3));
+    // Whom the owner wants to hear first, unless the question names somebody.
+    said(4, "User", 90, "The boiler was repaired on Tuesday.");
+    said(5, "Assistant", 91, "The boiler was repaired on Tuesday.");
+    for (speaker, first) in [("user", 4), ("ASSISTANT", 5)] {
+        let mut query = Query::new("when was the boiler repaired", 5);
+        query.favoured = Some(Favoured::new(speaker, 50));
+        assert_eq!(asked(&cortex, &query).first(), Some(&first), "{speaker}");
+        query.text = "what did Bob say about hiking".into();
+        assert_eq!(asked(&cortex, &query).first(), Some(&2), "{speaker}");
+    }
 }
 
 #[test]

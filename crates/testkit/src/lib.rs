@@ -1,7 +1,8 @@
-//! Test support: a simulated disk that can lose power, and short ways to make drafts and stamps.
+//! Test support: a simulated disk that can lose power, short ways to make drafts and stamps, and odd questions.
 
 pub mod build;
 pub mod disk;
 pub mod history;
+pub mod questions;
 
 pub use disk::{Disk, PowerCut};

@@ -131,6 +131,18 @@ pub const KEYS: &[Key] = &[
         default: || json!(true),
         about: "Mask what looks like a credential",
     },
+    Key {
+        name: "recall.favoured_speaker",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "Speaker whose memories a search puts before those of others, such as user; empty: nobody",
+    },
+    Key {
+        name: "recall.speaker_prior",
+        kind: Kind::Whole(0, 100),
+        default: || json!(50),
+        about: "How much that counts, in hundredths of being named in the question",
+    },
 ];
 
 impl Key {

@@ -180,6 +180,8 @@ impl Config {
                 .unwrap_or(u32::MAX),
             archive_below: below,
             redact_secrets: self.is_on("memory.redact_secrets"),
+            favoured_speaker: self.text("recall.favoured_speaker").map(str::to_owned),
+            speaker_prior: u32::try_from(self.number("recall.speaker_prior")).unwrap_or(0),
         }
     }
 

@@ -94,6 +94,9 @@ pub struct Settings {
     pub archive_below: u32,
     /// Mask what looks like a credential.
     pub redact_secrets: bool,
+    /// Whom a search hears first, and how much, in hundredths of being named in the question.
+    pub favoured_speaker: Option<String>,
+    pub speaker_prior: u32,
 }
 
 impl Default for Settings {
@@ -104,6 +107,8 @@ impl Default for Settings {
             archive_after_days: 90,
             archive_below: 100,
             redact_secrets: true,
+            favoured_speaker: None,
+            speaker_prior: 50,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Search: a question in ordinary words. Titles and previews; the whole text is another step.
 
-use ::recall::search::{Answer, Arm, Hit, LIMIT_MAX, Named, Query};
+use ::recall::search::{Answer, Arm, Favoured, Hit, LIMIT_MAX, Named, Query};
 use kernel::Reading;
 use kernel::find::Standing;
 use kernel::forms;
@@ -160,6 +160,8 @@ impl Ops {
     pub fn search(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let mut query = request.query(project)?;
+        let favoured = self.settings.favoured_speaker.as_deref();
+        query.favoured = favoured.map(|name| Favoured::new(name, self.settings.speaker_prior));
         let near = request.similar_to.map(memory_id).transpose()?;
         let door = self.door(caller, Lane::Find, &request)?;
         let reading = &door.reading;

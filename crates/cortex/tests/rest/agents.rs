@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Answer, Daemon, problem};
 
 /// One message over `/mcp`, as a client of a revision sends it.
-fn rpc(daemon: &Daemon, more: &str, message: &Value) -> Answer {
+pub(crate) fn rpc(daemon: &Daemon, more: &str, message: &Value) -> Answer {
     let headers = format!(
         "Host: localhost\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\n{more}"

@@ -8,6 +8,7 @@ mod contract;
 mod doors;
 mod grants;
 mod memories;
+mod odd_questions;
 mod runs;
 mod support;
 mod transfer;

@@ -24,7 +24,7 @@ use crate::store::View;
 /// What one entry changes.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Rows of the derived space; `None` deletes.
+    /// Rows of the derived space; `None` deletes. Empty once they are staged.
     pub rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// Heads that changed, for the heads tree.
     pub heads: Vec<HeadChange>,

@@ -4,7 +4,7 @@ use crate::apply::apply;
 use crate::codec;
 use crate::commitments::{Commitments, roots_at};
 use crate::error::{Error, Result};
-use crate::hook::{JournalHook, Recorded, Shared, Staged};
+use crate::hook::{JournalHook, Recorded, Shared, Staged, StagedRows};
 use crate::journal::{Entry, Payload};
 use crate::keys;
 use crate::memory::Sealed;
@@ -94,10 +94,11 @@ impl<'a> Batch<'a> {
         if matches!(payload, Payload::Snapshot(_)) {
             self.flush()?;
         }
-        let changes = apply(&self.view(), entry, payload)?;
+        let mut changes = apply(&self.view(), entry, payload)?;
         let space = Space::Derived(self.side);
-        for (key, value) in &changes.rows {
-            self.rows.set(space, key.clone(), value.clone());
+        // Hooks read them through the view.
+        for (key, value) in std::mem::take(&mut changes.rows) {
+            self.rows.set(space, key, value);
         }
         for seq in &changes.erased_bodies {
             // On rebuild the bodies are gone already, and so are their bytes.
@@ -110,11 +111,11 @@ impl<'a> Batch<'a> {
         let (reader, side, rows) = (self.reader, self.side, &mut self.rows);
         self.hooks.each(|hook| {
             // A hook reads what is staged and stages more, so its own rows are merged after it returns.
-            let mut own = WriteSet::new();
+            let mut own = StagedRows::new();
             let view = View::staged(reader, side, rows);
-            hook.entry(&view, recorded, &mut Staged::new(&mut own, space))
+            hook.entry(&view, recorded, &mut Staged::new(&mut own))
                 .map_err(|error| hook_error(hook.name(), error))?;
-            rows.merge(own);
+            set_all(rows, space, own);
             Ok(())
         })?;
         self.entries += 1;
@@ -123,11 +124,10 @@ impl<'a> Batch<'a> {
 
     /// Brings the trees up to the last recorded entry.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        let mut own = WriteSet::new();
+        let mut own = StagedRows::new();
         let view = View::staged(self.reader, self.side, &self.rows);
-        let mut staged = Staged::new(&mut own, Space::Derived(self.side));
-        self.hooks.commitments.flush(&view, &mut staged)?;
-        self.rows.merge(own);
+        self.hooks.commitments.flush(&view, &mut Staged::new(&mut own))?;
+        set_all(&mut self.rows, Space::Derived(self.side), own);
         Ok(())
     }
 
@@ -150,14 +150,20 @@ impl<'a> Batch<'a> {
     pub(crate) fn seal(mut self) -> Result<WriteSet> {
         let (reader, side, rows) = (self.reader, self.side, &mut self.rows);
         self.hooks.each(|hook| {
-            let mut own = WriteSet::new();
+            let mut own = StagedRows::new();
             let view = View::staged(reader, side, rows);
-            hook.seal(&view, &mut Staged::new(&mut own, Space::Derived(side)))
+            hook.seal(&view, &mut Staged::new(&mut own))
                 .map_err(|error| hook_error(hook.name(), error))?;
-            rows.merge(own);
+            set_all(rows, Space::Derived(side), own);
             Ok(())
         })?;
         Ok(std::mem::take(&mut self.rows))
+    }
+}
+
+fn set_all(rows: &mut WriteSet, space: Space, staged: StagedRows) {
+    for (key, value) in staged {
+        rows.set(space, key, value);
     }
 }
 

@@ -2,53 +2,71 @@
 //!
 //! What must stay true: a memo changes the time and never a term. It belongs to one analyzer.
 
-use std::collections::HashMap;
+use super::lexicon::Lexicon;
 
-/// Words that are kept. When it is full it starts over: a word costs little to analyze again.
-const WORDS_MAX: usize = 50_000;
+/// Words and terms that are kept. When there are more it starts over: a word costs little to analyze again.
+const WORDS_MAX: usize = 80_000;
+const TERMS_MAX: usize = 160_000;
 /// A longer word is data and seldom comes again.
 const WORD_BYTES_MAX: usize = 32;
 
 #[derive(Debug, Default)]
 pub struct Memo {
-    words: HashMap<String, Known>,
+    words: foldhash::HashMap<Box<str>, Known>,
+    /// The terms of all words, one after the other.
+    terms: Vec<u32>,
+    lexicon: Lexicon,
 }
 
-/// The terms of a word, each with its position from where the word stands.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    terms: Vec<(String, u32)>,
-    /// Positions the word takes.
-    length: u32,
-}
-
-impl Known {
-    pub(super) fn emit(&self, at: u32, emit: &mut dyn FnMut(&str, u32)) -> u32 {
-        for (term, offset) in &self.terms {
-            emit(term, at + offset);
-        }
-        at + self.length
-    }
+/// Where the terms of a word stand.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    start: u32,
+    end: u32,
 }
 
 impl Memo {
-    /// The terms of a word; `analyze` emits them from position 0 and returns the position after it.
+    /// What the numbers of terms mean.
+    pub fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
+    }
+
+    /// Starts over when it is full. Between two documents and never inside one: its numbers must last as long.
+    pub(crate) fn make_room(&mut self) {
+        if self.words.len() >= WORDS_MAX || self.lexicon.len() >= TERMS_MAX {
+            *self = Memo::default();
+        }
+    }
+
+    /// The number of a term.
+    pub(super) fn term(&mut self, term: &str) -> u32 {
+        self.lexicon.number(term)
+    }
+
+    /// Emits the terms of a word; `analyze` tells them if they are not known.
     pub(super) fn word(
         &mut self,
         word: &str,
-        analyze: impl FnOnce(&mut dyn FnMut(String, u32)) -> u32,
-    ) -> Option<&Known> {
-        if word.len() > WORD_BYTES_MAX {
-            return None;
+        analyze: impl FnOnce(&mut dyn FnMut(&str)),
+        emit: &mut impl FnMut(u32),
+    ) {
+        if let Some(Known { start, end }) = self.words.get(word) {
+            self.terms[place(*start)..place(*end)].iter().copied().for_each(emit);
+            return;
         }
-        if !self.words.contains_key(word) {
-            if self.words.len() >= WORDS_MAX {
-                self.words.clear();
+        let start = self.terms.len();
+        analyze(&mut |term| self.terms.push(self.lexicon.number(term)));
+        self.terms[start..].iter().copied().for_each(emit);
+        let ends = (u32::try_from(start), u32::try_from(self.terms.len()));
+        match ends {
+            (Ok(start), Ok(end)) if word.len() <= WORD_BYTES_MAX => {
+                self.words.insert(word.into(), Known { start, end });
             }
-            let mut known = Known::default();
-            known.length = analyze(&mut |term, offset| known.terms.push((term, offset)));
-            self.words.insert(word.to_owned(), known);
+            _ => self.terms.truncate(start),
         }
-        self.words.get(word)
     }
+}
+
+fn place(at: u32) -> usize {
+    usize::try_from(at).unwrap_or(usize::MAX)
 }

@@ -11,6 +11,7 @@
 
 mod fold;
 mod language;
+mod lexicon;
 mod memo;
 mod question;
 mod scan;
@@ -20,6 +21,8 @@ mod tests;
 
 pub use fold::{MAX_TERM, fold};
 pub use language::Language;
+pub use lexicon::Lexicon;
+pub(crate) use lexicon::Life;
 pub use memo::Memo;
 pub use question::Question;
 
@@ -47,29 +50,12 @@ impl Analyzer {
     /// Terms of a document in order, with their positions. Documents drop nothing: a phrase may need
     /// any word, and rarity is the ranking's business.
     pub fn terms(&self, text: &str, emit: &mut dyn FnMut(&str, u32)) {
-        self.each(text, None, emit);
-    }
-
-    /// The same, for who analyzes many texts.
-    pub fn terms_with(&self, memo: &mut Memo, text: &str, emit: &mut dyn FnMut(&str, u32)) {
-        self.each(text, Some(memo), emit);
-    }
-
-    fn each(&self, text: &str, mut memo: Option<&mut Memo>, emit: &mut dyn FnMut(&str, u32)) {
         let text = normalize(text);
         let mut position = 0;
         for token in Scanner::new(&text, self.language.elides()) {
             position = match token {
                 Token::Word(word) => {
-                    let known = memo.as_deref_mut().and_then(|memo| {
-                        memo.word(word, |keep| {
-                            self.word(word, 0, &mut |term| keep(term.text, term.position))
-                        })
-                    });
-                    match known {
-                        Some(known) => known.emit(position, emit),
-                        None => self.word(word, position, &mut |t| emit(&t.text, t.position)),
-                    }
+                    self.word(word, position, &mut |term| emit(&term.text, term.position))
                 }
                 Token::Run(run) => Self::run(run, position, true, emit),
                 Token::Emoji(emoji) => {
@@ -77,6 +63,25 @@ impl Analyzer {
                     position + 1
                 }
             };
+        }
+    }
+
+    /// The same terms in the same order, by their numbers in the memo's lexicon and without positions.
+    pub(crate) fn numbers(&self, memo: &mut Memo, text: &str, mut emit: impl FnMut(u32)) {
+        let text = normalize(text);
+        for token in Scanner::new(&text, self.language.elides()) {
+            match token {
+                Token::Word(word) => {
+                    let analyze = |keep: &mut dyn FnMut(&str)| {
+                        self.word(word, 0, &mut |term| keep(&term.text));
+                    };
+                    memo.word(word, analyze, &mut emit);
+                }
+                Token::Run(run) => {
+                    Self::run(run, 0, true, &mut |term, _| emit(memo.term(term)));
+                }
+                Token::Emoji(emoji) => emit(memo.term(emoji)),
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! It sees what pooling blurs: one rare word that agrees. What must stay true: the result is an integer in `0..=SIM_ONE`,
 //! whatever the weights and lengths, and the memo changes the time and never the score.
 
-use super::{DIMS, TokenTable, UNKNOWN, widest};
+use super::{DIMS, TokenTable, UNKNOWN, dot, widest};
 
 /// Similarity 1: every token of the question found itself.
 pub const SIM_ONE: i64 = 1 << 16;
@@ -18,8 +18,8 @@ const UNSEEN: u32 = u32::MAX;
 pub struct MaxSim<'a> {
     table: &'a TokenTable,
     tokens: Vec<(u32, u32)>,
-    /// Their rows in the table.
-    wide: Vec<[i16; DIMS]>,
+    /// Their rows in the table, each with its inverse length.
+    wide: Vec<([i16; DIMS], i64)>,
     total: i128,
     /// For each token of the vocabulary where its similarities are.
     rows: Vec<u32>,
@@ -45,7 +45,8 @@ impl<'a> MaxSim<'a> {
             same
         });
         let total = tokens.iter().map(|&(_, weight)| i128::from(weight)).sum();
-        let wide = tokens.iter().map(|&(token, _)| table.widened(token)).collect();
+        let wide = tokens.iter().map(|&(token, _)| (table.widened(token), table.inverse(token)));
+        let wide = wide.collect();
         let rows = vec![UNSEEN; table.len()];
         MaxSim { table, tokens, wide, total, rows, similarities: Vec::new() }
     }
@@ -82,10 +83,11 @@ impl<'a> MaxSim<'a> {
         if *row == UNSEEN {
             let table = self.table;
             *row = u32::try_from(self.similarities.len() / width.max(1)).unwrap_or(UNSEEN);
-            let tokens = self.tokens.iter().zip(&self.wide);
-            let other = (id, &table.widened(id));
-            let of = |(&(token, _), wide): (&(u32, u32), _)| table.similarity((token, wide), other);
-            widest(|| self.similarities.extend(tokens.map(of)));
+            let inverse = table.inverse(id);
+            widest(|| {
+                let row = table.widened(id);
+                self.similarities.extend(self.wide.iter().map(|own| cosine(own, (&row, inverse))));
+            });
         }
         let start = usize::try_from(*row).unwrap_or(0) * width;
         self.similarities.get(start..start + width).unwrap_or_default()
@@ -97,6 +99,17 @@ impl<'a> MaxSim<'a> {
         let sum: i128 = weighted.map(|(&(_, w), &best)| i128::from(best) * i128::from(w)).sum();
         sum.checked_div(self.total).and_then(|mean| i64::try_from(mean).ok()).unwrap_or(0)
     }
+}
+
+/// Cosine of two tokens' rows times `SIM_ONE`; the rows come widened, with their inverse lengths.
+#[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+#[inline(always)]
+fn cosine((own, own_inverse): &([i16; DIMS], i64), (row, inverse): (&[i16; DIMS], i64)) -> i32 {
+    let dot = dot(own, row, |value| value);
+    // 2^22 * 2^26 / 2^16 = 2^32 at most, times 2^26 again: within i64.
+    let once = (i64::from(dot) * own_inverse) >> 16;
+    let both = (once * inverse + (1 << 31)) >> 32;
+    i32::try_from(both.clamp(-SIM_ONE, SIM_ONE)).unwrap_or(0)
 }
 
 #[cfg(test)]

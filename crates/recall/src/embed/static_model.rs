@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::max_sim::{MaxSim, SIM_ONE};
+use super::max_sim::MaxSim;
 use super::{Embedder, Embedding, UNKNOWN, WordPiece, dot, widest};
 
 pub const ROWS: usize = 30_522;
@@ -86,30 +86,13 @@ impl TokenTable {
         wide
     }
 
-    /// Cosine of two tokens' rows times `SIM_ONE`; the rows come widened.
-    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
-    #[inline(always)]
-    pub(super) fn similarity(
-        &self,
-        (a, wide_a): (u32, &[i16; DIMS]),
-        (b, wide_b): (u32, &[i16; DIMS]),
-    ) -> i32 {
-        if !self.knows(a) || !self.knows(b) {
-            return 0;
-        }
-        let dot = dot(wide_a, wide_b, |value| value);
-        // 2^22 * 2^26 / 2^16 = 2^32 at most, times 2^26 again: within i64.
-        let once = (i64::from(dot) * self.inverse(a)) >> 16;
-        let both = (once * self.inverse(b) + (1 << 31)) >> 32;
-        i32::try_from(both.clamp(-SIM_ONE, SIM_ONE)).unwrap_or(0)
-    }
-
     /// See `MaxSim`, which is the thing to use for more than one document.
     pub fn max_sim(&self, question: &[(u32, u32)], document: &[u32]) -> i64 {
         MaxSim::new(self, question).score(document)
     }
 
-    fn inverse(&self, id: u32) -> i64 {
+    /// 2^32 / length of a row; 0 for an id that does not exist.
+    pub(super) fn inverse(&self, id: u32) -> i64 {
         let all = self.inverses.get_or_init(|| {
             (0u32..)
                 .take(self.len())
@@ -172,6 +155,18 @@ impl StaticEmbedder {
 
     pub fn table(&self) -> &TokenTable {
         &self.table
+    }
+
+    /// The vectors of a text in parts, by their tokens: that of the whole, and that of each part.
+    pub(crate) fn embed_parts(&self, parts: &[Vec<u32>]) -> (Embedding, Vec<Embedding>) {
+        let mut whole = [0i64; DIMS];
+        let mut each = |ids: &Vec<u32>| {
+            let sums = self.table.sums(ids);
+            whole.iter_mut().zip(sums).for_each(|(whole, sum)| *whole += sum);
+            Embedding::from_sums(&sums)
+        };
+        let each = parts.iter().map(&mut each).collect();
+        (Embedding::from_sums(&whole), each)
     }
 
     /// The vector of tokens already cut: for a caller who left some out.

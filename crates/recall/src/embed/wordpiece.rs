@@ -30,35 +30,43 @@ const FNV_PRIME: u64 = 0x0100_0000_01b3;
 pub struct WordPiece {
     text: Cow<'static, str>,
     /// Where each piece stands in the text, by id.
-    pieces: Vec<Range<usize>>,
-    slots: Vec<u32>,
+    pieces: Vec<Range<u32>>,
+    slots: Vec<Slot>,
     /// The longest piece in bytes, without the `##`.
     longest: usize,
     /// The hash state after `##`: where a continuation starts.
     inside: u64,
 }
 
+/// A place of the hash table. The upper half of the hash tells most other pieces apart without a look at them.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    tag: u32,
+    id: u32,
+}
+
 impl WordPiece {
     /// One piece a line; the line number is the id.
     pub fn new(vocabulary: impl Into<Cow<'static, str>>) -> WordPiece {
         let text = vocabulary.into();
-        let mut pieces: Vec<Range<usize>> = Vec::new();
-        let mut start = 0;
+        let mut pieces: Vec<Range<u32>> = Vec::new();
+        let (mut start, at) = (0, |at: usize| u32::try_from(at).unwrap_or(u32::MAX));
         for line in text.split_inclusive('\n') {
-            pieces.push(start..start + line.trim_end_matches(['\n', '\r']).len());
+            pieces.push(at(start)..at(start + line.trim_end_matches(['\n', '\r']).len()));
             start += line.len();
         }
-        let mut slots = vec![EMPTY; SLOTS.max((pieces.len() * 2).next_power_of_two())];
+        let empty = Slot { tag: 0, id: EMPTY };
+        let mut slots = vec![empty; SLOTS.max((pieces.len() * 2).next_power_of_two())];
         let mask = slots.len() - 1;
         let mut longest = 0;
         for (id, place) in (0u32..).zip(&pieces) {
-            let piece = &text[place.clone()];
+            let piece = text.get(range(place)).unwrap_or_default();
             let hash = piece.bytes().fold(FNV_BASIS, step);
             let mut at = spread(hash) & mask;
-            while slots[at] != EMPTY {
+            while slots[at].id != EMPTY {
                 at = (at + 1) & mask;
             }
-            slots[at] = id;
+            slots[at] = Slot { tag: tag(hash), id };
             longest = longest.max(piece.strip_prefix("##").unwrap_or(piece).len());
         }
         let inside = b"##".iter().fold(FNV_BASIS, |hash, &byte| step(hash, byte));
@@ -75,7 +83,7 @@ impl WordPiece {
 
     pub fn piece(&self, id: u32) -> Option<&str> {
         let place = self.pieces.get(usize::try_from(id).ok()?)?;
-        self.text.get(place.clone())
+        self.text.get(range(place))
     }
 
     /// The ids of a text, without special tokens.
@@ -186,14 +194,19 @@ impl WordPiece {
 
     fn find(&self, piece: &[u8], hash: u64, inside: bool) -> Option<u32> {
         let mask = self.slots.len() - 1;
-        let mut at = spread(hash) & mask;
+        let (mut at, tag) = (spread(hash) & mask, tag(hash));
         loop {
-            let id = self.slots[at];
-            let known = self.piece(id)?.as_bytes();
-            let same =
-                if inside { known.strip_prefix(b"##") == Some(piece) } else { known == piece };
-            if same {
-                return Some(id);
+            let slot = self.slots[at];
+            if slot.id == EMPTY {
+                return None;
+            }
+            if slot.tag == tag {
+                let known = self.piece(slot.id)?.as_bytes();
+                let same =
+                    if inside { known.strip_prefix(b"##") == Some(piece) } else { known == piece };
+                if same {
+                    return Some(slot.id);
+                }
             }
             at = (at + 1) & mask;
         }
@@ -223,6 +236,18 @@ fn step(hash: u64, byte: u8) -> u64 {
 /// FNV is weak in its low bits; the top ones of a product are not.
 fn spread(hash: u64) -> usize {
     usize::try_from(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40).unwrap_or(0)
+}
+
+/// What of a hash a slot keeps: bits that do not choose the slot.
+fn tag(hash: u64) -> u32 {
+    let [a, b, c, d, ..] = hash.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// A vocabulary is smaller than what a u32 counts.
+fn range(place: &Range<u32>) -> Range<usize> {
+    let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
+    at(place.start)..at(place.end)
 }
 
 fn is_punctuation(c: char) -> bool {

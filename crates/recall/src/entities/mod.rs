@@ -119,6 +119,7 @@ struct Before<'a> {
 fn scan(text: &str, found: &mut Found) {
     let mut before = Before::default();
     let mut end = 0;
+    let urls = text.contains("://");
     for word in text.split_whitespace() {
         let at = word.as_ptr().addr() - text.as_ptr().addr();
         // Code opens a statement where prose does not: at a line's beginning, in back-ticks, behind another statement.
@@ -130,7 +131,7 @@ fn scan(text: &str, found: &mut Found) {
         before.importing |= opens && matches!(keyword, "import" | "export");
         end = at + word.len();
         let mut rest = word;
-        while let Some(at) = url_start(rest) {
+        while urls && let Some(at) = url_start(rest) {
             pieces(&rest[..at], &mut before, found);
             let url = kinds::url(&rest[at..]);
             found.add(EntityKind::Url, url);
@@ -168,6 +169,12 @@ fn url_start(word: &str) -> Option<usize> {
 
 /// Splits at what cannot be inside a name, and classifies what lies between.
 fn pieces<'a>(word: &'a str, before: &mut Before<'a>, found: &mut Found) {
+    // Most words are one piece, with nothing to trim.
+    if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        kinds::classify(word, false, before.word, before.last, found);
+        (before.word, before.last) = (before.last, word);
+        return;
+    }
     let mut start = 0;
     for (at, c) in word.char_indices().chain([(word.len(), ' ')]) {
         if c.is_alphanumeric()

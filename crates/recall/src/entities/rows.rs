@@ -48,9 +48,19 @@ pub(crate) fn put(
     entities: &[Entity],
     staged: &mut Staged<'_>,
 ) -> Result<()> {
-    let row = |entity: &Entity| [prefix(entity), doc.to_be_bytes().to_vec()].concat();
     let old = view.get(&names_key(doc))?;
     let old = old.map(|bytes| decode(doc, &bytes)).transpose()?.unwrap_or_default();
+    replace(doc, &old, entities, staged);
+    Ok(())
+}
+
+/// Sets what a memory names that was never there.
+pub(crate) fn add(doc: u64, entities: &[Entity], staged: &mut Staged<'_>) {
+    replace(doc, &[], entities, staged);
+}
+
+fn replace(doc: u64, old: &[Entity], entities: &[Entity], staged: &mut Staged<'_>) {
+    let row = |entity: &Entity| [prefix(entity), doc.to_be_bytes().to_vec()].concat();
     // `src/a.rs` and `./src/a.rs` are one; the first is kept.
     let mut rows: BTreeMap<Vec<u8>, &str> = BTreeMap::new();
     for entity in entities {
@@ -67,7 +77,6 @@ pub(crate) fn put(
     } else if !old.is_empty() {
         staged.set(names_key(doc), None);
     }
-    Ok(())
 }
 
 fn encode(entities: &[Entity]) -> Vec<u8> {

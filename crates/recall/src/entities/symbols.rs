@@ -13,7 +13,7 @@ const PROSE: &str = "a an and are as at be but by can do does fails for from has
 so that the then this to was were when which will with";
 
 fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphanumeric())
 }
 
 pub(super) fn scan(text: &str, found: &mut Found) {
@@ -49,6 +49,12 @@ pub(super) fn scan(text: &str, found: &mut Found) {
 }
 
 fn name_end(text: &str, at: usize) -> usize {
+    let rest = &text.as_bytes()[at..];
+    let ascii = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let at = at + ascii;
+    if rest.get(ascii).is_none_or(u8::is_ascii) {
+        return at;
+    }
     text[at..].find(|c| !is_name(c)).map_or(text.len(), |found| at + found)
 }
 

@@ -117,6 +117,7 @@ pub(super) fn gather(
             let neighbours = sessions.neighbours(id);
             let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
             let named = said.speakers.iter().any(|name| question.surface.contains(name));
+            let favoured = query.favoured.as_ref().map_or(0, |other| other.of(&said.speakers));
             candidates.push(Candidate {
                 id,
                 words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
@@ -128,7 +129,7 @@ pub(super) fn gather(
                     0
                 },
                 session: 0,
-                speaker: u64::from(named) * 1_000,
+                speaker: (u64::from(named) * 1_000).max(favoured),
                 date: dates.matches(said.happened.unwrap_or(place.created)),
                 prior: u64::from(place.importance),
                 entities: naming.of(id),

@@ -26,7 +26,7 @@ use kernel::forms::Form;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
 use kernel::scope::Gate;
 
-use crate::analyze::{Analyzer, Question};
+use crate::analyze::{Analyzer, Question, fold};
 use crate::error::{Error, Result};
 use crate::language;
 use crate::resident::Resident;
@@ -63,9 +63,31 @@ pub struct Query {
     pub include_archived: bool,
     pub limit: usize,
     pub weights: Weights,
+    /// Who is heard first.
+    pub favoured: Option<Favoured>,
     /// The question in an optional model. Memories with a vector of it (`models::load`) are judged by it, the others by
     /// the built-in one.
     pub model: Option<ModelQuestion>,
+}
+
+/// A speaker whose memories stand before those of others, as if the question named them a little: in talks with an assistant
+/// the person says what is so, and the assistant says it again at length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Favoured {
+    speaker: String,
+    share: u32,
+}
+
+impl Favoured {
+    /// `share`: hundredths of what it counts to be named in the question.
+    pub fn new(speaker: &str, share: u32) -> Favoured {
+        Favoured { speaker: fold(speaker), share: share.min(100) }
+    }
+
+    /// Thousandths for a memory in which these speak.
+    fn of(&self, speakers: &[String]) -> u64 {
+        if speakers.contains(&self.speaker) { u64::from(self.share) * 10 } else { 0 }
+    }
 }
 
 impl Query {
@@ -85,6 +107,7 @@ impl Query {
             include_archived: false,
             limit,
             weights: Weights::default(),
+            favoured: None,
             model: None,
         }
     }

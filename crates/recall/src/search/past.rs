@@ -65,7 +65,9 @@ impl Past {
             let mut codes = Codes::new(DIMS);
             codes.set(id, &vectors);
             let entities = document.entities.iter().map(entity_key).collect();
-            past.0.insert(id, Former { terms: document.terms, codes, said, entities });
+            let words = document.words(memo.lexicon());
+            let terms = words.map(|(field, word)| (field, word.to_owned())).collect();
+            past.0.insert(id, Former { terms, codes, said, entities });
         }
         Ok(past)
     }

@@ -7,15 +7,14 @@ use kernel::error::{Error, Result};
 use kernel::hook::Staged;
 use kernel::store::{KeyRange, View};
 
+use super::known::Known;
 use super::merge;
 use super::meta::{Meta, Settings};
 use super::pending::Pending;
 use super::rows::{self, Forward, PAGE_DOCS, damaged};
 use super::score::{FIELDS, Field};
 use super::tail::{Tail, TailHandle};
-
-/// Terms whose ids are kept in memory. When it is full it starts over: the ids are one lookup away.
-const CACHED_TERMS: usize = 100_000;
+use crate::analyze::Lexicon;
 
 /// The writer's side of the index. Follows the life of a hook: changes, then `committed` or `aborted`.
 #[derive(Debug)]
@@ -26,15 +25,12 @@ pub struct TextIndex {
     pending: Pending,
     /// The entry being applied.
     entry: u64,
-    /// Ids of frequent terms, committed or not.
-    ids: HashMap<String, u32>,
+    /// Ids of terms, committed or not.
+    known: Known,
     published: TailHandle,
     /// State as of the last commit, to return to when a batch is aborted.
     committed: (Meta, Arc<Tail>),
 }
-
-/// A document by its terms, in the order in which they get their ids.
-type Terms = Vec<(String, [u32; FIELDS])>;
 
 impl TextIndex {
     pub fn open(view: &View<'_>) -> Result<TextIndex> {
@@ -61,7 +57,7 @@ impl TextIndex {
             tail,
             pending: Pending::default(),
             entry: 0,
-            ids: HashMap::new(),
+            known: Known::default(),
             published,
         })
     }
@@ -79,15 +75,28 @@ impl TextIndex {
         self.published.clone()
     }
 
-    /// Indexes a document, in place of the version that is there. `terms` are all occurrences.
+    /// Indexes a document, in place of the version that is there. `terms` are all occurrences, by their numbers.
     pub fn put(
         &mut self,
         view: &View<'_>,
         doc: u64,
-        terms: Vec<(Field, String)>,
+        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
         staged: &mut Staged<'_>,
     ) -> Result<()> {
-        self.put_pending(view, doc, terms)?;
+        self.put_pending(view, doc, (lexicon, terms))?;
+        self.hand_over(|key, value| staged.set(key, value));
+        Ok(())
+    }
+
+    /// Indexes a document that was never there.
+    pub fn add(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
+        staged: &mut Staged<'_>,
+    ) -> Result<()> {
+        self.add_pending(view, doc, (lexicon, terms))?;
         self.hand_over(|key, value| staged.set(key, value));
         Ok(())
     }
@@ -125,7 +134,7 @@ impl TextIndex {
     /// The batch is gone.
     pub fn aborted(&mut self) {
         self.pending.clear();
-        self.ids.clear();
+        self.known.clear();
         (self.meta, self.tail) = self.committed.clone();
     }
 
@@ -147,16 +156,34 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        terms: Vec<(Field, String)>,
+        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
+    ) -> Result<()> {
+        self.begin(view)?;
+        self.take_out(view, doc)?;
+        self.add_pending(view, doc, (lexicon, terms))
+    }
+
+    fn add_pending(
+        &mut self,
+        view: &View<'_>,
+        doc: u64,
+        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
     ) -> Result<()> {
         if doc == 0 {
             return Err(Error::invalid("doc", "0 names no document"));
         }
         self.begin(view)?;
-        let (lengths, terms) = count(terms);
-        self.take_out(view, doc)?;
-        let forward = self.record(view, lengths, &terms)?;
-        self.insert(doc, forward);
+        let (lengths, mut terms) = self.known.count(lexicon, terms);
+        for (term, _) in &mut terms {
+            let number = *term;
+            if let Some(id) = self.known.id(number) {
+                *term = id;
+            } else {
+                *term = self.term_id(view, lexicon.term(number))?;
+                self.known.learn(number, *term);
+            }
+        }
+        self.insert(doc, lengths, terms);
         self.changed(view)
     }
 
@@ -168,22 +195,32 @@ impl TextIndex {
         }
         let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
         self.wipe(view)?;
+        // Ids from before, and those that take their places.
+        let mut again: HashMap<u32, u32> = HashMap::new();
         for (key, value) in records {
             let kept = rows::trailing_doc(&key)?;
             if kept == doc {
                 continue;
             }
             let forward = Forward::decode(&value)?;
-            let mut terms = Terms::with_capacity(forward.terms.len());
+            let mut terms = Vec::with_capacity(forward.terms.len());
             for (term, tfs) in forward.terms {
                 let word =
                     words.get(&term).ok_or_else(|| damaged("dictionary", "misses a term"))?;
-                terms.push((word.clone(), tfs));
+                terms.push((word, term, tfs));
             }
             // The ids tell in which order words came, erased ones included; the words themselves do not.
             terms.sort_unstable();
-            let forward = self.record(view, forward.lengths, &terms)?;
-            self.insert(kept, forward);
+            let mut counts = Vec::with_capacity(terms.len());
+            for (word, before, tfs) in terms {
+                let id = match again.get(&before) {
+                    Some(id) => *id,
+                    None => self.term_id(view, word)?,
+                };
+                again.insert(before, id);
+                counts.push((id, tfs));
+            }
+            self.insert(kept, forward.lengths, counts);
             self.changed(view)?;
         }
         self.stamp();
@@ -202,28 +239,14 @@ impl TextIndex {
         }
         self.meta = Meta::new(self.settings);
         self.tail = Arc::default();
-        self.ids.clear();
+        self.known.clear();
         Ok(())
     }
 
-    /// The forward record of a document; new terms get their ids.
-    fn record(
-        &mut self,
-        view: &View<'_>,
-        lengths: [u32; FIELDS],
-        terms: &Terms,
-    ) -> Result<Forward> {
-        let mut forward = Forward { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
-        for (term, tfs) in terms {
-            forward.terms.push((self.term_id(view, term)?, *tfs));
-        }
-        forward.terms.sort_unstable();
-        Ok(forward)
-    }
-
     /// Adds a document that is not there.
-    fn insert(&mut self, doc: u64, mut forward: Forward) {
-        forward.epoch = self.meta.epoch;
+    fn insert(&mut self, doc: u64, lengths: [u32; FIELDS], mut terms: Vec<(u32, [u32; FIELDS])>) {
+        terms.sort_unstable_by_key(|(term, _)| *term);
+        let forward = Forward { epoch: self.meta.epoch, lengths, terms };
         self.pending.set(rows::forward(doc), Some(forward.encode()));
         self.pending.set(rows::in_tail(doc), Some(Vec::new()));
         Arc::make_mut(&mut self.tail).put(doc, &forward, &self.settings.weights);
@@ -256,24 +279,16 @@ impl TextIndex {
         Ok(())
     }
 
+    /// The id of a term; a new one gets the next.
     fn term_id(&mut self, view: &View<'_>, term: &str) -> Result<u32> {
-        if let Some(id) = self.ids.get(term) {
-            return Ok(*id);
-        }
         let key = rows::term_key(term);
-        let id = if let Some(value) = self.pending.get(view, &key)? {
-            rows::parse_term_id(&value)?
-        } else {
-            let id = self.meta.next_term;
-            let next = id.checked_add(1).ok_or_else(|| damaged("dictionary", "is full"))?;
-            self.meta.next_term = next;
-            self.pending.set(key, Some(id.to_be_bytes().to_vec()));
-            id
-        };
-        if self.ids.len() >= CACHED_TERMS {
-            self.ids.clear();
+        if let Some(value) = self.pending.get(view, &key)? {
+            return rows::parse_term_id(&value);
         }
-        self.ids.insert(term.to_owned(), id);
+        let id = self.meta.next_term;
+        let next = id.checked_add(1).ok_or_else(|| damaged("dictionary", "is full"))?;
+        self.meta.next_term = next;
+        self.pending.set(key, Some(id.to_be_bytes().to_vec()));
         Ok(id)
     }
 
@@ -297,19 +312,4 @@ impl TextIndex {
         Arc::make_mut(&mut self.tail).seq = self.entry;
         self.pending.set(rows::meta(), Some(self.meta.encode()));
     }
-}
-
-/// Field lengths, and how often each term occurs in each field, in order of first occurrence.
-pub(super) fn count(terms: Vec<(Field, String)>) -> ([u32; FIELDS], Terms) {
-    let mut lengths = [0u32; FIELDS];
-    let mut counted: HashMap<String, (usize, [u32; FIELDS])> = HashMap::with_capacity(terms.len());
-    for (field, term) in terms {
-        let (field, place) = (field.index(), counted.len());
-        lengths[field] = lengths[field].saturating_add(1);
-        let (_, tfs) = counted.entry(term).or_insert((place, [0; FIELDS]));
-        tfs[field] = tfs[field].saturating_add(1);
-    }
-    let mut counted: Vec<_> = counted.into_iter().collect();
-    counted.sort_unstable_by_key(|(_, (place, _))| *place);
-    (lengths, counted.into_iter().map(|(term, (_, tfs))| (term, tfs)).collect())
 }

@@ -38,23 +38,35 @@ fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
     if tail.docs.is_empty() && tail.buried.is_empty() {
         return;
     }
-    let mut lists = Lists::new();
+    // One list of all postings, sorted: a map of lists would allocate one for each of some ten thousand terms.
+    let mut postings: Vec<(u32, Posting)> = Vec::new();
     for (doc, terms) in &tail.docs {
-        for (term, impact) in terms.iter() {
-            lists.entry(*term).or_default().0.push((*doc, *impact));
-        }
+        postings.extend(terms.iter().map(|(term, impact)| (*term, (*doc, *impact))));
         pending.set(rows::in_tail(*doc), None);
     }
+    let mut differences: BTreeMap<u32, i64> = BTreeMap::new();
     for (doc, terms) in &tail.buried {
         for term in terms.iter() {
-            lists.entry(*term).or_default().1 -= 1;
+            *differences.entry(*term).or_default() -= 1;
         }
         pending.set(rows::buried(*doc), None);
     }
+    postings.sort_unstable();
     let (id, epoch) = (meta.next_run, meta.epoch);
     let mut writer = Writer::new(id);
-    for (term, (postings, difference)) in &lists {
-        writer.list(pending, *term, postings, *difference);
+    let mut list: Vec<Posting> = Vec::new();
+    for of_term in postings.chunk_by(|a, b| a.0 == b.0) {
+        let term = of_term[0].0;
+        while let Some(gone) = differences.first_entry().filter(|gone| *gone.key() < term) {
+            let (term, difference) = gone.remove_entry();
+            writer.list(pending, term, &[], difference);
+        }
+        list.clear();
+        list.extend(of_term.iter().map(|(_, posting)| *posting));
+        writer.list(pending, term, &list, differences.remove(&term).unwrap_or(0));
+    }
+    for (term, difference) in differences {
+        writer.list(pending, term, &[], difference);
     }
     writer.close(pending);
     meta.next_run += 1;

@@ -17,6 +17,7 @@
 mod block;
 mod bytes;
 mod index;
+mod known;
 mod lists;
 mod merge;
 mod meta;

@@ -3,7 +3,7 @@
 //! A hook's view does not show what the hook staged during the same entry, but a flush must see the put that caused it and
 //! a merge the flush. So everything written since the entry began is read from here first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
 use kernel::error::Result;
@@ -12,13 +12,13 @@ use kernel::store::{KeyRange, View};
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    /// Keys written since they were last handed over.
-    fresh: BTreeSet<Vec<u8>>,
+    /// Keys written since they were last handed over, some more than once.
+    fresh: Vec<Vec<u8>>,
 }
 
 impl Pending {
     pub(super) fn set(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
-        self.fresh.insert(key.clone());
+        self.fresh.push(key.clone());
         self.rows.insert(key, value);
     }
 
@@ -80,7 +80,10 @@ impl Pending {
 
     /// Passes on what was written since the last call, in key order.
     pub(super) fn hand_over(&mut self, mut set: impl FnMut(Vec<u8>, Option<Vec<u8>>)) {
-        for key in std::mem::take(&mut self.fresh) {
+        let mut fresh = std::mem::take(&mut self.fresh);
+        fresh.sort_unstable();
+        fresh.dedup();
+        for key in fresh {
             let value = self.rows.get(&key).cloned().flatten();
             set(key, value);
         }

@@ -11,11 +11,10 @@ use std::sync::Arc;
 use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
-use super::index::count;
 use super::lists::{Dead, TermLists, Window};
 use super::meta::{Meta, Settings};
 use super::rows::{self, Forward, PAGE_DOCS};
-use super::score::{Field, idf};
+use super::score::{FIELDS, Field, idf};
 use super::tail::{Tail, TailHandle};
 
 const WINDOW: usize = 4096;
@@ -57,16 +56,16 @@ impl<'a> Search<'a> {
         documents: impl Iterator<Item = (u64, &'d [(Field, String)])>,
     ) -> Result<()> {
         for (doc, terms) in documents {
-            let (lengths, terms) = count(terms.to_vec());
+            let (lengths, terms) = count(terms);
             let mut forward = Forward { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
             for (term, tfs) in terms {
                 let fresh = u32::try_from(self.added.len()).unwrap_or(u32::MAX);
-                let id = match self.term_id(&term)? {
+                let id = match self.term_id(term)? {
                     Some(id) => id,
                     None => self.meta.next_term.saturating_add(fresh),
                 };
                 if id >= self.meta.next_term {
-                    self.added.insert(term, id);
+                    self.added.insert(term.to_owned(), id);
                 }
                 forward.terms.push((id, tfs));
             }
@@ -186,6 +185,19 @@ impl<'a> Search<'a> {
         }
         Ok(terms)
     }
+}
+
+/// Field lengths, and how often each term occurs in each field.
+fn count(terms: &[(Field, String)]) -> ([u32; FIELDS], BTreeMap<&str, [u32; FIELDS]>) {
+    let mut lengths = [0u32; FIELDS];
+    let mut counted: BTreeMap<&str, [u32; FIELDS]> = BTreeMap::new();
+    for (field, term) in terms {
+        let field = field.index();
+        lengths[field] = lengths[field].saturating_add(1);
+        let tfs = counted.entry(term).or_default();
+        tfs[field] = tfs[field].saturating_add(1);
+    }
+    (lengths, counted)
 }
 
 fn nearest(terms: &mut [TermLists], from: u64) -> Result<Option<u64>> {

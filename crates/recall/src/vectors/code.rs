@@ -27,11 +27,8 @@ impl Coder {
         let scale = embedding.values().iter().map(|v| v.saturating_abs()).max().unwrap_or(0);
         let mut sketch = Vec::with_capacity(self.rotation.words());
         self.rotation.sketch(embedding.values(), &mut sketch);
-        let level = |value: &i16| {
-            let level = rounded(i64::from(*value) * LEVELS, i64::from(scale.max(1)));
-            i8::try_from(level).unwrap_or(0)
-        };
-        Code { scale, levels: embedding.values().iter().map(level).collect(), sketch }
+        let levels = levels(embedding.values(), scale.max(1));
+        Code { scale, levels, sketch }
     }
 }
 
@@ -66,6 +63,21 @@ impl Code {
     }
 }
 
+/// Each value as a share of `scale`, rounded half away from zero as `rounded` does.
+///
+/// By a product and a shift, because a division for each value costs more than all the rest of a code. The quotient is exact:
+/// a dividend is below 2^23 and the scale below 2^15, so what the reciprocal is too large by adds less than 2^-2.
+fn levels(values: &[i16], scale: i16) -> Vec<i8> {
+    let by = u64::from(scale.unsigned_abs());
+    let reciprocal = (1u64 << 40) / by + 1;
+    let level = |value: &i16| {
+        let dividend = u64::from(value.unsigned_abs()) * LEVELS.unsigned_abs() + by / 2;
+        let level = i8::try_from((dividend * reciprocal) >> 40).unwrap_or(i8::MAX);
+        if *value < 0 { -level } else { level }
+    };
+    values.iter().map(level).collect()
+}
+
 fn sketch_words(dims: usize) -> usize {
     Rotation::length(dims) / 64
 }
@@ -79,6 +91,20 @@ pub(super) fn rounded(value: i64, by: i64) -> i64 {
 mod tests {
     use super::*;
     use crate::embed::{Embedder, HashEmbedder};
+
+    #[test]
+    fn levels_are_those_of_a_division() {
+        let divided = |value: i16, scale: i16| {
+            i8::try_from(rounded(i64::from(value) * LEVELS, i64::from(scale))).unwrap()
+        };
+        for scale in (1..=i16::MAX).step_by(7).chain([1, 2, 3, 32_766, i16::MAX]) {
+            let all = (-i32::from(scale)..=i32::from(scale)).step_by(61);
+            let edges = [-i32::from(scale), i32::from(scale), 0, 1, -1];
+            for value in all.chain(edges).filter_map(|value| i16::try_from(value).ok()) {
+                assert_eq!(levels(&[value], scale), [divided(value, scale)], "{value} of {scale}");
+            }
+        }
+    }
 
     #[test]
     fn comes_back() {

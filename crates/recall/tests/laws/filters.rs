@@ -103,10 +103,10 @@ impl Reference {
             let found = reading.resolve_version(id(n), None).unwrap();
             let mut terms: BTreeMap<String, [u32; FIELDS]> = BTreeMap::new();
             let mut lengths = [0; FIELDS];
-            let document =
-                document(&analyzer(), &mut Memo::default(), &found.head, &found.body.unwrap());
-            for (field, term) in document.terms {
-                terms.entry(term).or_default()[field.index()] += 1;
+            let mut memo = Memo::default();
+            let document = document(&analyzer(), &mut memo, &found.head, &found.body.unwrap());
+            for (field, term) in document.words(memo.lexicon()) {
+                terms.entry(term.to_owned()).or_default()[field.index()] += 1;
                 lengths[field.index()] += 1;
             }
             (found.head, terms, lengths)

@@ -11,6 +11,7 @@ use kernel::state::Counters;
 use kernel::store::{KeyRange, Reader, Side, Space, View, Visit, WriteSet};
 use proptest::prelude::*;
 
+use crate::analyze::Lexicon;
 use crate::text::{FIELDS, Field, Scores, Search, Settings, TailHandle, TextIndex, idf, impact};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +47,13 @@ pub(super) struct Bench {
     pub(super) index: TextIndex,
     settings: Settings,
     batch: WriteSet,
+    lexicon: Lexicon,
     seq: u64,
+}
+
+/// Terms as the index takes them.
+pub(super) fn numbers(lexicon: &mut Lexicon, terms: &[(Field, String)]) -> Vec<(Field, u32)> {
+    terms.iter().map(|(field, term)| (*field, lexicon.number(term))).collect()
 }
 
 impl Bench {
@@ -55,7 +62,7 @@ impl Bench {
         let rows = Rows::default();
         let view = View::new(&rows, Side::A);
         let index = TextIndex::open_with(&view, settings, TailHandle::default()).unwrap();
-        Bench { rows, index, settings, batch: WriteSet::new(), seq: 0 }
+        Bench { rows, index, settings, batch: WriteSet::new(), lexicon: Lexicon::default(), seq: 0 }
     }
 
     /// All steps, with a commit after every `group` of them.
@@ -89,7 +96,10 @@ impl Bench {
         let mut own = WriteSet::new();
         for step in steps {
             match step {
-                Step::Put(doc, terms) => index.put_pending(&view, *doc, terms.clone()),
+                Step::Put(doc, terms) => {
+                    let numbered = numbers(&mut self.lexicon, terms);
+                    index.put_pending(&view, *doc, (&self.lexicon, &numbered))
+                }
                 Step::Erase(doc) => index.erase_pending(&view, *doc),
             }
             .unwrap();

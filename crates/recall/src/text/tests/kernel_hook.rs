@@ -12,6 +12,8 @@ use kernel::{Cortex, Options, birth};
 use testkit::Disk;
 use testkit::build::{ada, body, fact, salt, stamp};
 
+use super::harness::numbers;
+use crate::analyze::Lexicon;
 use crate::text::{Field, Search, Settings, TailHandle, TextIndex};
 
 #[derive(Debug)]
@@ -48,7 +50,9 @@ impl JournalHook for TextHook {
         };
         // Only the body of the entry itself can be read, live, on rebuild and in a verification.
         let Some(sealed) = r.sealed else { return Ok(()) };
-        index.put(view, id, terms(&sealed.open()?), staged)
+        let mut lexicon = Lexicon::default();
+        let numbered = numbers(&mut lexicon, &terms(&sealed.open()?));
+        index.put(view, id, (&lexicon, &numbered), staged)
     }
 
     fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
