@@ -31,6 +31,7 @@ mod history;
 mod hook;
 mod import;
 mod journal;
+mod kinds;
 mod language;
 mod mcp;
 mod mind;

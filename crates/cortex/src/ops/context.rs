@@ -21,6 +21,7 @@ use super::session::{self, SessionView};
 use super::views::{self, Brief};
 use super::wish::scope_of;
 use super::{Ops, score, wording};
+use crate::intake::project::alias::Aliases;
 
 const SESSIONS: usize = 5;
 const PROMPTS: usize = 5;
@@ -80,8 +81,9 @@ impl Ops {
         let mut footer = String::new();
         // Sessions, prompts and counts are of the whole, which no grant shows.
         if door.authority.is_none() {
-            answer.sessions = recent_sessions(&view, project.as_deref())?;
-            answer.prompts = recent_prompts(&view, project.as_deref())?;
+            let aliases = self.known_aliases(&caller.actor);
+            answer.sessions = recent_sessions(&view, &aliases, project.as_deref())?;
+            answer.prompts = recent_prompts(&view, &aliases, project.as_deref())?;
             footer = counts(&view)?;
         }
         answer.project = project.unwrap_or_default();
@@ -91,26 +93,34 @@ impl Ops {
     }
 }
 
-fn recent_sessions(view: &View<'_>, project: Option<&str>) -> Result<Vec<SessionView>> {
+fn recent_sessions(
+    view: &View<'_>,
+    aliases: &Aliases,
+    project: Option<&str>,
+) -> Result<Vec<SessionView>> {
     let mut sessions = Vec::new();
     each_session(view, &mut |session| {
-        let here = project.is_none() || session.project.as_deref() == project;
+        let here = project.is_none() || aliases.of(session.project.as_deref()) == project;
         if here && !session::is_default(&session.id) {
             sessions.push(session);
         }
     })?;
     sessions.sort_by(|a, b| b.started.cmp(&a.started).then(b.id.cmp(&a.id)));
     sessions.truncate(SESSIONS);
-    sessions.into_iter().map(|session| session::shown(view, session, false)).collect()
+    sessions.into_iter().map(|session| session::shown(view, aliases, session, false)).collect()
 }
 
-fn recent_prompts(view: &View<'_>, project: Option<&str>) -> Result<Vec<PromptView>> {
+fn recent_prompts(
+    view: &View<'_>,
+    aliases: &Aliases,
+    project: Option<&str>,
+) -> Result<Vec<PromptView>> {
     let mut prompts = Vec::new();
     for seq in prompt_numbers(view)? {
         if prompts.len() == PROMPTS {
             break;
         }
-        let Some(prompt) = prompt_view(view, seq)? else { continue };
+        let Some(prompt) = prompt_view(view, aliases, seq)? else { continue };
         if project.is_none_or(|name| name == prompt.project) {
             prompts.push(prompt);
         }

@@ -24,6 +24,36 @@ fn a_session_is_recorded_and_told_what_is_known() {
     assert!(!home.path().join("logs/hooks.log").exists());
 }
 
+// An agent hears of its own project, and of others when it asks.
+#[test]
+fn a_session_starts_with_its_own_project() {
+    let home = Home::new();
+    home.save(&["Use tabs", "We indent with tabs.", "--kind", "decision", "--project", "web"]);
+    home.save(&["Use spaces", "In the other one.", "--kind", "decision", "--project", "other"]);
+    home.save(&["Speak plainly", "Always.", "--project", "other", "--scope", "personal"]);
+    let input = br#"{"session_id":"s1","cwd":"/src/web","source":"startup"}"#;
+    let ran = home.piped(&["hook", "session-start"], input).ok();
+    let context = ran.json()["hookSpecificOutput"]["additionalContext"].to_string();
+    assert!(context.contains("Use tabs") && context.contains("Speak plainly"), "{context}");
+    assert!(!context.contains("Use spaces"), "{context}");
+}
+
+#[test]
+fn an_agent_that_keeps_nothing_is_reminded() {
+    let home = Home::new();
+    let at = |time: &str, words: &[&str], input: &[u8]| {
+        home.piped(&[&["--now", time], words].concat(), input).ok().out
+    };
+    let start = br#"{"session_id":"s1","cwd":"/src/web","source":"startup"}"#;
+    at("2026-01-02T10:00:00Z", &["hook", "session-start"], start);
+    let asked = br#"{"session_id":"s1","cwd":"/src/web","prompt":"Fix it"}"#;
+    assert_eq!(at("2026-01-02T10:14:00Z", &["hook", "prompt-submit"], asked), "");
+    let reminded = at("2026-01-02T10:16:00Z", &["hook", "prompt-submit"], asked);
+    assert!(reminded.contains("in the last 16 minutes"), "{reminded}");
+    at("2026-01-02T10:17:00Z", &["save", "Fixed it", "so", "--session", "s1"], b"");
+    assert_eq!(at("2026-01-02T10:30:00Z", &["hook", "prompt-submit"], asked), "");
+}
+
 #[test]
 fn no_input_stops_an_agent() {
     let home = Home::new();
