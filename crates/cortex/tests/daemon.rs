@@ -253,8 +253,8 @@ fn a_client_lists_and_calls_every_tool() {
             json!({"observation_id": id, "depth": "all"}),
             "depth must be a whole number",
         ),
-        ("mem_search", json!({}), "query is required"),
-        ("mem_session_start", json!({"project": "web"}), "id is required"),
+        ("mem_search", json!({}), "query: is required"),
+        ("mem_session_start", json!({"project": "web"}), "id: is required"),
         (
             "mem_relate",
             json!({"from_id": id, "to_id": other, "relation_type": "likes"}),

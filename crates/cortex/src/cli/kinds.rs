@@ -110,13 +110,13 @@ mod tests {
         ] {
             assert_eq!(named(word).unwrap(), kind(word));
         }
-        assert_eq!(named("Bug Fix").unwrap(), kind("bug-fix"));
+        assert_eq!(named("Root cause").unwrap(), kind("root-cause"));
         assert_eq!(named("DECISION").unwrap(), Named::Type(MemoryType::Decision));
     }
 
     #[test]
     fn a_word_typed_wrong_is_not_a_new_kind() {
-        for (word, meant) in [("decison", "decision"), ("Fcat", "fact"), ("bugfx", "bugfix")] {
+        for (word, meant) in [("decison", "decision"), ("Fcat", "fact"), ("Bug Fix", "bugfix")] {
             let error = named(word).unwrap_err().to_string();
             assert!(error.contains(&format!("did you mean {meant}?")), "{error}");
         }

@@ -28,6 +28,8 @@ const PROMPTS: usize = 5;
 const PINNED: usize = 20;
 /// Newest memories that are looked at for the most important ones among them.
 const LOOKED_AT: usize = 500;
+/// Newest memories of each type that are looked at for personal ones, where a project is asked for.
+const LOOKED_AT_ELSEWHERE: usize = 100;
 /// Memories one context lists.
 pub const LIMIT_MAX: usize = 200;
 /// Bytes of the text, unless told otherwise, and at most.
@@ -183,6 +185,18 @@ fn chosen(
                 newest.push(head);
                 left -= 1;
             }
+            Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+    }
+    for memory_type in MemoryType::ALL.iter().filter(|_| project.is_some()) {
+        let mut left = LOOKED_AT_ELSEWHERE;
+        view.scan_index(&keys::by_type(*memory_type), None, true, &mut |id| {
+            let head = view.required_head(id)?;
+            let elsewhere = head.project.as_deref() != project && !taken.contains(&id);
+            if elsewhere && wanted(&head) {
+                newest.push(head);
+            }
+            left -= 1;
             Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
     }

@@ -41,17 +41,15 @@ fn a_session_starts_with_its_own_project() {
 #[test]
 fn an_agent_that_keeps_nothing_is_reminded() {
     let home = Home::new();
-    let at = |time: &str, words: &[&str], input: &[u8]| {
-        home.piped(&[&["--now", time], words].concat(), input).ok().out
-    };
-    let start = br#"{"session_id":"s1","cwd":"/src/web","source":"startup"}"#;
-    at("2026-01-02T10:00:00Z", &["hook", "session-start"], start);
+    let begun = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(20);
+    let start = ["--now", &begun.to_string(), "session", "start", "s1", "--project", "web"];
+    home.run(&start).ok();
     let asked = br#"{"session_id":"s1","cwd":"/src/web","prompt":"Fix it"}"#;
-    assert_eq!(at("2026-01-02T10:14:00Z", &["hook", "prompt-submit"], asked), "");
-    let reminded = at("2026-01-02T10:16:00Z", &["hook", "prompt-submit"], asked);
-    assert!(reminded.contains("in the last 16 minutes"), "{reminded}");
-    at("2026-01-02T10:17:00Z", &["save", "Fixed it", "so", "--session", "s1"], b"");
-    assert_eq!(at("2026-01-02T10:30:00Z", &["hook", "prompt-submit"], asked), "");
+    let prompt = || home.piped(&["hook", "prompt-submit"], asked).ok();
+    let reminded = prompt().json()["hookSpecificOutput"]["additionalContext"].to_string();
+    assert!(reminded.contains("in the last 20 minutes"), "{reminded}");
+    home.save(&["Fixed it", "so", "--session", "s1"]);
+    assert_eq!(prompt().out, "");
 }
 
 #[test]
