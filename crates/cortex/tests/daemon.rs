@@ -243,7 +243,18 @@ fn a_client_lists_and_calls_every_tool() {
         ("mem_get_observation", json!({}), "id"),
         ("mem_save", json!({"title": "x"}), "content"),
         ("mem_save", json!({"title": "x", "content": "y", "colour": "red"}), "colour"),
+        // agent-memory 26
+        ("mem_graph", json!({"observation_id": id, "depth": 0}), "between 1 and 10"),
         ("mem_graph", json!({"observation_id": id, "depth": 11}), "between 1 and 10"),
+        ("mem_graph", json!({"observation_id": id, "depth": 1.5}), "depth must be a whole number"),
+        ("mem_graph", json!({"observation_id": id, "depth": 10.5}), "depth must be a whole number"),
+        (
+            "mem_graph",
+            json!({"observation_id": id, "depth": "all"}),
+            "depth must be a whole number",
+        ),
+        ("mem_search", json!({}), "query: is required"),
+        ("mem_session_start", json!({"project": "web"}), "id: is required"),
         (
             "mem_relate",
             json!({"from_id": id, "to_id": other, "relation_type": "likes"}),
@@ -252,6 +263,21 @@ fn a_client_lists_and_calls_every_tool() {
     ] {
         let result = agent.call(name, &wrong);
         assert_eq!(result["isError"], true);
+        assert!(result["content"][0]["text"].as_str().unwrap().contains(said), "{result}");
+    }
+    for (name, given, said) in [
+        ("mem_graph", json!({"observation_id": id, "depth": 10.0}), "depth: 10"),
+        // agent-memory 170
+        ("mem_search", json!({"query": ""}), "these are the newest"),
+        ("mem_search_hybrid", json!({"query": "*"}), "[newest]"),
+        // agent-memory 85, 86: both are declared idempotent, and a project is found or not needed
+        ("mem_session_start", json!({"id": "s-2"}), "Session \"s-2\" started"),
+        ("mem_session_start", json!({"id": "s-2"}), "Session \"s-2\" started"),
+        ("mem_session_end", json!({"id": "s-2"}), "Session \"s-2\" completed"),
+        ("mem_session_end", json!({"id": "s-2"}), "Session \"s-2\" completed before"),
+    ] {
+        let result = agent.call(name, &given);
+        assert_eq!(result["isError"], false, "{result}");
         assert!(result["content"][0]["text"].as_str().unwrap().contains(said), "{result}");
     }
     let private = agent.call(

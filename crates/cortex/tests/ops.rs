@@ -267,7 +267,13 @@ fn saves_find_the_session_they_belong_to() {
     let ended = ops.session_end(caller, end.clone()).unwrap();
     assert!(ended.ended_at.is_some());
     assert_eq!(ended.summary.as_deref(), Some("done"));
-    assert_eq!(ops.session_end(caller, end).unwrap_err().fault, Fault::Conflict);
+    // Ending it again is no mistake, as the tool promises; a summary that would be lost is.
+    let again = ops.session_end(caller, end.clone()).unwrap();
+    assert_eq!((again.changed, &again.ended_at), (false, &ended.ended_at));
+    let silent = SessionEndRequest { summary: None, ..end.clone() };
+    assert!(!ops.session_end(caller, silent).unwrap().changed);
+    let other = SessionEndRequest { summary: Some("more".into()), ..end };
+    assert_eq!(ops.session_end(caller, other).unwrap_err().fault, Fault::Conflict);
     let unknown = SessionEndRequest { id: "nobody".into(), summary: None };
     assert_eq!(ops.session_end(caller, unknown).unwrap_err().fault, Fault::Missing);
     assert!(!ops.session_start(caller, start("s-2")).unwrap().changed);
@@ -520,7 +526,9 @@ fn prompts_projects_scopes_and_odd_questions() {
     let elsewhere = ops.search(caller, elsewhere).unwrap();
     assert!(elsewhere.hits.is_empty());
     assert!(elsewhere.elsewhere.unwrap().contains("web (1)"));
-    for odd in ["*", "\"", "(", "AND", "🦀", "a\"b", "-", "NEAR(", &"word ".repeat(2_000)] {
+    for odd in
+        ["", " \n", "*", "\"", "(", "AND", "🦀", "a\"b", "-", "NEAR(", &"word ".repeat(2_000)]
+    {
         let request = SearchRequest { query: odd.into(), ..SearchRequest::default() };
         ops.search(caller, request).unwrap();
     }

@@ -140,7 +140,8 @@ pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) 
     }
     let line = |mark: &str, brief: &Brief| {
         let (title, preview) = (plain(&brief.title), plain(&brief.preview));
-        format!("{mark}{:>6}  {:<12} {title}: {preview}", brief.id, brief.kind)
+        let says = if preview.is_empty() { preview } else { format!(": {preview}") };
+        format!("{mark}{:>6}  {:<12} {title}{says}", brief.id, brief.kind)
     };
     answer.before.iter().try_for_each(|brief| out.line(line("  ", brief)))?;
     out.line(line("> ", &answer.focus))?;
@@ -205,7 +206,9 @@ pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) 
             let answer = inv.ops().merge_projects(inv.caller(), request)?;
             let verb = if answer.dry_run { "would move" } else { "moved" };
             let (moved, to) = (answer.moved, plain(&answer.to));
-            out.either(&answer, format_args!("{verb} {moved} memories to {to}"))
+            let names = plain(&answer.aliases.join(", "));
+            let mean = if answer.dry_run { "would mean" } else { "now mean" };
+            out.either(&answer, format_args!("{verb} {moved} memories to {to}; {mean} it: {names}"))
         }
         Some(ProjectsStep::Separate { name }) => {
             let request = SeparateRequest { name: name.clone() };
@@ -227,6 +230,9 @@ fn list_projects(inv: &Invocation, out: &mut Output) -> Outcome {
         };
         let (memories, latest) = (project.memories, &project.last_activity);
         out.line(format_args!("{memories:>6}  {latest}  {}{also}", plain(&project.name)))?;
+    }
+    if answer.projects.is_empty() {
+        out.say("no memory belongs to a project yet");
     }
     Ok(())
 }

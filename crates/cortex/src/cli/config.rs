@@ -68,7 +68,7 @@ pub(crate) fn run(
                     }));
                 } else {
                     let value = plain(&value.to_string());
-                    out.line(format_args!("{name:<28} {value:<12} {origin}"))?;
+                    out.line(format_args!("{name:<28} {value:<20} {origin}"))?;
                 }
             }
             for (name, value) in config.in_sections() {
@@ -77,7 +77,7 @@ pub(crate) fn run(
                     views.push(json!({"key": name, "value": value, "origin": origin.to_string()}));
                 } else {
                     let value = plain(&value.to_string());
-                    out.line(format_args!("{name:<28} {value:<12} {origin}"))?;
+                    out.line(format_args!("{name:<28} {value:<20} {origin}"))?;
                 }
             }
             if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }

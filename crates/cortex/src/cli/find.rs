@@ -1,13 +1,14 @@
 //! `cortex find`: typed questions.
 
 use clap::Args;
-use kernel::find::{Cursor, Found, FoundItem, Order, Predicate, Query};
+use kernel::find::{Cursor, Found, FoundItem, Order, Predicate, Query, Value};
 use kernel::forms::Form;
 use kernel::memory::MemoryType;
 use kernel::scope::Operation;
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
+use super::kinds;
 use super::open::{Invocation, request_digest};
 use super::output::{Output, plain, plain_lines};
 use super::parse::{self, from_ppm};
@@ -35,7 +36,7 @@ pub(crate) struct FindArgs {
     /// Conditions
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// Only this type; repeat or separate with commas
+    /// Only this type or kind; repeat or separate with commas
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
     types: Vec<String>,
     /// Only with this tag; repeat or separate with commas for all of several
@@ -146,9 +147,12 @@ pub(crate) fn run(args: &FindArgs, inv: &Invocation, out: &mut Output) -> Outcom
 }
 
 fn query(args: &FindArgs) -> Outcome<Query> {
-    let types = args.types.iter().map(|name| MemoryType::parse(name));
-    let mut types: Vec<MemoryType> = types.collect::<kernel::Result<_>>()?;
+    let (mut types, kinds) = kinds::of_filter(&args.types)?;
     let mut parts: Vec<Predicate> = Vec::new();
+    if !kinds.is_empty() {
+        let wanted = kinds.into_iter().map(Value::Text).collect();
+        parts.push(Predicate::In("head.kind".to_owned(), wanted));
+    }
     let words = args.filter.join(" ");
     for text in [Some(words.as_str()), args.conditions.as_deref()].into_iter().flatten() {
         if !text.trim().is_empty() {

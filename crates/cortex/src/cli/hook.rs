@@ -21,15 +21,16 @@ use crate::daemon::place::Place;
 use crate::daemon::protocol::From;
 use crate::daemon::start::connect_or_start;
 use crate::hooks::{
-    EventName, HookMemory, HookReply, HookSession, INPUT_BYTES_MAX, Start, render, respond,
-    session_text,
+    EventName, HookMemory, HookReply, HookSession, INPUT_BYTES_MAX, Start, reminder, render,
+    respond, session_text,
 };
 use crate::ops;
 use crate::ops::bulletin::BulletinRequest;
 use crate::ops::capture::CaptureRequest;
 use crate::ops::context::ContextRequest;
+use crate::ops::parse;
 use crate::ops::prompt::PromptSaveRequest;
-use crate::ops::session::{SessionEndRequest, SessionStartRequest};
+use crate::ops::session::{SessionEndRequest, SessionGetRequest, SessionStartRequest};
 use crate::ops::wire::Operation;
 use crate::setup::Agent;
 
@@ -149,6 +150,7 @@ impl HookMemory for Served {
     type Error = ops::Error;
 
     fn start(&self, session: &HookSession, start: Start) -> ops::Result<Option<String>> {
+        let mut project = None;
         if let Some(id) = &session.id {
             let folder = |folder: &PathBuf| folder.display().to_string();
             let request = SessionStartRequest {
@@ -159,7 +161,7 @@ impl HookMemory for Served {
             };
             match self.ask(session, request) {
                 // A session that goes on after its end is still worth its context.
-                Ok(_) => {}
+                Ok(started) => project = Some(started.project).filter(|name| !name.is_empty()),
                 Err(error) if is_moot(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -170,7 +172,9 @@ impl HookMemory for Served {
         let bulletin = self.ask(session, request)?.bulletin.filter(|one| !one.cited.is_empty());
         let bulletin = bulletin.map(|one| one.text).unwrap_or_default();
         let left = START_BYTES.saturating_sub(bulletin.len()).max(CONTEXT_BYTES_MIN);
-        let request = ContextRequest { max_bytes: Some(left), ..ContextRequest::default() };
+        // Of other projects an agent hears when it asks.
+        let request =
+            ContextRequest { project, max_bytes: Some(left), ..ContextRequest::default() };
         let known = self.ask(session, request)?;
         let empty = known.pinned.is_empty() && known.memories.is_empty();
         let found = if empty { bulletin } else { format!("{bulletin}\n\n{}", known.text) };
@@ -183,8 +187,12 @@ impl HookMemory for Served {
             session_id: session.id.clone(),
             ..PromptSaveRequest::default()
         };
-        self.ask(session, request)?;
-        Ok(None)
+        let said = self.ask(session, request)?;
+        let Some(id) = &session.id else { return Ok(None) };
+        let view = self.ask(session, SessionGetRequest { id: id.clone() })?;
+        let last = view.last_saved_at.as_deref().map(parse::time).transpose()?;
+        let (now, started) = (parse::time(&said.created_at)?, parse::time(&view.started_at)?);
+        Ok(reminder(now, started, last))
     }
 
     fn before_compaction(&self, _session: &HookSession) -> ops::Result<Option<String>> {

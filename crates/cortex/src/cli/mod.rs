@@ -32,6 +32,7 @@ mod history;
 mod hook;
 mod import;
 mod journal;
+mod kinds;
 mod language;
 mod mcp;
 mod mind;

@@ -11,6 +11,7 @@ use kernel::limits::CONTENT_BYTES_MAX;
 
 use super::details::{HeadArgs, VersionArgs};
 use super::failure::{Failure, Outcome};
+use super::kinds;
 use super::open::Invocation;
 use super::output::{Output, Talk, plain};
 use super::save_lines;
@@ -23,7 +24,7 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 /// Saves a new memory.
 ///
 /// The content is the second argument, or standard input when it is `-` or a pipe. The type follows from --type, else
-/// from --kind, else it is a Fact. When this returns, the memory is on disk.
+/// from the kind (decision, bugfix, rule …), else it is a Fact. When this returns, the memory is on disk.
 ///
 /// With --lines, each line of standard input is a JSON object {title, content, type, kind, project, scope, visibility,
 /// tags, topic_key, session, channel, importance, pinned, confidence, valid_from, valid_until, expires, source,
@@ -46,7 +47,8 @@ pub(crate) struct SaveArgs {
     /// Content, Markdown; - reads standard input
     #[arg(conflicts_with = "lines")]
     content: Option<String>,
-    /// Identity, Goal, Preference, Constraint, Decision, Fact, Pattern, Event or ArtifactRef
+    /// Identity, Goal, Preference, Constraint, Decision, Fact, Pattern, Event or ArtifactRef; or a kind, such as bugfix, that
+    /// says which
     #[arg(long = "type", value_name = "TYPE")]
     memory_type: Option<String>,
     #[command(flatten)]
@@ -72,10 +74,13 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcom
         return save_lines::run(args.bulk, inv, out);
     }
     let content = content(inv, out, args.content.as_deref())?;
+    let (memory_type, kind) =
+        kinds::of_save(args.memory_type.as_deref(), args.head.kind.as_deref())?;
     let request = SaveRequest {
         title: args.title.clone().unwrap_or_default(),
         content,
-        memory_type: args.memory_type.clone(),
+        memory_type,
+        kind,
         tags: args.head.tags(),
         pinned: args.pinned,
         ..details!(SaveRequest, args.head, args.version)

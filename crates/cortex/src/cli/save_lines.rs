@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::failure::{Failure, FailureView, Outcome};
+use super::kinds;
 use super::open::Invocation;
 use super::output::Output;
 use crate::ops::Caller;
@@ -70,11 +71,13 @@ impl Line {
     fn into_request(self) -> kernel::Result<SaveRequest> {
         // Operations forgive what agents write; in a file a word that is none is an error.
         self.scope.as_deref().map(Scope::parse).transpose()?;
+        let (memory_type, kind) =
+            kinds::of_save(self.memory_type.as_deref(), self.kind.as_deref())?;
         Ok(SaveRequest {
             title: self.title,
             content: self.content,
-            memory_type: self.memory_type,
-            kind: self.kind,
+            memory_type,
+            kind,
             project: self.project,
             scope: self.scope,
             visibility: self.visibility,

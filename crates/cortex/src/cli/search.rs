@@ -4,6 +4,7 @@ use clap::Args;
 use kernel::memory::Scope;
 
 use super::failure::Outcome;
+use super::kinds;
 use super::open::Invocation;
 use super::output::{Output, plain};
 use super::parse::MemoryRef;
@@ -63,7 +64,7 @@ struct FilterArgs {
     /// project or personal
     #[arg(long)]
     scope: Option<String>,
-    /// Only these types
+    /// Only these types, or kinds
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
     types: Vec<String>,
     /// Only these kinds
@@ -99,9 +100,11 @@ impl FilterArgs {
     fn request(&self) -> Outcome<SearchRequest> {
         // Operations forgive what agents write; at a terminal a word that is none is a typing error.
         self.scope.as_deref().map(Scope::parse).transpose()?;
+        let (types, mut kinds) = kinds::of_filter(&self.types)?;
+        kinds.extend(self.kinds.iter().cloned());
         Ok(SearchRequest {
-            kinds: self.kinds.clone(),
-            memory_types: self.types.clone(),
+            kinds,
+            memory_types: types.iter().map(|known| known.name().to_owned()).collect(),
             project: self.project.clone(),
             scope: self.scope.clone(),
             session_id: self.session.clone(),

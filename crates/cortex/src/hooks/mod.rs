@@ -14,7 +14,7 @@ mod text;
 pub(crate) use event::{EventName, Happening, HookEvent, HookSession, Start};
 pub(crate) use parse::{INPUT_BYTES_MAX, parse};
 pub(crate) use reply::{HookReply, render};
-pub(crate) use text::session_text;
+pub(crate) use text::{reminder, session_text};
 
 use crate::setup::Agent;
 

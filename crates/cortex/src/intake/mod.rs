@@ -3,7 +3,7 @@
 //! - [`screen`]: private blocks out ([`private`]), secrets masked ([`secrets`]), a report that holds no values.
 //! - [`project`]: which project a request belongs to; names, aliases, similar names.
 //! - [`topic`]: topic keys, normal and suggested; [`title`]: a title from the content.
-//! - [`words`]: kind and scope as the caller writes them.
+//! - [`words`]: the caller's word for what a memory is.
 //! - [`dedup`]: when two saves are the same save; [`bounds`]: what is too long.
 //! - [`capture`]: learnings in an agent's output; [`summary`]: the parts of a session summary.
 //!

@@ -55,14 +55,14 @@ fn arguments(name: &str, mut given: Map<String, Value>) -> Result<Map<String, Va
             || key.ends_with("_id") && key != "session_id";
         let value = match value {
             Value::Null => continue,
-            Value::String(text) if number => text
-                .trim()
-                .trim_start_matches('#')
-                .parse::<u64>()
-                .map(Value::from)
-                .map_err(|_| Error::invalid("argument", format!("{key} must be a number")))?,
-            // Some models write whole numbers with a fraction.
-            Value::Number(n) if number && n.is_f64() => whole(&key, n.as_f64())?,
+            Value::String(text) if number => {
+                let text = text.trim().trim_start_matches('#');
+                text.parse::<u64>().map(Value::from).map_err(|_| not_whole(&key, text))?
+            }
+            // Some models write whole numbers with a fraction: 2.0 is 2. Of 1.5 nobody knows which was meant.
+            Value::Number(n) if number && n.is_f64() => {
+                whole(n.as_f64()).ok_or_else(|| not_whole(&key, &n.to_string()))?
+            }
             other => other,
         };
         read.insert(key, value);
@@ -70,15 +70,16 @@ fn arguments(name: &str, mut given: Map<String, Value>) -> Result<Map<String, Va
     Ok(read)
 }
 
-fn whole(key: &str, number: Option<f64>) -> Result<Value> {
-    match number {
-        Some(n) if (0.0..9e15).contains(&n) => {
-            // In range; the fraction is what is to be dropped.
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            Ok(json!(n as u64))
-        }
-        _ => Err(Error::invalid("argument", format!("{key} must be a number from 0"))),
-    }
+fn not_whole(key: &str, given: &str) -> Error {
+    let shown: String = given.chars().take(64).collect();
+    Error::invalid("argument", format!("{key} must be a whole number from 0, not {shown}"))
+}
+
+fn whole(number: Option<f64>) -> Option<Value> {
+    let number = number.filter(|n| (0.0..9e15).contains(n) && n.fract() == 0.0)?;
+    // A whole number in range.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Some(json!(number as u64))
 }
 
 fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T> {
@@ -129,8 +130,11 @@ pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> R
         "mem_session_summary" => {
             let request: SummaryRequest = read(given)?;
             let saved = backend.ask(request).await?;
-            let text =
-                format!("Session summary saved for project {:?} as #{}", saved.project, saved.id);
+            let text = format!(
+                "Session summary saved{} as #{}",
+                text::for_project(&saved.project),
+                saved.id
+            );
             reply(text::with_note(text, &saved.redacted), &saved)
         }
         "mem_get_observation" => {
@@ -164,14 +168,17 @@ pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> R
             reply(format!("Suggested topic_key: {}", answer.topic_key), &answer)
         }
         "mem_session_start" => {
-            let session = backend.ask(read::<SessionStartRequest>(given)?).await?;
-            let text =
-                format!("Session \"{}\" started for project \"{}\"", session.id, session.project);
-            reply(text, &session)
+            let request: SessionStartRequest = read(given)?;
+            needed("id", &request.id)?;
+            let session = backend.ask(request).await?;
+            reply(text::started(&session), &session)
         }
         "mem_session_end" => {
-            let session = backend.ask(read::<SessionEndRequest>(given)?).await?;
-            reply(format!("Session \"{}\" completed", session.id), &session)
+            let request: SessionEndRequest = read(given)?;
+            needed("id", &request.id)?;
+            let session = backend.ask(request).await?;
+            let before = if session.changed { "" } else { " before" };
+            reply(format!("Session \"{}\" completed{before}", session.id), &session)
         }
         "mem_capture_passive" => {
             let answer = backend.ask(read::<CaptureRequest>(given)?).await?;
@@ -263,8 +270,10 @@ async fn admin(backend: &Backend, name: &str, mut given: Map<String, Value>) -> 
     }
 }
 
+/// A question must be there, but any text is one: a blank asks for the newest.
 fn search_request(given: Map<String, Value>) -> Result<SearchRequest> {
-    let request: SearchRequest = read(given)?;
-    needed("query", &request.query)?;
-    Ok(request)
+    if !given.contains_key("query") {
+        return Err(Error::invalid("query", "is required"));
+    }
+    read(given)
 }

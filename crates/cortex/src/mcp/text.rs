@@ -6,6 +6,7 @@ use crate::ops::graph::GraphAnswer;
 use crate::ops::read::GetAnswer;
 use crate::ops::save::{SaveAnswer, Saved};
 use crate::ops::search::SearchAnswer;
+use crate::ops::session::SessionView;
 use crate::ops::timeline::TimelineAnswer;
 use crate::ops::views::Brief;
 
@@ -32,6 +33,20 @@ pub(super) fn saved(saved: &SaveAnswer) -> String {
         let _written = write!(text, "\nSimilar: #{id} {title} ({kind}, {:.2})", near.nearness);
     }
     with_note(with_note(text, &saved.redacted), &saved.project_note)
+}
+
+/// ` for project "web"`; nothing for what belongs to none.
+pub(super) fn for_project(project: &str) -> String {
+    if project.is_empty() { String::new() } else { format!(" for project \"{project}\"") }
+}
+
+pub(super) fn started(session: &SessionView) -> String {
+    let before = match (session.changed, &session.ended_at) {
+        (true, _) => "",
+        (false, None) => " before",
+        (false, Some(_)) => " before and has ended; a new id starts another",
+    };
+    format!("Session \"{}\" started{}{before}", session.id, for_project(&session.project))
 }
 
 pub(super) fn found(found: &SearchAnswer) -> String {

@@ -21,12 +21,15 @@ use super::session::{self, SessionView};
 use super::views::{self, Brief};
 use super::wish::scope_of;
 use super::{Ops, score, wording};
+use crate::intake::project::alias::Aliases;
 
 const SESSIONS: usize = 5;
 const PROMPTS: usize = 5;
 const PINNED: usize = 20;
 /// Newest memories that are looked at for the most important ones among them.
 const LOOKED_AT: usize = 500;
+/// Newest memories of each type that are looked at for personal ones, where a project is asked for.
+const LOOKED_AT_ELSEWHERE: usize = 100;
 /// Memories one context lists.
 pub const LIMIT_MAX: usize = 200;
 /// Bytes of the text, unless told otherwise, and at most.
@@ -80,8 +83,9 @@ impl Ops {
         let mut footer = String::new();
         // Sessions, prompts and counts are of the whole, which no grant shows.
         if door.authority.is_none() {
-            answer.sessions = recent_sessions(&view, project.as_deref())?;
-            answer.prompts = recent_prompts(&view, project.as_deref())?;
+            let aliases = self.known_aliases(&caller.actor);
+            answer.sessions = recent_sessions(&view, &aliases, project.as_deref())?;
+            answer.prompts = recent_prompts(&view, &aliases, project.as_deref())?;
             footer = counts(&view)?;
         }
         answer.project = project.unwrap_or_default();
@@ -91,26 +95,34 @@ impl Ops {
     }
 }
 
-fn recent_sessions(view: &View<'_>, project: Option<&str>) -> Result<Vec<SessionView>> {
+fn recent_sessions(
+    view: &View<'_>,
+    aliases: &Aliases,
+    project: Option<&str>,
+) -> Result<Vec<SessionView>> {
     let mut sessions = Vec::new();
     each_session(view, &mut |session| {
-        let here = project.is_none() || session.project.as_deref() == project;
+        let here = project.is_none() || aliases.of(session.project.as_deref()) == project;
         if here && !session::is_default(&session.id) {
             sessions.push(session);
         }
     })?;
     sessions.sort_by(|a, b| b.started.cmp(&a.started).then(b.id.cmp(&a.id)));
     sessions.truncate(SESSIONS);
-    sessions.into_iter().map(|session| session::shown(view, session, false)).collect()
+    sessions.into_iter().map(|session| session::shown(view, aliases, session, false)).collect()
 }
 
-fn recent_prompts(view: &View<'_>, project: Option<&str>) -> Result<Vec<PromptView>> {
+fn recent_prompts(
+    view: &View<'_>,
+    aliases: &Aliases,
+    project: Option<&str>,
+) -> Result<Vec<PromptView>> {
     let mut prompts = Vec::new();
     for seq in prompt_numbers(view)? {
         if prompts.len() == PROMPTS {
             break;
         }
-        let Some(prompt) = prompt_view(view, seq)? else { continue };
+        let Some(prompt) = prompt_view(view, aliases, seq)? else { continue };
         if project.is_none_or(|name| name == prompt.project) {
             prompts.push(prompt);
         }
@@ -173,6 +185,18 @@ fn chosen(
                 newest.push(head);
                 left -= 1;
             }
+            Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+    }
+    for memory_type in MemoryType::ALL.iter().filter(|_| project.is_some()) {
+        let mut left = LOOKED_AT_ELSEWHERE;
+        view.scan_index(&keys::by_type(*memory_type), None, true, &mut |id| {
+            let head = view.required_head(id)?;
+            let elsewhere = head.project.as_deref() != project && !taken.contains(&id);
+            if elsewhere && wanted(&head) {
+                newest.push(head);
+            }
+            left -= 1;
             Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
     }

@@ -13,6 +13,7 @@ use kernel::{Digest, Reading, keys};
 
 use super::error::Result;
 use crate::intake::dedup::{Save, fingerprint};
+use crate::intake::project::alias::Aliases;
 
 /// Entries looked at when an actor is opened. A window that held more than this remembers the newest of them.
 const BACKLOG_MAX: u64 = 20_000;
@@ -122,12 +123,13 @@ impl Follower {
         self.recent.get(digest).copied()
     }
 
-    /// The live session of a project that was started last. Sessions that only hold saves made without one do not count.
-    pub(super) fn newest_live(&self, project: Option<&str>) -> Option<String> {
+    /// The live session of a project that was started last, under whichever name. Sessions that only hold saves made without
+    /// one do not count.
+    pub(super) fn newest_live(&self, project: Option<&str>, aliases: &Aliases) -> Option<String> {
         self.live
             .iter()
             .filter(|(id, live)| {
-                live.project.as_deref() == project && !super::session::is_default(id)
+                aliases.of(live.project.as_deref()) == project && !super::session::is_default(id)
             })
             .max_by_key(|(_, live)| live.started)
             .map(|(id, _)| id.clone())

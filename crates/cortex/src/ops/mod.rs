@@ -36,6 +36,7 @@ pub mod graph;
 pub mod health;
 pub mod meaning;
 pub mod mind;
+mod newest;
 pub mod parse;
 pub mod projects;
 pub mod prompt;

@@ -107,6 +107,11 @@ impl Ops {
         read(&self.aliases_path(actor))
     }
 
+    /// The same for reading: a table that cannot be read lets every name stand for itself.
+    pub(super) fn known_aliases(&self, actor: &ActorName) -> Aliases {
+        self.aliases(actor).unwrap_or_default()
+    }
+
     /// The project that a name means, in its one spelling. `None` if it is no name.
     pub(super) fn named(&self, actor: &ActorName, given: &str) -> Option<String> {
         let name = wording::normal_project(given)?;
@@ -115,10 +120,7 @@ impl Ops {
 
     /// The same for a name in its one spelling.
     fn meant(&self, actor: &ActorName, name: String) -> String {
-        match self.aliases(actor) {
-            Ok(aliases) => aliases.resolve(&name).to_owned(),
-            Err(_) => name,
-        }
+        self.known_aliases(actor).resolve(&name).to_owned()
     }
 
     /// The project that is meant: the one named, else the one that the caller's folder belongs to.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
+use crate::intake::project::alias::Aliases;
 
 /// Prompts one answer lists.
 pub const PROMPTS_MAX: usize = 1_000;
@@ -107,8 +108,9 @@ impl Ops {
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let wanted_words = request.query.as_deref().map(str::to_lowercase);
         let (mut prompts, mut total) = (Vec::new(), 0);
+        let aliases = self.known_aliases(&caller.actor);
         for seq in prompt_numbers(&view)? {
-            let Some(shown) = prompt_view(&view, seq)? else { continue };
+            let Some(shown) = prompt_view(&view, &aliases, seq)? else { continue };
             let wanted = (request.project.is_none()
                 || project.as_deref().unwrap_or("") == shown.project)
                 && request.session_id.as_ref().is_none_or(|id| *id == shown.session_id)
@@ -138,15 +140,19 @@ pub(super) fn prompt_numbers(view: &View<'_>) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// A prompt, unless its text was erased.
-pub(super) fn prompt_view(view: &View<'_>, seq: u64) -> Result<Option<PromptView>> {
+/// A prompt under the name that its project has now, unless its text was erased.
+pub(super) fn prompt_view(
+    view: &View<'_>,
+    aliases: &Aliases,
+    seq: u64,
+) -> Result<Option<PromptView>> {
     let Some(prompt) = view.prompt(seq)? else { return Ok(None) };
     let Some(sealed) = view.sealed(seq)? else { return Ok(None) };
     Ok(Some(PromptView {
         id: seq,
         content: sealed.open_note()?.text,
         session_id: prompt.session.unwrap_or_default(),
-        project: prompt.project.unwrap_or_default(),
+        project: aliases.of(prompt.project.as_deref()).unwrap_or_default().to_owned(),
         created_at: prompt.at.rfc3339(),
         redacted: String::new(),
     }))

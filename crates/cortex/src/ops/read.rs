@@ -172,6 +172,7 @@ impl Ops {
         }
         ids.sort_unstable_by(|a, b| b.cmp(a));
         let scope = request.scope.as_deref().map(|scope| super::wish::scope_of(Some(scope)));
+        let kind = request.kind.as_deref().map(super::wish::normal_kind);
         let limit = request.limit.unwrap_or(20).min(LIST_MAX);
         let (mut memories, mut total) = (Vec::new(), 0);
         for id in ids {
@@ -185,7 +186,7 @@ impl Ops {
                 && door.gate().is_none_or(|gate| gate.sees(&head))
                 && project.as_ref().is_none_or(|name| head.project.as_ref() == Some(name))
                 && scope.is_none_or(|scope| head.scope == scope)
-                && request.kind.as_ref().is_none_or(|kind| head.kind == *kind);
+                && kind.as_ref().is_none_or(|kind| head.kind == *kind);
             if !wanted {
                 continue;
             }

@@ -24,8 +24,13 @@ use crate::intake::topic;
 pub(super) const RACES_MAX: u32 = 8;
 /// Similar memories that an answer names.
 const SIMILAR_MAX: usize = 3;
-/// How near they must be, in parts per million.
-const SIMILAR_PPM: u64 = 700_000;
+/// How near they must be, in parts per million, and by how much nearer than the tenth: where everything is about one thing,
+/// nearness alone says little. docs/decisions.md has the figures.
+const SIMILAR_PPM: u64 = 600_000;
+const STANDS_OUT_PPM: u64 = 200_000;
+const TENTH: usize = 10;
+/// So near that it counts among any number of copies.
+const COPY_PPM: u64 = 900_000;
 
 with_details! {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -168,11 +173,13 @@ impl Ops {
         saved: &SaveAnswer,
     ) -> Result<Vec<SimilarView>> {
         let project = Some(saved.project.clone()).filter(|name| !name.is_empty());
-        let query = Query { project, ..Query::new(String::new(), SIMILAR_MAX) };
+        let query = Query { project, ..Query::new(String::new(), TENTH) };
         let id = super::read::memory_id(saved.id)?;
         let found = recall::similar(&cortex.read()?, None, id, &query, caller.now()?)?;
-        let near = found.hits.into_iter().filter(|hit| hit.score >= SIMILAR_PPM);
+        let tenth = found.hits.get(TENTH - 1).map_or(0, |hit| hit.score);
+        let near = found.hits.into_iter().filter(|hit| says_nearly_the_same(hit.score, tenth));
         Ok(near
+            .take(SIMILAR_MAX)
             .map(|hit| SimilarView {
                 id: hit.id.get(),
                 title: hit.body.map(|body| body.title).unwrap_or_default(),
@@ -317,6 +324,12 @@ impl Ops {
         let change = HeadRevision { id, expected: None, patch, reason: None };
         self.submit(cortex, caller.stamp()?, Command::UpdateHead(change)).map(Some)
     }
+}
+
+/// Both in parts per million; `tenth` is 0 where there are fewer.
+fn says_nearly_the_same(nearness: u64, tenth: u64) -> bool {
+    nearness >= COPY_PPM
+        || nearness >= SIMILAR_PPM && nearness.saturating_sub(tenth) >= STANDS_OUT_PPM
 }
 
 fn save_answer(

@@ -13,7 +13,7 @@ use super::error::{Error, Result};
 use super::parse;
 use super::read::memory_id;
 use super::wish::{normal_kind, scope_of};
-use super::{Ops, recall, wording};
+use super::{Ops, newest, recall, wording};
 
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;
@@ -59,7 +59,7 @@ pub struct SearchAnswer {
     pub hits: Vec<HitView>,
     /// Memories that were looked at.
     pub candidates: usize,
-    /// Which arms found something: `text`, or `text + vectors`.
+    /// Which arms found something: `text`, or `text + vectors`; `newest` for a question without words.
     pub mode: String,
     /// Nothing was found where it was looked for, but this much elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,10 +167,16 @@ impl Ops {
         let reading = &door.reading;
         let now = caller.now()?;
         let mut note = None;
+        let wordless = near.is_none() && newest::is_wordless(&reading.view(), &query.text)?;
         let mut answer = match near {
             Some(id) => {
                 door.check_sight(caller, Lane::Find, id)?;
                 recall::similar(reading, door.gate(), id, &query, now)?
+            }
+            None if wordless => {
+                let answer = newest::newest(&door, &query, now)?;
+                note = (!answer.hits.is_empty()).then(|| newest::NOTE.to_owned());
+                answer
             }
             None => {
                 note = self.ask_model(caller, &mut query, (reading, door.gate(), now));
@@ -186,6 +192,7 @@ impl Ops {
         }
         let mut elsewhere = None;
         if near.is_none()
+            && !wordless
             && answer.hits.is_empty()
             && cut == 0
             && let Some(project) = &query.project
@@ -204,12 +211,17 @@ impl Ops {
             .iter()
             .flat_map(|hit| &hit.arms)
             .any(|arm| arm.score > 0 && matches!(arm.arm, Arm::Meaning | Arm::Interaction));
+        let mode = match (wordless, meaning) {
+            (true, _) => "newest",
+            (false, true) => "text + vectors",
+            (false, false) => "text",
+        };
         let model = query.model.map(|asked| asked.model);
         Ok(SearchAnswer {
             hits: answer.hits.iter().map(|hit| hit_view(reading, hit, model.as_ref())).collect(),
             by_model: model.as_ref().map(|_| answer.by_model),
             candidates: answer.candidates,
-            mode: if meaning { "text + vectors" } else { "text" }.to_owned(),
+            mode: mode.to_owned(),
             elsewhere,
             model,
             note,

@@ -13,6 +13,7 @@ use super::error::{Error, Result};
 use super::follow::each_session;
 use super::save::{SaveAnswer, SaveRequest};
 use super::{ActorState, Ops};
+use crate::intake::project::alias::Aliases;
 
 /// Where saves go that no session frames.
 const DEFAULT_SESSION: &str = "manual-save";
@@ -88,6 +89,9 @@ pub struct SessionView {
     pub summary: Option<String>,
     /// Memories attached to it.
     pub memories: u64,
+    /// When the newest of them was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_saved_at: Option<String>,
     /// False: it was so already.
     pub changed: bool,
 }
@@ -132,22 +136,35 @@ impl Ops {
         if changed {
             self.dispatched(caller, ProcessType::Channel);
         }
-        self.session_view(&cortex, &id, changed)
+        self.session_view(caller, &cortex, &id, changed)
     }
 
+    /// Ends a session. Ending one that has ended changes nothing, and the answer says so; only a summary that would be lost
+    /// by that is refused.
     pub fn session_end(&self, caller: &Caller, request: SessionEndRequest) -> Result<SessionView> {
         let cortex = self.existing(caller)?;
         let id = request.id.trim().to_owned();
         let summary = request.summary.filter(|summary| !summary.trim().is_empty());
         let summary = summary.map(|summary| self.screen().text(&summary));
-        let close = SessionClose { session: id.clone(), summary, salt: caller.salt()? };
-        self.submit(&cortex, caller.stamp()?, Command::SessionEnd(close))?;
-        self.session_view(&cortex, &id, true)
+        let (salt, said) = (caller.salt()?, summary.clone());
+        let close = SessionClose { session: id.clone(), summary, salt };
+        match self.submit(&cortex, caller.stamp()?, Command::SessionEnd(close)) {
+            Ok(_) => self.session_view(caller, &cortex, &id, true),
+            Err(error) if error.code == "session_ended" => {
+                let ended = self.session_view(caller, &cortex, &id, false)?;
+                if said.is_none() || said == ended.summary {
+                    return Ok(ended);
+                }
+                Err(error
+                    .with_hint("mem_session_summary or `cortex save` keeps what is to be added"))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     pub fn session_get(&self, caller: &Caller, request: SessionGetRequest) -> Result<SessionView> {
         let cortex = self.existing(caller)?;
-        self.session_view(&cortex, &request.id, false)
+        self.session_view(caller, &cortex, &request.id, false)
     }
 
     pub fn session_list(
@@ -159,9 +176,9 @@ impl Ops {
         let view = reading.view();
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let mut found: Vec<Session> = Vec::new();
-        let aliases = self.aliases(&caller.actor).unwrap_or_default();
+        let aliases = self.known_aliases(&caller.actor);
         each_session(&view, &mut |session| {
-            let its = session.project.as_deref().map(|name| aliases.resolve(name));
+            let its = aliases.of(session.project.as_deref());
             let wanted = (request.project.is_none() || its == project.as_deref())
                 && !(request.live && session.ended.is_some());
             if wanted {
@@ -172,8 +189,9 @@ impl Ops {
         let total = found.len();
         let limit = request.limit.unwrap_or(50).min(SESSIONS_MAX);
         let page = found.into_iter().skip(request.offset).take(limit);
-        let sessions =
-            page.map(|session| shown(&view, session, false)).collect::<Result<Vec<_>>>()?;
+        let sessions = page
+            .map(|session| shown(&view, &aliases, session, false))
+            .collect::<Result<Vec<_>>>()?;
         Ok(SessionListAnswer { sessions, total })
     }
 
@@ -195,11 +213,17 @@ impl Ops {
         self.save(caller, save)
     }
 
-    fn session_view(&self, cortex: &Cortex, id: &str, changed: bool) -> Result<SessionView> {
+    fn session_view(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        id: &str,
+        changed: bool,
+    ) -> Result<SessionView> {
         let reading = cortex.read()?;
         let view = reading.view();
         let session = view.session(id)?.ok_or_else(|| Error::missing("session", id))?;
-        shown(&view, session, changed)
+        shown(&view, &self.known_aliases(&caller.actor), session, changed)
     }
 
     /// The session a save belongs to: the one named (started if it is new), else the newest live one of the project, else
@@ -219,8 +243,10 @@ impl Ops {
             Some(id) => id,
             None => {
                 let now = caller.now()?;
-                let live =
-                    self.following(state, &reading, now, |follower| follower.newest_live(project))?;
+                let aliases = self.known_aliases(&caller.actor);
+                let live = self.following(state, &reading, now, |follower| {
+                    follower.newest_live(project, &aliases)
+                })?;
                 match live {
                     Some(id) => return Ok(Some(id)),
                     None if default => default_id(project),
@@ -238,25 +264,34 @@ impl Ops {
     }
 }
 
-pub(super) fn shown(view: &View<'_>, session: Session, changed: bool) -> Result<SessionView> {
+/// A session under the name that its project has now.
+pub(super) fn shown(
+    view: &View<'_>,
+    aliases: &Aliases,
+    session: Session,
+    changed: bool,
+) -> Result<SessionView> {
     let summary = match session.summary_seq {
         Some(seq) => view.sealed(seq)?.map(|sealed| sealed.open_note()).transpose()?,
         None => None,
     };
-    let mut memories = 0;
-    view.scan_index(&kernel::keys::by_session(&session.id), None, false, &mut |_| {
+    let (mut memories, mut newest) = (0, None);
+    view.scan_index(&kernel::keys::by_session(&session.id), None, false, &mut |id| {
         memories += 1;
+        newest = Some(id);
         Ok(std::ops::ControlFlow::Continue(()))
     })?;
+    let newest = newest.map(|id| view.required_head(id)).transpose()?;
     Ok(SessionView {
         id: session.id,
-        project: session.project.unwrap_or_default(),
+        project: aliases.of(session.project.as_deref()).unwrap_or_default().to_owned(),
         directory: session.directory.unwrap_or_default(),
         agent: session.agent,
         started_at: session.started.rfc3339(),
         ended_at: session.ended.map(kernel::memory::Millis::rfc3339),
         summary: summary.map(|note| note.text),
         memories,
+        last_saved_at: newest.map(|head| head.created.rfc3339()),
         changed,
     })
 }

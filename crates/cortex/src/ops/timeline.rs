@@ -100,7 +100,10 @@ impl Ops {
         let session = match &head.session {
             // What a session is about may lie outside a grant.
             Some(name) if door.authority.is_none() => {
-                view.session(name)?.map(|s| session::shown(&view, s, false)).transpose()?
+                let aliases = self.known_aliases(&caller.actor);
+                view.session(name)?
+                    .map(|s| session::shown(&view, &aliases, s, false))
+                    .transpose()?
             }
             _ => None,
         };

@@ -11,7 +11,7 @@ use super::save::SaveRequest;
 use super::{Ops, fields, parse};
 use crate::intake::dedup::{Save, fingerprint};
 use crate::intake::screen::Screen;
-use crate::intake::{bounds, title, topic};
+use crate::intake::{bounds, title, topic, words};
 
 /// A save with all its words made fit to be kept.
 pub(super) struct Wish {
@@ -99,9 +99,9 @@ pub(super) fn scope_of(text: Option<&str>) -> Scope {
     }
 }
 
-/// The caller's word as a slug: `Bug Fix` is `bug-fix`. What cannot be one is left for the kernel to refuse.
+/// The caller's word as a slug: `Bug Fix` is `bug-fix`. One that is too long is left for the kernel to refuse.
 pub(crate) fn normal_kind(kind: &str) -> String {
-    kind.split_whitespace().collect::<Vec<_>>().join("-").to_lowercase()
+    words::kind(kind)
 }
 
 /// Redacts every text inside a value.

@@ -74,7 +74,7 @@ pub(super) async fn search(
     Asker(caller): Asker,
     Asked(asked): Asked<SearchAsked>,
 ) -> Reply {
-    let Some(query) = asked.q.filter(|q| !q.trim().is_empty()) else {
+    let Some(query) = asked.q.filter(|q| !q.is_empty()) else {
         return Err(Problem::new(
             StatusCode::BAD_REQUEST,
             "no_query",

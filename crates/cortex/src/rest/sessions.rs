@@ -48,11 +48,13 @@ pub(super) async fn start(State(app): State<App>, Asker(caller): Asker, body: Bo
     match (session.ended_at.is_some(), session.changed) {
         (_, true) => Ok(created(&session)),
         (false, false) => Ok(Json(session).into_response()),
-        (true, false) => {
-            Err(Problem::new(StatusCode::CONFLICT, "session_ended", "session has already ended")
-                .with_hint("start a session with a new id"))
-        }
+        (true, false) => Err(has_ended()),
     }
+}
+
+fn has_ended() -> Problem {
+    Problem::new(StatusCode::CONFLICT, "session_ended", "session has already ended")
+        .with_hint("start a session with a new id")
 }
 
 /// One session.
@@ -73,7 +75,7 @@ pub(super) struct EndedSession {
     session: SessionView,
 }
 
-/// Ends a session.
+/// Ends a session. One that has ended is not ended again.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/end", tag = "sessions", operation_id = "end_session",
     params(("id" = String, Path)),
@@ -87,6 +89,9 @@ pub(super) async fn end(
     body: Body,
 ) -> Reply {
     let session = app.ask(caller, SessionEndRequest { id, ..body.read()? }).await?;
+    if !session.changed {
+        return Err(has_ended());
+    }
     Ok(Json(EndedSession { status: "ended", session }).into_response())
 }
 

@@ -12,7 +12,9 @@ fn bad_input_changes_nothing() {
     let long = "x".repeat(1_025);
     let many_tags: String = (0..33).map(|n| format!("t{n},")).collect();
     for (arguments, code, exit) in [
-        (&["save", "x", "", "--type", "belief"][..], "unknown_type", 2),
+        (&["save", "x", "", "--type", "decison"][..], "invalid", 2),
+        (&["save", "x", "", "--type", "bugfix", "--kind", "config"], "invalid", 2),
+        (&["search", "x", "--type", "fact,bugfix"], "invalid", 2),
         (&["save", "", ""], "invalid", 2),
         (&["save", "two\nlines", ""], "invalid", 2),
         (&["save", &long, ""], "too_large", 2),

@@ -53,12 +53,55 @@ fn a_save_names_what_says_nearly_the_same() {
     assert!(new["similar"][0]["nearness"].as_f64().unwrap() > 0.7);
 }
 
+// The types of other tools are kinds here, also after --type.
+#[test]
+fn a_type_of_another_tool_is_taken() {
+    let home = Home::new();
+    for (word, memory_type) in [
+        ("bugfix", "Fact"),
+        ("architecture", "Decision"),
+        ("session_summary", "Event"),
+        ("tool_use", "Event"),
+        ("prompt", "Fact"),
+        ("infra", "Fact"),
+    ] {
+        let saved = home.run(&["save", word, "", "--type", word, "--json"]).ok().json();
+        assert_eq!((&saved["type"], &saved["memory_type"]), (&json!(word), &json!(memory_type)));
+    }
+    let found = home.run(&["find", "--type", "bugfix,infra", "--json"]).ok().json();
+    assert_eq!(found["items"].as_array().unwrap().len(), 2, "{found}");
+    let found = home.run(&["search", "prompt", "--type", "prompt", "--json"]).ok().json();
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
+    let line = br#"{"title": "one", "type": "config"}"#;
+    assert_eq!(home.piped(&["save", "--lines"], line).ok().json()["kind"], "config");
+}
+
+// agent-memory 170
+#[test]
+fn a_question_without_words_shows_the_newest() {
+    let home = Home::new();
+    let first = home.save(&["one", "the first", "--project", "web"]);
+    let second = home.save(&["two", "the second"]);
+    for question in ["", "  ", "*", "\"", "(", "..."] {
+        let answer = home.run(&["search", question, "--json"]).ok().json();
+        let ids: Vec<_> = answer["hits"].as_array().unwrap().iter().map(|h| &h["id"]).collect();
+        assert_eq!(ids, [&json!(second), &json!(first)], "{question:?}: {answer}");
+        assert_eq!(answer["mode"], "newest");
+    }
+    let answer = home.run(&["search", "*", "--project", "web", "--limit", "1", "--json"]).ok();
+    assert_eq!(answer.json()["hits"][0]["id"], first);
+    assert!(home.run(&["search", "*"]).ok().err.contains("no words"));
+    assert!(home.run(&["search", "*", "--kind", "none"]).ok().err.is_empty());
+}
+
 #[test]
 fn merged_projects_are_one_for_every_later_command() {
     let home = Home::new();
     let first = home.save(&["one", "", "--project", "web-app"]);
     let near = home.run(&["save", "two", "", "--project", "WebApp", "--json"]).ok().json();
     assert!(near["project_note"].as_str().unwrap().contains("web-app"), "{near}");
+    home.run(&["session", "start", "s-1", "--project", "webapp"]).ok();
+    home.run(&["prompt", "what is this?", "--project", "webapp"]).ok();
     let dry =
         home.run(&["projects", "merge", "webapp", "--into", "web-app", "--dry-run", "--json"]);
     assert_eq!(dry.ok().json()["moved"], 1);
@@ -73,9 +116,15 @@ fn merged_projects_are_one_for_every_later_command() {
     );
     // In another process, by the old name: saved, found and listed under the new one.
     let third = home.run(&["save", "three", "", "--project", "webapp", "--json"]).ok().json();
-    assert_eq!(third["project"], "web-app");
+    assert_eq!((&third["project"], &third["session_id"]), (&json!("web-app"), &json!("s-1")));
     let hits = home.run(&["search", "one", "--project", "WEBAPP", "--json"]).ok().json();
     assert!(hits["hits"].as_array().unwrap().iter().any(|hit| hit["id"] == first), "{hits}");
+    for old in ["sessions", "prompts"] {
+        let by_both = ["webapp", "web-app"]
+            .map(|name| home.run(&[old, "--project", name, "--json"]).ok().json()[old].clone());
+        assert_eq!(by_both[0][0]["project"], "web-app", "{by_both:?}");
+        assert_eq!(by_both[0], by_both[1]);
+    }
     let listed = home.run(&["projects"]).ok().out;
     assert!(listed.contains("3  ") && listed.contains("web-app  (also webapp)"), "{listed}");
     home.run(&["projects", "merge", "web-app", "--into", "webapp"]).ok();

@@ -24,6 +24,34 @@ fn a_session_is_recorded_and_told_what_is_known() {
     assert!(!home.path().join("logs/hooks.log").exists());
 }
 
+// An agent hears of its own project, and of others when it asks.
+#[test]
+fn a_session_starts_with_its_own_project() {
+    let home = Home::new();
+    home.save(&["Use tabs", "We indent with tabs.", "--kind", "decision", "--project", "web"]);
+    home.save(&["Use spaces", "In the other one.", "--kind", "decision", "--project", "other"]);
+    home.save(&["Speak plainly", "Always.", "--project", "other", "--scope", "personal"]);
+    let input = br#"{"session_id":"s1","cwd":"/src/web","source":"startup"}"#;
+    let ran = home.piped(&["hook", "session-start"], input).ok();
+    let context = ran.json()["hookSpecificOutput"]["additionalContext"].to_string();
+    assert!(context.contains("Use tabs") && context.contains("Speak plainly"), "{context}");
+    assert!(!context.contains("Use spaces"), "{context}");
+}
+
+#[test]
+fn an_agent_that_keeps_nothing_is_reminded() {
+    let home = Home::new();
+    let begun = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(20);
+    let start = ["--now", &begun.to_string(), "session", "start", "s1", "--project", "web"];
+    home.run(&start).ok();
+    let asked = br#"{"session_id":"s1","cwd":"/src/web","prompt":"Fix it"}"#;
+    let prompt = || home.piped(&["hook", "prompt-submit"], asked).ok();
+    let reminded = prompt().json()["hookSpecificOutput"]["additionalContext"].to_string();
+    assert!(reminded.contains("in the last 20 minutes"), "{reminded}");
+    home.save(&["Fixed it", "so", "--session", "s1"]);
+    assert_eq!(prompt().out, "");
+}
+
 #[test]
 fn no_input_stops_an_agent() {
     let home = Home::new();

@@ -70,12 +70,15 @@ fn memories_are_made_read_changed_found_and_deleted() {
         page.json().as_array().unwrap().iter().map(|m| m["id"].as_u64().unwrap()).collect();
     assert_eq!(ids, [notes[1], notes[0]]);
     assert_eq!(daemon.get("/api/observations?project=demo").json()[0]["id"], 1);
-    assert_eq!(daemon.get("/api/observations?type=decision").header("x-total-count"), Some("1"));
+    assert_eq!(daemon.get("/api/observations?type=Decision").header("x-total-count"), Some("1"));
 
     let hits = daemon.get("/api/search?q=which%20note%20on%20caches&limit=2").json();
     assert_eq!(hits.as_array().unwrap().len(), 2);
     assert!(hits[0]["rank"].as_f64().unwrap() > 0.0 && hits[0]["content"].is_string(), "{hits}");
-    for odd in ["*", "%22", "(", "AND", "%F0%9F%A6%80", &"x".repeat(10_000)] {
+    // Nothing to search by: the newest.
+    assert_eq!(daemon.get("/api/search?q=*&limit=1").json()[0]["id"], notes[2]);
+    assert_eq!(daemon.get("/api/search?q=%20&type=decision").json()[0]["id"], 1);
+    for odd in ["%20", "*", "%22", "(", "AND", "%F0%9F%A6%80", &"x".repeat(10_000)] {
         assert_eq!(daemon.get(&format!("/api/search?q={odd}")).status, 200, "{odd:.20}");
     }
 

@@ -31,6 +31,11 @@ impl Aliases {
         self.0.get(name).map_or(name, String::as_str)
     }
 
+    /// The project that something belongs to now, if it belonged to one when it was written down.
+    pub(crate) fn of<'a>(&'a self, written: Option<&'a str>) -> Option<&'a str> {
+        written.map(|name| self.resolve(name))
+    }
+
     /// From now on `from` means `to`. Gives the project that `to` stands for.
     pub(crate) fn merge(&mut self, from: &str, to: &str) -> Result<String> {
         let blank = || Error::invalid("project", "a project name needs a letter or digit");
