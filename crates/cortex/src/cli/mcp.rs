@@ -38,6 +38,9 @@ pub(crate) struct McpArgs {
     /// The facet of the run
     #[arg(long, value_name = "NAME", requires = "talent")]
     facet: Option<String>,
+    /// The channel that the run belongs to
+    #[arg(long, value_name = "NAME", requires = "talent")]
+    channel: Option<String>,
     /// The day of the run, YYYYMMDD; today if absent
     #[arg(long, value_name = "DAY", requires = "talent")]
     day: Option<String>,
@@ -74,6 +77,7 @@ fn served(
         use_id: UseId::parse(run)?,
         talent: talent.name.clone(),
         facet: args.facet.as_deref().map(Facet::parse).transpose()?,
+        channel: args.channel.clone(),
         day: args.day.as_deref().map(Day::parse).transpose()?.unwrap_or_else(|| today.into()),
         grant: talent.front.grant,
     };

@@ -4,6 +4,9 @@
 //! that project or to none; every memory whose words were given out is in `cited`; what is saved says which run saved it. Memories
 //! are given as values of JSON or as quoted lines, never as bare text between instructions.
 
+mod around;
+mod specs;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -17,9 +20,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::memory::Memory;
-use crate::ops::admin::AdminRequest;
 use crate::ops::bulletin::BulletinRequest;
-use crate::ops::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
 use crate::ops::context::ContextRequest;
 use crate::ops::error::{Error, Fault};
 use crate::ops::graph::RelateRequest;
@@ -27,7 +28,8 @@ use crate::ops::read::{GetAnswer, GetRequest};
 use crate::ops::save::SaveRequest;
 use crate::ops::search::{HitView, SearchRequest};
 use crate::ops::session::SessionEndRequest;
-use crate::ops::views::Memory as MemoryView;
+use around::{InspectArgs, UndoArgs, is_open, word};
+pub(crate) use specs::specs;
 
 /// What one call gives of a memory; the rest can be asked for.
 const CONTENT_BYTES_MAX: usize = 60_000;
@@ -89,31 +91,6 @@ struct RelateArgs {
     from: u64,
     relation: String,
     to: u64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InspectArgs {
-    id: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UndoArgs {
-    run: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BranchArgs {
-    question: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkerArgs {
-    task: String,
-    talent: Option<String>,
 }
 
 type Told<T> = Result<T, ToolError>;
@@ -342,46 +319,6 @@ impl MemoryTools {
         Ok(ToolAnswer { value, cited: Vec::new() })
     }
 
-    /// What an administrator could ask in these words.
-    async fn admin(&self, scene: &ToolScene, message: String) -> Told<ToolAnswer> {
-        let request = AdminRequest { agent_id: None, message };
-        let answer = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
-        let value = json!({"about": ABOUT, "answer": answer.response, "data": answer.data});
-        Ok(ToolAnswer { value, cited: Vec::new() })
-    }
-
-    async fn branch(&self, scene: &ToolScene, args: BranchArgs) -> Told<ToolAnswer> {
-        let (channel, description) = (channel(scene)?, args.question);
-        let request = ChannelBranchRequest { channel, description, ..Default::default() };
-        let started = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
-        let note = "it thinks; its conclusion will stand in this conversation as a note";
-        let value = json!({"branch": started.use_id, "note": note});
-        Ok(ToolAnswer { value, cited: Vec::new() })
-    }
-
-    async fn worker(&self, scene: &ToolScene, args: WorkerArgs) -> Told<ToolAnswer> {
-        let channel = channel(scene)?;
-        let WorkerArgs { task, talent } = args;
-        let request = ChannelWorkerRequest { channel, task, talent, ..Default::default() };
-        let started = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
-        let note = "it works; its result will stand in this conversation as a note";
-        let value = json!({"worker": started.use_id, "note": note});
-        Ok(ToolAnswer { value, cited: Vec::new() })
-    }
-
-    /// Does this run belong to a channel that others read? Asked once.
-    async fn is_shared(&self, scene: &ToolScene) -> Told<bool> {
-        let Some(channel) = &scene.channel else { return Ok(false) };
-        let known = *self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = known {
-            return Ok(shared);
-        }
-        let request = ChannelGetRequest { channel: channel.clone(), limit: Some(1) };
-        let found = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
-        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.view.shared);
-        Ok(found.view.shared)
-    }
-
     /// What matters now, as the mind published it, each line marked as a quotation. A run for a facet gets the lines that come
     /// from memories it may know of.
     async fn published(&self, facet: Option<&Facet>) -> Option<String> {
@@ -434,26 +371,6 @@ fn ids(line: &str) -> Vec<u64> {
     ids.unwrap_or_default()
 }
 
-/// One word: an id, and nothing that could be another sentence.
-fn word(text: &str) -> Told<&str> {
-    let text = text.trim();
-    if text.is_empty() || text.contains(char::is_whitespace) {
-        return Err(ToolError("an id is one word".to_owned()));
-    }
-    Ok(text)
-}
-
-/// The conversation that a run belongs to.
-fn channel(scene: &ToolScene) -> Told<String> {
-    let none = || ToolError("this run belongs to no conversation".to_owned());
-    scene.channel.clone().ok_or_else(none)
-}
-
-/// May everybody know of it?
-fn is_open(memory: &MemoryView) -> bool {
-    memory.visibility != "private" && (memory.scope != "personal" || memory.visibility == "public")
-}
-
 fn hit_value(hit: &HitView) -> Value {
     json!({
         "id": hit.id,
@@ -488,21 +405,6 @@ fn told(error: Error) -> ToolError {
     ToolError(format!("{}{hint}", error.message))
 }
 
-fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        schema: json!({
-            "type": "object", "properties": properties, "required": required,
-            "additionalProperties": false,
-        }),
-        writes: matches!(
-            name,
-            "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" | "mind_undo"
-        ),
-    }
-}
-
 impl Toolbox for MemoryTools {
     fn tools(&self) -> Vec<ToolSpec> {
         specs()
@@ -527,88 +429,13 @@ impl Toolbox for MemoryTools {
         if let Some(facet) = &scene.facet {
             say("facet", facet.as_str());
         }
+        if let Some(channel) = &scene.channel {
+            say("channel", channel);
+        }
         Some(ToolServer { command: program.clone(), args, tools: tools.to_vec() })
     }
 
     fn bulletin<'a>(&'a self, facet: Option<&'a Facet>) -> BoxFuture<'a, Option<String>> {
         Box::pin(self.published(facet))
     }
-}
-
-/// What a talent may ask of the memory.
-pub(crate) fn specs() -> Vec<ToolSpec> {
-    let id = json!({"type": "integer", "description": "id of a memory"});
-    let text = |about: &str| json!({"type": "string", "description": about});
-    vec![
-        spec(
-            "memory_recall",
-            "Searches the memory with words of a question. Gives titles and previews; memory_get gives the whole.",
-            &json!({
-                "query": text("words of the matter, as somebody would have said them"),
-                "limit": {"type": "integer", "description": "at most 30; 8 without it"},
-                "kind": text("only this kind: decision, preference, bugfix, …"),
-                "since": text("only what was saved from this day on, YYYY-MM-DD"),
-                "until": text("only what was saved before this day, YYYY-MM-DD"),
-            }),
-            &["query"],
-        ),
-        spec(
-            "memory_get",
-            "One memory in full.",
-            &json!({"id": id, "from": {"type": "integer", "description": "where to read on, from next_from"}}),
-            &["id"],
-        ),
-        spec(
-            "memory_save",
-            "Saves one thing worth keeping. The same topic_key again updates what was saved under it.",
-            &json!({
-                "title": text("a sentence somebody would search for"),
-                "content": text("what is so, since when, how we know"),
-                "kind": text("decision, preference, rule, todo, pattern, discovery, bugfix, learning, config, identity, file"),
-                "topic_key": text("a stable name of the matter, like auth/session-length"),
-                "project": text("where it belongs; without it, where this run belongs"),
-                "personal": {"type": "boolean", "description": "about the owner, in every project"},
-                "tags": {"type": "array", "items": {"type": "string"}},
-                "derived_from": {"type": "array", "items": {"type": "integer"}, "description": "ids of memories it follows from"},
-            }),
-            &["title", "content"],
-        ),
-        spec(
-            "memory_relate",
-            "Relates two memories: references, relates_to, follows, supersedes, contradicts, updates, caused_by, part_of, result_of.",
-            &json!({"from": id, "relation": text("one of the nine"), "to": id}),
-            &["from", "relation", "to"],
-        ),
-        spec(
-            "system_inspect",
-            "What runs now: jobs, conversations, branches, workers.",
-            &json!({}),
-            &[],
-        ),
-        spec("channel_list", "All conversations that are kept here.", &json!({}), &[]),
-        spec(
-            "worker_inspect",
-            "How a worker stands, and whether it is stuck.",
-            &json!({"id": text("id of the worker")}),
-            &["id"],
-        ),
-        spec(
-            "mind_undo",
-            "Takes back what a run of the mind changed.",
-            &json!({"run": text("name of the run, like maintenance-1767323045000-1")}),
-            &["run"],
-        ),
-        spec(
-            "channel_branch",
-            "Thinks about a question aside, with everything this conversation knows. The conclusion comes back as a note.",
-            &json!({"question": text("what to think about")}),
-            &["question"],
-        ),
-        spec(
-            "channel_worker",
-            "Lets a talent do a task that does not need this conversation. It knows only the task. The result comes back as a note.",
-            &json!({"task": text("all it needs to know"), "talent": text("which one; default without it")}),
-            &["task"],
-        ),
-    ]
 }
