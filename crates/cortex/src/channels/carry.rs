@@ -215,6 +215,11 @@ pub(crate) fn session_of(channel: &str) -> String {
     format!("channel-{channel}")
 }
 
+/// The channel whose session this is.
+pub(crate) fn channel_of(session: &str) -> Option<&str> {
+    session.strip_prefix("channel-").filter(|channel| super::check_name(channel).is_ok())
+}
+
 /// Adds keys and model to a request.
 pub(crate) fn add(request: &mut Map<String, Value>, with: &With) {
     let text = |text: &Option<String>| text.clone().map(Value::String);

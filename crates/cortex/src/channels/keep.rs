@@ -78,6 +78,49 @@ pub(super) fn transcribe(actor: &Path, channel: &str, messages: &[Message]) -> R
     write().map_err(|error| failed(&path, &error))
 }
 
+/// Takes messages of these words out of the transcript.
+pub(super) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> {
+    let path = folder(actor).join(format!("{channel}.transcript.jsonl"));
+    let whole = match fs::read_to_string(&path) {
+        Ok(whole) => whole,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(&path, &error)),
+    };
+    let mut lines = String::new();
+    for line in whole.lines() {
+        // A line that was torn by a crash cannot be told apart from what must go.
+        let Ok(mut message) = serde_json::from_str::<Message>(line) else { continue };
+        if message.text == text {
+            mind::conversation::ERASED.clone_into(&mut message.text);
+        }
+        let line = serde_json::to_string(&message);
+        lines.push_str(&line.map_err(|error| Error::internal(error.to_string()))?);
+        lines.push('\n');
+    }
+    let fresh = path.with_extension("new");
+    let write = || {
+        let mut options = fs::OpenOptions::new();
+        let mut file =
+            options.write(true).create(true).truncate(true).mode(FILE_MODE).open(&fresh)?;
+        file.write_all(lines.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&fresh, &path)
+    };
+    write().map_err(|error| failed(&path, &error))
+}
+
+/// Removes a channel and its transcript. Those that are gone already are fine.
+pub(super) fn remove(actor: &Path, channel: &str) -> Result<()> {
+    for name in [format!("{channel}.json"), format!("{channel}.transcript.jsonl")] {
+        let path = folder(actor).join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&path, &error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The names of all channels, in order.
 pub(super) fn names(actor: &Path) -> Result<Vec<String>> {
     let folder = folder(actor);

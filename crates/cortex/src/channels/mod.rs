@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mind::conversation::Channel;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use carry::{With, add, session_of};
+pub(crate) use carry::{With, add, channel_of, session_of};
 pub(crate) use ends::purpose;
 
 use crate::ops::error::{Error, Result};
@@ -112,6 +112,29 @@ impl Ops {
         let folder = self.home().actor_folder(&caller.actor);
         let names = keep::names(&folder)?;
         names.iter().filter_map(|name| keep::load(&folder, name).transpose()).collect()
+    }
+
+    /// What was said in these words was erased: the channel and its transcript must not hold it either.
+    pub(crate) fn erase_from_channel(
+        &self,
+        caller: &Caller,
+        channel: &str,
+        text: &str,
+    ) -> Result<()> {
+        let lock = self.channels().lock_of(channel);
+        let _alone = alone(&lock);
+        let folder = self.home().actor_folder(&caller.actor);
+        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
+        kept.channel.erase(text);
+        keep::erase_said(&folder, channel, text)?;
+        keep::store(&folder, &kept)
+    }
+
+    /// Removes a channel and its transcript.
+    pub(crate) fn remove_channel(&self, caller: &Caller, channel: &str) -> Result<()> {
+        let lock = self.channels().lock_of(channel);
+        let _alone = alone(&lock);
+        keep::remove(&self.home().actor_folder(&caller.actor), channel)
     }
 
     /// What a person said is on disk before anybody is asked.

@@ -22,8 +22,8 @@ use crate::hands::live::line::{Line, told};
 use crate::hands::settings;
 use crate::ops::Caller;
 use crate::ops::channel::{
-    ChannelBranchRequest, ChannelGetRequest, ChannelListRequest, ChannelSayRequest,
-    ChannelStopRequest, ChannelWorkerRequest,
+    ChannelBranchRequest, ChannelGetRequest, ChannelListRequest, ChannelRemoveRequest,
+    ChannelSayRequest, ChannelStopRequest, ChannelWorkerRequest,
 };
 use crate::ops::wire::Operation;
 
@@ -77,6 +77,9 @@ pub(crate) struct ChatArgs {
     /// Show what was said
     #[arg(long, conflicts_with_all = ["message", "list"])]
     history: bool,
+    /// Remove the channel and its transcript; memories that came of it stay
+    #[arg(long, conflicts_with_all = ["message", "list", "history", "branch", "worker"])]
+    remove: bool,
     /// Show all channels
     #[arg(long, conflicts_with = "message")]
     list: bool,
@@ -112,6 +115,9 @@ pub(crate) fn run(args: &ChatArgs, globals: &Globals, around: Around, out: &mut 
     }
     if args.history {
         return talk.history(out);
+    }
+    if args.remove {
+        return talk.remove(out);
     }
     if let Some(question) = &args.branch {
         return talk.branch(question, out);
@@ -228,6 +234,11 @@ impl Talk<'_> {
     fn stop(&mut self, out: &mut Output) -> Outcome {
         let stopped = self.ask(ChannelStopRequest { channel: self.channel.clone() })?;
         out.either(&stopped, format_args!("{} runs were asked to stop", stopped.cancelled.len()))
+    }
+
+    fn remove(&mut self, out: &mut Output) -> Outcome {
+        let removed = self.ask(ChannelRemoveRequest { channel: self.channel.clone() })?;
+        out.either(&removed, format_args!("channel {} is removed", removed.channel))
     }
 
     fn list(&mut self, out: &mut Output) -> Outcome {

@@ -5,6 +5,7 @@ use kernel::command::{Command, HeadRevision, Receipt, Removal, Revision};
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, MemoryId, Millis, Visibility};
 use kernel::scope::Operation as Lane;
+use kernel::store::View;
 use kernel::{Cortex, Resolved};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -283,6 +284,7 @@ impl Ops {
         }
         let versions = view.versions(id)?;
         let bodies: Vec<_> = versions.iter().map(|version| version.body_hash).collect();
+        let said = if hard && head.is_none() { said_in_channel(&view, id.get())? } else { None };
         let command = if hard { Command::Erase(removal) } else { Command::Tombstone(removal) };
         let receipt = self.submit(&cortex, caller.stamp()?, command)?;
         if hard {
@@ -291,6 +293,9 @@ impl Ops {
             forget_everywhere(&cache, &bodies)
                 .map_err(|error| Error::new("io", Fault::Server, error.to_string()))?;
             self.erase_from_mind(caller, id.get())?;
+            if let Some((channel, text)) = said {
+                self.erase_from_channel(caller, &channel, &text)?;
+            }
         }
         deleted(&cortex, &receipt, id, hard)
     }
@@ -354,4 +359,12 @@ fn deleted(cortex: &Cortex, receipt: &Receipt, id: MemoryId, hard: bool) -> Resu
         at: receipt.at.rfc3339(),
         changed: receipt.changed,
     })
+}
+
+/// The channel in which a prompt was said, and its words.
+fn said_in_channel(view: &View<'_>, seq: u64) -> Result<Option<(String, String)>> {
+    let prompt = view.prompt(seq)?.and_then(|prompt| prompt.session);
+    let channel = prompt.as_deref().and_then(crate::channels::channel_of);
+    let Some((channel, sealed)) = channel.zip(view.sealed(seq)?) else { return Ok(None) };
+    Ok(Some((channel.to_owned(), sealed.open_note()?.text)))
 }

@@ -89,6 +89,12 @@ pub struct ChannelStopAnswer {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
+pub struct ChannelRemoveRequest {
+    pub channel: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct ChannelListRequest {}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -273,6 +279,24 @@ impl Ops {
             .filter(|run| hands.cancel(&run.use_id))
             .map(|run| run.use_id);
         Ok(ChannelStopAnswer { cancelled: cancelled.collect() })
+    }
+
+    /// Removes a channel and its transcript. Memories that came of it, and what was said to it in the journal, stay.
+    pub fn channel_remove(
+        &self,
+        caller: &Caller,
+        request: ChannelRemoveRequest,
+    ) -> Result<ChannelView> {
+        for_owner(caller)?;
+        channels::check_name(&request.channel)?;
+        let kept = self.channel_there(caller, &request.channel)?;
+        if kept.channel.is_answering() || kept.channel.branches().next().is_some() {
+            let message = format!("channel {} is in use", request.channel);
+            return Err(Error::new("channel_busy", Fault::Conflict, message)
+                .with_hint("stop it first, or wait"));
+        }
+        self.remove_channel(caller, &request.channel)?;
+        Ok(view(&kept))
     }
 
     pub fn channel_list(

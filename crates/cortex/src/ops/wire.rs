@@ -121,6 +121,7 @@ operations! {
     ChannelBranch "channel_branch" channel_branch: channel::ChannelBranchRequest => channel::ChannelRunAnswer;
     ChannelWorker "channel_worker" channel_worker: channel::ChannelWorkerRequest => channel::ChannelRunAnswer;
     ChannelStop "channel_stop" channel_stop: channel::ChannelStopRequest => channel::ChannelStopAnswer;
+    ChannelRemove "channel_remove" channel_remove: channel::ChannelRemoveRequest => channel::ChannelView;
     ChannelList "channel_list" channel_list: channel::ChannelListRequest => channel::ChannelListAnswer;
     ChannelGet "channel_get" channel_get: channel::ChannelGetRequest => channel::ChannelGetAnswer;
     Sweep "sweep" sweep: archive::SweepRequest => archive::SweepAnswer;

@@ -23,8 +23,8 @@ use super::transfer::{Piece, Stream};
 use super::{App, Reply};
 use crate::ops::channel::{
     ChannelBranchRequest, ChannelGetAnswer, ChannelGetRequest, ChannelListAnswer,
-    ChannelListRequest, ChannelRunAnswer, ChannelSayRequest, ChannelStopAnswer, ChannelStopRequest,
-    ChannelWorkerRequest,
+    ChannelListRequest, ChannelRemoveRequest, ChannelRunAnswer, ChannelSayRequest,
+    ChannelStopAnswer, ChannelStopRequest, ChannelView, ChannelWorkerRequest,
 };
 
 const MESSAGES_MAX: usize = 1_000;
@@ -214,6 +214,24 @@ pub(super) async fn read(
 ) -> Reply {
     let limit = page(asked.limit, MESSAGES_MAX)?;
     app.reply(caller, ChannelGetRequest { channel, limit }).await
+}
+
+/// Removes a channel and its transcript. Memories that came of it stay, and so does what was said to it in the journal.
+#[utoipa::path(
+    delete, path = "/api/channels/{channel}", tag = "channels", operation_id = "remove_channel",
+    params(("channel" = String, Path, description = "Its name")),
+    responses(
+        (status = 200, description = "What it was", body = ChannelView),
+        (status = 404, description = "There is no such channel"),
+        (status = 409, description = "It is in use"),
+    ),
+)]
+pub(super) async fn remove(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Name(channel): Name,
+) -> Reply {
+    app.reply(caller, ChannelRemoveRequest { channel }).await
 }
 
 #[derive(Debug, Default, Deserialize, ToSchema)]

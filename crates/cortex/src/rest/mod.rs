@@ -247,7 +247,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(transfer::export))
         .routes(routes!(transfer::import))
         .routes(routes!(channels::list))
-        .routes(routes!(channels::read))
+        .routes(routes!(channels::read, channels::remove))
         .routes(routes!(channels::say))
         .routes(routes!(channels::branch))
         .routes(routes!(channels::worker))

@@ -105,9 +105,20 @@ fn a_conversation_goes_on_and_reads_the_bulletin_of_each_turn() {
         422
     );
     assert_eq!(daemon.raw("POST", "/api/channels/main/messages", "", "{\"message\":\" \"}").0, 422);
+    // What is erased is erased here too.
+    let prompts = daemon.run(&["prompts"]);
+    let erased = prompts["prompts"][0]["id"].as_u64().unwrap().to_string();
+    daemon.run(&["erase", &erased, "--reason", "asked to", "--yes"]);
+    let channel = daemon.get("/api/channels/main");
+    assert_eq!(channel["said"][2]["text"], "[erased]", "{channel}");
+    let transcript = home.path().join("actors/default/channels/main.transcript.jsonl");
+    let transcript = std::fs::read_to_string(transcript).unwrap();
+    assert!(!transcript.contains("\"And when do we ship?\""), "{transcript}");
     // From the terminal, the same conversation.
     let output = cortex(home.path()).args(["chat", "main", "Thanks"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "You said: Thanks\n", "{output:?}");
+    assert_eq!(daemon.run(&["chat", "main", "--remove"])["channel"], "main");
+    assert_eq!(daemon.get("/api/channels")["channels"], json!([]));
 }
 
 #[test]

@@ -22,6 +22,9 @@ use crate::bulletin::{Bulletin, system_prompt};
 use crate::error::{MindError, Result};
 use crate::settings::ChannelSettings;
 
+/// Stands where a message was that was erased.
+pub const ERASED: &str = "[erased]";
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "role")]
 pub enum Role {
@@ -239,6 +242,17 @@ impl Channel {
     /// Something happened that the conversation should know: a worker ended, say.
     pub fn noted(&mut self, text: &str, now: Millis) {
         self.push(Role::Note, text, now);
+    }
+
+    /// What was said in these words was erased: it leaves the context too. True if it was there.
+    pub fn erase(&mut self, text: &str) -> bool {
+        let mut found = false;
+        for message in self.messages.iter_mut().filter(|message| message.text == text) {
+            ERASED.clone_into(&mut message.text);
+            message.tokens = tokens(ERASED);
+            found = true;
+        }
+        found
     }
 
     /// The turn that waits for an answer.
