@@ -93,7 +93,6 @@ impl Sources {
 /// The hands at work.
 #[derive(Debug)]
 pub(crate) struct LiveHands {
-    layout: Layout,
     hub: Hub,
     runner: Runner,
     supervisor: Supervisor,
@@ -164,22 +163,12 @@ impl LiveHands {
         };
         supervisor.add(service).map_err(|error| failed(error.code(), error.to_string()))?;
         let bus = Mutex::new(Some(bus));
-        Ok(LiveHands {
-            layout,
-            hub,
-            runner,
-            supervisor,
-            schedule,
-            nightly,
-            attester,
-            recovery,
-            bus,
-            grace,
-        })
+        Ok(LiveHands { hub, runner, supervisor, schedule, nightly, attester, recovery, bus, grace })
     }
 
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.layout
+    /// Talents and providers as the files say now.
+    pub(crate) fn hands(&self) -> Result<Hands> {
+        self.nightly.hands()
     }
 
     pub(crate) fn hub(&self) -> &Hub {
