@@ -1,12 +1,13 @@
 //! The hands in this program: what `exec` needs from a home, and what it gives back to the memory.
 //!
 //! `settings` reads which providers and models there are; `memory` asks the ordinary operations, through the daemon if there
-//! is one; `toolbox` shows them to a model, within the talent's grant and facet; `runs` starts runs over the bus and waits for
+//! is one; `toolbox` shows them to a model, within the talent's grant and facet, `bulletin` what matters now; `runs` starts runs over the bus and waits for
 //! them; `outputs` puts what talents wrote into the memory; `live` is what the daemon runs; `fault` translates errors.
 //!
 //! What must stay true: a talent reaches memories only through `toolbox`, and what it read is in the answer's `cited`; keys of
 //! services are looked up where they are used and stand in no text made here.
 
+mod bulletin;
 pub(crate) mod fault;
 pub(crate) mod live;
 pub(crate) mod memory;

@@ -8,7 +8,6 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
 use exec::UseId;
 use exec::runner::{Receipt, RunQuery, RunScope, RunStatus, Select};
-use exec::talents::Shelf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -241,19 +240,21 @@ pub(super) async fn cancel(State(app): State<App>, Asker(caller): Asker, Name(id
     }
 }
 
-/// The talents that can be run, and what is wrong with the files of others.
+/// The talents that can be run, what is wrong with the files of others, and which providers could be asked.
 #[utoipa::path(
     get, path = "/api/talents", tag = "runs", operation_id = "list_talents",
     responses((
-        status = 200, description = "{talents: [{name, title, type, source, …}], problems: []}", body = Object,
+        status = 200, body = Object,
+        description = "{talents: [{name, title, type, source, …}], problems: [], providers: [{name, ready, problem}]}",
     )),
 )]
 pub(super) async fn talents(State(app): State<App>, Asker(caller): Asker) -> Reply {
     for_owner(&caller)?;
-    let folder = hands(&app)?.layout().talents();
+    let live = Arc::clone(hands(&app)?);
     let view = app
         .run(move |_| {
-            let shelf = Shelf::open(&folder);
+            let hands = live.hands()?;
+            let shelf = &hands.shelf;
             let talents: Vec<Value> = shelf
                 .all()
                 .map(|talent| {
@@ -273,7 +274,8 @@ pub(super) async fn talents(State(app): State<App>, Asker(caller): Asker) -> Rep
                 })
                 .collect();
             let problems: Vec<String> = shelf.problems().iter().map(ToString::to_string).collect();
-            Ok(json!({"talents": talents, "problems": problems}))
+            let providers = hands.providers();
+            Ok(json!({"talents": talents, "problems": problems, "providers": providers}))
         })
         .await?;
     Ok(Json(view).into_response())

@@ -62,6 +62,9 @@ fn talents_are_listed_shown_and_explained() {
     assert!(letter["model"].is_string());
     let text = home.run(&["talent", "list", "--schedule", "daily"]).ok().out;
     assert!(text.contains("letter") && !text.contains("default"), "{text}");
+    // execution R92
+    let text = home.run(&["talent", "list", "--type", "cogitate"]).ok().out;
+    assert!(text.contains("default") && !text.contains("letter"), "{text}");
     // execution R89, R90, R91
     let shown = home.run(&["talent", "show", "letter", "--day", "20250109", "--json"]).ok().json();
     assert_eq!(shown["user_instruction"], "Write about Thursday, 9 January 2025.");

@@ -130,6 +130,7 @@ fn talents_and_services_are_shown() {
         talents["talents"].as_array().unwrap().iter().filter_map(|t| t["name"].as_str()).collect();
     assert!(names.contains(&"default") && names.contains(&"facets"), "{names:?}");
     assert_eq!(talents["problems"], json!([]));
+    assert!(talents["providers"].is_array(), "{talents}");
     let ready = daemon.get("/readyz").json();
     assert_eq!(ready["services"]["schedule"], "running");
     // Streams do not keep the daemon.

@@ -114,7 +114,7 @@ pub(super) async fn prepare(process: &Process, request: &Request) -> Result<Step
     let context = context.map(|name| Context::read(&process.layout, name)).transpose()?;
     let bulletin = match kind {
         // A conversation brings the bulletin it wants; its workers get none.
-        Kind::Agent if request.channel.is_none() => {
+        Kind::Agent if request.channel.is_none() && talent.front.grant >= Grant::Read => {
             process.toolbox.bulletin(request.facet.as_ref()).await
         }
         Kind::Agent | Kind::Generator => None,

@@ -228,10 +228,7 @@ async fn a_run_that_begins_after_its_replay_failed_is_heard() {
     client.ask(replay, PATIENCE).await.expect("taken");
     let mut failed = false;
     loop {
-        let heard = match inbox.recv().await.expect("a client") {
-            Incoming::Message(message) => message,
-            _ => continue,
-        };
+        let Incoming::Message(heard) = inbox.recv().await.expect("a client") else { continue };
         if heard.get("code") == Some(&json!("no_such_run")) {
             failed = true;
             home.begin(json!({"use_id": "1700000000000"}), "finish").await;

@@ -23,6 +23,9 @@ pub(super) struct ListArgs {
     /// Only those that run daily, for each segment, or only when asked
     #[arg(long, value_name = "WHEN", value_parser = ["daily", "segment", "none"])]
     schedule: Option<String>,
+    /// Only those that use tools (cogitate) or only write an output (generate)
+    #[arg(long = "type", value_name = "TYPE", value_parser = ["cogitate", "generate"])]
+    kind: Option<String>,
 }
 
 pub(super) fn run(
@@ -36,6 +39,7 @@ pub(super) fn run(
         .shelf
         .all()
         .filter(|talent| args.schedule.as_deref().is_none_or(|wanted| wanted == schedule(talent)))
+        .filter(|talent| args.kind.as_deref().is_none_or(|kind| kind == talent.kind().as_str()))
         .collect();
     // In the order in which a day is worked through.
     talents.sort_by_key(|talent| {

@@ -266,8 +266,8 @@ mod tests {
                 |(seq, event)| json!({"event": event, "use_id": run.as_str(), "seq": seq, "ts": 1}),
             )
             .collect();
-        let log: String = events.iter().map(|event| format!("{event}\n")).collect();
-        std::fs::write(layout.ended_run(&talent, &run), log).unwrap();
+        let log: Vec<String> = events.iter().map(Value::to_string).collect();
+        std::fs::write(layout.ended_run(&talent, &run), log.join("\n") + "\n").unwrap();
         let filter = Filter::runs([run.to_string()]);
         let mut line = Line::connect(&layout.callosum(), "test", &filter).await.unwrap();
         let end = events[2].as_object().unwrap().clone();

@@ -98,7 +98,6 @@ impl Sources {
 /// The hands at work.
 #[derive(Debug)]
 pub(crate) struct LiveHands {
-    layout: Layout,
     hub: Hub,
     runner: Runner,
     supervisor: Supervisor,
@@ -176,7 +175,6 @@ impl LiveHands {
         supervisor.add(service).map_err(|error| failed(error.code(), error.to_string()))?;
         let bus = Mutex::new(Some(bus));
         Ok(LiveHands {
-            layout,
             hub,
             runner,
             supervisor,
@@ -190,8 +188,9 @@ impl LiveHands {
         })
     }
 
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.layout
+    /// Talents and providers as the files say now.
+    pub(crate) fn hands(&self) -> Result<Hands> {
+        self.nightly.hands()
     }
 
     pub(crate) fn hub(&self) -> &Hub {

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::super::memory::Memory;
-use super::super::outputs;
+use super::super::{Hands, outputs};
 use super::Sources;
 use super::runs::OwnRuns;
 use crate::daemon::server::log;
@@ -47,6 +47,10 @@ impl Nightly {
     pub(super) fn new(sources: Sources, hub: Hub, runner: Runner, jobs: usize) -> Nightly {
         let (day, failed) = (Mutex::default(), Mutex::default());
         Nightly { sources, hub, runner, jobs, day, failed }
+    }
+
+    pub(super) fn hands(&self) -> crate::ops::error::Result<Hands> {
+        self.sources.hands()
     }
 
     /// The day that is worked on now.
