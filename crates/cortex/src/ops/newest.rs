@@ -1,6 +1,7 @@
 //! What a question without words gets: the newest memories that pass its filters. `*`, a blank or signs alone are what people
 //! and hooks send to see what there is, so they are neither an error nor an empty answer.
 
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
 use ::recall::search::{Answer, Hit, LIMIT_MAX, Named, Query};
@@ -46,7 +47,7 @@ pub(super) fn newest(door: &Door, query: &Query, now: Millis) -> Result<Answer> 
             Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
     }
-    rows.sort_by(|a, b| (b.head.created, b.head.id).cmp(&(a.head.created, a.head.id)));
+    rows.sort_by_key(|row| Reverse((row.head.created, row.head.id)));
     rows.truncate(limit);
     let hits = rows.into_iter().map(|row| hit(&lens, row)).collect::<Result<_>>()?;
     Ok(Answer { hits, candidates: seen, by_model: 0 })
