@@ -61,19 +61,19 @@ mod think;
 mod tour;
 mod tui;
 mod update;
+mod usage;
 mod verify;
 mod verify_proof;
 mod version;
 mod views;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::ops::{self, fields, parse};
 
-use failure::{EXIT_CODES, Failure, FailureView, Outcome};
+use failure::{EXIT_CODES, Failure, Outcome};
 use open::{Around, Globals, Invocation};
 use output::Output;
 use surroundings::Surroundings;
@@ -198,7 +198,7 @@ content and at secret keys.";
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage::tell(&error),
     };
     let mut around = Surroundings::own();
     if is_local(&cli.command) {
@@ -424,31 +424,6 @@ fn report(failure: &Failure, out: &Output) {
     if let Some(hint) = failure.hint() {
         out.say(format_args!("hint: {hint}"));
     }
-}
-
-/// Help and version are no errors; anything else is wrong usage, in JSON if that was asked for.
-fn usage(error: &clap::Error) -> ExitCode {
-    // Agents read exit code 2 of a hook as "stop": settings from another version must not stop anybody.
-    if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
-        let _unheard = error.print();
-        return ExitCode::SUCCESS;
-    }
-    let json = std::env::args_os().any(|argument| argument == "--json");
-    if !error.use_stderr() || !json {
-        // Nobody is left to be told when the output is closed.
-        let _unheard = error.print();
-        return ExitCode::from(if error.use_stderr() { ops::error::exit::BAD_INPUT } else { 0 });
-    }
-    let text = error.render().to_string();
-    // The first paragraph says what is wrong; the rest is about usage.
-    let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
-    let message = lines.collect::<Vec<_>>().join(" ");
-    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
-    let hint = Some("`cortex help COMMAND` shows how it is used".to_owned());
-    let view = FailureView { code: "usage".to_owned(), message, hint };
-    // Nobody is left to be told when standard error is closed.
-    let _unheard = writeln!(std::io::stderr(), "{}", serde_json::json!({ "error": view }));
-    ExitCode::from(ops::error::exit::BAD_INPUT)
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! What a question without words gets: the newest memories that pass its filters. `*`, a blank or signs alone are what people
 //! and hooks send to see what there is, so they are neither an error nor an empty answer.
 
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
 use ::recall::search::{Answer, Hit, LIMIT_MAX, Named, Query};
 use kernel::find::{Lens, Row};
 use kernel::forms::{self, Form};
 use kernel::keys::{self, Index};
+use kernel::limits::ROWS_EXAMINED_MAX;
 use kernel::memory::{Head, MemoryId, MemoryType, Millis};
 use kernel::store::View;
 
@@ -15,7 +17,7 @@ use super::error::Result;
 use super::wording;
 
 /// Said with such an answer.
-pub(super) const NOTE: &str = "the question has no words to search by; these are the newest";
+const NOTE: &str = "the question has no words to search by; these are the newest";
 /// Characters of a preview.
 const PREVIEW_CHARS: usize = 300;
 
@@ -24,18 +26,19 @@ pub(super) fn is_wordless(view: &View<'_>, question: &str) -> Result<bool> {
     Ok(::recall::language::analyzer(view)?.question(question).is_empty())
 }
 
-/// The newest memories that pass the filters of a query, newest first.
-pub(super) fn newest(door: &Door, query: &Query, now: Millis) -> Result<Answer> {
+/// The newest memories that pass the filters of a query, newest first, and what is to be said about them.
+pub(super) fn newest(door: &Door, query: &Query, now: Millis) -> Result<(Answer, Option<String>)> {
     let view = door.reading.view();
     let lens = Lens::new(&view, door.gate(), query.as_of, now)?;
     let limit = query.limit.min(LIMIT_MAX);
     let mut rows: Vec<Row> = Vec::new();
-    let mut seen = 0;
+    let (mut seen, mut capped) = (0, false);
     for index in indexes(query) {
-        let mut left = limit;
+        let (mut left, mut rest) = (limit, ROWS_EXAMINED_MAX);
         view.scan_index(&index, None, true, &mut |id| {
             let head = view.required_head(id)?;
-            seen += 1;
+            // What a delegate may not see is in no number.
+            seen += usize::from(lens.sees(&head));
             if passes(&head, query)
                 && let Some(row) = lens.row_of(head)?
                 && row.standing.is_shown_to(query.include_forgotten, query.include_archived)
@@ -43,13 +46,22 @@ pub(super) fn newest(door: &Door, query: &Query, now: Millis) -> Result<Answer> 
                 rows.push(row);
                 left -= 1;
             }
-            Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            rest -= 1;
+            capped |= rest == 0 && left > 0;
+            let over = left == 0 || rest == 0;
+            Ok(if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
     }
-    rows.sort_by(|a, b| (b.head.created, b.head.id).cmp(&(a.head.created, a.head.id)));
+    rows.sort_by_key(|row| Reverse((row.head.created, row.head.id)));
+    rows.dedup_by_key(|row| row.head.id);
     rows.truncate(limit);
-    let hits = rows.into_iter().map(|row| hit(&lens, row)).collect::<Result<_>>()?;
-    Ok(Answer { hits, candidates: seen, by_model: 0 })
+    let hits: Vec<Hit> = rows.into_iter().map(|row| hit(&lens, row)).collect::<Result<_>>()?;
+    let note = match (hits.is_empty(), capped) {
+        (_, true) => Some(format!("{NOTE} of {seen} that were looked at; there are more")),
+        (false, false) => Some(NOTE.to_owned()),
+        (true, false) => None,
+    };
+    Ok((Answer { hits, candidates: seen, by_model: 0 }, note))
 }
 
 /// The fewest rows that hold what a query may find, each index newest first.

@@ -174,8 +174,8 @@ impl Ops {
                 recall::similar(reading, door.gate(), id, &query, now)?
             }
             None if wordless => {
-                let answer = newest::newest(&door, &query, now)?;
-                note = (!answer.hits.is_empty()).then(|| newest::NOTE.to_owned());
+                let (answer, said) = newest::newest(&door, &query, now)?;
+                note = said;
                 answer
             }
             None => {

@@ -163,3 +163,22 @@ fn a_closed_pipe_ends_quietly() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
+
+// agent-memory 26
+#[test]
+fn a_number_that_is_none_is_answered_in_words() {
+    let home = Home::new();
+    home.save(&["there", ""]);
+    for depth in ["1.5", "all", "-1"] {
+        let said = home.run(&["graph", "1", "--depth", depth]).ends(2).err;
+        assert!(said.contains("whole number") || depth == "-1", "{said}");
+    }
+    let said = home.run(&["search", "x", "--limit", "1.5", "--json"]).ends(2).error();
+    assert!(said["message"].as_str().unwrap().ends_with("give a whole number from 0"), "{said}");
+    let said = home.run(&["graph", "1", "--depth", "99999999999"]).ends(2).err;
+    assert!(said.contains("is not in 0"), "{said}");
+    for depth in ["0", "11"] {
+        let said = home.run(&["graph", "1", "--depth", depth]).ends(2).err;
+        assert!(said.contains("between 1 and 10"), "{said}");
+    }
+}
