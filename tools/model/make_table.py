@@ -2,43 +2,107 @@
 """Makes the static embedding table from a sentence transformer and WordNet. See README.md."""
 
 import argparse
+import json
 import pathlib
 import random
 import re
 import struct
 
 import numpy as np
-import torch
-from transformers import AutoModel, AutoTokenizer
+from safetensors.numpy import load_file
+from tokenizers import BertWordPieceTokenizer
 
 DIMS = 256
 TEXTS = 32_000
 VALIDATION = 1_000
 SEED = 20261115
+TOKENS_MAX = 128
 
 
-def teacher(model_dir):
-    tokenizer = AutoTokenizer.from_pretrained(model_dir, local_files_only=True)
-    model = AutoModel.from_pretrained(model_dir, local_files_only=True).eval()
-    return tokenizer, model
+class Teacher:
+    """The transformer's forward pass, in numpy: a runtime would be a hundred times the size of what it runs."""
+
+    def __init__(self, directory):
+        self.sizes = json.loads((directory / "config.json").read_text())
+        weights = load_file(directory / "model.safetensors")
+        self.weights = {name.removeprefix("bert."): value.astype(np.float32) for name, value in weights.items()}
+        self.tokenizer = BertWordPieceTokenizer(str(directory / "vocab.txt"), lowercase=True)
+        self.first, self.last = (self.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+
+    def __len__(self):
+        return self.sizes["vocab_size"]
+
+    def ids(self, texts):
+        """Without the special tokens."""
+        return [made.ids for made in self.tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+    def linear(self, x, name):
+        return x @ self.weights[name + ".weight"].T + self.weights[name + ".bias"]
+
+    def norm(self, x, name):
+        x = x - x.mean(-1, keepdims=True)
+        x /= np.sqrt((x * x).mean(-1, keepdims=True) + self.sizes["layer_norm_eps"])
+        return x * self.weights[name + ".weight"] + self.weights[name + ".bias"]
+
+    def pooled(self, sequences):
+        """Mean over the sequence: how this model makes a sentence vector."""
+        longest = max(map(len, sequences))
+        ids = np.zeros((len(sequences), longest), np.int64)
+        mask = np.zeros((len(sequences), longest), np.float32)
+        for row, sequence in enumerate(sequences):
+            ids[row, : len(sequence)] = sequence
+            mask[row, : len(sequence)] = 1
+        w, heads = self.weights, self.sizes["num_attention_heads"]
+        x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][:longest]
+        x = self.norm(x + w["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+        shape = (len(sequences), longest, heads, -1)
+        hidden = np.where(mask[:, None, None, :] > 0, 0, -1e9).astype(np.float32)
+        for layer in range(self.sizes["num_hidden_layers"]):
+            p = f"encoder.layer.{layer}."
+            parts = (self.linear(x, p + "attention.self." + part) for part in ("query", "key", "value"))
+            q, k, v = (part.reshape(shape).transpose(0, 2, 1, 3) for part in parts)
+            scores = q @ k.transpose(0, 1, 3, 2) / np.float32(np.sqrt(q.shape[-1])) + hidden
+            scores = np.exp(scores - scores.max(-1, keepdims=True))
+            mixed = (scores / scores.sum(-1, keepdims=True)) @ v
+            mixed = mixed.transpose(0, 2, 1, 3).reshape(x.shape)
+            x = self.norm(x + self.linear(mixed, p + "attention.output.dense"), p + "attention.output.LayerNorm")
+            wide = gelu(self.linear(x, p + "intermediate.dense"))
+            x = self.norm(x + self.linear(wide, p + "output.dense"), p + "output.LayerNorm")
+        return (x * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
+
+    def token_vectors(self, batch=512):
+        rows = []
+        for start in range(0, len(self), batch):
+            tokens = range(start, min(start + batch, len(self)))
+            rows.append(self.pooled([[self.first, token, self.last] for token in tokens]))
+        return np.concatenate(rows)
+
+    def text_vectors(self, texts, batch=64):
+        sequences = [[self.first, *ids[: TOKENS_MAX - 2], self.last] for ids in self.ids(texts)]
+        order = sorted(range(len(texts)), key=lambda at: (len(sequences[at]), at))  # little padding
+        out = np.zeros((len(texts), self.sizes["hidden_size"]), np.float32)
+        for start in range(0, len(order), batch):
+            at = order[start : start + batch]
+            out[at] = self.pooled([sequences[i] for i in at])
+            if start % (batch * 50) == 0:
+                print(f"{start} of {len(texts)} texts", flush=True)
+        return normal(out)
 
 
-@torch.no_grad()
-def pooled(model, ids, mask):
-    """Mean over the sequence: how this model makes a sentence vector."""
-    hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
-    weight = mask.unsqueeze(-1).float()
-    return ((hidden * weight).sum(1) / weight.sum(1)).numpy()
+def gelu(x):
+    """By the error function, which numpy lacks: Abramowitz and Stegun 7.1.26, right to 2e-7."""
+    z = np.abs(x) / np.float32(np.sqrt(2))
+    t = 1 / (1 + np.float32(0.3275911) * z)
+    terms = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+    sum_ = np.zeros_like(t)
+    for term in terms:
+        sum_ = (sum_ + np.float32(term)) * t
+    error = np.sign(x) * (1 - sum_ * np.exp(-z * z))
+    return x * (1 + error) / 2
 
 
-def token_vectors(tokenizer, model, batch=512):
-    rows = []
-    for start in range(0, len(tokenizer), batch):
-        ids = torch.arange(start, min(start + batch, len(tokenizer))).unsqueeze(1)
-        ends = torch.ones_like(ids)
-        ids = torch.cat([ends * tokenizer.cls_token_id, ids, ends * tokenizer.sep_token_id], dim=1)
-        rows.append(pooled(model, ids, torch.ones_like(ids)))
-    return np.concatenate(rows)
+def normal(rows):
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def wordnet_texts(directory):
@@ -61,19 +125,11 @@ def wordnet_texts(directory):
     return texts[:TEXTS]
 
 
-def teacher_vectors(tokenizer, model, texts, batch=64):
-    order = sorted(range(len(texts)), key=lambda at: len(texts[at]))  # little padding
-    out = np.zeros((len(texts), model.config.hidden_size), np.float32)
-    for start in range(0, len(order), batch):
-        at = order[start : start + batch]
-        made = tokenizer([texts[i] for i in at], padding=True, truncation=True, max_length=128, return_tensors="pt")
-        out[at] = pooled(model, made["input_ids"], made["attention_mask"])
-    return out / np.linalg.norm(out, axis=1, keepdims=True)
-
-
 def start_table(tokens, sentences):
     """Tokens on the sentences' principal axes, common ones made small."""
     _, _, axes = np.linalg.svd(sentences - sentences.mean(0), full_matrices=False)
+    # An axis has no direction of its own; one is chosen, so that the same table comes out everywhere.
+    axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(1)])[:, None]
     table = (tokens - tokens.mean(0)) @ axes[:DIMS].T
     # The vocabulary is sorted by frequency: by Zipf's law the rank gives the probability, and SIF the weight.
     probability = 1.0 / (np.arange(len(table)) + 2.0)
@@ -81,42 +137,53 @@ def start_table(tokens, sentences):
     return (table * (1e-3 / (1e-3 + probability))[:, None]).astype(np.float32), axes[:DIMS]
 
 
-def regress(table, ids, target, epochs=12, batch=1024):
-    torch.manual_seed(SEED)
-    first = torch.tensor(table)
-    # Rows are scaled so that the penalty and the rate mean the same for every model.
-    first = first / first.norm(dim=1).mean()
-    bag = torch.nn.EmbeddingBag.from_pretrained(first.clone(), freeze=False, mode="sum")
-    optimiser = torch.optim.Adam(bag.parameters(), lr=2e-3)
-    target = torch.nn.functional.normalize(torch.tensor(target), dim=1)
+class Regression:
+    """The table moved so that the sum of a text's rows points where the teacher's vector does."""
 
-    def embed(at):
-        lengths = torch.tensor([len(ids[i]) for i in at])
-        offsets = torch.cumsum(lengths, 0) - lengths
-        flat = torch.tensor([token for i in at for token in ids[i]])
-        return torch.nn.functional.normalize(bag(flat, offsets), dim=1)
+    def __init__(self, table, ids, target):
+        # Rows are scaled so that the penalty and the rate mean the same for every model.
+        self.first = table / np.linalg.norm(table, axis=1).mean()
+        self.table = self.first.copy()
+        self.ids, self.target = ids, normal(target).astype(np.float32)
+        self.moments = [np.zeros_like(self.table), np.zeros_like(self.table)]
+        self.steps = 0
 
-    train = np.arange(len(ids) - VALIDATION)
-    held = np.arange(len(ids) - VALIDATION, len(ids))
-    best, kept = -1.0, first
-    for epoch in range(epochs):
-        order = torch.randperm(len(train)).numpy()
-        for start in range(0, len(order), batch):
-            at = train[order[start : start + batch]]
-            got, want = embed(at), target[at]
-            loss = (1 - (got * want).sum(1)).mean()
-            loss = loss + 5 * ((got @ got.T - want @ want.T) ** 2).mean()
-            loss = loss + 0.02 * ((bag.weight - first) ** 2).sum(1).mean()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-        with torch.no_grad():
-            score = (embed(held) * target[held]).sum(1).mean().item()
-        print(f"epoch {epoch + 1}: validation cosine {score:.4f}")
-        if score <= best:
-            break
-        best, kept = score, bag.weight.detach().clone()
-    return kept.numpy()
+    def sums(self, at):
+        flat = np.concatenate([self.ids[i] for i in at]).astype(np.int64)
+        starts = np.cumsum([0] + [len(self.ids[i]) for i in at[:-1]])
+        return flat, np.add.reduceat(self.table[flat], starts)
+
+    def step(self, at, rate=2e-3, betas=(0.9, 0.999)):
+        flat, sums = self.sums(at)
+        lengths = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+        got, want = sums / lengths, self.target[at]
+        # 1 - cosine, 5 * the squared error of similarities in pairs, 0.02 * the squared way from the start.
+        slope = -want / len(at) + 20 / len(at) ** 2 * ((got @ got.T - want @ want.T) @ got)
+        slope = (slope - got * (slope * got).sum(1, keepdims=True)) / lengths
+        gradient = 0.04 / len(self.table) * (self.table - self.first)
+        np.add.at(gradient, flat, np.repeat(slope, [len(self.ids[i]) for i in at], axis=0))
+        self.steps += 1
+        for moment, beta, power in zip(self.moments, betas, (1, 2)):
+            moment *= beta
+            moment += (1 - beta) * gradient**power
+        mean, square = (m / (1 - beta**self.steps) for m, beta in zip(self.moments, betas))
+        self.table -= rate * mean / (np.sqrt(square) + 1e-8)
+
+    def run(self, epochs=12, batch=1024):
+        chance = np.random.default_rng(SEED)
+        train = np.arange(len(self.ids) - VALIDATION)
+        held = np.arange(len(self.ids) - VALIDATION, len(self.ids))
+        best, kept = -1.0, self.first
+        for epoch in range(epochs):
+            order = chance.permutation(train)
+            for start in range(0, len(order), batch):
+                self.step(order[start : start + batch])
+            score = float((normal(self.sums(held)[1]) * self.target[held]).sum(1).mean())
+            print(f"epoch {epoch + 1}: validation cosine {score:.4f}", flush=True)
+            if score <= best:
+                break
+            best, kept = score, self.table.copy()
+        return kept
 
 
 def write_table(path, table):
@@ -145,16 +212,18 @@ def main():
     arguments = arguments.parse_args()
     work = arguments.work
     work.mkdir(parents=True, exist_ok=True)
-    tokenizer, model = teacher(arguments.model)
-    tokens = kept(work / "tokens.npy", lambda: token_vectors(tokenizer, model))
+    teacher = Teacher(arguments.model)
+    tokens = kept(work / "tokens.npy", teacher.token_vectors)
     corpus = work / "corpus.txt"
     if not corpus.exists():
         corpus.write_text("\n".join(wordnet_texts(arguments.wordnet)) + "\n")
     texts = corpus.read_text().splitlines()
-    sentences = kept(work / "teacher.npy", lambda: teacher_vectors(tokenizer, model, texts))
+    sentences = kept(work / "teacher.npy", lambda: teacher.text_vectors(texts))
     table, axes = start_table(tokens, sentences)
-    ids = tokenizer(texts, add_special_tokens=False)["input_ids"]
-    table = regress(table, ids, (sentences - sentences.mean(0)) @ axes.T)
+    ids = teacher.ids(texts)
+    usable = [at for at, of_text in enumerate(ids) if of_text]
+    target = ((sentences - sentences.mean(0)) @ axes.T)[usable]
+    table = Regression(table, [ids[at] for at in usable], target).run()
     write_table(arguments.out, table)
 
 

@@ -68,6 +68,11 @@ impl Place {
     }
 
     pub(crate) fn decode(doc: u64, bytes: &[u8]) -> Result<Place> {
+        Place::decode_with(doc, bytes, |session: &str| Arc::from(session))
+    }
+
+    /// `name` gives the one copy of a session's name.
+    fn decode_with(doc: u64, bytes: &[u8], name: impl FnOnce(&str) -> Arc<str>) -> Result<Place> {
         let parsed = || {
             let (&flags, rest) = bytes.split_first()?;
             let (created, rest) = rest.split_first_chunk::<8>()?;
@@ -82,7 +87,7 @@ impl Place {
                 versions: u32::from_le_bytes(*versions),
                 forgotten: flags & FORGOTTEN != 0,
                 archived: flags & ARCHIVED != 0,
-                session: in_session.then(|| Arc::from(session)),
+                session: in_session.then(|| name(session)),
             })
         };
         let damaged = || Error::corrupt(format!("place of memory {doc}"), "does not decode");
@@ -109,6 +114,16 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
         self.by_doc.get(index(doc))?.as_ref()
+    }
+
+    /// Sets a place from its row.
+    pub(crate) fn read(&mut self, doc: u64, row: &[u8]) -> Result<()> {
+        let place = Place::decode_with(doc, row, |session| {
+            let known = self.sessions.get_key_value(session);
+            known.map_or_else(|| Arc::from(session), |(name, _)| Arc::clone(name))
+        })?;
+        self.set(doc, Some(place));
+        Ok(())
     }
 
     pub(crate) fn set(&mut self, doc: u64, place: Option<Place>) {

@@ -59,7 +59,7 @@ impl Columns {
                 passages::append_codes(&mut columns.codes, doc, codes)?;
             }
             if !place.is_empty() {
-                columns.places.set(doc, Some(Place::decode(doc, place)?));
+                columns.places.read(doc, place)?;
             }
             Ok(())
         })?;

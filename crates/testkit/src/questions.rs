@@ -56,7 +56,7 @@ pub fn odd() -> Vec<String> {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        usize::try_from(state % 1_000_003).unwrap() % below
+        usize::try_from(state % 1_000_003).expect("a million fits a usize") % below
     };
     for _ in 0..440 {
         let between = ["", " ", "\n", "\t"][next(4)];
@@ -66,7 +66,7 @@ pub fn odd() -> Vec<String> {
     let large = LARGE;
     let distinct = |form: &str| -> String {
         let words = (0..12_000u64).map(|n| {
-            let letters = |n: u64| char::from(b'a' + u8::try_from(n % 26).unwrap());
+            let letters = |n: u64| char::from(b'a' + u8::try_from(n % 26).expect("26 fits a byte"));
             let word: String = [n, n / 26, n / 676, n * 7 / 3].map(letters).into_iter().collect();
             form.replace('w', &word)
         });
