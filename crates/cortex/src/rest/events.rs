@@ -13,10 +13,10 @@ use axum::response::{IntoResponse, Response};
 use exec::UseId;
 use exec::callosum::{CALLOSUM, Clause, Delivery, EventId, Filter, Message, Subscription};
 use exec::runner::Follow;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::input::{Asked, Asker, Name};
 use super::problem::Problem;
@@ -49,12 +49,22 @@ pub(super) struct EventsAsked {
     last_event_id: Option<String>,
 }
 
+/// One event of a stream.
+#[derive(Debug, Serialize, ToSchema)]
+#[expect(dead_code, reason = "describes what is written as text")]
+pub(super) struct SentEvent {
+    /// A message as JSON.
+    data: String,
+    /// Brings back what was missed.
+    id: Option<String>,
+}
+
 /// What happens on the bus, as server-sent events. The header `Last-Event-ID` brings back what was missed.
 #[utoipa::path(
     get, path = "/api/events", tag = "runs", operation_id = "stream_events",
     params(EventsAsked),
     responses((
-        status = 200, description = "Each `data` is a message of the bus", body = String,
+        status = 200, description = "Each `data` is a message of the bus", body = SentEvent,
         content_type = "text/event-stream",
     )),
 )]
