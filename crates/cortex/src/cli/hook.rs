@@ -167,12 +167,16 @@ impl HookMemory for Served {
             }
         }
         // What is published already: a hook never waits for a bulletin to be made.
-        let request =
-            BulletinRequest { published: true, as_prompt: true, ..BulletinRequest::default() };
+        // Of other projects an agent hears when it asks.
+        let request = BulletinRequest {
+            published: true,
+            as_prompt: true,
+            project: project.clone(),
+            ..BulletinRequest::default()
+        };
         let bulletin = self.ask(session, request)?.bulletin.filter(|one| !one.cited.is_empty());
         let bulletin = bulletin.map(|one| one.text).unwrap_or_default();
         let left = START_BYTES.saturating_sub(bulletin.len()).max(CONTEXT_BYTES_MIN);
-        // Of other projects an agent hears when it asks.
         let request =
             ContextRequest { project, max_bytes: Some(left), ..ContextRequest::default() };
         let known = self.ask(session, request)?;

@@ -3,9 +3,10 @@
 //! Where a daemon tends the home, reading costs one look at what is published. Without one, a bulletin that the journal has
 //! outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kernel::memory::{MemoryId, Millis};
+use kernel::memory::{MemoryId, Millis, Scope};
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, Changes, Maker, system_prompt};
 use mind::whole::BULLETIN;
@@ -30,6 +31,9 @@ pub struct BulletinRequest {
     pub explain: bool,
     /// Only what is published already; nothing is gathered.
     pub published: bool,
+    /// Only lines that come from this project, from none, or from what is personal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// The text as a prompt holds it: it ends with the sentence that it is data.
     pub as_prompt: bool,
 }
@@ -129,9 +133,12 @@ impl Ops {
         } else if !request.published {
             self.make_if_missing(&tended, &audience, caller)?;
         }
-        let Some(bulletin) = tended.published().get(&audience) else {
+        let Some(mut bulletin) = tended.published().get(&audience) else {
             return Ok(BulletinAnswer::default());
         };
+        if let Some(project) = &request.project {
+            bulletin = Arc::new(self.of_project(caller, &bulletin, project)?);
+        }
         let before = older(&tended, &audience).pop();
         let mut view = view(&bulletin, before.as_ref(), caller.now()?);
         if request.explain {
@@ -141,6 +148,29 @@ impl Ops {
             system_prompt("", Some(&bulletin)).trim().clone_into(&mut view.text);
         }
         Ok(BulletinAnswer { bulletin: Some(view) })
+    }
+
+    /// What of a bulletin concerns whoever works on a project.
+    fn of_project(&self, caller: &Caller, bulletin: &Bulletin, project: &str) -> Result<Bulletin> {
+        let project = self.named(&caller.actor, project);
+        let (_, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let mut meant = BTreeSet::new();
+        for number in bulletin.cited.keys() {
+            let Some(head) = MemoryId::new(*number).map(|id| view.head(id)).transpose()?.flatten()
+            else {
+                continue;
+            };
+            let is_meant = match &head.project {
+                None => true,
+                // A name of before counts as the project it was merged into.
+                Some(its) => {
+                    head.scope == Scope::Personal || self.named(&caller.actor, its) == project
+                }
+            };
+            meant.extend(is_meant.then_some(*number));
+        }
+        Ok(bulletin.of(|id| meant.contains(&id)))
     }
 
     pub fn bulletin_history(

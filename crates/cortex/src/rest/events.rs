@@ -51,7 +51,6 @@ pub(super) struct EventsAsked {
 
 /// One event of a stream.
 #[derive(Debug, Serialize, ToSchema)]
-#[expect(dead_code, reason = "describes what is written as text")]
 pub(super) struct SentEvent {
     /// A message as JSON.
     data: String,

@@ -8,6 +8,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::ops::parse;
 
+/// Cells of the widest character.
+const WIDEST: usize = 2;
 /// Cells between tab stops.
 const TAB_CELLS: usize = 4;
 
@@ -76,7 +78,7 @@ fn wrap_line(line: &str, cells: usize) -> Vec<String> {
     }
     // An indent that leaves no room for words is given up.
     let indent = hanging_indent(line);
-    let indent = if indent * 2 > cells { 0 } else { indent };
+    let indent = if indent * 2 > cells || indent + WIDEST > cells { 0 } else { indent };
     let mut lines = Vec::new();
     let mut current = String::new();
     let mut used = 0;

@@ -58,6 +58,24 @@ pub struct Bulletin {
     pub cited: BTreeMap<u64, u32>,
 }
 
+impl Bulletin {
+    /// The lines that come from nothing but memories of this kind. A section of which nothing is left is gone.
+    #[must_use]
+    pub fn of(&self, is_meant: impl Fn(u64) -> bool) -> Bulletin {
+        let mut bulletin = self.clone();
+        for part in &mut bulletin.parts {
+            part.lines.retain(|line| line.cites.iter().all(|id| is_meant(*id)));
+        }
+        bulletin.parts.retain(|part| !part.lines.is_empty());
+        let lines = bulletin.parts.iter().flat_map(|part| &part.lines);
+        let left: BTreeSet<u64> = lines.flat_map(|line| line.cites.iter().copied()).collect();
+        bulletin.cited.retain(|id, _| left.contains(id));
+        bulletin.text = render::text_of(&bulletin.parts, Millis(self.generated_unix_ms));
+        bulletin.words = render::words(&bulletin.text);
+        bulletin
+    }
+}
+
 /// What is new in a bulletin compared with the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
