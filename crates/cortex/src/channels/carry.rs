@@ -34,6 +34,15 @@ impl std::fmt::Debug for With {
     }
 }
 
+/// What a part of a conversation asks, and of which talent. The last message is what it is asked.
+struct Asks<'a> {
+    talent: &'a str,
+    part: Part,
+    context: &'a str,
+    system: &'a str,
+    messages: &'a [Message],
+}
+
 /// A run that was started for a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Started {
@@ -64,8 +73,9 @@ impl Ops {
                 ChannelEffect::Ask { turn, system, messages } => {
                     let context = format!("{}-turn-{turn}", kept.channel.channel_id);
                     let part = Part::Turn { turn };
-                    let run = self
-                        .start_part(caller, kept, TURN, part, &context, system, &messages, with);
+                    let (system, messages) = (system.as_str(), &messages[..]);
+                    let asks = Asks { talent: TURN, part, context: &context, system, messages };
+                    let run = self.start_part(caller, kept, asks, with);
                     match run {
                         Ok(run) => started = Some(run),
                         Err(error) => {
@@ -80,8 +90,9 @@ impl Ops {
                     let context = branch.branch_id.clone();
                     let part = Part::Branch { branch: context.clone() };
                     messages.push(question(&branch.description, now));
-                    let run = self
-                        .start_part(caller, kept, BRANCH, part, &context, system, &messages, with);
+                    let (system, messages) = (system.as_str(), &messages[..]);
+                    let asks = Asks { talent: BRANCH, part, context: &context, system, messages };
+                    let run = self.start_part(caller, kept, asks, with);
                     match run {
                         Ok(run) => started = Some(run),
                         Err(error) => {
@@ -94,8 +105,9 @@ impl Ops {
                 ChannelEffect::Extract { run, system, user } => {
                     let part = Part::Extract { run: run.clone() };
                     let messages = [question(&user, now)];
-                    let asked = self
-                        .start_part(caller, kept, COMPACTION, part, &run, system, &messages, with);
+                    let (system, messages) = (system.as_str(), &messages[..]);
+                    let asks = Asks { talent: COMPACTION, part, context: &run, system, messages };
+                    let asked = self.start_part(caller, kept, asks, with);
                     if let Err(error) = asked {
                         // Without a model the messages are kept as they are.
                         waiting.extend(kept.channel.extracted(&run, Err(error.message), now));
@@ -123,26 +135,22 @@ impl Ops {
         keep::store(&self.home().actor_folder(&caller.actor), kept)
     }
 
-    /// Starts a run for a part of a conversation. The last message is what it is asked.
-    #[expect(clippy::too_many_arguments, reason = "each is another thing that the run needs")]
+    /// Starts a run for a part of a conversation.
     fn start_part(
         &self,
         caller: &Caller,
         kept: &mut Kept,
-        talent: &str,
-        part: Part,
-        context: &str,
-        system: String,
-        messages: &[Message],
+        asks: Asks<'_>,
         with: &With,
     ) -> Result<Started> {
+        let Asks { talent, part, context, system, messages } = asks;
         let hands = self.hands()?;
         let purpose = if talent == COMPACTION { Purpose::Maintenance } else { Purpose::Chat };
         let (asked, before) = messages
             .split_last()
             .ok_or_else(|| Error::internal("a conversation without a message asks nobody"))?;
         let told: u64 = messages.iter().map(|message| u64::from(message.tokens)).sum();
-        let told = told + u64::from(kernel::forms::tokens(&system)) + FRAME_TOKENS;
+        let told = told + u64::from(kernel::forms::tokens(system)) + FRAME_TOKENS;
         let worst = Cost { tokens: told + ANSWER_TOKENS, micro_dollars: 0 };
         let now = caller.now()?;
         let until = Millis(now.get().saturating_add(CALL_MS));

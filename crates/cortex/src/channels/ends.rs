@@ -64,8 +64,7 @@ impl Ops {
             return None;
         }
         let (tended, now) = (self.tended(caller).ok()?, caller.now().ok()?);
-        let refusal = tended.part().mind.may_spend(purpose, now).err();
-        refusal
+        tended.part().mind.may_spend(purpose, now).err()
     }
 
     /// A run has ended: it is paid for, and its channel goes on. Told twice, it counts once.

@@ -50,6 +50,7 @@ const COMMANDS: &str =
   cortex chat --list
   cortex chat main --history
   cortex chat plans --branch 'Which of the three plans costs least?'")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct ChatArgs {
     /// Name of the channel [default: main]
     channel: Option<String>,

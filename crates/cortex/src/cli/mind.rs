@@ -1,5 +1,7 @@
 //! `cortex mind` and `cortex budget`: what tends the memory by itself, and what that may cost.
 
+use std::fmt::Write as _;
+
 use clap::{Args, Subcommand};
 
 use super::failure::{Failure, Outcome};
@@ -232,15 +234,12 @@ fn events(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
             "why",
         ] {
             if let Some(text) = event[key].as_str() {
-                line.push_str(&format!("  {key}={}", plain(text)));
+                let _never = write!(line, "  {key}={}", plain(text));
             }
         }
         if let Some(id) = event["process"]["id"].as_str() {
-            line.push_str(&format!(
-                "  {}={}",
-                event["process"]["kind"].as_str().unwrap_or("process"),
-                plain(id)
-            ));
+            let kind = event["process"]["kind"].as_str().unwrap_or("process");
+            let _never = write!(line, "  {kind}={}", plain(id));
         }
         out.line(line)?;
     }

@@ -32,7 +32,7 @@ use crate::channels::ADMIN;
 /// Bytes of one message.
 pub const MESSAGE_BYTES_MAX: usize = 16_384;
 /// How long a model may take.
-const MODEL_PATIENCE: Duration = Duration::from_secs(120);
+const MODEL_PATIENCE: Duration = Duration::from_mins(2);
 /// Lines of a list in an answer.
 const LIST: usize = 20;
 

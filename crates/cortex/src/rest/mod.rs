@@ -69,6 +69,7 @@ impl std::fmt::Debug for Http {
         let secured = self.token.is_some();
         f.debug_struct("Http")
             .field("address", &self.address)
+            .field("second_port", &self.second_port)
             .field("hosts", &self.hosts)
             .field("secured", &secured)
             .finish()

@@ -290,7 +290,7 @@ fn a_daemon_that_dies_in_the_middle_of_an_answer_leaves_a_conversation_that_goes
                 &address,
                 "/api/channels/main/messages",
                 "{\"message\":\"Hello\"}",
-            )
+            );
         });
         daemon.until("/api/runs?scope=live", |runs| runs.to_string().contains("\"channel\""));
         daemon.child.kill().unwrap();

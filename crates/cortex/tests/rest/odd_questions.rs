@@ -1,5 +1,7 @@
 //! No question takes the program down, whichever door it comes through: the command line, HTTP, or a tool of an agent.
 
+use std::fmt::Write as _;
+
 use std::process::Output;
 
 use serde_json::{Value, json};
@@ -18,7 +20,10 @@ fn daemon() -> Daemon {
 }
 
 fn escaped(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |mut path, byte| {
+        write!(path, "%{byte:02X}").unwrap();
+        path
+    })
 }
 
 /// An answer, or a refusal that says why.
