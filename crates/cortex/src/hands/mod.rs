@@ -22,11 +22,12 @@ use std::sync::Arc;
 use exec::models::{Ask, Choice, NoModel, Resolver};
 use exec::providers::{ConfiguredProviders, Env, Patience, usable};
 use exec::runner::RunnerSettings;
-use exec::talents::{Schedule, Shelf, Talent};
+use exec::talents::{Grant, OutputFormat, Schedule, Shelf, Talent};
 use exec::{Layout, process::Process};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::ops::caller::World;
@@ -101,6 +102,37 @@ impl Hands {
             patience: Patience::default(),
             seed,
         }
+    }
+
+    /// Everything the frontmatter says, and which model would be used.
+    pub(crate) fn shown(&self, talent: &Talent) -> Value {
+        let front = &talent.front;
+        let choice = self.choice(talent, &Ask::default());
+        let chosen = choice.as_ref().ok();
+        let grant = match front.grant {
+            Grant::None => "none",
+            Grant::Read => "read",
+            Grant::Write => "write",
+        };
+        json!({
+            "name": talent.name.as_str(),
+            "title": talent.title(),
+            "description": front.description,
+            "type": talent.kind().as_str(),
+            "source": talent.source.as_str(),
+            "schedule": front.schedule.map(Schedule::as_str),
+            "priority": front.priority,
+            "multi_facet": front.multi_facet,
+            "always": front.always,
+            "disabled": front.disabled || chosen.is_some_and(|choice| choice.disabled),
+            "output": front.output.map(OutputFormat::as_str),
+            "tools": front.tools,
+            "grant": grant,
+            "provider": chosen.map(|choice| &choice.provider),
+            "tier": chosen.map(|choice| choice.tier),
+            "model": chosen.map(|choice| &choice.model),
+            "no_model": choice.as_ref().err().map(|error| &error.why),
+        })
     }
 
     /// Everything a talent process needs.

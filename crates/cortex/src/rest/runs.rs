@@ -255,24 +255,7 @@ pub(super) async fn talents(State(app): State<App>, Asker(caller): Asker) -> Rep
         .run(move |_| {
             let hands = live.hands()?;
             let shelf = &hands.shelf;
-            let talents: Vec<Value> = shelf
-                .all()
-                .map(|talent| {
-                    let front = &talent.front;
-                    json!({
-                        "name": talent.name.as_str(),
-                        "title": talent.title(),
-                        "description": front.description,
-                        "type": talent.kind().as_str(),
-                        "source": talent.source.as_str(),
-                        "schedule": front.schedule.map(exec::talents::Schedule::as_str),
-                        "priority": front.priority,
-                        "multi_facet": front.multi_facet,
-                        "output": front.output.map(exec::talents::OutputFormat::as_str),
-                        "disabled": front.disabled,
-                    })
-                })
-                .collect();
+            let talents: Vec<Value> = shelf.all().map(|talent| hands.shown(talent)).collect();
             let problems: Vec<String> = shelf.problems().iter().map(ToString::to_string).collect();
             let providers = hands.providers();
             Ok(json!({"talents": talents, "problems": problems, "providers": providers}))

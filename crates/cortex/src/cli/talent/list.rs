@@ -3,7 +3,7 @@
 use clap::Args;
 use exec::models::Ask;
 use exec::talents::{Kind, Problem, Talent};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::failure::Outcome;
 use super::super::open::{Around, Globals};
@@ -50,7 +50,7 @@ pub(super) fn run(
         (place, talent.front.priority, talent.name.clone())
     });
     if out.is_json() {
-        let views: Vec<Value> = talents.iter().map(|talent| view(&hands, talent)).collect();
+        let views: Vec<Value> = talents.iter().map(|talent| hands.shown(talent)).collect();
         out.object(&Value::Array(views))?;
     } else {
         let wide = talents.iter().map(|talent| talent.name.as_str().len()).max().unwrap_or(0);
@@ -92,35 +92,4 @@ fn model(hands: &Hands, talent: &Talent) -> String {
         Ok(choice) => format!("{}/{}", choice.provider, choice.model),
         Err(_) => "(no model)".to_owned(),
     }
-}
-
-/// Everything the frontmatter says, and which model would be used.
-pub(super) fn view(hands: &Hands, talent: &Talent) -> Value {
-    let front = &talent.front;
-    let choice = hands.choice(talent, &Ask::default());
-    let chosen = choice.as_ref().ok();
-    let grant = match front.grant {
-        exec::talents::Grant::None => "none",
-        exec::talents::Grant::Read => "read",
-        exec::talents::Grant::Write => "write",
-    };
-    json!({
-        "name": talent.name.as_str(),
-        "title": talent.title(),
-        "description": front.description,
-        "type": talent.kind().as_str(),
-        "source": talent.source.as_str(),
-        "schedule": front.schedule.map(exec::talents::Schedule::as_str),
-        "priority": front.priority,
-        "multi_facet": front.multi_facet,
-        "always": front.always,
-        "disabled": front.disabled || chosen.is_some_and(|choice| choice.disabled),
-        "output": front.output.map(exec::talents::OutputFormat::as_str),
-        "tools": front.tools,
-        "grant": grant,
-        "provider": chosen.map(|choice| &choice.provider),
-        "tier": chosen.map(|choice| choice.tier),
-        "model": chosen.map(|choice| &choice.model),
-        "no_model": choice.as_ref().err().map(|error| &error.why),
-    })
 }

@@ -67,7 +67,7 @@ pub(super) fn run(
         bulletin: None,
     };
     let parts = Instructions::build(&hands.shelf, &talent, &scene)?;
-    let mut view = super::list::view(&hands, &talent);
+    let mut view = hands.shown(&talent);
     if out.is_json() {
         view["system_instruction"] = parts.system.into();
         view["extra_context"] = parts.context.into();
