@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ed25519_dalek::SigningKey;
 use kernel::command::{Command, Receipt, Stamp};
@@ -18,6 +19,12 @@ use super::Ops;
 use super::caller::{Caller, DEFAULT_ACTOR};
 use super::error::{Error, Result};
 use super::wire::Operation;
+
+/// How long a caller waits for those who hold an actor to which a write failed.
+const REOPEN_WAIT: Duration = Duration::from_secs(2);
+const REOPEN_STEP: Duration = Duration::from_millis(5);
+/// How often something is read while writes fail.
+const READS_MAX: u32 = 3;
 
 /// The files that a delegate's grants and key are in, for a process that acts for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,7 +143,20 @@ impl Ops {
     /// The caller's actor, made if it is new.
     pub fn cortex(&self, caller: &Caller) -> Result<Arc<Cortex>> {
         for_owner(caller)?;
-        Ok(self.home.actor(&caller.actor, caller.now()?)?)
+        self.reached(caller)
+    }
+
+    /// The actor. One to which a write failed is opened anew when nobody holds it any more, which takes those who do a moment.
+    fn reached(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        let until = Instant::now() + REOPEN_WAIT;
+        loop {
+            match self.home.actor(&caller.actor, caller.now()?) {
+                Err(kernel::Error::Poisoned) if Instant::now() < until => {
+                    std::thread::sleep(REOPEN_STEP);
+                }
+                reached => return Ok(reached?),
+            }
+        }
     }
 
     /// The caller's actor, to be read. Only the default one is made by reading: a name typed wrong must not become an
@@ -151,7 +171,7 @@ impl Ops {
         if caller.actor.as_str() != DEFAULT_ACTOR && !self.home.has(&caller.actor) {
             return Err(Error::missing("actor", &caller.actor));
         }
-        Ok(self.home.actor(&caller.actor, caller.now()?)?)
+        self.reached(caller)
     }
 
     pub(super) fn reading(&self, caller: &Caller) -> Result<(Arc<Cortex>, Reading)> {
@@ -247,6 +267,17 @@ impl Ops {
     ) -> kernel::Result<Receipt> {
         cortex.submit(Request { stamp, command, authority: None })
     }
+}
+
+/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes nothing.
+pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
+    for _ in 1..READS_MAX {
+        match read() {
+            Err(error) if error.code == "poisoned" => {}
+            read => return read,
+        }
+    }
+    read()
 }
 
 pub(crate) fn for_owner(caller: &Caller) -> Result<()> {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Ops;
 use super::caller::Caller;
+use super::door::again_if_poisoned;
 use super::error::{Error, Result};
 use super::views::{self, Memory, VersionView};
 use super::wording;
@@ -93,6 +94,10 @@ pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
 impl Ops {
     /// A memory in full. Counts as an access, unless it is to be quiet.
     pub fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
+        again_if_poisoned(|| self.get_once(caller, request.clone()))
+    }
+
+    fn get_once(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
         let uri = request.uri.as_deref().map(str::parse::<Uri>).transpose()?;
         let (id, version) = match &uri {
             Some(uri) if uri.actor == caller.actor => (uri.id, Some(uri.version)),
@@ -151,6 +156,10 @@ impl Ops {
 
     /// Memories by what their heads say, newest first.
     pub fn list(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
+        again_if_poisoned(|| self.list_once(caller, request.clone()))
+    }
+
+    fn list_once(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
         let door = self.door(caller, Lane::Find, &request)?;
         let reading = &door.reading;
         let view = reading.view();

@@ -9,6 +9,7 @@ use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
+use super::door::again_if_poisoned;
 use super::error::{Error, Result};
 use super::parse;
 use super::read::memory_id;
@@ -158,6 +159,10 @@ impl SearchRequest {
 
 impl Ops {
     pub fn search(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
+        again_if_poisoned(|| self.search_once(caller, request.clone()))
+    }
+
+    fn search_once(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let mut query = request.query(project)?;
         let favoured = self.settings.favoured_speaker.as_deref();
