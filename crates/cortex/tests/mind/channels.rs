@@ -8,6 +8,9 @@ use tempfile::TempDir;
 
 use crate::support::{Daemon, cortex, model, write_config};
 
+/// The bulletin is written by rules, so that every question to the service is the conversation's.
+const BY_RULES: &str = "[providers.contexts.\"mind.bulletin\"]\ndisabled = true\n";
+
 /// What a service was asked, in order.
 type Asked = Arc<Mutex<Vec<Value>>>;
 
@@ -60,8 +63,7 @@ fn say(daemon: &Daemon<'_>, channel: &str, message: &str) -> Value {
 fn a_conversation_goes_on_and_reads_the_bulletin_of_each_turn() {
     let home = TempDir::new().unwrap();
     let (url, asked) = echo();
-    // The bulletin is written by rules, so that every question to the service is the conversation's.
-    write_config(home.path(), &url, "[providers.contexts.\"mind.bulletin\"]\ndisabled = true\n");
+    write_config(home.path(), &url, BY_RULES);
     let daemon = Daemon::start(home.path());
     daemon.save("Use tabs", "decision");
     daemon.post("/api/mind/jobs/bulletin/run", &json!({}));
@@ -142,7 +144,7 @@ fn an_answer_comes_as_it_is_written() {
 fn a_branch_knows_the_conversation_and_a_worker_only_its_task() {
     let home = TempDir::new().unwrap();
     let (url, asked) = echo();
-    write_config(home.path(), &url, "[providers.contexts.\"mind.bulletin\"]\ndisabled = true\n");
+    write_config(home.path(), &url, BY_RULES);
     let daemon = Daemon::start(home.path());
     daemon.save("Use tabs", "decision");
     daemon.post("/api/mind/jobs/bulletin/run", &json!({}));
@@ -240,8 +242,7 @@ fn a_worker_that_is_stuck_is_stopped_and_its_conversation_told() {
     let home = TempDir::new().unwrap();
     let (url, gate) = slow();
     let limits = "[defaults.supervision]\ntick_secs = 1\nworker_timeout_secs = 1\ngrace_secs = 1\n";
-    let off = "[providers.contexts.\"mind.bulletin\"]\ndisabled = true\n";
-    write_config(home.path(), &url, &format!("{off}{limits}"));
+    write_config(home.path(), &url, &format!("{BY_RULES}{limits}"));
     let daemon = Daemon::start(home.path());
     *gate.0.lock().unwrap() = true;
     say(&daemon, "main", "Hello");
@@ -280,7 +281,7 @@ fn a_worker_that_is_stuck_is_stopped_and_its_conversation_told() {
 fn a_daemon_that_dies_in_the_middle_of_an_answer_leaves_a_conversation_that_goes_on() {
     let home = TempDir::new().unwrap();
     let (url, gate) = slow();
-    write_config(home.path(), &url, "[providers.contexts.\"mind.bulletin\"]\ndisabled = true\n");
+    write_config(home.path(), &url, BY_RULES);
     let mut daemon = Daemon::start(home.path());
     std::thread::scope(|scope| {
         let address = daemon.address.clone();
@@ -318,7 +319,7 @@ fn a_shared_channel_hears_nothing_private() {
         keeps.lock().unwrap().push(body.clone());
         "Fine.".to_owned()
     });
-    write_config(home.path(), &url, "[providers.contexts.\"mind.bulletin\"]\ndisabled = true\n");
+    write_config(home.path(), &url, BY_RULES);
     let daemon = Daemon::start(home.path());
     daemon.save("The office opens at nine", "decision");
     daemon.run(&["save", "--visibility", "private", "The salary is secret", "Ten thousand."]);
