@@ -17,17 +17,9 @@ help:
 	@echo 'make check   formatting, lints, and who may depend on whom'
 	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
-# rust-toolchain.toml names the toolchain; rustup's cargo picks it up by itself. Without any, say what to do.
+# rust-toolchain.toml names the toolchain; rustup's cargo picks it up by itself. What is missing is installed, or it says what to do.
 toolchain:
-	@$(CARGO) --version >/dev/null 2>&1 || { \
-	  if command -v rustup >/dev/null 2>&1; then \
-	    echo 'Installing the Rust toolchain that rust-toolchain.toml names ...'; \
-	    rustup toolchain install; \
-	  else \
-	    echo 'Rust is not installed. Install rustup, open a new shell, and run make again.' >&2; \
-	    exit 1; \
-	  fi; \
-	}
+	@tools/toolchain.sh
 
 # What `cortex version` calls the commit. Without git it is left out.
 COMMIT = $$(git rev-parse --short=12 HEAD 2>/dev/null || true)
