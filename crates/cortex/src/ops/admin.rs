@@ -144,6 +144,7 @@ impl Ops {
         let mut run = serde_json::Map::new();
         run.insert("name".to_owned(), json!(ADMIN));
         run.insert("prompt".to_owned(), json!(message));
+        run.extend(crate::channels::actor_key(&caller.actor));
         let answer = hands.start(run, &caller.by).map_err(|error| error.message).and_then(|run| {
             let text = hands.wait(&run, MODEL_PATIENCE)?;
             Ok((text, json!({ "use_id": run })))

@@ -83,7 +83,7 @@ impl Toolbox for Memory {
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
         Box::pin(async move {
             if args["query"] == "break" {
-                return Err(ToolError("the memory is asleep".into()));
+                return Err(ToolError::new("the memory is asleep"));
             }
             let size = usize::try_from(args["size"].as_u64().unwrap_or(1)).unwrap();
             Ok(ToolAnswer {

@@ -244,7 +244,7 @@ fn what_tools_do_and_people_say_becomes_memories() {
     for minute in 0..3 {
         let (process, error) = (process.clone(), Some("no such host".to_owned()));
         let tool_name = "web_fetch".to_owned();
-        let event = ProcessEvent::ToolCompleted { process, tool_name, error };
+        let event = ProcessEvent::ToolCompleted { process, tool_name, error, broken: true };
         daemon.send(Event::Process(event), Millis(START + minute * 60_000));
     }
     for channel in ["general", "billing"] {

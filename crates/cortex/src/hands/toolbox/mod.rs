@@ -23,6 +23,7 @@ use super::memory::Memory;
 use crate::ops::context::ContextRequest;
 use crate::ops::error::{Error, Fault};
 use crate::ops::graph::RelateRequest;
+use crate::ops::mind::ToolAskRequest;
 use crate::ops::read::{GetAnswer, GetRequest};
 use crate::ops::save::SaveRequest;
 use crate::ops::search::{HitView, SearchRequest};
@@ -119,10 +120,10 @@ impl MemoryTools {
             "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" | "mind_undo" => {
                 Grant::Write
             }
-            _ => return Err(ToolError(format!("there is no tool {name:?}"))),
+            _ => return Err(ToolError::new(format!("there is no tool {name:?}"))),
         };
         if scene.grant < needed {
-            return Err(ToolError(format!("{name} is beyond the grant of this talent")));
+            return Err(ToolError::new(format!("{name} is beyond the grant of this talent")));
         }
         match name {
             "memory_recall" => self.recall(scene, read(args)?).await,
@@ -345,12 +346,13 @@ fn part(whole: &str, from: usize) -> (&str, Option<usize>) {
 
 /// The arguments of a call. What a model got wrong is told in its own words.
 fn read<T: DeserializeOwned>(args: Value) -> Told<T> {
-    serde_json::from_value(args).map_err(|error| ToolError(format!("the arguments: {error}")))
+    serde_json::from_value(args).map_err(|error| ToolError::new(format!("the arguments: {error}")))
 }
 
 fn told(error: Error) -> ToolError {
     let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-    ToolError(format!("{}{hint}", error.message))
+    let why = format!("{}{hint}", error.message);
+    if error.fault == Fault::Server { ToolError::broken(why) } else { ToolError::new(why) }
 }
 
 impl Toolbox for MemoryTools {
@@ -367,9 +369,23 @@ impl Toolbox for MemoryTools {
         Box::pin(self.answer(scene, name, args))
     }
 
+    fn left_alone<'a>(
+        &'a self,
+        scene: &'a ToolScene,
+        name: &'a str,
+    ) -> BoxFuture<'a, Option<String>> {
+        let request = ToolAskRequest { tool: name.to_owned() };
+        Box::pin(async move {
+            // Who cannot say no does not: the call itself will tell what is wrong.
+            self.memory.ask(scene.talent.as_str(), request).await.ok()?.left_alone
+        })
+    }
+
     fn server(&self, scene: &ToolScene, tools: &[String]) -> Option<ToolServer> {
         let (program, home) = self.program.as_ref()?;
-        let mut args = vec!["--home".to_owned(), home.display().to_string(), "mcp".to_owned()];
+        let actor = self.memory.actor().to_owned();
+        let home = home.display().to_string();
+        let mut args = ["--home", &home, "--actor", &actor, "mcp"].map(str::to_owned).to_vec();
         let mut say = |name: &str, value: &str| args.push(format!("--{name}={value}"));
         say("talent", scene.talent.as_str());
         say("run", scene.use_id.as_str());

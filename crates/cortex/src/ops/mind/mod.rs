@@ -89,6 +89,13 @@ impl Ops {
         })
     }
 
+    /// Says whether a tool is left alone now. From an open circuit whose time is over this is the one try.
+    pub fn tool_ask(&self, caller: &Caller, request: ToolAskRequest) -> Result<ToolAskAnswer> {
+        let (tended, now) = (self.tended(caller)?, caller.now()?);
+        let may = tended.part().mind.may_use_tool(&request.tool, now);
+        Ok(ToolAskAnswer { left_alone: may.err() })
+    }
+
     pub fn mind_run(&self, caller: &Caller, request: RunJobRequest) -> Result<RunAnswer> {
         let tended = self.tended(caller)?;
         if request.dry_run {

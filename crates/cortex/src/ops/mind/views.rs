@@ -200,6 +200,20 @@ pub struct UndoAnswer {
     pub left_alone: Vec<SuggestionView>,
 }
 
+/// A run is about to use a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolAskRequest {
+    pub tool: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolAskAnswer {
+    /// Why it is not to be used now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_alone: Option<String>,
+}
+
 /// Numbers with their labels.
 pub type Samples = Vec<(Vec<(&'static str, String)>, u64)>;
 
