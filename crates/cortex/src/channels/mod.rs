@@ -119,6 +119,13 @@ impl Ops {
         names.iter().filter_map(|name| keep::load(&folder, name).transpose()).collect()
     }
 
+    /// Is this the session of a channel that others read?
+    pub(crate) fn is_shared_session(&self, actor: &ActorName, session: &str) -> bool {
+        let folder = self.home().actor_folder(actor);
+        let kept = channel_of(session).and_then(|channel| keep::load(&folder, channel).ok()?);
+        kept.is_some_and(|kept| !kept.channel.private)
+    }
+
     /// What was said in these words was erased: the channel and its transcript must not hold it either.
     pub(crate) fn erase_from_channel(
         &self,

@@ -100,11 +100,7 @@ pub trait Toolbox: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>>;
 
     /// Why a tool, of this toolbox or another, is not to be used now: it keeps failing and is left alone for a while.
-    fn left_alone<'a>(
-        &'a self,
-        _: &'a ToolScene,
-        _name: &'a str,
-    ) -> BoxFuture<'a, Option<String>> {
+    fn left_alone<'a>(&'a self, _: &'a ToolScene, _name: &'a str) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }
 

@@ -349,7 +349,7 @@ impl Mind {
         }
         let what = patterns::What::Tool { name: tool.to_owned(), error };
         let observation =
-            Observation { at: now, channel: None, private: false, what, memory: None };
+            Observation { at: now, channel: None, private: false, what, memory: None, entry: None };
         self.watch.observe(&self.analyzer, &observation);
     }
 

@@ -75,7 +75,8 @@ impl RunObserver for Attester {
             Outcome::Cancelled => &self.cancelled,
         };
         counter.fetch_add(1, Ordering::Relaxed);
-        let of_channel = actor_of(&run.request).and_then(|actor| self.ops.run_ended(&Caller::new(actor, BY), run));
+        let of_channel = actor_of(&run.request)
+            .and_then(|actor| self.ops.run_ended(&Caller::new(actor, BY), run));
         if let Err(error) = of_channel {
             log(format_args!("the end of run {}: {} ({})", run.use_id, error.message, error.code));
         }

@@ -223,6 +223,15 @@ pub struct MindCounts {
     pub job_runs: Samples,
     pub job_failures: Samples,
     pub job_running: Samples,
+    pub job_paused: Samples,
+    /// Milliseconds of the last run.
+    pub job_took: Samples,
+    /// Of the bulletin, by who reads it.
+    pub words: Samples,
+    /// Made by jobs since the daemon began, by what was done.
+    pub changes: Samples,
+    pub stopped: Samples,
+    pub micro_dollars: Samples,
     pub warmup: Samples,
     pub breakers: Samples,
     pub age: Samples,
