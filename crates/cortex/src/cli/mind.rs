@@ -38,7 +38,7 @@ enum MindStep {
     /// last_error}, breakers}
     Jobs,
     /// Runs a job now and waits for it. JSON: {job, dry_run, report: {run, cause, started_at, ended_at, ending, summary},
-    /// changes: [{action, about, reason}], suggestions: [{about, reason}], examined, left, text}
+    /// changes: [{action, about, title, reason}], suggestions: [{about, reason}], examined, left, text}
     Run {
         /// bulletin, maintenance or patterns
         job: String,
@@ -229,6 +229,7 @@ fn events(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
             "tool_name",
             "task",
             "description",
+            "status",
             "result",
             "error",
             "why",
@@ -285,7 +286,11 @@ fn changes(changes: &[ChangeView], out: &mut Output) -> Outcome {
             reason if reason.is_empty() => reason,
             reason => format!(": {reason}"),
         };
-        out.line(format_args!("  {} {}{reason}", change.action, ids(&change.about)))
+        let title = match plain(&change.title) {
+            title if title.is_empty() => title,
+            title => format!(" {title:?}"),
+        };
+        out.line(format_args!("  {} {}{title}{reason}", change.action, ids(&change.about)))
     })
 }
 

@@ -470,7 +470,9 @@ fn listed(head: &str, lines: impl IntoIterator<Item = String>) -> String {
 
 fn lines(text: &mut String, changes: &[ChangeView]) {
     for change in changes {
-        let _never = write!(text, "\n- {} {:?} {}", change.action, change.about, change.reason);
+        let ids: Vec<String> = change.about.iter().map(|id| format!("#{id}")).collect();
+        let ChangeView { action, title, reason, .. } = change;
+        let _never = write!(text, "\n- {action} {} {title:?}: {reason}", ids.join(", "));
     }
 }
 

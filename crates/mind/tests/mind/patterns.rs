@@ -70,7 +70,7 @@ fn five_questions_about_rust_in_a_week_make_an_observation_and_four_do_not() {
     assert!(look(&cortex, &watch, day(4)).0.is_empty());
     said(&mut watch, day(5), "general", QUESTIONS[4]);
     let (plan, outcome) = look(&cortex, &watch, day(5));
-    assert_eq!(outcome.done.len(), 1, "{}", plan.report());
+    assert_eq!(outcome.done.len(), 1, "{}", plan.report(&|_| None));
     let made = outcome.done[0].2.unwrap();
     let reading = cortex.read().unwrap();
     let memory = reading.resolve_version(MemoryId::new(made).unwrap(), None).unwrap();
@@ -131,7 +131,7 @@ fn a_time_zone_in_two_channels_makes_an_identity_memory_and_in_one_does_not() {
     said(&mut watch, day(10), "general", "I moved, my timezone is Europe/Berlin now");
     said(&mut watch, day(11), "billing", "For me it is Europe/Berlin now");
     let (plan, _) = look(&cortex, &watch, day(11));
-    assert_eq!(plan.counts(), [("revise", 1)], "{}", plan.report());
+    assert_eq!(plan.counts(), [("revise", 1)], "{}", plan.report(&|_| None));
     let body = cortex.read().unwrap().resolve_version(made, None).unwrap().body.unwrap();
     assert_eq!(body.title, "User is based in the Europe/Berlin timezone");
 }

@@ -29,7 +29,7 @@ pub use budget::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView};
 pub use recall::{MemoryRecallAnswer, MemoryRecallRequest, RecalledView};
 pub(crate) use views::circuit;
 pub use views::*;
-use views::{changes_of, job_view, planned, report_view, suggested, warmup};
+use views::{changes_of, job_view, named, planned, report_view, suggested, title, warmup};
 
 impl Ops {
     pub fn mind_events(
@@ -132,7 +132,7 @@ impl Ops {
         let report = self.run_job(&tended, &request.job, caller)?;
         let (_, reading) = self.reading(caller)?;
         let changes = match maintenance::run_record(&reading.view(), &report.run) {
-            Ok(record) => changes_of(&record),
+            Ok(record) => named(&reading.view(), changes_of(&record)),
             // A run without changes journals nothing.
             Err(mind::error::MindError::UnknownRun(_)) => Vec::new(),
             Err(error) => return Err(error.into()),
@@ -189,11 +189,11 @@ impl Ops {
             job: job.to_owned(),
             dry_run: true,
             report: None,
-            changes: planned(&plan),
+            changes: named(&reading.view(), planned(&plan)),
             suggestions: suggested(&plan),
             examined: plan.examined,
             left: plan.left,
-            text: plan.report(),
+            text: plan.report(&|id| title(&reading.view(), id)),
         })
     }
 
@@ -241,7 +241,7 @@ impl Ops {
         let (_, reading) = self.reading(caller)?;
         let record = maintenance::run_record(&reading.view(), &request.run)?;
         Ok(RunView {
-            changes: changes_of(&record),
+            changes: named(&reading.view(), changes_of(&record)),
             run: record.run,
             job: record.job,
             started_at: record.started.map(Millis::rfc3339),
@@ -258,7 +258,7 @@ impl Ops {
             undone: request.run,
             run: None,
             dry_run: request.dry_run,
-            changes: planned(&plan),
+            changes: named(&reading.view(), planned(&plan)),
             left_alone: suggested(&plan),
         };
         if !request.dry_run {
