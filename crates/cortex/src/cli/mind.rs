@@ -318,8 +318,12 @@ pub(crate) fn budget(args: &BudgetArgs, inv: &Invocation, out: &mut Output) -> O
     out.line(format_args!("dollars      {:.6} of {:.6}", answer.dollars, answer.dollars_limit))?;
     for purpose in &answer.purposes {
         out.line(format_args!(
-            "{:<12} {} of {} tokens, {:.6} dollars",
-            purpose.purpose, purpose.tokens, purpose.tokens_limit, purpose.dollars
+            "{:<12} {} of {} tokens, {:.6} of {:.6} dollars",
+            purpose.purpose,
+            purpose.tokens,
+            purpose.tokens_limit,
+            purpose.dollars,
+            purpose.dollars_limit
         ))?;
     }
     for line in &answer.ledger {

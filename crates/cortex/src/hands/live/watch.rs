@@ -88,8 +88,8 @@ impl Watch {
         // The hook says only ever to go on.
         let _goes_on = match message.event() {
             "queued" => {
-                run.hook.on_queued();
-                run.says("waits for its turn")
+                run.says("waits for its turn");
+                run.hook.on_queued()
             }
             "spawned" => run.says("begins"),
             "start" => {
