@@ -90,7 +90,7 @@ enum MindStep {
 /// Without a provider in the configuration every limit is zero and nothing is ever asked. The limits are in [defaults.budget].
 ///
 /// JSON: {day, kill_switch, provider, tokens, tokens_limit, reserved_tokens, dollars, dollars_limit, purposes: [{purpose, tokens,
-/// tokens_limit, dollars}], ledger: [{at, purpose, who, model, tokens, dollars, assumed}]}
+/// tokens_limit, dollars, dollars_limit}], ledger: [{at, purpose, who, model, tokens, dollars, assumed}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex budget

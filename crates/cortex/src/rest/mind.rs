@@ -20,9 +20,10 @@ use super::{App, Reply, listed};
 use crate::ops::admin::{AdminAnswer, AdminRequest, AdminRun, AdminTurn};
 use crate::ops::bulletin::{BulletinAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView};
 use crate::ops::mind::{
-    BudgetAnswer, BudgetRequest, EVENTS_MAX, JobView, JobsAnswer, JobsRequest, PauseJobRequest,
-    ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX, RunAnswer, RunJobRequest, RunView,
-    RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer, UndoRequest,
+    BudgetAnswer, BudgetRequest, EVENTS_MAX, JobView, JobsAnswer, JobsRequest, MemoryRecallAnswer,
+    MemoryRecallRequest, PauseJobRequest, ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX,
+    RunAnswer, RunJobRequest, RunView, RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer,
+    UndoRequest,
 };
 
 /// Bulletins one page of the history holds.
@@ -56,6 +57,17 @@ pub(super) async fn history(
     request.limit = page(request.limit, HISTORY_MAX)?;
     let answer = app.ask(caller, request).await?;
     Ok(listed(&answer.bulletins, answer.total))
+}
+
+/// Asks the memory as the mind does: `mode` recent, important, typed (by `memory_types`) or hybrid (by `query`).
+#[utoipa::path(
+    post, path = "/api/memory_recall", tag = "mind", operation_id = "memory_recall",
+    request_body = MemoryRecallRequest,
+    responses((status = 200, description = "Best first", body = MemoryRecallAnswer)),
+)]
+pub(super) async fn recall(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    let request: MemoryRecallRequest = body.read()?;
+    app.reply(caller, request).await
 }
 
 /// The jobs of the mind, its warm-up, and what is left alone because it keeps failing.

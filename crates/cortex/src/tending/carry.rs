@@ -184,7 +184,11 @@ impl Ops {
     fn warm(&self, step: WarmStep, caller: &Caller) -> Result<()> {
         match step {
             WarmStep::Store => {
-                self.existing(caller)?.root()?;
+                let cortex = self.existing(caller)?;
+                cortex.root()?;
+                // One question brings the index into memory, so that the first one of a person need not.
+                let question = recall::search::Query::new("memory", 1);
+                recall::search::search(&cortex.read()?, None, &question, caller.now()?)?;
             }
             WarmStep::Embedder => self.warm_embedder()?,
             WarmStep::Bulletin => {}

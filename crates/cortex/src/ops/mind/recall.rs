@@ -15,7 +15,7 @@ use super::super::parse::from_ppm;
 const PREVIEW_CHARS: usize = 300;
 const LIMIT_DEFAULT: usize = 10;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryRecallRequest {
     /// May be empty, but for `hybrid`.
@@ -35,7 +35,7 @@ pub struct MemoryRecallRequest {
     pub shared: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct MemoryRecallAnswer {
     pub memories: Vec<RecalledView>,
     /// How many there were to choose from.
@@ -44,7 +44,7 @@ pub struct MemoryRecallAnswer {
     pub capped: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct RecalledView {
     pub id: u64,
     pub title: String,
