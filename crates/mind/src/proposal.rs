@@ -81,9 +81,7 @@ impl Action {
             Action::RemoveEdge { src, dst, .. } => vec![src.get(), dst.get()],
         }
     }
-}
 
-impl Action {
     /// The title of the text it writes, if it writes one.
     pub fn title(&self) -> Option<&str> {
         match self {

@@ -325,7 +325,7 @@ impl Ops {
         };
         let outcome = carry_out(plan, run, caller.now()?, &mut salts, &mut door);
         for (action, ..) in outcome.iter().flat_map(|outcome| &outcome.done) {
-            *lock(&tended.changes).entry(action).or_default() += 1;
+            *lock(&tended.changes).entry(*action).or_default() += 1;
         }
         if lock(&tended.stopped).remove(run) {
             return Err(Error::internal("it was asked to stop"));
