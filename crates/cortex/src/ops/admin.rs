@@ -117,7 +117,7 @@ impl Ops {
         let question = parse(&request.message);
         let (asked, agent_id) = (value(&question)?, caller.actor.as_str().to_owned());
         let (response, data) = match question {
-            Question::Unclear { text } => match self.ask_model(&caller, &text)? {
+            Question::Unclear { text } => match self.admin_model(&caller, &text)? {
                 Some(Ok(use_id)) => {
                     let message = text;
                     return Ok(AdminTurn::Asked(AdminRun { agent_id, message, asked, use_id }));
@@ -185,7 +185,7 @@ impl Ops {
     }
 
     /// What no rule understands is for a model, if the configuration names one: the run that answers, or why none does.
-    fn ask_model(
+    fn admin_model(
         &self,
         caller: &Caller,
         message: &str,
