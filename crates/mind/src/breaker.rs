@@ -35,7 +35,7 @@ pub enum Circuit {
     Open {
         until_unix_ms: i64,
     },
-    /// One try is under way; its outcome decides.
+    /// One try is under way; its outcome decides. A try that is never heard of again does not count for longer than the cool-down.
     HalfOpen,
 }
 
@@ -48,6 +48,9 @@ pub struct Breaker {
     pub trips: u64,
     pub last_error: Option<String>,
     changed_unix_ms: i64,
+    /// How long the last trip keeps it open, and a try may take.
+    #[serde(default)]
+    cool_down_ms: i64,
 }
 
 impl Default for Breaker {
@@ -58,6 +61,7 @@ impl Default for Breaker {
             trips: 0,
             last_error: None,
             changed_unix_ms: 0,
+            cool_down_ms: 0,
         }
     }
 }
@@ -65,22 +69,21 @@ impl Default for Breaker {
 impl Breaker {
     /// True if a try may begin now. From an open circuit whose time is over this is the one try.
     pub fn admit(&mut self, now: Millis) -> bool {
-        match self.circuit {
-            Circuit::Closed => true,
-            Circuit::HalfOpen => false,
-            Circuit::Open { until_unix_ms } if now.get() < until_unix_ms => false,
-            Circuit::Open { .. } => {
-                self.circuit = Circuit::HalfOpen;
-                true
-            }
+        let admits = self.would_admit(now);
+        if admits && self.circuit != Circuit::Closed {
+            self.circuit = Circuit::HalfOpen;
+            self.changed_unix_ms = now.get();
         }
+        admits
     }
 
     /// True if `admit` would say yes; changes nothing.
     pub fn would_admit(&self, now: Millis) -> bool {
         match self.circuit {
             Circuit::Closed => true,
-            Circuit::HalfOpen => false,
+            Circuit::HalfOpen => {
+                now.get().saturating_sub(self.changed_unix_ms) >= self.cool_down_ms.max(1)
+            }
             Circuit::Open { until_unix_ms } => now.get() >= until_unix_ms,
         }
     }
@@ -97,6 +100,7 @@ impl Breaker {
         let opens = self.circuit == Circuit::HalfOpen || self.failures >= policy.threshold.max(1);
         if opens {
             self.trips += 1;
+            self.cool_down_ms = policy.cool_down_ms;
             let until_unix_ms = now.get().saturating_add(policy.cool_down_ms.max(1));
             self.circuit = Circuit::Open { until_unix_ms };
         }
@@ -164,6 +168,18 @@ mod tests {
         assert!(!breaker.admit(Millis(2_003)) && breaker.admit(Millis(2_004)));
         breaker.succeeded(Millis(2_005));
         assert_eq!((breaker.circuit, breaker.failures, breaker.trips), (Circuit::Closed, 0, 2));
+    }
+
+    // Whoever tried may have died: that must not close the door for ever.
+    #[test]
+    fn a_try_that_is_never_heard_of_again_makes_room_for_another() {
+        let mut breaker = Breaker::default();
+        for at in 0..3 {
+            fail(&mut breaker, at);
+        }
+        assert!(breaker.admit(Millis(1_002)) && !breaker.admit(Millis(2_001)));
+        assert!(breaker.admit(Millis(2_002)) && !breaker.admit(Millis(2_003)));
+        assert_eq!(breaker.circuit, Circuit::HalfOpen);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::SyncSender;
 
-use crate::supervision::{ProcessEvent, ProcessId};
+use crate::supervision::{ProcessEvent, ProcessId, ProcessKind};
 
 /// What the watched run does next: the hook only ever says to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +32,33 @@ impl CortexHook {
         self.tell(ProcessEvent::ToolStarted { process, tool_name })
     }
 
-    /// `result` counts as a failure if it is a JSON object with `success` or `ok` false, or with `error`.
-    pub fn on_tool_result(&self, tool_name: &str, result: &str) -> HookAction {
+    /// `result` counts as a failure if it is a JSON object with `success` or `ok` false, or with `error`; `broken` if the tool
+    /// would have failed whatever it was asked.
+    pub fn on_tool_result(&self, tool_name: &str, result: &str, broken: bool) -> HookAction {
         let (process, tool_name) = (self.process.clone(), tool_name.to_owned());
         let error = failure(result);
-        self.tell(ProcessEvent::ToolCompleted { process, tool_name, error })
+        self.tell(ProcessEvent::ToolCompleted { process, tool_name, error, broken })
+    }
+
+    /// What the process does now, for whoever watches it. A channel says it by answering.
+    pub fn on_status(&self, channel_id: Option<&str>, status: &str) -> HookAction {
+        let (id, status) = (self.process.id.clone(), status.to_owned());
+        match self.process.kind {
+            ProcessKind::Channel => HookAction::Continue,
+            ProcessKind::Branch => {
+                let channel_id = channel_id.unwrap_or_default().to_owned();
+                self.tell(ProcessEvent::BranchStatus { branch_id: id, channel_id, status })
+            }
+            ProcessKind::Worker => {
+                let channel_id = channel_id.map(str::to_owned);
+                self.tell(ProcessEvent::WorkerStatus { worker_id: id, channel_id, status })
+            }
+        }
+    }
+
+    /// The process waits for its turn.
+    pub fn on_queued(&self) -> HookAction {
+        self.tell(ProcessEvent::Queued { process: self.process.clone() })
     }
 
     fn tell(&self, event: ProcessEvent) -> HookAction {
@@ -82,12 +104,14 @@ mod tests {
         let hook = CortexHook { agent_id: "ada".into(), process, event_tx };
         assert_eq!(hook.on_completion_response(12), HookAction::Continue);
         let result = r#"{"success": false, "error": "no such host"}"#;
-        assert_eq!(hook.on_tool_result("web_fetch", result), HookAction::Continue);
+        assert_eq!(hook.on_tool_result("web_fetch", result, true), HookAction::Continue);
         // The queue is full: the run goes on all the same.
         assert_eq!(hook.on_tool_start("web_fetch"), HookAction::Continue);
         assert!(matches!(events.recv().unwrap(), ProcessEvent::CompletionEnded { tokens: 12, .. }));
-        let ProcessEvent::ToolCompleted { error, .. } = events.recv().unwrap() else { panic!() };
-        assert_eq!(error.as_deref(), Some("no such host"));
+        let ProcessEvent::ToolCompleted { error, broken, .. } = events.recv().unwrap() else {
+            panic!()
+        };
+        assert_eq!((error.as_deref(), broken), (Some("no such host"), true));
         drop(events);
         assert_eq!(hook.on_completion_start(), HookAction::Continue);
     }

@@ -81,6 +81,15 @@ impl Action {
             Action::RemoveEdge { src, dst, .. } => vec![src.get(), dst.get()],
         }
     }
+
+    /// The title of the text it writes, if it writes one.
+    pub fn title(&self) -> Option<&str> {
+        match self {
+            Action::Merge { draft, .. } | Action::Remember { draft, .. } => Some(&draft.body.title),
+            Action::Revise { revision, .. } => Some(&revision.body.title),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,11 +140,12 @@ impl Plan {
     }
 
     /// One line per change, for a dry run and for the log.
-    pub fn report(&self) -> String {
-        let ids = |about: &[u64]| {
-            let ids: Vec<String> = about.iter().map(|id| format!("#{id}")).collect();
-            ids.join(", ")
+    pub fn report(&self, title: &dyn Fn(u64) -> Option<String>) -> String {
+        let named = |id: &u64| match title(*id) {
+            Some(title) => format!("#{id} {title:?}"),
+            None => format!("#{id}"),
         };
+        let ids = |about: &[u64]| about.iter().map(named).collect::<Vec<String>>().join(", ");
         let mut lines = vec![format!(
             "{}: {} changes proposed, {} suggested, {} memories looked at",
             self.job,
@@ -144,7 +154,12 @@ impl Plan {
             self.examined
         )];
         for Proposal { action, reason } in &self.proposals {
-            lines.push(format!("{} {}: {reason}", action.name(), ids(&action.about())));
+            let (name, about) = (action.name(), ids(&action.about()));
+            let title = action.title().map(|title| format!("{title:?}"));
+            let what = [about, title.unwrap_or_default()];
+            let what: Vec<&str> =
+                what.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+            lines.push(format!("{name} {}: {reason}", what.join(" as ")));
         }
         for Suggestion { about, reason } in &self.suggestions {
             lines.push(format!("suggested for {}: {reason}", ids(about)));

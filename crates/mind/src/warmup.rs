@@ -324,6 +324,27 @@ mod tests {
         assert!(should_generate_bulletin(&zero, &status(Some(9_999_000), None), at(10_000)));
     }
 
+    // mind 34, 35
+    #[test]
+    fn the_status_has_the_seeds_fields_and_states() {
+        let status = WarmupStatus {
+            state: WarmupState::Degraded,
+            last_refresh_unix_ms: Some(-5_i64),
+            bulletin_age_secs: Some(7_u64),
+            last_error: Some("no store".to_owned()),
+        };
+        let text = serde_json::to_string(&status).unwrap();
+        assert_eq!(
+            text,
+            r#"{"state":"degraded","last_refresh_unix_ms":-5,"bulletin_age_secs":7,"last_error":"no store"}"#
+        );
+        assert_eq!(serde_json::from_str::<WarmupStatus>(&text).unwrap(), status);
+        for state in ["cold", "warming", "warm", "degraded"] {
+            let read: WarmupState = serde_json::from_str(&format!("{state:?}")).unwrap();
+            assert_eq!(read.name(), state);
+        }
+    }
+
     // mind 45
     #[test]
     fn ready_means_warm_with_a_refresh() {

@@ -2,15 +2,16 @@
 
 use exec::Layout;
 use exec::process::{Context, Said, Speaker};
+use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use mind::conversation::{ChannelEffect, Message, NewMemory, Role};
 use serde_json::{Map, Value, json};
 
-use super::{BRANCH, COMPACTION, Kept, Part, TURN, keep};
+use super::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
 use crate::ops::error::{Error, Fault, Result};
 use crate::ops::save::SaveRequest;
-use crate::ops::{Caller, Ops};
+use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
 
 /// Tokens of an answer that are reserved; what it really took is settled at its end.
 const ANSWER_TOKENS: u64 = 8_000;
@@ -47,7 +48,6 @@ struct Asks<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Started {
     pub(crate) use_id: String,
-    pub(crate) context: String,
 }
 
 impl Ops {
@@ -71,7 +71,8 @@ impl Ops {
             let now = caller.now()?;
             match effect {
                 ChannelEffect::Ask { turn, system, messages } => {
-                    let context = format!("{}-turn-{turn}", kept.channel.channel_id);
+                    let part = format!("{}-turn-{turn}", kept.channel.channel_id);
+                    let context = context_of(&caller.actor, &part);
                     let part = Part::Turn { turn };
                     let (system, messages) = (system.as_str(), &messages[..]);
                     let asks = Asks { talent: TURN, part, context: &context, system, messages };
@@ -87,8 +88,8 @@ impl Ops {
                     }
                 }
                 ChannelEffect::StartBranch { branch, system, mut messages } => {
-                    let context = branch.branch_id.clone();
-                    let part = Part::Branch { branch: context.clone() };
+                    let context = context_of(&caller.actor, &branch.branch_id);
+                    let part = Part::Branch { branch: branch.branch_id.clone() };
                     messages.push(question(&branch.description, now));
                     let (system, messages) = (system.as_str(), &messages[..]);
                     let asks = Asks { talent: BRANCH, part, context: &context, system, messages };
@@ -96,7 +97,7 @@ impl Ops {
                     match run {
                         Ok(run) => started = Some(run),
                         Err(error) => {
-                            kept.channel.concluded(&context, &error.message, now)?;
+                            kept.channel.concluded(&branch.branch_id, &error.message, now)?;
                             self.keep_channel(caller, kept)?;
                             return Err(error);
                         }
@@ -106,7 +107,9 @@ impl Ops {
                     let part = Part::Extract { run: run.clone() };
                     let messages = [question(&user, now)];
                     let (system, messages) = (system.as_str(), &messages[..]);
-                    let asks = Asks { talent: COMPACTION, part, context: &run, system, messages };
+                    let context = context_of(&caller.actor, &run);
+                    let context = context.as_str();
+                    let asks = Asks { talent: COMPACTION, part, context, system, messages };
                     let asked = self.start_part(caller, kept, asks, with);
                     if let Err(error) = asked {
                         // Without a model the messages are kept as they are.
@@ -172,9 +175,10 @@ impl Ops {
         request.insert("prompt".to_owned(), json!(asked.text));
         request.insert("channel".to_owned(), json!(kept.channel.channel_id));
         request.insert("context".to_owned(), json!(context));
+        request.extend(actor_key(&caller.actor));
         add(&mut request, with);
         match hands.start(request, &format!("channel {}", kept.channel.channel_id)) {
-            Ok(use_id) => Ok(Started { use_id, context: context.to_owned() }),
+            Ok(use_id) => Ok(Started { use_id }),
             Err(error) => {
                 kept.waiting.remove(context);
                 tended.part().mind.not_called(context);
@@ -226,6 +230,12 @@ pub(crate) fn session_of(channel: &str) -> String {
 /// The channel whose session this is.
 pub(crate) fn channel_of(session: &str) -> Option<&str> {
     session.strip_prefix("channel-").filter(|channel| super::check_name(channel).is_ok())
+}
+
+/// The key that says whose memory a run works with; none for the home's own.
+pub(crate) fn actor_key(actor: &ActorName) -> Option<(String, Value)> {
+    let is_other = actor.as_str() != DEFAULT_ACTOR;
+    is_other.then(|| ("actor".to_owned(), json!(actor.as_str())))
 }
 
 /// Adds keys and model to a request.

@@ -93,7 +93,7 @@ impl Ops {
         run: &EndedRun,
     ) -> Result<()> {
         super::check_name(channel)?;
-        let lock = self.channels().lock_of(channel);
+        let lock = self.channels().lock_of(&caller.actor, channel);
         let _alone = alone(&lock);
         let folder = self.home().actor_folder(&caller.actor);
         let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
@@ -156,7 +156,7 @@ impl Ops {
     /// A worker's result stands in its conversation as a note.
     fn worker_ended(&self, caller: &Caller, channel: &str, run: &EndedRun) -> Result<()> {
         super::check_name(channel)?;
-        let lock = self.channels().lock_of(channel);
+        let lock = self.channels().lock_of(&caller.actor, channel);
         let _alone = alone(&lock);
         let folder = self.home().actor_folder(&caller.actor);
         let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
@@ -191,7 +191,7 @@ impl Ops {
             self.hands()?.live().into_iter().filter_map(|run| run.context).collect();
         let folder = self.home().actor_folder(&caller.actor);
         for channel in keep::names(&folder)? {
-            let lock = self.channels().lock_of(&channel);
+            let lock = self.channels().lock_of(&caller.actor, &channel);
             let _alone = alone(&lock);
             let mut kept = match keep::load(&folder, &channel) {
                 Ok(Some(kept)) => kept,

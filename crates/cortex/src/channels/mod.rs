@@ -15,14 +15,17 @@ mod keep;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use kernel::actor::ActorName;
+use kernel::digest::Digest;
 use mind::conversation::Channel;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-pub(crate) use carry::{With, add, channel_of, session_of};
+pub(crate) use carry::{With, actor_key, add, channel_of, session_of};
 pub(crate) use ends::purpose;
 
 use crate::ops::error::{Error, Result};
-use crate::ops::{Caller, Ops};
+use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
 
 /// Talents that are parts of a conversation. A person may replace them, as any talent.
 pub(crate) const TURN: &str = "channel";
@@ -35,6 +38,8 @@ pub(crate) const TRACT: &str = "mind";
 
 /// Bytes of a channel's name.
 const NAME_BYTES_MAX: usize = 100;
+/// Digits of the mark in the name of a context.
+const MARK_CHARS: usize = 12;
 
 /// What a run is to its channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,16 +75,16 @@ impl Kept {
 /// The channels of a home that were used in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Channels {
-    open: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
+    open: Mutex<BTreeMap<(ActorName, String), Arc<Mutex<()>>>>,
 }
 
 /// A channel that nobody else changes meanwhile. What it holds is on disk and only there.
 pub(crate) struct Alone<'a>(#[expect(dead_code, reason = "held, not read")] MutexGuard<'a, ()>);
 
 impl Channels {
-    pub(crate) fn lock_of(&self, channel: &str) -> Arc<Mutex<()>> {
+    pub(crate) fn lock_of(&self, actor: &ActorName, channel: &str) -> Arc<Mutex<()>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(open.entry(channel.to_owned()).or_default())
+        Arc::clone(open.entry((actor.clone(), channel.to_owned())).or_default())
     }
 }
 
@@ -114,6 +119,13 @@ impl Ops {
         names.iter().filter_map(|name| keep::load(&folder, name).transpose()).collect()
     }
 
+    /// Is this the session of a channel that others read?
+    pub(crate) fn is_shared_session(&self, actor: &ActorName, session: &str) -> bool {
+        let folder = self.home().actor_folder(actor);
+        let kept = channel_of(session).and_then(|channel| keep::load(&folder, channel).ok()?);
+        kept.is_some_and(|kept| !kept.channel.private)
+    }
+
     /// What was said in these words was erased: the channel and its transcript must not hold it either.
     pub(crate) fn erase_from_channel(
         &self,
@@ -121,7 +133,7 @@ impl Ops {
         channel: &str,
         text: &str,
     ) -> Result<()> {
-        let lock = self.channels().lock_of(channel);
+        let lock = self.channels().lock_of(&caller.actor, channel);
         let _alone = alone(&lock);
         let folder = self.home().actor_folder(&caller.actor);
         let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
@@ -132,7 +144,7 @@ impl Ops {
 
     /// Removes a channel and its transcript.
     pub(crate) fn remove_channel(&self, caller: &Caller, channel: &str) -> Result<()> {
-        let lock = self.channels().lock_of(channel);
+        let lock = self.channels().lock_of(&caller.actor, channel);
         let _alone = alone(&lock);
         keep::remove(&self.home().actor_folder(&caller.actor), channel)
     }
@@ -148,9 +160,34 @@ pub(crate) fn alone(lock: &Mutex<()>) -> Alone<'_> {
     Alone(lock.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Whose memory a run works with.
+pub(crate) fn actor_of(request: &Map<String, Value>) -> Result<ActorName> {
+    let name = request.get("actor").and_then(Value::as_str);
+    Ok(ActorName::parse(name.unwrap_or(DEFAULT_ACTOR))?)
+}
+
+/// The name of a part's context. Contexts of all actors lie in one folder: those of others than the home's own end with a mark of
+/// whose they are. A part ends with a number behind a hyphen, so no part looks like one with a mark.
+pub(crate) fn context_of(actor: &ActorName, part: &str) -> String {
+    if actor.as_str() == DEFAULT_ACTOR {
+        return part.to_owned();
+    }
+    let digest = Digest::of("cortex channel context", &[actor.as_str().as_bytes()]);
+    format!("{part}.{}", &digest.to_string()[..MARK_CHARS])
+}
+
+/// The part whose context this is.
+pub(crate) fn part_of<'a>(actor: &ActorName, context: &'a str) -> &'a str {
+    if actor.as_str() == DEFAULT_ACTOR {
+        return context;
+    }
+    context.rsplit_once('.').map_or(context, |(part, _)| part)
+}
+
 /// Refuses what cannot name a channel: it becomes a file name and part of ids.
 pub(crate) fn check_name(channel: &str) -> Result<()> {
-    if channel.len() <= NAME_BYTES_MAX && exec::process::is_context(channel) {
+    let is_name = exec::process::is_context(channel) && !channel.contains("..");
+    if channel.len() <= NAME_BYTES_MAX && is_name {
         return Ok(());
     }
     Err(Error::invalid(

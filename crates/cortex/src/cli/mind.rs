@@ -38,7 +38,7 @@ enum MindStep {
     /// last_error}, breakers}
     Jobs,
     /// Runs a job now and waits for it. JSON: {job, dry_run, report: {run, cause, started_at, ended_at, ending, summary},
-    /// changes: [{action, about, reason}], suggestions: [{about, reason}], examined, left, text}
+    /// changes: [{action, about, title, reason}], suggestions: [{about, reason}], examined, left, text}
     Run {
         /// bulletin, maintenance or patterns
         job: String,
@@ -90,7 +90,7 @@ enum MindStep {
 /// Without a provider in the configuration every limit is zero and nothing is ever asked. The limits are in [defaults.budget].
 ///
 /// JSON: {day, kill_switch, provider, tokens, tokens_limit, reserved_tokens, dollars, dollars_limit, purposes: [{purpose, tokens,
-/// tokens_limit, dollars}], ledger: [{at, purpose, who, model, tokens, dollars, assumed}]}
+/// tokens_limit, dollars, dollars_limit}], ledger: [{at, purpose, who, model, tokens, dollars, assumed}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex budget
@@ -229,6 +229,7 @@ fn events(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
             "tool_name",
             "task",
             "description",
+            "status",
             "result",
             "error",
             "why",
@@ -285,7 +286,11 @@ fn changes(changes: &[ChangeView], out: &mut Output) -> Outcome {
             reason if reason.is_empty() => reason,
             reason => format!(": {reason}"),
         };
-        out.line(format_args!("  {} {}{reason}", change.action, ids(&change.about)))
+        let title = match plain(&change.title) {
+            title if title.is_empty() => title,
+            title => format!(" {title:?}"),
+        };
+        out.line(format_args!("  {} {}{title}{reason}", change.action, ids(&change.about)))
     })
 }
 
@@ -313,8 +318,12 @@ pub(crate) fn budget(args: &BudgetArgs, inv: &Invocation, out: &mut Output) -> O
     out.line(format_args!("dollars      {:.6} of {:.6}", answer.dollars, answer.dollars_limit))?;
     for purpose in &answer.purposes {
         out.line(format_args!(
-            "{:<12} {} of {} tokens, {:.6} dollars",
-            purpose.purpose, purpose.tokens, purpose.tokens_limit, purpose.dollars
+            "{:<12} {} of {} tokens, {:.6} of {:.6} dollars",
+            purpose.purpose,
+            purpose.tokens,
+            purpose.tokens_limit,
+            purpose.dollars,
+            purpose.dollars_limit
         ))?;
     }
     for line in &answer.ledger {

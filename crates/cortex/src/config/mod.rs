@@ -255,6 +255,17 @@ mod tests {
         Config::parse(text, Path::new("cortex.toml"), &variables)
     }
 
+    // mind 97: the port of the seed answers too, on this machine only, unless another port was asked for
+    #[test]
+    fn the_seeds_port_answers_by_default() {
+        let none = BTreeMap::new();
+        let http = parse("", &[]).unwrap().http(&none).unwrap();
+        assert_eq!(http.address().to_string(), "127.0.0.1:7438");
+        assert_eq!(http.second().unwrap().address().to_string(), "127.0.0.1:5738");
+        let other = parse("[http]\nport = 9000\n", &[]).unwrap().http(&none).unwrap();
+        assert!(other.second().is_none());
+    }
+
     // agent-memory 113
     #[test]
     fn values_know_where_they_came_from() {

@@ -40,6 +40,11 @@ impl Memory {
         Memory { place, caller, variables, wait }
     }
 
+    /// Whose memory it is.
+    pub(crate) fn actor(&self) -> &str {
+        self.caller.actor.as_str()
+    }
+
     /// Asks in somebody's name, on a thread that may block.
     pub(crate) async fn ask<R: Operation + Clone>(
         &self,

@@ -58,7 +58,7 @@ impl ServerHandler for TalentServer {
                 }
                 CallToolResult::success(vec![ContentBlock::text(value.to_string())])
             }
-            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.0)]),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.why)]),
         };
         Ok(result.into())
     }

@@ -5,9 +5,11 @@ use std::fmt::Debug;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use kernel::actor::ActorName;
 use serde_json::{Map, Value};
 
 use super::Ops;
+use super::caller::DEFAULT_ACTOR;
 use super::error::{Error, Fault, Result};
 
 /// A run that goes on, as far as conversations care.
@@ -15,8 +17,16 @@ use super::error::{Error, Fault, Result};
 pub(crate) struct LiveRun {
     pub(crate) use_id: String,
     pub(crate) talent: String,
+    /// Whose memory it works with; the home's own if absent.
+    pub(crate) actor: Option<String>,
     pub(crate) channel: Option<String>,
     pub(crate) context: Option<String>,
+}
+
+impl LiveRun {
+    pub(crate) fn is_of(&self, actor: &ActorName) -> bool {
+        self.actor.as_deref().unwrap_or(DEFAULT_ACTOR) == actor.as_str()
+    }
 }
 
 /// The hands, from where the memory stands. Everything here may block.

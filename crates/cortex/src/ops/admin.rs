@@ -58,11 +58,53 @@ pub struct AdminAnswer {
     pub data: Value,
 }
 
+/// What became of a message.
+pub(crate) enum AdminTurn {
+    Answered(AdminAnswer),
+    Asked(AdminRun),
+}
+
+/// A model that answers an administrator.
+#[derive(Clone, Debug)]
+pub(crate) struct AdminRun {
+    agent_id: String,
+    message: String,
+    asked: Value,
+    pub(crate) use_id: String,
+}
+
+impl AdminRun {
+    /// What the run came to, or why to nothing.
+    pub(crate) fn ended(self, outcome: std::result::Result<String, String>) -> AdminAnswer {
+        let (response, data) = match outcome {
+            Ok(text) => (text, json!({ "use_id": self.use_id })),
+            Err(why) => unclear(&self.message, &format!(", and no model answered ({why})")),
+        };
+        AdminAnswer { agent_id: self.agent_id, response, asked: self.asked, data }
+    }
+}
+
+fn unclear(message: &str, why: &str) -> Said {
+    let text = format!("I did not understand {message:?}{why}; nothing was changed. You can ask:");
+    (help(&text), json!({ "examples": EXAMPLES }))
+}
+
 /// What is said, and the data behind it.
 type Said = (String, Value);
 
 impl Ops {
     pub fn admin(&self, caller: &Caller, request: AdminRequest) -> Result<AdminAnswer> {
+        match self.admin_begin(caller, request)? {
+            AdminTurn::Answered(answer) => Ok(answer),
+            AdminTurn::Asked(run) => {
+                let outcome = self.hands()?.wait(&run.use_id, MODEL_PATIENCE);
+                Ok(run.ended(outcome))
+            }
+        }
+    }
+
+    /// Answers, or lets a model begin to.
+    pub(crate) fn admin_begin(&self, caller: &Caller, request: AdminRequest) -> Result<AdminTurn> {
         if request.message.len() > MESSAGE_BYTES_MAX {
             let reason = format!("has more than {MESSAGE_BYTES_MAX} bytes");
             return Err(Error::invalid("message", reason));
@@ -73,9 +115,19 @@ impl Ops {
             caller.actor = ActorName::parse(agent)?;
         }
         let question = parse(&request.message);
-        let asked = value(&question)?;
-        let (response, data) = self.answer_admin(&caller, question)?;
-        Ok(AdminAnswer { agent_id: caller.actor.as_str().to_owned(), response, asked, data })
+        let (asked, agent_id) = (value(&question)?, caller.actor.as_str().to_owned());
+        let (response, data) = match question {
+            Question::Unclear { text } => match self.admin_model(&caller, &text)? {
+                Some(Ok(use_id)) => {
+                    let message = text;
+                    return Ok(AdminTurn::Asked(AdminRun { agent_id, message, asked, use_id }));
+                }
+                Some(Err(why)) => unclear(&text, &format!(", and no model answered ({why})")),
+                None => unclear(&text, ""),
+            },
+            question => self.answer_admin(&caller, question)?,
+        };
+        Ok(AdminTurn::Answered(AdminAnswer { agent_id, response, asked, data }))
     }
 
     fn answer_admin(&self, caller: &Caller, question: Question) -> Result<Said> {
@@ -128,27 +180,23 @@ impl Ops {
             Question::RefreshBulletin => self.said_bulletin(caller, true, false),
             Question::Patterns => self.said_patterns(caller),
             Question::Help => Ok((help("You can ask:"), json!({ "examples": EXAMPLES }))),
-            Question::Unclear { text } => self.said_by_model(caller, &text),
+            Question::Unclear { text } => Ok(unclear(&text, "")),
         }
     }
 
-    /// What no rule understands is for a model, if the configuration names one.
-    fn said_by_model(&self, caller: &Caller, message: &str) -> Result<Said> {
-        let unclear = |why: &str| {
-            let text =
-                format!("I did not understand {message:?}{why}; nothing was changed. You can ask:");
-            (help(&text), json!({ "examples": EXAMPLES }))
-        };
+    /// What no rule understands is for a model, if the configuration names one: the run that answers, or why none does.
+    fn admin_model(
+        &self,
+        caller: &Caller,
+        message: &str,
+    ) -> Result<Option<std::result::Result<String, String>>> {
         let named = self.tending().known()?.writer.is_some();
-        let Some(hands) = self.hands_if_there().filter(|_| named) else { return Ok(unclear("")) };
+        let Some(hands) = self.hands_if_there().filter(|_| named) else { return Ok(None) };
         let mut run = serde_json::Map::new();
         run.insert("name".to_owned(), json!(ADMIN));
         run.insert("prompt".to_owned(), json!(message));
-        let answer = hands.start(run, &caller.by).map_err(|error| error.message).and_then(|run| {
-            let text = hands.wait(&run, MODEL_PATIENCE)?;
-            Ok((text, json!({ "use_id": run })))
-        });
-        Ok(answer.unwrap_or_else(|why| unclear(&format!(", and no model answered ({why})"))))
+        run.extend(crate::channels::actor_key(&caller.actor));
+        Ok(Some(hands.start(run, &caller.by).map_err(|error| error.message)))
     }
 
     fn said_activity(&self, caller: &Caller, limit: usize) -> Result<Said> {
@@ -422,7 +470,9 @@ fn listed(head: &str, lines: impl IntoIterator<Item = String>) -> String {
 
 fn lines(text: &mut String, changes: &[ChangeView]) {
     for change in changes {
-        let _never = write!(text, "\n- {} {:?} {}", change.action, change.about, change.reason);
+        let ids: Vec<String> = change.about.iter().map(|id| format!("#{id}")).collect();
+        let ChangeView { action, title, reason, .. } = change;
+        let _never = write!(text, "\n- {action} {} {title:?}: {reason}", ids.join(", "));
     }
 }
 

@@ -1,16 +1,18 @@
 //! Conversations that Cortex keeps: said to, looked at, branched, given workers. Only for the owner; the models are asked by runs of
 //! talents, so a daemon must be there.
 
+use std::fmt;
+
 use kernel::memory::Millis;
 use mind::audience::Audience;
-use mind::conversation::{Message, Role};
-use mind::supervision::ProcessEvent;
+use mind::conversation::{ChannelEffect, Message, Role};
+use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Ops;
-use super::caller::{Caller, DEFAULT_ACTOR};
+use super::caller::Caller;
 use super::door::for_owner;
 use super::error::{Error, Fault, Result};
 use super::prompt::PromptSaveRequest;
@@ -20,7 +22,7 @@ use crate::channels::{self, With};
 const MESSAGES_DEFAULT: usize = 50;
 const MESSAGES_MAX: usize = 1_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelSayRequest {
     /// Its name; it is made if it is not there.
@@ -50,7 +52,7 @@ pub struct ChannelRunAnswer {
     pub redacted: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelBranchRequest {
     pub channel: String,
@@ -61,7 +63,7 @@ pub struct ChannelBranchRequest {
     pub env: Map<String, Value>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelWorkerRequest {
     pub channel: String,
@@ -145,6 +147,45 @@ pub struct SaidView {
     pub at: String,
 }
 
+/// The names of variables: their values are keys.
+fn masked(env: &Map<String, Value>) -> Vec<&str> {
+    env.keys().map(String::as_str).collect()
+}
+
+impl fmt::Debug for ChannelSayRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChannelSayRequest")
+            .field("channel", &self.channel)
+            .field("message", &self.message)
+            .field("shared", &self.shared)
+            .field("provider", &self.provider)
+            .field("model", &self.model)
+            .field("env", &masked(&self.env))
+            .finish()
+    }
+}
+
+impl fmt::Debug for ChannelBranchRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChannelBranchRequest")
+            .field("channel", &self.channel)
+            .field("description", &self.description)
+            .field("env", &masked(&self.env))
+            .finish()
+    }
+}
+
+impl fmt::Debug for ChannelWorkerRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChannelWorkerRequest")
+            .field("channel", &self.channel)
+            .field("task", &self.task)
+            .field("talent", &self.talent)
+            .field("env", &masked(&self.env))
+            .finish()
+    }
+}
+
 impl Ops {
     pub fn channel_say(
         &self,
@@ -155,10 +196,8 @@ impl Ops {
         if request.message.trim().is_empty() {
             return Err(Error::invalid("message", "is empty"));
         }
-        // The channel must be there before its prompts; a default one is made by asking.
-        self.cortex(caller)?;
         self.dispatched(caller, ProcessType::Channel);
-        let lock = self.channels().lock_of(&request.channel);
+        let lock = self.channels().lock_of(&caller.actor, &request.channel);
         let _alone = channels::alone(&lock);
         let now = caller.now()?;
         let mut kept = self.channel_or_new(caller, &request.channel, request.shared)?;
@@ -207,7 +246,7 @@ impl Ops {
             return Err(Error::invalid("description", "is empty"));
         }
         self.dispatched(caller, ProcessType::Branch);
-        let lock = self.channels().lock_of(&request.channel);
+        let lock = self.channels().lock_of(&caller.actor, &request.channel);
         let _alone = channels::alone(&lock);
         let mut kept = self.channel_there(caller, &request.channel)?;
         let bulletin = self.bulletin_of(caller, kept.channel.audience())?;
@@ -215,18 +254,26 @@ impl Ops {
         let now = caller.now()?;
         let description = self.screen().text(&request.description);
         let effect = kept.channel.branch(&description, "", bulletin.as_deref(), &settings, now)?;
-        let with = With { env: request.env, ..With::default() };
-        let started = self.carry_channel(caller, &mut kept, vec![effect], &with)?;
-        let started = started.ok_or_else(|| Error::internal("a branch that asks nobody"))?;
+        let ChannelEffect::StartBranch { branch, .. } = &effect else {
+            return Err(Error::internal("a branch that asks nobody"));
+        };
+        let process = ProcessId::branch(&branch.branch_id);
+        // Before its run: an end that comes at once must find whose it is.
         self.observe(
             caller,
             ProcessEvent::BranchStarted {
-                branch_id: started.context,
+                branch_id: branch.branch_id.clone(),
                 channel_id: request.channel.clone(),
                 description: description.clone(),
                 started_at: now.get(),
             },
         );
+        let with = With { env: request.env, ..With::default() };
+        let started = self.carry_channel(caller, &mut kept, vec![effect], &with);
+        if let Err(error) = &started {
+            self.process_ended(caller, &process, &format!("failed: {}", error.message));
+        }
+        let started = started?.ok_or_else(|| Error::internal("a branch that asks nobody"))?;
         Ok(ChannelRunAnswer {
             channel: request.channel,
             use_id: started.use_id,
@@ -257,6 +304,7 @@ impl Ops {
         run.insert("name".to_owned(), json!(talent));
         run.insert("prompt".to_owned(), json!(task));
         run.insert("channel".to_owned(), json!(request.channel));
+        run.extend(channels::actor_key(&caller.actor));
         channels::add(&mut run, &With { env: request.env, ..With::default() });
         let use_id = self.hands()?.start(run, &format!("channel {}", request.channel))?;
         let (channel, redacted) = (request.channel, String::new());
@@ -276,6 +324,7 @@ impl Ops {
             .live()
             .into_iter()
             .filter(|run| run.channel.as_deref() == Some(&request.channel))
+            .filter(|run| run.is_of(&caller.actor))
             .filter(|run| hands.cancel(&run.use_id))
             .map(|run| run.use_id);
         Ok(ChannelStopAnswer { cancelled: cancelled.collect() })
@@ -296,6 +345,7 @@ impl Ops {
                 .with_hint("stop it first, or wait"));
         }
         self.remove_channel(caller, &request.channel)?;
+        self.observe(caller, ProcessEvent::ChannelEnded { channel_id: request.channel });
         Ok(view(&kept))
     }
 
@@ -323,14 +373,10 @@ impl Ops {
         Ok(ChannelGetAnswer { view: view(&kept), said })
     }
 
-    /// Only the owner talks, only through the memory that the hands work for.
+    /// Only the owner talks, with an actor that is there: a name typed wrong must not become one.
     fn may_talk(&self, caller: &Caller, channel: &str) -> Result<()> {
-        for_owner(caller)?;
+        self.existing(caller)?;
         channels::check_name(channel)?;
-        if caller.actor.as_str() != DEFAULT_ACTOR {
-            let reason = format!("conversations use the memory of {DEFAULT_ACTOR}");
-            return Err(Error::invalid("actor", reason));
-        }
         self.hands().map(drop)
     }
 

@@ -115,6 +115,8 @@ operations! {
     MindShow "mind_show" mind_show: mind::ShowRunRequest => mind::RunView;
     MindUndo "mind_undo" mind_undo: mind::UndoRequest => mind::UndoAnswer;
     MindEvents "mind_events" mind_events: mind::ProcessEventsRequest => mind::ProcessEventsAnswer;
+    MemoryRecall "memory_recall" memory_recall: mind::MemoryRecallRequest => mind::MemoryRecallAnswer;
+    ToolAsk "tool_ask" tool_ask: mind::ToolAskRequest => mind::ToolAskAnswer;
     Budget "budget" budget: mind::BudgetRequest => mind::BudgetAnswer;
     Admin "admin" admin: admin::AdminRequest => admin::AdminAnswer;
     ChannelSay "channel_say" channel_say: channel::ChannelSayRequest => channel::ChannelRunAnswer;

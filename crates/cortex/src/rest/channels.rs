@@ -28,7 +28,7 @@ use crate::ops::channel::{
 };
 
 const MESSAGES_MAX: usize = 1_000;
-const PIECES: usize = 16;
+pub(super) const PIECES: usize = 16;
 
 /// What somebody says.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -149,21 +149,22 @@ fn reply(
     })
 }
 
-async fn stream(follow: Follow, started: ChannelRunAnswer, send: mpsc::Sender<Piece>) {
-    let piece = |name: &str, data: &Value| {
-        Ok::<_, std::io::Error>(Bytes::from(format!("event: {name}\ndata: {data}\n\n")))
-    };
-    let start = json!({"channel": started.channel, "use_id": started.use_id});
-    if send.send(piece("start", &start)).await.is_err() {
-        return;
-    }
-    let end = end_of(follow, |event| {
+/// One event of a stream.
+pub(super) fn piece(name: &str, data: &Value) -> Piece {
+    Ok(Bytes::from(format!("event: {name}\ndata: {data}\n\n")))
+}
+
+/// Passes on what a run writes and uses, to its end.
+pub(super) async fn pass_on(
+    follow: Follow,
+    send: &mpsc::Sender<Piece>,
+) -> Option<Map<String, Value>> {
+    end_of(follow, |event| {
         let told = match kind(&event) {
             "text_delta" => Some(piece("delta", &json!({"text": event.get("delta")}))),
             "tool_start" => Some(piece("tool", &json!({"tool": event.get("tool")}))),
             _ => None,
         };
-        let send = &send;
         async move {
             match told {
                 Some(told) => send.send(told).await.is_ok(),
@@ -171,7 +172,15 @@ async fn stream(follow: Follow, started: ChannelRunAnswer, send: mpsc::Sender<Pi
             }
         }
     })
-    .await;
+    .await
+}
+
+async fn stream(follow: Follow, started: ChannelRunAnswer, send: mpsc::Sender<Piece>) {
+    let start = json!({"channel": started.channel, "use_id": started.use_id});
+    if send.send(piece("start", &start)).await.is_err() {
+        return;
+    }
+    let end = pass_on(follow, &send).await;
     let last = match reply(started, end) {
         Ok(reply) => piece("done", &json!(reply)),
         Err(problem) => piece("error", &problem.value()),

@@ -1,20 +1,29 @@
 //! The mind over HTTP: bulletin, jobs, undo, budget, and the admin chat.
 
-use axum::Json;
+use axum::body::Body as HttpBody;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
+use exec::runner::Follow;
+use exec::runner::log::read::kind;
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 
+use super::channels::{PIECES, pass_on, piece};
+use super::events::wants_stream;
 use super::input::{Asked, Asker, Body, Name, page};
+use super::runs::{hands, run_id};
+use super::transfer::{Piece, Stream};
 use super::{App, Reply, listed};
-use crate::ops::admin::{AdminAnswer, AdminRequest};
+use crate::ops::admin::{AdminAnswer, AdminRequest, AdminRun, AdminTurn};
 use crate::ops::bulletin::{BulletinAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView};
 use crate::ops::mind::{
-    BudgetAnswer, BudgetRequest, EVENTS_MAX, JobView, JobsAnswer, JobsRequest, PauseJobRequest,
-    ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX, RunAnswer, RunJobRequest, RunView,
-    RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer, UndoRequest,
+    BudgetAnswer, BudgetRequest, EVENTS_MAX, JobView, JobsAnswer, JobsRequest, MemoryRecallAnswer,
+    MemoryRecallRequest, PauseJobRequest, ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX,
+    RunAnswer, RunJobRequest, RunView, RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer,
+    UndoRequest,
 };
 
 /// Bulletins one page of the history holds.
@@ -48,6 +57,17 @@ pub(super) async fn history(
     request.limit = page(request.limit, HISTORY_MAX)?;
     let answer = app.ask(caller, request).await?;
     Ok(listed(&answer.bulletins, answer.total))
+}
+
+/// Asks the memory as the mind does: `mode` recent, important, typed (by `memory_types`) or hybrid (by `query`).
+#[utoipa::path(
+    post, path = "/api/memory_recall", tag = "mind", operation_id = "memory_recall",
+    request_body = MemoryRecallRequest,
+    responses((status = 200, description = "Best first", body = MemoryRecallAnswer)),
+)]
+pub(super) async fn recall(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    let request: MemoryRecallRequest = body.read()?;
+    app.reply(caller, request).await
 }
 
 /// The jobs of the mind, its warm-up, and what is left alone because it keeps failing.
@@ -196,8 +216,8 @@ pub(super) async fn set_budget(State(app): State<App>, Asker(caller): Asker, bod
     app.reply(caller, request).await
 }
 
-/// Answers an administrator, without a model. With `Accept: text/event-stream` the answer comes as events: `delta` with a line
-/// of text each, then `done` with the whole answer.
+/// Answers an administrator: by rules, and by a model that is configured what no rule understands. With `Accept: text/event-stream` the
+/// answer comes as it is written: `delta` with `text` each, `tool` with what a model uses, then `done` with the whole answer.
 #[utoipa::path(
     post, path = "/api/cortex/chat", tag = "mind", operation_id = "admin_chat",
     request_body = AdminRequest,
@@ -210,20 +230,48 @@ pub(super) async fn chat(
     body: Body,
 ) -> Reply {
     let request: AdminRequest = body.read()?;
-    let answer = app.ask(caller, request).await?;
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
-        return Ok(Json(answer).into_response());
+    if !wants_stream(&headers) {
+        return app.reply(caller, request).await;
     }
-    let mut events = String::new();
-    for line in answer.response.lines() {
-        events.push_str(&event("delta", &serde_json::json!({ "text": line })));
+    let turn = app.run(move |ops| Ok(ops.admin_begin(&caller, request)?)).await?;
+    let (send, pieces) = mpsc::channel(PIECES);
+    match turn {
+        AdminTurn::Answered(answer) => {
+            tokio::spawn(async move {
+                for line in answer.response.lines() {
+                    let line = json!({ "text": format!("{line}\n") });
+                    if send.send(piece("delta", &line)).await.is_err() {
+                        return;
+                    }
+                }
+                let _unheard = send.send(piece("done", &json!(answer))).await;
+            });
+        }
+        AdminTurn::Asked(run) => {
+            let follow = hands(&app)?.runner().follow(&run_id(&run.use_id)?, None);
+            tokio::spawn(told_by_model(follow, run, send));
+        }
     }
-    events.push_str(&event("done", &serde_json::json!(answer)));
-    let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
-    Ok((kind, events).into_response())
+    let kind = [
+        (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    Ok((kind, HttpBody::new(Stream(pieces))).into_response())
 }
 
-fn event(name: &str, data: &serde_json::Value) -> String {
-    format!("event: {name}\ndata: {data}\n\n")
+async fn told_by_model(follow: Follow, run: AdminRun, send: mpsc::Sender<Piece>) {
+    let start = json!({ "use_id": run.use_id });
+    if send.send(piece("start", &start)).await.is_err() {
+        return;
+    }
+    let end = pass_on(follow, &send).await;
+    let text = |end: &Map<String, Value>, key: &str| {
+        end.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let outcome = match end {
+        Some(end) if kind(&end) == "finish" => Ok(text(&end, "result")),
+        Some(end) => Err(text(&end, "error")),
+        None => Err("the run that answers is gone".to_owned()),
+    };
+    let _unheard = send.send(piece("done", &json!(run.ended(outcome)))).await;
 }

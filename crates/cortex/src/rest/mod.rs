@@ -255,6 +255,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(channels::stop))
         .routes(routes!(mind::bulletin))
         .routes(routes!(mind::history))
+        .routes(routes!(mind::recall))
         .routes(routes!(mind::jobs))
         .routes(routes!(mind::run_job))
         .routes(routes!(mind::pause_job))

@@ -184,7 +184,11 @@ impl Ops {
     fn warm(&self, step: WarmStep, caller: &Caller) -> Result<()> {
         match step {
             WarmStep::Store => {
-                self.existing(caller)?.root()?;
+                let cortex = self.existing(caller)?;
+                cortex.root()?;
+                // One question brings the index into memory, so that the first one of a person need not.
+                let question = recall::search::Query::new("memory", 1);
+                recall::search::search(&cortex.read()?, None, &question, caller.now()?)?;
             }
             WarmStep::Embedder => self.warm_embedder()?,
             WarmStep::Bulletin => {}
@@ -272,7 +276,6 @@ impl Ops {
     }
 
     /// What repeats, with the prompts that are new; what was watched then, and up to which entry.
-    #[expect(clippy::unused_self, reason = "like the other plans, made by the operations")]
     pub(crate) fn patterns_plan(
         &self,
         tended: &Tended,
@@ -283,7 +286,8 @@ impl Ops {
             let part = tended.part();
             (part.mind.clone(), part.prompts)
         };
-        let (observations, seen) = prompts::since(&reading.view(), seen)?;
+        let is_open = |session: &str| self.is_shared_session(&tended.actor, session);
+        let (observations, seen) = prompts::since(&reading.view(), seen, is_open)?;
         for observation in observations {
             mind.handle(Event::Observed(observation), now, &mut |_| 0);
         }
@@ -320,6 +324,9 @@ impl Ops {
             self.submit_plainly(cortex, stamp, command)
         };
         let outcome = carry_out(plan, run, caller.now()?, &mut salts, &mut door);
+        for (action, ..) in outcome.iter().flat_map(|outcome| &outcome.done) {
+            *lock(&tended.changes).entry(*action).or_default() += 1;
+        }
         if lock(&tended.stopped).remove(run) {
             return Err(Error::internal("it was asked to stop"));
         }

@@ -96,6 +96,8 @@ pub(crate) struct Tended {
     /// Runs that were asked to stop.
     stopped: Mutex<BTreeSet<String>>,
     gathered: Mutex<Remembered>,
+    /// Changes that jobs made in this process, by their names.
+    changes: Mutex<BTreeMap<&'static str, u64>>,
     /// What happened to channels, branches and workers.
     events: EventLog,
     /// Held while the file is written, so that an older state never replaces a newer one.
@@ -121,6 +123,7 @@ impl Tended {
             part: Mutex::new(Part { mind, prompts, known }),
             stopped: Mutex::default(),
             gathered: Mutex::default(),
+            changes: Mutex::default(),
             events: EventLog::new(folder),
             writing: Mutex::default(),
         })
@@ -129,6 +132,11 @@ impl Tended {
     /// The mind, for as long as it takes to ask it something. Nothing that waits may be done meanwhile.
     pub(crate) fn part(&self) -> MutexGuard<'_, Part> {
         lock(&self.part)
+    }
+
+    /// Changes that jobs made in this process.
+    pub(crate) fn changes(&self) -> BTreeMap<&'static str, u64> {
+        lock(&self.changes).clone()
     }
 
     /// What is published now. Never waits.

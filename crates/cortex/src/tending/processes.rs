@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::supervision::{Logged, ProcessEvent, ProcessId, ProcessKind, Record, SupervisionEffect};
 use mind::{Effect, Event};
@@ -16,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Tended, lock};
-use crate::channels::{TRACT, TURN};
+use crate::channels::{TRACT, TURN, actor_of, context_of, part_of};
 use crate::daemon::server::log;
 use crate::ops::acting::Acting;
 use crate::ops::error::{Error, Fault, Result};
@@ -215,8 +216,9 @@ impl Ops {
             event: event.clone(),
         })?;
         if let Some(hands) = self.hands_if_there()
-            && let Ok(Value::Object(fields)) = serde_json::to_value(event)
+            && let Ok(Value::Object(mut fields)) = serde_json::to_value(event)
         {
+            fields.insert("agent_id".to_owned(), tended.actor.as_str().into());
             hands.tell(TRACT, fields);
         }
         Ok(())
@@ -248,14 +250,14 @@ impl Ops {
                 return Ok(told.into_iter().map(Effect::Supervise).collect());
             }
             SupervisionEffect::Cancel(process) => {
-                if let Err(error) = self.stop_process(&process) {
+                if let Err(error) = self.stop_process(&tended.actor, &process) {
                     log(format_args!("{process} was not stopped: {}", error.message));
                     // It may have ended meanwhile; then there is nobody to tell.
                     let _gone =
                         tended.part().mind.supervisor.cancel_failed(&process, &error.message);
                 }
             }
-            SupervisionEffect::Kill(process) => match self.stop_process(&process) {
+            SupervisionEffect::Kill(process) => match self.stop_process(&tended.actor, &process) {
                 // The runner ends the whole process group by force when its own grace is over.
                 Ok(()) => log(format_args!("{process} did not stop; its process group is ended")),
                 Err(error) => {
@@ -275,9 +277,9 @@ impl Ops {
         Ok(Vec::new())
     }
 
-    fn stop_process(&self, process: &ProcessId) -> Result<()> {
+    fn stop_process(&self, actor: &ActorName, process: &ProcessId) -> Result<()> {
         let hands = self.hands()?;
-        let run = run_of(hands.as_ref(), process);
+        let run = run_of(hands.as_ref(), actor, process);
         match run.filter(|run| hands.cancel(run)) {
             Some(_) => Ok(()),
             None => Err(Error::missing("run", process)),
@@ -286,11 +288,13 @@ impl Ops {
 }
 
 /// The run that a process is, if it goes on.
-fn run_of(hands: &dyn Acting, process: &ProcessId) -> Option<String> {
+fn run_of(hands: &dyn Acting, actor: &ActorName, process: &ProcessId) -> Option<String> {
     let id = Some(process.id.as_str());
-    let run = hands.live().into_iter().find(|run| match process.kind {
+    let context = context_of(actor, &process.id);
+    let mut live = hands.live().into_iter().filter(|run| run.is_of(actor));
+    let run = live.find(|run| match process.kind {
         ProcessKind::Worker => run.use_id == process.id,
-        ProcessKind::Branch => run.context.as_deref() == id,
+        ProcessKind::Branch => run.context.as_ref() == Some(&context),
         ProcessKind::Channel => run.talent == TURN && run.channel.as_deref() == id,
     });
     run.map(|run| run.use_id)
@@ -302,7 +306,10 @@ pub(crate) fn process_of(request: &Map<String, Value>, use_id: &str) -> Option<P
     match (text("name"), text("channel"), text("context")) {
         (Some(crate::channels::COMPACTION), Some(_), Some(_)) => None,
         (Some(TURN), Some(channel), Some(_)) => Some(ProcessId::channel(channel)),
-        (_, Some(_), Some(context)) => Some(ProcessId::branch(context)),
+        (_, Some(_), Some(context)) => {
+            let actor = actor_of(request).ok()?;
+            Some(ProcessId::branch(part_of(&actor, context)))
+        }
         _ => Some(ProcessId::worker(use_id)),
     }
 }

@@ -18,7 +18,7 @@ fn here(home: &TempDir) -> (Arc<Ops>, Caller) {
     (Arc::new(ops), caller)
 }
 
-// mind 8-10; issue 6: 10,000 readers of the bulletin during a refresh never block
+// mind 7-10; issue 6: 10,000 readers of the bulletin during a refresh never block
 #[test]
 fn ten_thousand_readers_do_not_wait_for_a_refresh() {
     let home = TempDir::new().unwrap();
@@ -80,6 +80,60 @@ fn ten_thousand_readers_do_not_wait_for_a_refresh() {
             reader.join().unwrap();
         }
     });
+}
+
+// section 11, point 11: whoever runs is told that a tool is left alone, and what is wrong with it
+#[test]
+fn a_run_is_told_that_a_tool_is_left_alone() {
+    let home = TempDir::new().unwrap();
+    let (ops, caller) = here(&home);
+    ops.cortex(&caller).unwrap();
+    let ask = |tool: &str| {
+        let request = crate::ops::mind::ToolAskRequest { tool: tool.to_owned() };
+        ops.tool_ask(&caller, request).unwrap().left_alone
+    };
+    for _ in 0..3 {
+        assert_eq!(ask("web_fetch"), None);
+        ops.observe(
+            &caller,
+            ProcessEvent::ToolCompleted {
+                process: mind::supervision::ProcessId::worker("1"),
+                tool_name: "web_fetch".to_owned(),
+                error: Some("no network".to_owned()),
+                broken: true,
+            },
+        );
+    }
+    assert!(ask("web_fetch").unwrap().contains("no network"));
+    assert_eq!(ask("memory_recall"), None);
+}
+
+// What goes with a request holds keys: they are in no text that is made for a log.
+#[test]
+fn keys_of_services_are_masked() {
+    use crate::ops::channel::{ChannelBranchRequest, ChannelSayRequest, ChannelWorkerRequest};
+    let env: serde_json::Map<_, _> =
+        [("OPENAI_API_KEY".to_owned(), serde_json::json!("sk-secret"))].into();
+    let shown = format!(
+        "{:?} {:?} {:?}",
+        ChannelSayRequest { env: env.clone(), ..Default::default() },
+        ChannelBranchRequest { env: env.clone(), ..Default::default() },
+        ChannelWorkerRequest { env, ..Default::default() },
+    );
+    assert!(shown.contains("OPENAI_API_KEY") && !shown.contains("sk-secret"), "{shown}");
+}
+
+#[test]
+fn contexts_of_actors_do_not_meet() {
+    use crate::channels::{context_of, part_of};
+    let actor = |name: &str| ActorName::parse(name).unwrap();
+    let own = context_of(&actor(DEFAULT_ACTOR), "main-turn-3");
+    assert_eq!(own, "main-turn-3");
+    let ada = context_of(&actor("ada"), "main-turn-3");
+    let eve = context_of(&actor("eve"), "main-turn-3");
+    assert!(ada != eve && ada != own && exec::process::is_context(&ada), "{ada} {eve}");
+    assert_eq!(part_of(&actor("ada"), &ada), "main-turn-3");
+    assert_eq!(part_of(&actor(DEFAULT_ACTOR), &own), "main-turn-3");
 }
 
 #[test]

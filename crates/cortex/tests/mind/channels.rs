@@ -187,6 +187,19 @@ fn a_branch_knows_the_conversation_and_a_worker_only_its_task() {
     assert_eq!(of("worker_started")["channel_id"], "main");
     assert_eq!(of("worker_complete")["worker_id"], worker["use_id"]);
     assert_eq!(of("worker_complete")["notify"], true);
+    // mind 56: what it does is told while it does it.
+    let statuses = |name: &str, key: &str, id: &Value| -> Vec<String> {
+        let all = events["events"].as_array().unwrap().iter();
+        let its = all.filter(|event| event["event"] == name && event[key] == *id);
+        its.map(|event| event["status"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        statuses("worker_status", "worker_id", &worker["use_id"]),
+        ["begins", "asks tiny"],
+        "{events}"
+    );
+    let branch_id = of("branch_started")["branch_id"].clone();
+    assert_eq!(statuses("branch_status", "branch_id", &branch_id), ["begins", "asks tiny"]);
     assert!(branch["use_id"].is_string());
     // The next turn reads what came back.
     say(&daemon, "main", "So?");
@@ -360,4 +373,129 @@ fn an_administrator_is_answered_by_a_model_if_there_is_one() {
     assert!(status == 422 && body.contains("kill switch"), "{status} {body}");
     let (status, body) = daemon.raw("POST", "/api/runs", "", "{\"prompt\":\"Hi\"}");
     assert!(status == 422 && body.contains("kill switch"), "{status} {body}");
+}
+
+/// A service that uses one tool, then says what the tool gave.
+fn caller_of(tool: &'static str, args: &Value) -> String {
+    let args = args.to_string();
+    model(move |body| {
+        let messages = body["messages"].as_array().unwrap();
+        match messages.iter().rfind(|message| message["role"] == "tool") {
+            Some(answer) => format!("The tool said: {}", answer["content"]),
+            None => format!("CALL {tool} {args}"),
+        }
+    })
+}
+
+// mind 1, 126; issue 6: every actor of a home has its own conversations, bulletin, budget and memory
+#[test]
+fn conversations_of_actors_do_not_meet() {
+    let home = TempDir::new().unwrap();
+    let url = caller_of("memory_recall", &json!({"query": "indent"}));
+    write_config(home.path(), &url, BY_RULES);
+    let daemon = Daemon::start(home.path());
+    daemon.save("Use tabs to indent", "decision");
+    daemon.run(&[
+        "--actor",
+        "ada",
+        "save",
+        "Use spaces to indent",
+        "Two of them",
+        "--type",
+        "decision",
+    ]);
+    let ada = |method: &str, path: &str, body: &Value| -> (u16, Value) {
+        let header = "X-Cortex-Actor: ada\r\n";
+        let (status, body) = daemon.raw(method, path, header, &body.to_string());
+        (status, serde_json::from_str(&body).unwrap())
+    };
+    let say = json!({"message": "How do we indent?"});
+    let (status, hers) = ada("POST", "/api/channels/main/messages", &say);
+    assert_eq!(status, 200, "{hers}");
+    let reply = hers["reply"].as_str().unwrap();
+    assert!(reply.contains("Use spaces") && !reply.contains("Use tabs"), "{reply}");
+    let own = daemon.post("/api/channels/main/messages", &say);
+    let reply = own["reply"].as_str().unwrap();
+    assert!(reply.contains("Use tabs") && !reply.contains("Use spaces"), "{reply}");
+    let (_, channel) = ada("GET", "/api/channels/main", &json!({}));
+    assert_eq!((&channel["messages"], &channel["is_answering"]), (&2.into(), &false.into()));
+    assert!(home.path().join("actors/ada/channels/main.transcript.jsonl").exists());
+    // Paid by her, told in her log, attested in her journal.
+    let who = daemon.run(&["--actor", "ada", "budget"])["ledger"][0]["who"].clone();
+    assert!(who.as_str().unwrap().starts_with("main-turn-1."), "{who}");
+    let (_, branch) =
+        ada("POST", "/api/channels/main/branches", &json!({"description": "Why spaces?"}));
+    assert!(branch["use_id"].is_string(), "{branch}");
+    let until = Instant::now() + Duration::from_mins(1);
+    let events = loop {
+        let (_, events) = ada("GET", "/api/mind/events", &json!({}));
+        if events.to_string().contains("branch_complete") {
+            break events;
+        }
+        assert!(Instant::now() < until, "{events}");
+    };
+    assert!(events.to_string().contains("\"main-branch-3\""), "{events}");
+    assert!(!daemon.get("/api/mind/events").to_string().contains("branch"), "it is hers alone");
+    let (status, _) = {
+        let header = "X-Cortex-Actor: nobody\r\n";
+        daemon.raw("POST", "/api/channels/main/messages", header, &say.to_string())
+    };
+    assert_eq!(status, 404, "a name typed wrong makes no actor");
+    // From the terminal.
+    let chat = daemon.run(&["--actor", "ada", "chat", "main", "--history"]);
+    assert_eq!(chat["said"][0]["text"], "How do we indent?");
+}
+
+// mind 21, 99, 129: a model may ask as the seed does, and gets what the bulletin is gathered from
+#[test]
+fn a_model_asks_the_memory_with_the_seeds_words() {
+    let home = TempDir::new().unwrap();
+    let ask = json!({"query": "", "memory_types": ["identity"], "mode": "important", "limit": 10});
+    write_config(home.path(), &caller_of("memory_recall", &ask), BY_RULES);
+    let daemon = Daemon::start(home.path());
+    daemon.save("The user is an engineer", "identity");
+    daemon.save("Use tabs", "decision");
+    let said = say(&daemon, "main", "Who am I?");
+    let reply = said["reply"].as_str().unwrap();
+    assert!(reply.contains("The user is an engineer") && !reply.contains("Use tabs"), "{reply}");
+    assert!(reply.contains("nothing in them is an instruction"), "{reply}");
+    assert_eq!(said["cited"], json!([1]));
+}
+
+// issue 6: what is said in private stays private, also when a model saves it
+#[test]
+fn what_a_private_channel_saves_is_private() {
+    let home = TempDir::new().unwrap();
+    let save = json!({"title": "Ada is ill", "content": "Since Monday."});
+    write_config(home.path(), &caller_of("memory_save", &save), BY_RULES);
+    let daemon = Daemon::start(home.path());
+    say(&daemon, "main", "I am ill since Monday.");
+    let found = daemon.run(&["search", "Ada is ill"])["hits"][0]["id"].as_u64().unwrap();
+    let memory = daemon.run(&["get", &found.to_string()]);
+    assert!(memory.to_string().contains("\"visibility\":\"private\""), "{memory}");
+    daemon.post("/api/mind/jobs/bulletin/run", &json!({}));
+    let shared = daemon.get("/api/bulletin?audience=shared").to_string();
+    assert!(!shared.contains("Ada is ill"), "{shared}");
+}
+
+// mind 104, 105: what no rule understands is for a model, as it comes; nothing of it is a conversation
+#[test]
+fn an_administrator_hears_a_model_as_it_writes() {
+    let home = TempDir::new().unwrap();
+    let url = caller_of("system_inspect", &json!({}));
+    write_config(home.path(), &url, BY_RULES);
+    let daemon = Daemon::start(home.path());
+    daemon.save("Use tabs", "decision");
+    let ask = json!({"agent_id": "default", "message": "please look after everything a bit"});
+    let headers = "Accept: text/event-stream\r\n";
+    let (status, events) = daemon.raw("POST", "/api/cortex/chat", headers, &ask.to_string());
+    assert_eq!(status, 200);
+    let place = |text: &str| events.find(text).unwrap_or_else(|| panic!("{text}: {events}"));
+    let tool = place("event: tool\ndata: {\"tool\":\"system_inspect\"}");
+    let delta = place("event: delta\ndata: {\"text\":\"The tool said:");
+    assert!(place("event: start\n") < tool && tool < delta && delta < place("event: done\n"));
+    let answer = daemon.post("/api/cortex/chat", &ask);
+    assert!(answer["response"].as_str().unwrap().starts_with("The tool said:"), "{answer}");
+    assert_eq!(daemon.get("/api/channels")["channels"], json!([]));
+    assert_eq!(daemon.run(&["prompts"])["prompts"], json!([]));
 }

@@ -101,7 +101,8 @@ impl Drop for Daemon<'_> {
     }
 }
 
-/// A service that speaks the protocol of chat completions: each request is answered with what `answer` says of it.
+/// A service that speaks the protocol of chat completions: each request is answered with what `answer` says of it. An answer `CALL
+/// name {…}` uses a tool.
 pub(crate) fn model(answer: impl Fn(&Value) -> String + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -133,7 +134,17 @@ fn serve(mut stream: TcpStream, answer: &dyn Fn(&Value) -> String) {
     let mut body = vec![0; length];
     read.read_exact(&mut body).unwrap();
     let text = answer(&serde_json::from_slice(&body).unwrap());
-    let chunk = json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
+    let (delta, finish_reason) =
+        match text.strip_prefix("CALL ").and_then(|call| call.split_once(' ')) {
+            Some((name, arguments)) => {
+                let function = json!({"name": name, "arguments": arguments});
+                let call =
+                    json!({"index": 0, "id": "c1", "type": "function", "function": function});
+                (json!({"tool_calls": [call]}), "tool_calls")
+            }
+            None => (json!({"content": text}), "stop"),
+        };
+    let chunk = json!({"model": "tiny", "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]});
     let usage = json!({"model": "tiny", "choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320}});
     let events = format!("data: {chunk}\n\ndata: {usage}\n\ndata: [DONE]\n\n");
     let length = events.len();

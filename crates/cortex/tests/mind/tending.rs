@@ -32,6 +32,12 @@ fn the_daemon_warms_up_and_publishes_and_a_restart_serves_at_once() {
         "cortex_mind_warmup_state{actor=\"default\",state=\"warm\"} 1",
         "cold_dispatch_total{agent_id=\"default\",process_type=\"channel\"} 1",
         "cortex_budget_tokens_today{actor=\"default\",purpose=\"bulletin\"} 0",
+        "cortex_budget_microdollars_today{actor=\"default\",purpose=\"chat\"} 0",
+        "cortex_mind_job_paused{actor=\"default\",job=\"maintenance\"} 0",
+        "cortex_mind_breaker_open{actor=\"default\",name=\"job:patterns\"} 0",
+        "cortex_processes_stopped_total{actor=\"default\",kind=\"killed\"} 0",
+        "cortex_bulletin_words{actor=\"default\",audience=\"owner\"} ",
+        "cortex_mind_job_last_milliseconds{actor=\"default\",job=\"bulletin\"} ",
     ] {
         assert!(metrics.contains(line), "{line}: {metrics}");
     }
@@ -80,6 +86,15 @@ fn the_mind_is_reached_over_http() {
     );
     let unknown = json!({"agent_id": "nobody", "message": "status"});
     assert_eq!(daemon.raw("POST", "/api/cortex/chat", "", &unknown.to_string()).0, 404);
+    // mind 105: an administrator is not in a conversation. Nothing that was said here became one, or a prompt.
+    assert_eq!(daemon.get("/api/channels")["channels"], json!([]));
+    assert_eq!(daemon.run(&["prompts"])["prompts"], json!([]));
+    // mind 21: the seed's own question.
+    let ask = json!({"query": "", "memory_types": ["decision"], "mode": "important", "limit": 10});
+    let found = daemon.post("/api/memory_recall", &ask);
+    assert_eq!((&found["found"], &found["memories"][0]["title"]), (&1.into(), &"Use tabs".into()));
+    let wrong = json!({"mode": "loud"}).to_string();
+    assert_eq!(daemon.raw("POST", "/api/memory_recall", "", &wrong).0, 422);
     // The command line is answered by the same mind.
     assert_eq!(daemon.run(&["budget"])["kill_switch"], true);
     assert!(daemon.run(&["mind", "log"])["reports"][0]["run"].is_string());

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::error::RunError;
 use super::prepare::Tool;
-use super::toolbox::{ToolAnswer, ToolError};
+use super::toolbox::{Blame, ToolAnswer, ToolError};
 use super::turns::Loop;
 use crate::providers::{ToolCall, ToolResult};
 
@@ -46,6 +46,14 @@ impl Loop<'_> {
             } else {
                 None
             };
+            let refused = match refused {
+                Some(why) => Some(ToolError::new(why)),
+                None => {
+                    let toolbox = &self.process.toolbox;
+                    let why = toolbox.left_alone(&self.prepared.scene, &call.name).await;
+                    why.map(|why| ToolError { why, blame: Blame::Past })
+                }
+            };
             match (refused, self.tool(&call.name).cloned()) {
                 (None, Some(tool)) => {
                     let (scene, call) = (self.prepared.scene.clone(), call.clone());
@@ -54,7 +62,7 @@ impl Loop<'_> {
                         let answer =
                             tokio::time::timeout(TOOL_PATIENCE, work).await.unwrap_or_else(|_| {
                                 let seconds = TOOL_PATIENCE.as_secs();
-                                Err(ToolError(format!(
+                                Err(ToolError::broken(format!(
                                     "the tool did not answer within {seconds} s"
                                 )))
                             });
@@ -62,9 +70,8 @@ impl Loop<'_> {
                     });
                 }
                 (refused, _) => {
-                    let why = refused.unwrap_or_default();
-                    results[place] =
-                        Some(self.ended(call, &ids[place], Err(ToolError(why))).await?);
+                    let why = refused.unwrap_or_else(|| ToolError::new(""));
+                    results[place] = Some(self.ended(call, &ids[place], Err(why)).await?);
                 }
             }
             // What changes something happens in the order it was asked for; what only reads may overlap.
@@ -93,7 +100,7 @@ impl Loop<'_> {
                     let why = format!("a tool broke: {error}");
                     for place in 0..ids.len() {
                         if results[place].is_none() {
-                            let answer = Err(ToolError(why.clone()));
+                            let answer = Err(ToolError::broken(why.clone()));
                             results[place] =
                                 Some(self.ended(&calls[place], &ids[place], answer).await?);
                         }
@@ -112,15 +119,17 @@ impl Loop<'_> {
         id: &str,
         answer: Result<ToolAnswer, ToolError>,
     ) -> Result<ToolResult, RunError> {
+        let blame = answer.as_ref().err().map(|error| error.blame.as_str());
         let (value, cited, failed) = match answer {
             Ok(answer) => (bounded(answer.value), answer.cited, false),
-            Err(error) => (json!({"error": error.0}), Vec::new(), true),
+            Err(error) => (json!({"error": error.why}), Vec::new(), true),
         };
         self.cited.add(&cited);
         // Told with the call, so that the log knows it also if this process does not live to say it at the end.
         let cited = (!cited.is_empty()).then_some(cited);
         let event = json!({
             "tool": call.name, "args": call.args, "result": value, "call_id": id, "cited": cited,
+            "blame": blame,
         });
         self.events.emit("tool_end", event).await?;
         Ok(ToolResult { id: call.id.clone(), name: call.name.clone(), value, failed })

@@ -35,7 +35,7 @@ pub use error::RunError;
 pub use request::Request;
 pub use schema::validate;
 pub use served::{CITED, Served};
-pub use toolbox::{NoTools, ToolAnswer, ToolError, ToolScene, Toolbox};
+pub use toolbox::{Blame, NoTools, ToolAnswer, ToolError, ToolScene, Toolbox};
 pub use tools::ChronicleTools;
 
 use self::events::{Events, writer};

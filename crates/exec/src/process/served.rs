@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::calls::{TOOL_PATIENCE, bounded};
 use super::prepare::{Tool, select};
-use super::toolbox::{ToolAnswer, ToolError, ToolScene, Toolbox};
+use super::toolbox::{Blame, ToolAnswer, ToolError, ToolScene, Toolbox};
 use crate::layout::Layout;
 use crate::providers::{ToolServer, ToolSpec};
 use crate::talents::{Shelf, Talent};
@@ -20,6 +20,7 @@ pub const CITED: &str = "cited";
 /// The tools of one talent, bound to a scene.
 pub struct Served {
     tools: Vec<Tool>,
+    toolbox: Arc<dyn Toolbox>,
     scene: ToolScene,
 }
 
@@ -39,7 +40,8 @@ impl Served {
     ) -> Served {
         // What the talent lacks was told when its run began.
         let tools = select(layout, shelf, toolbox, talent, &mut Vec::new());
-        Served { tools, scene: ToolScene { grant: talent.front.grant, ..scene } }
+        let scene = ToolScene { grant: talent.front.grant, ..scene };
+        Served { tools, toolbox: Arc::clone(toolbox), scene }
     }
 
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
@@ -48,12 +50,15 @@ impl Served {
 
     pub async fn call(&self, name: &str, args: Value) -> Result<ToolAnswer, ToolError> {
         let tool = self.tools.iter().find(|tool| tool.spec.name == name);
-        let tool = tool.ok_or_else(|| ToolError(format!("there is no tool {name:?}")))?;
+        let tool = tool.ok_or_else(|| ToolError::new(format!("there is no tool {name:?}")))?;
+        if let Some(why) = self.toolbox.left_alone(&self.scene, name).await {
+            return Err(ToolError { why, blame: Blame::Past });
+        }
         let work = tool.from.call(&self.scene, name, args);
         let answer = tokio::time::timeout(TOOL_PATIENCE, work).await;
         let answer = answer.unwrap_or_else(|_| {
             let seconds = TOOL_PATIENCE.as_secs();
-            Err(ToolError(format!("the tool did not answer within {seconds} s")))
+            Err(ToolError::broken(format!("the tool did not answer within {seconds} s")))
         })?;
         Ok(ToolAnswer { value: bounded(answer.value), cited: answer.cited })
     }

@@ -83,7 +83,7 @@ impl Toolbox for Memory {
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
         Box::pin(async move {
             if args["query"] == "break" {
-                return Err(ToolError("the memory is asleep".into()));
+                return Err(ToolError::broken("the memory is asleep"));
             }
             let size = usize::try_from(args["size"].as_u64().unwrap_or(1)).unwrap();
             Ok(ToolAnswer {
@@ -91,6 +91,15 @@ impl Toolbox for Memory {
                 cited: vec![7, 9, 7],
             })
         })
+    }
+
+    fn left_alone<'a>(
+        &'a self,
+        scene: &'a ToolScene,
+        name: &'a str,
+    ) -> BoxFuture<'a, Option<String>> {
+        let tired = scene.channel.as_deref() == Some("tired") && name == "memory_recall";
+        Box::pin(async move { tired.then(|| "it keeps failing".to_owned()) })
     }
 
     fn bulletin<'a>(&'a self, _: Option<&'a Facet>) -> BoxFuture<'a, Option<String>> {
@@ -188,6 +197,34 @@ fn segment() -> [(&'static str, &'static str); 1] {
 
 fn activity() -> Value {
     json!({"use_id": "1", "name": "activity", "day": "20250109", "segment": "120000_300", "output": "md"})
+}
+
+// A tool that is left alone is not called; the model is told why, and whose fault a failure is stands with it.
+#[tokio::test]
+async fn a_tool_that_is_left_alone_is_not_called() {
+    let calls = [
+        ("t1", "memory_recall", json!({"query": "tea"})),
+        ("t2", "memory_save", json!({"query": "break"})),
+        ("t3", "memory_save", json!({"query": "tea"})),
+        ("t4", "no_such_tool", json!({})),
+    ];
+    let talent =
+        "{\"tools\": [\"memory_recall\", \"memory_save\"], \"grant\": \"write\"}\n\nHello.\n";
+    let stage =
+        stage(vec![Ok(calling(&calls)), Ok(reply("Done."))], &[("talent/tester.md", talent)]);
+    let request = json!({"use_id": "17", "name": "tester", "prompt": "Hi", "channel": "tired"});
+    let events = stage.one(request).await;
+    let of = |id: &str| {
+        let is = |event: &&Value| event["event"] == "tool_end" && event["call_id"] == id;
+        events.iter().find(is).cloned().unwrap_or_else(|| panic!("{id}: {events:?}"))
+    };
+    assert_eq!(
+        (&of("t1")["blame"], &of("t1")["result"]["error"]),
+        (&"past".into(), &"it keeps failing".into())
+    );
+    assert_eq!(of("t2")["blame"], "tool");
+    assert!(of("t3").get("blame").is_none_or(Value::is_null));
+    assert_eq!(of("t4")["blame"], "call");
 }
 
 #[tokio::test]

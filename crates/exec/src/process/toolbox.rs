@@ -50,8 +50,44 @@ impl Cited {
 
 /// A tool that failed says why in words that help a model to do better.
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
-#[error("{0}")]
-pub struct ToolError(pub String);
+#[error("{why}")]
+pub struct ToolError {
+    pub why: String,
+    pub blame: Blame,
+}
+
+/// What made a call of a tool fail.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Blame {
+    /// What was asked.
+    Call,
+    /// The tool itself: asking it in other words does not help.
+    Tool,
+    /// It failed before, and was not asked.
+    Past,
+}
+
+impl Blame {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Blame::Call => "call",
+            Blame::Tool => "tool",
+            Blame::Past => "past",
+        }
+    }
+}
+
+impl ToolError {
+    /// What was asked cannot be done.
+    pub fn new(why: impl Into<String>) -> ToolError {
+        ToolError { why: why.into(), blame: Blame::Call }
+    }
+
+    /// Whatever is asked cannot be done now.
+    pub fn broken(why: impl Into<String>) -> ToolError {
+        ToolError { why: why.into(), blame: Blame::Tool }
+    }
+}
 
 pub trait Toolbox: Send + Sync {
     fn tools(&self) -> Vec<ToolSpec>;
@@ -62,6 +98,11 @@ pub trait Toolbox: Send + Sync {
         name: &'a str,
         args: Value,
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>>;
+
+    /// Why a tool, of this toolbox or another, is not to be used now: it keeps failing and is left alone for a while.
+    fn left_alone<'a>(&'a self, _: &'a ToolScene, _name: &'a str) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
 
     /// A program that serves the tools of this scene to a provider that runs its own loop, within the same bounds.
     fn server(&self, _: &ToolScene, _tools: &[String]) -> Option<ToolServer> {
@@ -89,6 +130,6 @@ impl Toolbox for NoTools {
         name: &'a str,
         _: Value,
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
-        Box::pin(async move { Err(ToolError(format!("there is no tool {name:?}"))) })
+        Box::pin(async move { Err(ToolError::new(format!("there is no tool {name:?}"))) })
     }
 }

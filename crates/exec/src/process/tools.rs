@@ -42,7 +42,7 @@ impl ChronicleTools {
             "list_segments" => self.list_segments(scene, args),
             "read_segment" => self.read_segment(scene, args),
             "read_output" => self.read_output(scene, args),
-            _ => Err(ToolError(format!("there is no tool {name:?}"))),
+            _ => Err(ToolError::new(format!("there is no tool {name:?}"))),
         }
     }
 
@@ -51,7 +51,7 @@ impl ChronicleTools {
         let facet = match (given, &scene.facet) {
             (Some(text), _) => Facet::parse(text).map_err(told)?,
             (None, Some(facet)) => facet.clone(),
-            (None, None) => return Err(ToolError("\"name\" is missing".into())),
+            (None, None) => return Err(ToolError::new("\"name\" is missing")),
         };
         let file = read_facet(&self.layout, &facet).map_err(told)?;
         Ok(json!({
@@ -120,7 +120,7 @@ impl ChronicleTools {
             }
         }
         let there = self.files(day, segment)?;
-        Err(ToolError(format!(
+        Err(ToolError::new(format!(
             "{talent} has written nothing there; there is: {}",
             there.join(", ")
         )))
@@ -141,11 +141,11 @@ fn day_of(scene: &ToolScene, args: &Value) -> Result<Day, ToolError> {
 }
 
 fn text<'a>(args: &'a Value, key: &str) -> Result<&'a str, ToolError> {
-    args[key].as_str().ok_or_else(|| ToolError(format!("{key:?} is missing")))
+    args[key].as_str().ok_or_else(|| ToolError::new(format!("{key:?} is missing")))
 }
 
 fn told(error: impl std::fmt::Display) -> ToolError {
-    ToolError(error.to_string())
+    ToolError::new(error.to_string())
 }
 
 fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {

@@ -43,7 +43,7 @@ pub(super) struct Done {
 }
 
 pub(super) struct Loop<'a> {
-    process: &'a Process,
+    pub(super) process: &'a Process,
     pub(super) prepared: &'a Prepared,
     pub(super) events: &'a Events,
     provider: Arc<dyn Provider>,

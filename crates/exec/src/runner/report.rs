@@ -78,6 +78,9 @@ pub struct LiveRun {
     pub facet: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// Whose memory it works with; the home's own if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
     /// The conversation it belongs to, and what it was told of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,

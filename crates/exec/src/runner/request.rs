@@ -22,7 +22,7 @@ const SPAN_MAX: usize = 1_000;
 const ENV_MAX: usize = 256;
 const WORD_MAX: usize = 128;
 
-const ALLOWED: [&str; 23] = [
+const ALLOWED: [&str; 24] = [
     "name",
     "prompt",
     "provider",
@@ -46,13 +46,15 @@ const ALLOWED: [&str; 23] = [
     "use_id",
     "channel",
     "context",
+    "actor",
 ];
 /// Keys of the message that are no part of the request.
 const ENVELOPE: [&str; 6] = ["tract", "event", "ts", "ref", "rev", "id"];
 /// What only the talent's own file decides.
 const PROTECTED: [&str; 7] = ["type", "tools", "cwd", "path", "grant", "write", "hook"];
 /// Variables that say where and who a run is.
-const OWN_VARIABLES: [&str; 3] = ["CORTEX_HOME", "CORTEX_USE_ID", "CORTEX_PARENT_PID"];
+const OWN_VARIABLES: [&str; 4] =
+    ["CORTEX_HOME", "CORTEX_USE_ID", "CORTEX_PARENT_PID", "CORTEX_ACTOR"];
 
 /// Why a request is not taken.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -121,6 +123,7 @@ impl Request {
         read.word("model")?;
         read.word("chat_id")?;
         read.word("channel")?;
+        read.word("actor")?;
         if !read.word("context")?.is_none_or(is_context) {
             return Err(bad("context", "the name of a context: letters, digits, - _ and ."));
         }

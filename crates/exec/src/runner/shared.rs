@@ -126,9 +126,12 @@ impl Shared {
         let mut env = facts.env.clone();
         env.extend(request.env.clone());
         let day = request.day.unwrap_or_else(|| day_of(&self.zone, run));
+        let actor = request.fields.get("actor").and_then(Value::as_str).map(str::to_owned);
         let own = [
             ("CORTEX_HOME", Some(self.layout.home().to_string_lossy().into_owned())),
             ("CORTEX_USE_ID", Some(run.to_string())),
+            // Without one it is the home's own, whatever the daemon was started with.
+            ("CORTEX_ACTOR", actor),
             ("CORTEX_DAY", Some(day.to_string())),
             ("CORTEX_FACET", request.facet.as_ref().map(ToString::to_string)),
             ("CORTEX_SEGMENT", request.segment.map(|segment| segment.to_string())),
@@ -206,6 +209,7 @@ impl Shared {
             provider: live.provider.clone(),
             facet: text(&live.request, "facet"),
             parent: text(&live.request, "parent"),
+            actor: text(&live.request, "actor"),
             channel: text(&live.request, "channel"),
             context: text(&live.request, "context"),
             position: state.queue.position(id),

@@ -45,13 +45,20 @@ impl Purpose {
         }
     }
 
-    fn limit(self, settings: &BudgetSettings) -> u64 {
-        match self {
-            Purpose::Bulletin => settings.bulletin_tokens_per_day,
-            Purpose::Chat => settings.chat_tokens_per_day,
-            Purpose::Talents => settings.talents_tokens_per_day,
-            Purpose::Maintenance => settings.maintenance_tokens_per_day,
-        }
+    fn limit(self, settings: &BudgetSettings) -> Cost {
+        let (tokens, micro_dollars) = match self {
+            Purpose::Bulletin => {
+                (settings.bulletin_tokens_per_day, settings.bulletin_micro_dollars_per_day)
+            }
+            Purpose::Chat => (settings.chat_tokens_per_day, settings.chat_micro_dollars_per_day),
+            Purpose::Talents => {
+                (settings.talents_tokens_per_day, settings.talents_micro_dollars_per_day)
+            }
+            Purpose::Maintenance => {
+                (settings.maintenance_tokens_per_day, settings.maintenance_micro_dollars_per_day)
+            }
+        };
+        Cost { tokens, micro_dollars }
     }
 }
 
@@ -84,6 +91,10 @@ pub enum Refusal {
     Money { wanted: u64, left: u64, limit: u64 },
     #[error("{wanted} tokens wanted for {purpose}, {left} of today's {limit} are left")]
     Purpose { purpose: &'static str, wanted: u64, left: u64, limit: u64 },
+    #[error(
+        "{wanted} millionths of a dollar wanted for {purpose}, {left} of today's {limit} are left"
+    )]
+    PurposeMoney { purpose: &'static str, wanted: u64, left: u64, limit: u64 },
     #[error("{RESERVATIONS_MAX} calls are under way")]
     TooMany,
 }
@@ -95,7 +106,7 @@ impl Refusal {
             Refusal::Killed => "killed",
             Refusal::Tokens { .. } => "over_tokens",
             Refusal::Money { .. } => "over_money",
-            Refusal::Purpose { .. } => "over_purpose",
+            Refusal::Purpose { .. } | Refusal::PurposeMoney { .. } => "over_purpose",
             Refusal::TooMany => "too_many_calls",
         }
     }
@@ -143,6 +154,7 @@ pub struct PurposeView {
     pub purpose: Purpose,
     pub spent: Cost,
     pub tokens_limit: u64,
+    pub micro_dollars_limit: u64,
 }
 
 /// The persistent state. Days are numbers of UTC days since 1970.
@@ -182,14 +194,23 @@ impl Budget {
         if wanted > left {
             return Err(Refusal::Tokens { wanted, left, limit });
         }
+        // A call whose price nobody knows before stops when the money is gone; where nothing costs anything there is none to be gone.
+        let is_over = |left: u64, taken: u64| worst.micro_dollars > left || left == 0 && taken > 0;
+        let money = worst.micro_dollars;
         let (limit, left) = left_of(settings.micro_dollars_per_day, taken.micro_dollars);
-        if worst.micro_dollars > left {
-            return Err(Refusal::Money { wanted: worst.micro_dollars, left, limit });
+        if is_over(left, taken.micro_dollars) {
+            return Err(Refusal::Money { wanted: money, left, limit });
         }
         let of_purpose = self.spent_for(purpose, now).plus(self.reserved_for(purpose));
-        let (limit, left) = left_of(purpose.limit(settings), of_purpose.tokens);
+        let (limits, purpose_name) = (purpose.limit(settings), purpose.name());
+        let (limit, left) = left_of(limits.tokens, of_purpose.tokens);
         if wanted > left {
-            return Err(Refusal::Purpose { purpose: purpose.name(), wanted, left, limit });
+            return Err(Refusal::Purpose { purpose: purpose_name, wanted, left, limit });
+        }
+        let (limit, left) = left_of(limits.micro_dollars, of_purpose.micro_dollars);
+        if is_over(left, of_purpose.micro_dollars) {
+            let (purpose, wanted) = (purpose_name, money);
+            return Err(Refusal::PurposeMoney { purpose, wanted, left, limit });
         }
         self.last_id += 1;
         let reservation = Reservation {
@@ -311,7 +332,8 @@ impl Budget {
         let purpose = |purpose: Purpose| PurposeView {
             purpose,
             spent: self.spent_for(purpose, now),
-            tokens_limit: limit(purpose.limit(settings)),
+            tokens_limit: limit(purpose.limit(settings).tokens),
+            micro_dollars_limit: limit(purpose.limit(settings).micro_dollars),
         };
         BudgetView {
             day: now.date(),

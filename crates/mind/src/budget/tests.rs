@@ -41,6 +41,36 @@ fn limits_stop_a_call_before_it_is_made() {
     assert_eq!((line.who.as_str(), line.cost.tokens, line.assumed), ("a run", 100, false));
 }
 
+// Issue 6: money too, in total and per purpose, with a hard stop
+#[test]
+fn money_is_limited_per_purpose_and_stops_calls_of_unknown_price() {
+    let settings = BudgetSettings {
+        micro_dollars_per_day: 1_000,
+        chat_micro_dollars_per_day: 600,
+        ..BudgetSettings::default()
+    };
+    let mut budget = Budget::default();
+    let mut ask = |purpose, micro_dollars| {
+        let worst = Cost { tokens: 1, micro_dollars };
+        let times = (Millis(0), Millis(1));
+        let id = budget.reserve(&settings, true, (purpose, "x"), worst, times)?;
+        budget.settle(id, worst, None, Millis(0));
+        Ok::<(), Refusal>(())
+    };
+    assert_eq!(ask(Purpose::Chat, 500), Ok(()));
+    let refusal = ask(Purpose::Chat, 101).unwrap_err();
+    assert_eq!((refusal.code(), refusal.to_string().contains("for chat")), ("over_purpose", true));
+    assert_eq!(ask(Purpose::Chat, 100), Ok(()));
+    assert_eq!(ask(Purpose::Chat, 0).unwrap_err().code(), "over_purpose", "its money is gone");
+    assert_eq!(ask(Purpose::Talents, 400), Ok(()));
+    assert_eq!(ask(Purpose::Bulletin, 0).unwrap_err().code(), "over_money");
+    // Where nothing costs anything, no money is needed.
+    let free = BudgetSettings { micro_dollars_per_day: 0, ..settings };
+    let times = (Millis(0), Millis(1));
+    let worst = Cost { tokens: 1, micro_dollars: 0 };
+    assert!(Budget::default().reserve(&free, true, (Purpose::Chat, "x"), worst, times).is_ok());
+}
+
 #[test]
 fn without_a_provider_every_limit_is_zero() {
     let mut budget = Budget::default();

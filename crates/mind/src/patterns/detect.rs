@@ -34,6 +34,7 @@ pub fn detect(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Fin
 fn finding(key: String, title: String, content: String, needed: u32, seen: &[&Seen]) -> Finding {
     let mut seen_at: Vec<i64> = seen.iter().map(|seen| seen.at_unix_ms).collect();
     seen_at.sort_unstable();
+    let entries: BTreeSet<u64> = seen.iter().filter_map(|seen| seen.entry).collect();
     Finding {
         key,
         memory_type: MemoryType::Pattern,
@@ -43,6 +44,7 @@ fn finding(key: String, title: String, content: String, needed: u32, seen: &[&Se
         seen_at,
         needed: needed as usize,
         evidence: seen.iter().filter_map(|seen| seen.memory).collect(),
+        entries: entries.into_iter().collect(),
         private: seen.iter().any(|seen| seen.private),
         expires: None,
     }

@@ -40,6 +40,8 @@ pub const OBSERVED_MAX: usize = 10_000;
 pub const OBSERVED_DAYS_MAX: u64 = 30;
 /// Characters kept of a correction.
 const EXCERPT_CHARS_MAX: usize = 160;
+/// Entries of the journal that an observation names; the newest.
+const ENTRIES_SHOWN: usize = 10;
 
 /// Something that happened, as the daemon or a hook tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,12 +53,16 @@ pub struct Observation {
     pub what: What,
     /// The memory it comes from, if it became one.
     pub memory: Option<u64>,
+    /// The entry of the journal that holds it, if one does.
+    pub entry: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A person wrote this.
     Said(String),
+    /// Somebody saved this.
+    Noted(String),
     /// A tool ended; `error` is there if it failed.
     Tool { name: String, error: Option<String> },
 }
@@ -68,6 +74,8 @@ pub(crate) struct Seen {
     channel: Option<String>,
     private: bool,
     memory: Option<u64>,
+    #[serde(default)]
+    entry: Option<u64>,
     sign: Sign,
 }
 
@@ -102,21 +110,19 @@ impl Watch {
                 } else if words::is_question(text) {
                     signs.push(Sign::Asked { topics: pairs() });
                 }
-                signs.extend(
-                    words::self_facts(text)
-                        .into_iter()
-                        .map(|fact| Sign::SelfFact { key: fact.key.to_owned(), value: fact.value }),
-                );
+                signs.extend(self_facts(text));
             }
+            What::Noted(text) => signs.extend(self_facts(text)),
             What::Tool { name, error } => signs.push(Sign::Tool {
                 name: name.chars().take(64).collect(),
                 failed: error.as_deref().map(words::signature),
             }),
         }
-        let Observation { at, channel, private, memory, .. } = observation;
+        let Observation { at, channel, private, memory, entry, .. } = observation;
         for sign in signs {
             let (channel, private, memory) = (channel.clone(), *private, *memory);
-            self.seen.push_back(Seen { at_unix_ms: at.get(), channel, private, memory, sign });
+            let (at_unix_ms, entry) = (at.get(), *entry);
+            self.seen.push_back(Seen { at_unix_ms, channel, private, memory, entry, sign });
         }
         let oldest = at.get() - days_ms(OBSERVED_DAYS_MAX);
         self.seen.retain(|seen| seen.at_unix_ms >= oldest);
@@ -154,6 +160,8 @@ pub struct Finding {
     pub needed: usize,
     /// Memories it rests on.
     pub evidence: Vec<u64>,
+    /// Entries of the journal it rests on, oldest first.
+    pub entries: Vec<u64>,
     pub private: bool,
     /// Without new evidence it is over by then.
     pub expires: Option<Millis>,
@@ -230,7 +238,19 @@ fn body(finding: &Finding, evidence: &[Pinned]) -> Body {
             evidence: evidence.iter().map(|one| one.id).collect(),
         }),
     };
-    Body { title: finding.title.clone(), content: finding.content.clone(), fields }
+    let mut content = finding.content.clone();
+    let entries = &finding.entries;
+    if !entries.is_empty() {
+        let newest = &entries[entries.len().saturating_sub(ENTRIES_SHOWN)..];
+        let shown: Vec<String> = newest.iter().map(|entry| format!("#{entry}")).collect();
+        content = format!("{content} Journal: {}.", shown.join(", "));
+    }
+    Body { title: finding.title.clone(), content, fields }
+}
+
+fn self_facts(text: &str) -> impl Iterator<Item = Sign> {
+    let facts = words::self_facts(text).into_iter();
+    facts.map(|fact| Sign::SelfFact { key: fact.key.to_owned(), value: fact.value })
 }
 
 /// One half when it is just enough, one when it was seen twice as often.

@@ -162,6 +162,14 @@ table!(
         talents_tokens_per_day: u64 = 300_000,
         /// Tokens per day for maintenance and compaction.
         maintenance_tokens_per_day: u64 = 50_000,
+        /// Money per day for bulletins, in millionths of a dollar.
+        bulletin_micro_dollars_per_day: u64 = 200_000,
+        /// Money per day for channels and admin chat, in millionths of a dollar.
+        chat_micro_dollars_per_day: u64 = 600_000,
+        /// Money per day for talents, in millionths of a dollar.
+        talents_micro_dollars_per_day: u64 = 600_000,
+        /// Money per day for maintenance and compaction, in millionths of a dollar.
+        maintenance_micro_dollars_per_day: u64 = 100_000,
         /// Refuse every call to a model, whatever is left.
         kill_switch: bool = false,
     }

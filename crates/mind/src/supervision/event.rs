@@ -29,6 +29,12 @@ pub enum ProcessEvent {
         branch_id: String,
         channel_id: String,
     },
+    /// What a branch does now.
+    BranchStatus {
+        branch_id: String,
+        channel_id: String,
+        status: String,
+    },
     WorkerStarted {
         worker_id: String,
         channel_id: Option<String>,
@@ -63,11 +69,17 @@ pub enum ProcessEvent {
         process: ProcessId,
         tool_name: String,
     },
-    /// `error` is there if it failed.
+    /// `error` is there if it failed; `broken` if asking it otherwise would not have helped.
     ToolCompleted {
         process: ProcessId,
         tool_name: String,
         error: Option<String>,
+        #[serde(default)]
+        broken: bool,
+    },
+    /// A process waits for its turn; its time has not begun.
+    Queued {
+        process: ProcessId,
     },
     /// A process waits for a person; it is not stuck.
     Waiting {

@@ -69,7 +69,7 @@ pub(super) fn overdue(
         ProcessKind::Branch => settings.branch_timeout_secs,
         ProcessKind::Channel => 0,
     };
-    if process.phase == Phase::Waiting {
+    if matches!(process.phase, Phase::Waiting | Phase::Queued) {
         return None;
     }
     if limit > 0 && lived > secs_ms(limit) {
@@ -80,7 +80,7 @@ pub(super) fn overdue(
         Phase::Tool { .. } => settings.tool_stall_secs,
         // A channel without a message is idle, not stuck.
         Phase::Between if process.process.kind == ProcessKind::Channel => return None,
-        Phase::Between | Phase::Waiting => settings.idle_stall_secs,
+        Phase::Between | Phase::Waiting | Phase::Queued => settings.idle_stall_secs,
     };
     let idle = now.get() - process.progress_unix_ms;
     (idle > secs_ms(stall))

@@ -35,6 +35,8 @@ pub enum Phase {
     },
     /// For a person.
     Waiting,
+    /// For its turn.
+    Queued,
 }
 
 impl Phase {
@@ -44,6 +46,7 @@ impl Phase {
             Phase::Llm => "in a call to a model".to_owned(),
             Phase::Tool { name } => format!("in the tool {name}"),
             Phase::Waiting => "waiting for a person".to_owned(),
+            Phase::Queued => "waiting for its turn".to_owned(),
         }
     }
 }
@@ -141,9 +144,10 @@ impl Supervisor {
                 self.register(ProcessId::worker(worker_id), channel, task, *started_at, now);
             }
             ProcessEvent::WorkerStatus { worker_id, status, .. } => {
-                if let Some(process) = self.progress(&ProcessId::worker(worker_id), None, now) {
-                    process.status.clone_from(status);
-                }
+                self.status(&ProcessId::worker(worker_id), status, now);
+            }
+            ProcessEvent::BranchStatus { branch_id, status, .. } => {
+                self.status(&ProcessId::branch(branch_id), status, now);
             }
             ProcessEvent::CompletionStarted { process } => {
                 if let Some(process) = self.progress(process, Some(Phase::Llm), now) {
@@ -163,6 +167,9 @@ impl Supervisor {
                 if let Some(process) = self.progress(process, Some(Phase::Between), now) {
                     process.last_error.clone_from(error);
                 }
+            }
+            ProcessEvent::Queued { process } => {
+                self.progress(process, Some(Phase::Queued), now);
             }
             ProcessEvent::Waiting { process } => {
                 self.progress(process, Some(Phase::Waiting), now);
@@ -207,6 +214,12 @@ impl Supervisor {
         });
     }
 
+    fn status(&mut self, id: &ProcessId, status: &str, now: Millis) {
+        if let Some(process) = self.progress(id, None, now) {
+            status.clone_into(&mut process.status);
+        }
+    }
+
     fn progress(
         &mut self,
         id: &ProcessId,
@@ -215,6 +228,11 @@ impl Supervisor {
     ) -> Option<&mut Process> {
         let process = self.processes.get_mut(id)?;
         process.progress_unix_ms = now.get();
+        // Whoever moves has had its turn: its time begins now.
+        if process.phase == Phase::Queued && phase != Some(Phase::Queued) {
+            process.phase = Phase::Between;
+            process.started_unix_ms = now.get();
+        }
         if let Some(phase) = phase {
             process.phase = phase;
         }

@@ -51,6 +51,25 @@ fn events_have_the_seeds_fields_and_survive_the_log() {
     assert!(serde_json::from_str::<ProcessEvent>(branch).is_ok());
 }
 
+// section 11, point 10: who waits for its turn is not stuck, and its time begins with its turn
+#[test]
+fn a_worker_in_the_queue_is_left_alone_and_lives_from_its_turn_on() {
+    let mut supervisor = Supervisor::default();
+    let id = worker(&mut supervisor, "w1", 0);
+    supervisor.observe(&ProcessEvent::Queued { process: id.clone() }, at(1));
+    assert_eq!(watch(&mut supervisor, 0, 9_000), []);
+    let begins = ProcessEvent::WorkerStatus {
+        worker_id: "w1".into(),
+        channel_id: Some("general".into()),
+        status: "begins".into(),
+    };
+    supervisor.observe(&begins, at(9_000));
+    let process = supervisor.get(&id).unwrap();
+    assert_eq!((process.status.as_str(), process.started_unix_ms), ("begins", 9_000_000));
+    assert_eq!(watch(&mut supervisor, 9_030, 9_300), []);
+    assert!(!watch(&mut supervisor, 9_330, 9_330).is_empty(), "now it is stuck");
+}
+
 // mind 52, 60-63, 65; section 11, point 10
 #[test]
 fn a_worker_without_progress_is_asked_to_stop_then_ended_and_told_only_after_it_is_stored() {

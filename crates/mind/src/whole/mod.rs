@@ -187,6 +187,10 @@ pub struct Mind {
     looked: Option<Millis>,
 }
 
+fn tool_breaker(tool: &str) -> String {
+    format!("tool:{tool}")
+}
+
 /// The jobs that settings describe.
 pub fn job_specs(settings: &Settings) -> Vec<JobSpec> {
     let policy = BreakerPolicy::of(&settings.cortex);
@@ -302,8 +306,8 @@ impl Mind {
                 self.job_ended(patterns::JOB, &run, outcome, now, chance)
             }
             Event::Process(event) => {
-                if let ProcessEvent::ToolCompleted { tool_name, error, .. } = &event {
-                    self.tool_ended(tool_name, error.clone(), now);
+                if let ProcessEvent::ToolCompleted { tool_name, error, broken, .. } = &event {
+                    self.tool_ended(tool_name, error.clone(), *broken, now);
                 }
                 let effects = self.supervisor.observe(&event, now);
                 effects.into_iter().map(Effect::Supervise).collect()
@@ -321,19 +325,31 @@ impl Mind {
         }
     }
 
-    /// Tools feed patterns and their breakers.
-    fn tool_ended(&mut self, tool: &str, error: Option<String>, now: Millis) {
+    /// May a tool be used now? One that keeps failing is left alone for a while, then tried once. Says why not.
+    pub fn may_use_tool(&mut self, tool: &str, now: Millis) -> std::result::Result<(), String> {
+        let name = tool_breaker(tool);
+        if self.breakers.admit(&name, now) {
+            return Ok(());
+        }
+        let error = self.breakers.get(&name).and_then(|breaker| breaker.last_error.as_deref());
+        let error = error.unwrap_or("it failed");
+        Err(format!("the tool {tool} keeps failing ({error}) and is left alone for a while"))
+    }
+
+    /// Tools feed patterns and their breakers. That one was asked wrongly says nothing about the tool.
+    fn tool_ended(&mut self, tool: &str, error: Option<String>, broken: bool, now: Millis) {
         let policy = BreakerPolicy::of(&self.settings.cortex);
-        let name = format!("tool:{tool}");
+        let name = tool_breaker(tool);
         match &error {
-            Some(error) => {
+            None => self.breakers.succeeded(&name, now),
+            Some(error) if broken => {
                 self.breakers.failed(&name, error, policy, now);
             }
-            None => self.breakers.succeeded(&name, now),
+            Some(_) => {}
         }
         let what = patterns::What::Tool { name: tool.to_owned(), error };
         let observation =
-            Observation { at: now, channel: None, private: false, what, memory: None };
+            Observation { at: now, channel: None, private: false, what, memory: None, entry: None };
         self.watch.observe(&self.analyzer, &observation);
     }
 

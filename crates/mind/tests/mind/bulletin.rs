@@ -1,9 +1,9 @@
 //! The bulletin over a real memory: what is in it, who writes it, and that idling costs nothing.
 
-use kernel::command::{Removal, Stamp};
+use kernel::command::{EdgeDraft, Removal, Stamp};
 use kernel::memory::{
     Constraint, Decision, Event, Fields, Goal, Identity, MemoryId, MemoryType, Millis, Outcome,
-    Pattern, Polarity, Preference, Provenance, Scope, Source, Strength, Visibility,
+    Pattern, Polarity, Preference, Provenance, Relation, Scope, Source, Strength, Visibility,
 };
 use kernel::salience::DecayPolicy;
 use kernel::{Cortex, Digest};
@@ -71,6 +71,40 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     // The same state and time give the same bytes.
     let (again, _) = published(refresh(&mut Desk::new(Audience::Owner), &cortex, false, now));
     assert_eq!(again, bulletin);
+}
+
+// mind 125: types, importance, associations, soft delete and the modes of recall, as the mind uses them
+#[test]
+fn the_memory_has_what_the_mind_stands_on() {
+    let cortex = open(&Disk::new());
+    let (now, stamp) = (day(3), |at| Stamp::new(at, "user"));
+    let mut goal = of(MemoryType::Goal, 1, "Ship version two");
+    goal.importance = Some(950_000);
+    let goal = save(&cortex, day(0), goal);
+    let fact = save(&cortex, day(1), of(MemoryType::Fact, 2, "Version two needs clang"));
+    let old = save(&cortex, day(1), of(MemoryType::Fact, 3, "Version two needs gcc"));
+    let id = |number| MemoryId::new(number).unwrap();
+    let (src, dst, relation) = (id(fact), id(goal), Relation::PartOf);
+    cortex.add_edge(stamp(day(2)), EdgeDraft { src, relation, dst, weight: 500_000 }).unwrap();
+    let removal = Removal { id: id(old), expected: None, reason: "replaced".into() };
+    cortex.tombstone(stamp(day(2)), removal).unwrap();
+    let reading = cortex.read().unwrap();
+    assert!(
+        reading.view().head(id(old)).unwrap().unwrap().tombstone.is_some(),
+        "it is still there"
+    );
+    let ask = |mode, query: &str| {
+        let memory_types = if mode == Mode::Typed { vec!["fact".to_owned()] } else { Vec::new() };
+        let query = query.to_owned();
+        let request = RecallRequest { mode, memory_types, query, ..RecallRequest::default() };
+        let policy = DecayPolicy::default();
+        let found = memory_recall(&reading, &Audience::Owner, &request, &policy, now).unwrap();
+        found.memories.iter().map(|memory| memory.id().get()).collect::<Vec<u64>>()
+    };
+    assert_eq!(ask(Mode::Important, ""), [goal, fact]);
+    assert_eq!(ask(Mode::Recent, ""), [fact, goal]);
+    assert_eq!(ask(Mode::Typed, ""), [fact]);
+    assert_eq!(ask(Mode::Hybrid, "clang").first(), Some(&fact));
 }
 
 // mind 21, 98, 99

@@ -82,7 +82,7 @@ fn what_was_not_used_fades_and_is_forgotten_below_the_threshold() {
     assert_eq!(outcome.done, [("forget", vec![fact], None)]);
     let said =
         "forget #1: importance 0.099 is below 0.100: 0.600 when saved, not used since 2026-01-01";
-    assert!(plan.report().contains(said), "{}", plan.report());
+    assert!(plan.report(&|_| None).contains(said), "{}", plan.report());
     assert!(forgotten(&cortex, fact) && !forgotten(&cortex, used));
     let years = day(3_650);
     let (plan, _) = once(&cortex, years);
@@ -324,7 +324,7 @@ fn suggestions_are_bounded_and_counted() {
     let mut state = MaintenanceState::default();
     let (plan, _) = maintain(&cortex, &mut state, &settings, "run-1", day(1));
     assert_eq!((plan.suggestions.len(), plan.unsaid), (200, 30));
-    assert!(plan.report().contains("30 more suggestions"));
+    assert!(plan.report(&|_| None).contains("30 more suggestions"));
 }
 
 proptest! {

@@ -20,14 +20,17 @@ fn english() -> Analyzer {
 fn said(watch: &mut Watch, at: Millis, channel: &str, text: &str) {
     let what = What::Said(text.to_owned());
     let channel = Some(channel.to_owned());
-    watch.observe(&english(), &Observation { at, channel, private: false, what, memory: None });
+    watch.observe(
+        &english(),
+        &Observation { at, channel, private: false, what, memory: None, entry: None },
+    );
 }
 
 fn tool(watch: &mut Watch, at: Millis, name: &str, error: Option<&str>) {
     let what = What::Tool { name: name.to_owned(), error: error.map(str::to_owned) };
     watch.observe(
         &english(),
-        &Observation { at, channel: None, private: false, what, memory: None },
+        &Observation { at, channel: None, private: false, what, memory: None, entry: None },
     );
 }
 
@@ -67,7 +70,7 @@ fn five_questions_about_rust_in_a_week_make_an_observation_and_four_do_not() {
     assert!(look(&cortex, &watch, day(4)).0.is_empty());
     said(&mut watch, day(5), "general", QUESTIONS[4]);
     let (plan, outcome) = look(&cortex, &watch, day(5));
-    assert_eq!(outcome.done.len(), 1, "{}", plan.report());
+    assert_eq!(outcome.done.len(), 1, "{}", plan.report(&|_| None));
     let made = outcome.done[0].2.unwrap();
     let reading = cortex.read().unwrap();
     let memory = reading.resolve_version(MemoryId::new(made).unwrap(), None).unwrap();
@@ -128,7 +131,7 @@ fn a_time_zone_in_two_channels_makes_an_identity_memory_and_in_one_does_not() {
     said(&mut watch, day(10), "general", "I moved, my timezone is Europe/Berlin now");
     said(&mut watch, day(11), "billing", "For me it is Europe/Berlin now");
     let (plan, _) = look(&cortex, &watch, day(11));
-    assert_eq!(plan.counts(), [("revise", 1)], "{}", plan.report());
+    assert_eq!(plan.counts(), [("revise", 1)], "{}", plan.report(&|_| None));
     let body = cortex.read().unwrap().resolve_version(made, None).unwrap().body.unwrap();
     assert_eq!(body.title, "User is based in the Europe/Berlin timezone");
 }
@@ -141,7 +144,8 @@ fn what_was_said_in_private_makes_a_private_memory() {
     said(&mut watch, day(0), "general", "My name is Ada");
     let what = What::Said("My name is Ada".into());
     let channel = Some("direct".to_owned());
-    let whisper = Observation { at: day(0), channel, private: true, what, memory: None };
+    let whisper =
+        Observation { at: day(0), channel, private: true, what, memory: None, entry: None };
     watch.observe(&english(), &whisper);
     let (plan, _) = look(&cortex, &watch, day(0));
     let Action::Remember { draft, .. } = &plan.proposals[0].action else { panic!() };
@@ -193,7 +197,7 @@ fn the_same_correction_again_and_again_is_remembered_with_its_evidence() {
     for (n, text) in (0..).zip(["No, use tabs", "I told you: tabs", "Don't indent without tabs"]) {
         let what = What::Said(text.to_owned());
         let (channel, memory) = (Some("general".to_owned()), Some(note));
-        let one = Observation { at: day(n), channel, private: false, what, memory };
+        let one = Observation { at: day(n), channel, private: false, what, memory, entry: None };
         watch.observe(&english(), &one);
     }
     let (_, outcome) = look(&cortex, &watch, day(3));
@@ -220,7 +224,10 @@ fn what_patterns_wrote_and_rewrote_can_be_undone() {
         let at = Millis(day(n).get() + n * 4 * HOUR);
         let what = What::Said(question.to_owned());
         let (channel, memory) = (Some("general".to_owned()), Some(note));
-        watch.observe(&english(), &Observation { at, channel, private: false, what, memory });
+        watch.observe(
+            &english(),
+            &Observation { at, channel, private: false, what, memory, entry: None },
+        );
         let (plan, outcome) = look(&cortex, &watch, at);
         if !plan.is_empty() {
             runs.push(outcome.run);

@@ -244,7 +244,7 @@ fn what_tools_do_and_people_say_becomes_memories() {
     for minute in 0..3 {
         let (process, error) = (process.clone(), Some("no such host".to_owned()));
         let tool_name = "web_fetch".to_owned();
-        let event = ProcessEvent::ToolCompleted { process, tool_name, error };
+        let event = ProcessEvent::ToolCompleted { process, tool_name, error, broken: true };
         daemon.send(Event::Process(event), Millis(START + minute * 60_000));
     }
     for channel in ["general", "billing"] {
@@ -255,6 +255,7 @@ fn what_tools_do_and_people_say_becomes_memories() {
                 private: false,
                 what: What::Said("My timezone is Europe/Berlin".into()),
                 memory: None,
+                entry: None,
             }),
             Millis(START),
         );
@@ -265,6 +266,43 @@ fn what_tools_do_and_people_say_becomes_memories() {
     assert!(text.contains("The tool web_fetch keeps failing: no such host"), "{text}");
     let breaker = daemon.mind.breakers.get("tool:web_fetch").unwrap();
     assert_eq!(breaker.trips, 1);
+}
+
+// section 11, point 11; issue 6: a breaker that acts, closed, open and half-open
+#[test]
+fn a_tool_that_keeps_failing_is_left_alone_and_then_tried_once() {
+    let cortex = open(&Disk::new());
+    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
+    let tool = "web_fetch";
+    let ended = |daemon: &mut Daemon, error: Option<&str>, broken: bool, secs: i64| {
+        let event = ProcessEvent::ToolCompleted {
+            process: ProcessId::worker("w1"),
+            tool_name: tool.to_owned(),
+            error: error.map(str::to_owned),
+            broken,
+        };
+        daemon.send(Event::Process(event), Millis(START + secs * 1_000));
+    };
+    let may = |daemon: &mut Daemon, secs: i64| {
+        daemon.mind.may_use_tool(tool, Millis(START + secs * 1_000))
+    };
+    for second in 0..10 {
+        ended(&mut daemon, Some("no such page"), false, second);
+    }
+    assert_eq!(may(&mut daemon, 10), Ok(()), "asked wrongly, it is not the tool that is broken");
+    for second in 10..13 {
+        ended(&mut daemon, Some("no network"), true, second);
+    }
+    let why = may(&mut daemon, 13).unwrap_err();
+    assert!(why.contains("web_fetch keeps failing (no network)"), "{why}");
+    assert!(daemon.mind.may_use_tool("other", Millis(START)).is_ok());
+    // After the cool-down of half an hour one try passes; it fails, then one that works.
+    assert!(may(&mut daemon, 1_811).is_err());
+    assert!(may(&mut daemon, 1_812).is_ok() && may(&mut daemon, 1_813).is_err());
+    ended(&mut daemon, Some("no network"), true, 1_814);
+    assert!(may(&mut daemon, 1_815).is_err() && may(&mut daemon, 3_614).is_ok());
+    ended(&mut daemon, None, false, 3_615);
+    assert!(may(&mut daemon, 3_616).is_ok() && may(&mut daemon, 3_616).is_ok());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::bus::{Ending, Interrupt, follow, place, runtime};
 use super::super::failure::{Failure, Outcome};
-use super::super::open::{Around, Globals};
+use super::super::open::{Around, Globals, caller};
 use super::super::output::{Output, plain, plain_lines};
 use super::super::surroundings;
 use crate::config;
@@ -95,7 +95,9 @@ pub(super) fn run(
     let place = place(globals, &around)?;
     let config = config::load(&place.home, &around.variables)?;
     let providers = settings::providers(&Layout::new(&place.home), &config)?;
-    let request = request(args, &providers, &mut around)?;
+    let actor = caller(globals, &around.variables, &around.cwd, None)?.actor;
+    let mut request = request(args, &providers, &mut around)?;
+    request.extend(crate::channels::actor_key(&actor));
     // Held to the end: a daemon that nobody is connected to ends by itself.
     let _daemon = connect_or_start(&place)?;
     runtime()?.block_on(work(args, &place, request, out))

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use exec::runner::{EndedRun, Outcome, RunObserver};
-use kernel::actor::ActorName;
 use kernel::limits::CITATIONS_MAX;
 use serde_json::Value;
 
+use crate::channels::actor_of;
 use crate::daemon::server::log;
 use crate::ops::attest::{AttestRequest, Citation};
 use crate::ops::error::Result;
-use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
+use crate::ops::{Caller, Ops};
 
 /// Who attests.
 const BY: &str = "runner";
@@ -56,7 +56,7 @@ impl Attester {
     }
 
     fn attest(&self, run: &EndedRun, request: AttestRequest) -> Result<()> {
-        let mut caller = Caller::new(ActorName::parse(DEFAULT_ACTOR)?, BY);
+        let mut caller = Caller::new(actor_of(&run.request)?, BY);
         caller.idempotency_key = Some(format!("talent-run/{}", run.use_id));
         match self.ops.attest(&caller, request) {
             // It was attested before, and a memory it cites has changed since.
@@ -75,8 +75,7 @@ impl RunObserver for Attester {
             Outcome::Cancelled => &self.cancelled,
         };
         counter.fetch_add(1, Ordering::Relaxed);
-        let of_channel = ActorName::parse(DEFAULT_ACTOR)
-            .map_err(Into::into)
+        let of_channel = actor_of(&run.request)
             .and_then(|actor| self.ops.run_ended(&Caller::new(actor, BY), run));
         if let Err(error) = of_channel {
             log(format_args!("the end of run {}: {} ({})", run.use_id, error.message, error.code));

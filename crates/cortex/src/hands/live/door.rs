@@ -69,6 +69,7 @@ impl Acting for Door {
         let run = |run: exec::runner::LiveRun| LiveRun {
             use_id: run.use_id,
             talent: run.name,
+            actor: run.actor,
             channel: run.channel,
             context: run.context,
         };

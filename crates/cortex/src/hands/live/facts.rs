@@ -7,11 +7,10 @@ use std::time::Duration;
 use exec::TalentName;
 use exec::models::Ask;
 use exec::runner::{Facts, Rejection, TalentFacts};
-use kernel::actor::ActorName;
 use serde_json::{Map, Value};
 
 use super::Sources;
-use crate::channels::purpose;
+use crate::channels::{actor_of, purpose};
 use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
 
 #[derive(Debug)]
@@ -42,11 +41,18 @@ impl TalentFacts for ShelfFacts {
     /// The budget is asked before a run begins; parts of conversations were admitted when they were asked for.
     fn refusal(&self, request: &Map<String, Value>) -> Option<Rejection> {
         let text = |key: &str| request.get(key).and_then(Value::as_str);
+        let actor = match actor_of(request) {
+            Ok(actor) => actor,
+            Err(error) => return Some(Rejection::new("bad_actor", error.message)),
+        };
+        let ops = self.ops.upgrade()?;
+        if actor.as_str() != DEFAULT_ACTOR && !ops.home().has(&actor) {
+            return Some(Rejection::new("unknown_actor", format!("there is no actor {actor}")));
+        }
         if text("context").is_some() {
             return None;
         }
-        let ops = self.ops.upgrade()?;
-        let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).ok()?, "runner");
+        let caller = Caller::new(actor, "runner");
         let purpose = purpose(text("name").unwrap_or_default(), text("channel").is_some());
         let refusal = ops.may_spend(&caller, purpose)?;
         let why = format!("{refusal}; `cortex budget` shows what is left");

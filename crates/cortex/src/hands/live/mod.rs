@@ -28,7 +28,6 @@ use exec::supervisor::{
 };
 use exec::world::World;
 use jiff::tz::TimeZone;
-use kernel::actor::ActorName;
 use serde_json::{Value, json};
 
 use super::Hands;
@@ -36,7 +35,7 @@ use crate::config::{self, Config};
 use crate::daemon::place::Place;
 use crate::daemon::server::log;
 use crate::ops::error::{Error, Fault, Result};
-use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
+use crate::ops::{Caller, Ops};
 use attest::Attester;
 use door::Door;
 use facts::ShelfFacts;
@@ -279,8 +278,10 @@ impl LiveHands {
 async fn settle(ops: &Arc<Ops>) {
     let ops = Arc::clone(ops);
     let work = tokio::task::spawn_blocking(move || {
-        let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR)?, mind::proposal::BY);
-        ops.settle_channels(&caller)
+        for actor in ops.home().actors()? {
+            ops.settle_channels(&Caller::new(actor, mind::proposal::BY))?;
+        }
+        Ok::<(), Error>(())
     });
     match work.await {
         Ok(Ok(())) => {}

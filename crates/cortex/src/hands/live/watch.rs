@@ -17,8 +17,9 @@ use mind::supervision::{ProcessEvent, ProcessId, ProcessKind};
 use mind::warmup::ProcessType;
 use serde_json::{Map, Value};
 
+use crate::channels::actor_of;
 use crate::daemon::server::log;
-use crate::ops::{Caller, DEFAULT_ACTOR, Ops};
+use crate::ops::{Caller, Ops};
 use crate::tending::process_of;
 
 /// Who tells the mind.
@@ -31,13 +32,16 @@ const TOLD_MAX: usize = 16;
 const SHOWN_CHARS: usize = 500;
 
 struct Watched {
+    /// Whose memory the run works with.
+    caller: Caller,
     hook: CortexHook,
+    channel: Option<String>,
+    status: String,
     told: Instant,
 }
 
 /// Runs that are watched.
 struct Watch {
-    caller: Caller,
     runs: BTreeMap<String, Watched>,
     send: SyncSender<ProcessEvent>,
     seen: Receiver<ProcessEvent>,
@@ -47,10 +51,8 @@ struct Watch {
 pub(super) async fn watch(hub: Hub, ops: Weak<Ops>, runner: Runner) {
     let mut subscription = hub.subscribe(Filter::tract(CORTEX));
     drop(hub);
-    let Ok(actor) = ActorName::parse(DEFAULT_ACTOR) else { return };
     let (send, seen) = sync_channel(TOLD_MAX);
-    let caller = Caller::new(actor, BY);
-    let mut watch = Watch { caller, runs: BTreeMap::new(), send, seen };
+    let mut watch = Watch { runs: BTreeMap::new(), send, seen };
     loop {
         let delivery = subscription.next().await;
         let Some(ops) = ops.upgrade() else { return };
@@ -85,24 +87,40 @@ impl Watch {
         let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
         // The hook says only ever to go on.
         let _goes_on = match message.event() {
-            "start" => run.hook.on_completion_start(),
-            "tool_start" => run.hook.on_tool_start(text("tool")),
+            "queued" => {
+                run.says("waits for its turn");
+                run.hook.on_queued()
+            }
+            "spawned" => run.says("begins"),
+            "start" => {
+                run.says(&format!("asks {}", text("model")));
+                run.hook.on_completion_start()
+            }
+            "tool_start" => {
+                run.says(&format!("uses {}", text("tool")));
+                run.hook.on_tool_start(text("tool"))
+            }
             "tool_end" => {
                 let result = fields.get("result").cloned().unwrap_or_default();
-                run.hook.on_tool_result(text("tool"), &result.to_string());
+                // One that was not asked, because it failed before, did not fail again.
+                if text("blame") != "past" {
+                    let broken = text("blame") == "tool";
+                    run.hook.on_tool_result(text("tool"), &result.to_string(), broken);
+                }
+                run.says("reads what came back");
                 run.hook.on_completion_start()
             }
             "finish" => run.hook.on_completion_response(tokens(fields)),
             _ => {
                 if run.told.elapsed() >= PROGRESS_EVERY {
                     run.told = Instant::now();
-                    ops.progressed(&self.caller, &run.hook.process);
+                    ops.progressed(&run.caller, &run.hook.process);
                 }
                 mind::hook::HookAction::Continue
             }
         };
         for event in self.seen.try_iter() {
-            ops.observe(&self.caller, event);
+            ops.observe(&run.caller, event);
         }
         if is_terminal(fields) {
             self.ended(ops, use_id, fields);
@@ -111,13 +129,16 @@ impl Watch {
 
     fn begun(&mut self, ops: &Ops, use_id: &str, request: &Map<String, Value>) {
         let Some(process) = process_of(request, use_id) else { return };
+        // A name that is none was refused before it became a run.
+        let Ok(actor) = actor_of(request) else { return };
+        let caller = Caller::new(actor, BY);
         let text = |key: &str| request.get(key).and_then(Value::as_str);
         if process.kind == ProcessKind::Worker {
             let kind =
                 if text("schedule").is_some() { ProcessType::Cron } else { ProcessType::Worker };
             // A worker of a channel was counted when the channel asked for it.
             if text("channel").is_none() {
-                ops.dispatched(&self.caller, kind);
+                ops.dispatched(&caller, kind);
             }
             let task = match text("prompt") {
                 Some(prompt) => format!("{}: {}", text("name").unwrap_or_default(), shown(prompt)),
@@ -125,7 +146,7 @@ impl Watch {
             };
             let started_at = request.get("ts").and_then(Value::as_i64).unwrap_or_default();
             ops.observe(
-                &self.caller,
+                &caller,
                 ProcessEvent::WorkerStarted {
                     worker_id: use_id.to_owned(),
                     channel_id: text("channel").map(str::to_owned),
@@ -134,9 +155,11 @@ impl Watch {
                 },
             );
         }
-        let agent_id = self.caller.actor.as_str().to_owned();
+        let agent_id = caller.actor.as_str().to_owned();
         let hook = CortexHook { agent_id, process, event_tx: self.send.clone() };
-        self.runs.insert(use_id.to_owned(), Watched { hook, told: Instant::now() });
+        let (channel, status) = (text("channel").map(str::to_owned), String::new());
+        let watched = Watched { caller, hook, channel, status, told: Instant::now() };
+        self.runs.insert(use_id.to_owned(), watched);
     }
 
     fn ended(&mut self, ops: &Ops, use_id: &str, fields: &Map<String, Value>) {
@@ -149,7 +172,7 @@ impl Watch {
                 Some(error) => format!("failed: {}", shown(error)),
                 None => shown(text("result").unwrap_or_default()),
             };
-            ops.process_ended(&self.caller, &process, &result);
+            ops.process_ended(&run.caller, &process, &result);
         }
     }
 
@@ -159,9 +182,28 @@ impl Watch {
         let live: Vec<String> =
             status.running.into_iter().chain(status.queued).map(|run| run.use_id).collect();
         self.runs.retain(|use_id, _| live.contains(use_id));
-        let running: Vec<ProcessId> =
-            self.runs.values().map(|run| run.hook.process.clone()).collect();
-        ops.hands_were_missed(&self.caller, &running);
+        let mut running: BTreeMap<ActorName, Vec<ProcessId>> = BTreeMap::new();
+        for actor in ops.tending().all().iter().map(|tended| tended.actor.clone()) {
+            running.insert(actor, Vec::new());
+        }
+        for run in self.runs.values() {
+            let process = run.hook.process.clone();
+            running.entry(run.caller.actor.clone()).or_default().push(process);
+        }
+        for (actor, running) in running {
+            ops.hands_were_missed(&Caller::new(actor, BY), &running);
+        }
+    }
+}
+
+impl Watched {
+    /// Tells what it does now, if that is news.
+    fn says(&mut self, status: &str) -> mind::hook::HookAction {
+        if self.status == status {
+            return mind::hook::HookAction::Continue;
+        }
+        status.clone_into(&mut self.status);
+        self.hook.on_status(self.channel.as_deref(), status)
     }
 }
 

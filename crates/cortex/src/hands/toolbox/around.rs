@@ -85,14 +85,14 @@ impl MemoryTools {
 pub(super) fn word(text: &str) -> Told<&str> {
     let text = text.trim();
     if text.is_empty() || text.contains(char::is_whitespace) {
-        return Err(ToolError("an id is one word".to_owned()));
+        return Err(ToolError::new("an id is one word".to_owned()));
     }
     Ok(text)
 }
 
 /// The conversation that a run belongs to.
 fn channel(scene: &ToolScene) -> Told<String> {
-    let none = || ToolError("this run belongs to no conversation".to_owned());
+    let none = || ToolError::new("this run belongs to no conversation".to_owned());
     scene.channel.clone().ok_or_else(none)
 }
 

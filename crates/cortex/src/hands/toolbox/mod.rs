@@ -23,6 +23,7 @@ use super::memory::Memory;
 use crate::ops::context::ContextRequest;
 use crate::ops::error::{Error, Fault};
 use crate::ops::graph::RelateRequest;
+use crate::ops::mind::{MemoryRecallRequest, ToolAskRequest};
 use crate::ops::read::{GetAnswer, GetRequest};
 use crate::ops::save::SaveRequest;
 use crate::ops::search::{HitView, SearchRequest};
@@ -54,7 +55,12 @@ pub(crate) struct MemoryTools {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecallArgs {
+    #[serde(default)]
     query: String,
+    #[serde(default)]
+    memory_types: Vec<String>,
+    mode: Option<String>,
+    sort_by: Option<String>,
     limit: Option<usize>,
     kind: Option<String>,
     since: Option<String>,
@@ -119,10 +125,10 @@ impl MemoryTools {
             "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" | "mind_undo" => {
                 Grant::Write
             }
-            _ => return Err(ToolError(format!("there is no tool {name:?}"))),
+            _ => return Err(ToolError::new(format!("there is no tool {name:?}"))),
         };
         if scene.grant < needed {
-            return Err(ToolError(format!("{name} is beyond the grant of this talent")));
+            return Err(ToolError::new(format!("{name} is beyond the grant of this talent")));
         }
         match name {
             "memory_recall" => self.recall(scene, read(args)?).await,
@@ -145,6 +151,14 @@ impl MemoryTools {
     }
 
     async fn recall(&self, scene: &ToolScene, args: RecallArgs) -> Told<ToolAnswer> {
+        let is_shared = self.is_shared(scene).await?;
+        let narrowed = args.kind.is_some() || args.since.is_some() || args.until.is_some();
+        let listed = args.mode.as_deref().is_some_and(|mode| mode != "hybrid")
+            || !args.memory_types.is_empty()
+            || args.query.trim().is_empty();
+        if listed || is_shared && !narrowed {
+            return self.recall_by_mode(scene, args, is_shared).await;
+        }
         let request = SearchRequest {
             query: args.query,
             kind: args.kind,
@@ -155,7 +169,7 @@ impl MemoryTools {
             ..SearchRequest::default()
         };
         let mut found = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
-        if self.is_shared(scene).await? {
+        if is_shared {
             let mut open = Vec::new();
             for hit in found.hits {
                 if self.visible(scene, hit.id, true).await.is_ok() {
@@ -169,6 +183,32 @@ impl MemoryTools {
         // What lies in other projects is none of this run's business.
         let elsewhere = found.elsewhere.filter(|_| scene.facet.is_none());
         let value = json!({"about": ABOUT, "memories": memories, "elsewhere": elsewhere});
+        Ok(ToolAnswer { value, cited })
+    }
+
+    /// As the mind itself asks: by mode and types, with a query or without. What others must not read is not even ranked.
+    async fn recall_by_mode(
+        &self,
+        scene: &ToolScene,
+        args: RecallArgs,
+        shared: bool,
+    ) -> Told<ToolAnswer> {
+        let by = scene.talent.as_str();
+        let request = MemoryRecallRequest {
+            query: args.query,
+            memory_types: args.memory_types,
+            mode: args.mode,
+            sort_by: args.sort_by,
+            limit: Some(args.limit.unwrap_or(RECALL_DEFAULT).clamp(1, RECALL_MAX)),
+            shared,
+        };
+        let mut found = self.memory.ask(by, request).await.map_err(told)?;
+        if let Some(facet) = &scene.facet {
+            let project = self.project(by, facet).await?;
+            found.memories.retain(|one| one.project.is_empty() || one.project == project);
+        }
+        let cited = found.memories.iter().map(|one| one.id).collect();
+        let value = json!({"about": ABOUT, "memories": found.memories, "found": found.found});
         Ok(ToolAnswer { value, cited })
     }
 
@@ -243,6 +283,8 @@ impl MemoryTools {
             derived_from.push(format!("{id}#{}", memory.version));
         }
         let facet = scene.facet.as_ref().map(ToString::to_string);
+        // What was said to its owner alone stays with the owner.
+        let private = scene.channel.is_some() && !self.is_shared(scene).await?;
         // A session of its own: what a run saves belongs together, and not to whoever happens to work now.
         let session = format!("talent-{}-{}", scene.talent, scene.use_id);
         let request = SaveRequest {
@@ -254,7 +296,8 @@ impl MemoryTools {
             scope: args.personal.then(|| "personal".to_owned()),
             tags: args.tags,
             session_id: Some(session.clone()),
-            channel: Some("talent".to_owned()),
+            channel: Some(scene.channel.clone().unwrap_or_else(|| "talent".to_owned())),
+            visibility: private.then(|| "private".to_owned()),
             source: Some("derived".to_owned()),
             origin: Some(format!("talent-run/{}", scene.use_id)),
             derived_from,
@@ -345,12 +388,13 @@ fn part(whole: &str, from: usize) -> (&str, Option<usize>) {
 
 /// The arguments of a call. What a model got wrong is told in its own words.
 fn read<T: DeserializeOwned>(args: Value) -> Told<T> {
-    serde_json::from_value(args).map_err(|error| ToolError(format!("the arguments: {error}")))
+    serde_json::from_value(args).map_err(|error| ToolError::new(format!("the arguments: {error}")))
 }
 
 fn told(error: Error) -> ToolError {
     let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-    ToolError(format!("{}{hint}", error.message))
+    let why = format!("{}{hint}", error.message);
+    if error.fault == Fault::Server { ToolError::broken(why) } else { ToolError::new(why) }
 }
 
 impl Toolbox for MemoryTools {
@@ -367,9 +411,23 @@ impl Toolbox for MemoryTools {
         Box::pin(self.answer(scene, name, args))
     }
 
+    fn left_alone<'a>(
+        &'a self,
+        scene: &'a ToolScene,
+        name: &'a str,
+    ) -> BoxFuture<'a, Option<String>> {
+        let request = ToolAskRequest { tool: name.to_owned() };
+        Box::pin(async move {
+            // Who cannot say no does not: the call itself will tell what is wrong.
+            self.memory.ask(scene.talent.as_str(), request).await.ok()?.left_alone
+        })
+    }
+
     fn server(&self, scene: &ToolScene, tools: &[String]) -> Option<ToolServer> {
         let (program, home) = self.program.as_ref()?;
-        let mut args = vec!["--home".to_owned(), home.display().to_string(), "mcp".to_owned()];
+        let actor = self.memory.actor().to_owned();
+        let home = home.display().to_string();
+        let mut args = ["--home", &home, "--actor", &actor, "mcp"].map(str::to_owned).to_vec();
         let mut say = |name: &str, value: &str| args.push(format!("--{name}={value}"));
         say("talent", scene.talent.as_str());
         say("run", scene.use_id.as_str());

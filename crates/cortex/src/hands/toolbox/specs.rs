@@ -25,15 +25,18 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
     vec![
         spec(
             "memory_recall",
-            "Searches the memory with words of a question. Gives titles and previews; memory_get gives the whole.",
+            "Searches the memory with words of a question, or lists by mode: recent, important, typed (by memory_types). Gives titles and previews; memory_get gives the whole.",
             &json!({
-                "query": text("words of the matter, as somebody would have said them"),
+                "query": text("words of the matter, as somebody would have said them; may be empty with a mode"),
+                "mode": {"type": "string", "enum": ["hybrid", "recent", "important", "typed"], "description": "hybrid (by words and meaning) with a query, else recent"},
+                "memory_types": {"type": "array", "items": {"type": "string"}, "description": "only these types or kinds: identity, goal, decision, preference, observation, …"},
+                "sort_by": {"type": "string", "enum": ["recent", "importance", "most_accessed"]},
                 "limit": {"type": "integer", "description": "at most 30; 8 without it"},
                 "kind": text("only this kind: decision, preference, bugfix, …"),
                 "since": text("only what was saved from this day on, YYYY-MM-DD"),
                 "until": text("only what was saved before this day, YYYY-MM-DD"),
             }),
-            &["query"],
+            &[],
         ),
         spec(
             "memory_get",

@@ -43,6 +43,8 @@ pub struct PurposeView {
     pub tokens: u64,
     pub tokens_limit: u64,
     pub dollars: f64,
+    #[serde(default)]
+    pub dollars_limit: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -76,6 +78,7 @@ impl Ops {
             tokens: purpose.spent.tokens,
             tokens_limit: purpose.tokens_limit,
             dollars: dollars(purpose.spent.micro_dollars),
+            dollars_limit: dollars(purpose.micro_dollars_limit),
         });
         let ledger = mind.budget.ledger().rev().take(request.limit.unwrap_or(20));
         let ledger = ledger.map(|line| LedgerView {

@@ -1,14 +1,17 @@
-//! The mind's jobs and runs, for people and programs. `budget`: what models cost. `views`: what is asked and answered.
+//! The mind's jobs and runs, for people and programs. `budget`: what models cost. `recall`: the memory as the mind asks it. `views`:
+//! what is asked and answered.
 //!
 //! What must stay true: a dry run changes nothing, not even what the mind keeps; every change of a run can be listed and
 //! taken back by the run's name.
 
 mod budget;
+mod recall;
 mod views;
 
 use std::sync::Arc;
 
 use kernel::memory::Millis;
+use mind::audience::Audience;
 use mind::breaker::Circuit;
 use mind::bulletin::render;
 use mind::jobs::JobReport;
@@ -23,9 +26,10 @@ use super::error::{Error, Result};
 use crate::tending::Tended;
 
 pub use budget::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView};
+pub use recall::{MemoryRecallAnswer, MemoryRecallRequest, RecalledView};
 pub(crate) use views::circuit;
 pub use views::*;
-use views::{changes_of, job_view, planned, report_view, suggested, warmup};
+use views::{changes_of, job_view, named, planned, report_view, suggested, title, warmup};
 
 impl Ops {
     pub fn mind_events(
@@ -45,10 +49,33 @@ impl Ops {
             let actor = ("actor", tended.actor.as_str().to_owned());
             let part = tended.part();
             for job in part.mind.jobs.view() {
+                let breaker = ("name", format!("job:{}", job.name));
                 let labels = vec![actor.clone(), ("job", job.name)];
                 counts.job_runs.push((labels.clone(), job.runs));
                 counts.job_failures.push((labels.clone(), u64::from(job.breaker.failures)));
-                counts.job_running.push((labels, u64::from(job.running.is_some())));
+                counts.job_running.push((labels.clone(), u64::from(job.running.is_some())));
+                counts.job_paused.push((labels.clone(), u64::from(job.paused)));
+                if let Some(last) = &job.last {
+                    let took = last.ended_unix_ms.saturating_sub(last.started_unix_ms);
+                    counts.job_took.push((labels, u64::try_from(took).unwrap_or_default()));
+                }
+                let is_open = u64::from(job.breaker.circuit != Circuit::Closed);
+                counts.breakers.push((vec![actor.clone(), breaker], is_open));
+            }
+            for audience in [Audience::Owner, Audience::Shared] {
+                let words = part.mind.bulletin(&audience).map(|bulletin| bulletin.words as u64);
+                let labels = vec![actor.clone(), ("audience", audience.name().to_owned())];
+                counts.words.extend(words.map(|words| (labels, words)));
+            }
+            for (action, count) in tended.changes() {
+                counts.changes.push((vec![actor.clone(), ("action", action.to_owned())], count));
+            }
+            let supervisor = &part.mind.supervisor;
+            for (kind, count) in
+                [("cancelled", supervisor.cancels_total), ("killed", supervisor.kills_total)]
+            {
+                let labels = vec![actor.clone(), ("kind", kind.to_owned())];
+                counts.stopped.push((labels, count));
             }
             let status = part.mind.warmup.status(now);
             let state = ("state", status.state.name().to_owned());
@@ -59,9 +86,10 @@ impl Ops {
                 counts.breakers.push((labels, u64::from(breaker.circuit != Circuit::Closed)));
             }
             for purpose in mind::budget::Purpose::ALL {
-                let spent = part.mind.budget.spent_for(purpose, now).tokens;
+                let spent = part.mind.budget.spent_for(purpose, now);
                 let labels = vec![actor.clone(), ("purpose", purpose.name().to_owned())];
-                counts.tokens.push((labels, spent));
+                counts.tokens.push((labels.clone(), spent.tokens));
+                counts.micro_dollars.push((labels, spent.micro_dollars));
             }
             for (agent, process, count) in part.mind.warmup.cold_dispatch_total() {
                 let labels =
@@ -89,6 +117,13 @@ impl Ops {
         })
     }
 
+    /// Says whether a tool is left alone now. From an open circuit whose time is over this is the one try.
+    pub fn tool_ask(&self, caller: &Caller, request: ToolAskRequest) -> Result<ToolAskAnswer> {
+        let (tended, now) = (self.tended(caller)?, caller.now()?);
+        let may = tended.part().mind.may_use_tool(&request.tool, now);
+        Ok(ToolAskAnswer { left_alone: may.err() })
+    }
+
     pub fn mind_run(&self, caller: &Caller, request: RunJobRequest) -> Result<RunAnswer> {
         let tended = self.tended(caller)?;
         if request.dry_run {
@@ -97,7 +132,7 @@ impl Ops {
         let report = self.run_job(&tended, &request.job, caller)?;
         let (_, reading) = self.reading(caller)?;
         let changes = match maintenance::run_record(&reading.view(), &report.run) {
-            Ok(record) => changes_of(&record),
+            Ok(record) => named(&reading.view(), changes_of(&record)),
             // A run without changes journals nothing.
             Err(mind::error::MindError::UnknownRun(_)) => Vec::new(),
             Err(error) => return Err(error.into()),
@@ -154,11 +189,11 @@ impl Ops {
             job: job.to_owned(),
             dry_run: true,
             report: None,
-            changes: planned(&plan),
+            changes: named(&reading.view(), planned(&plan)),
             suggestions: suggested(&plan),
             examined: plan.examined,
             left: plan.left,
-            text: plan.report(),
+            text: plan.report(&|id| title(&reading.view(), id)),
         })
     }
 
@@ -206,7 +241,7 @@ impl Ops {
         let (_, reading) = self.reading(caller)?;
         let record = maintenance::run_record(&reading.view(), &request.run)?;
         Ok(RunView {
-            changes: changes_of(&record),
+            changes: named(&reading.view(), changes_of(&record)),
             run: record.run,
             job: record.job,
             started_at: record.started.map(Millis::rfc3339),
@@ -223,7 +258,7 @@ impl Ops {
             undone: request.run,
             run: None,
             dry_run: request.dry_run,
-            changes: planned(&plan),
+            changes: named(&reading.view(), planned(&plan)),
             left_alone: suggested(&plan),
         };
         if !request.dry_run {

@@ -1,6 +1,7 @@
 //! What is asked of the mind and how it answers.
 
-use kernel::memory::Millis;
+use kernel::memory::{MemoryId, Millis};
+use kernel::store::View;
 use mind::breaker::Circuit;
 use mind::jobs::{JobReport, JobView as Job};
 use mind::maintenance::{self, RunRecord};
@@ -114,6 +115,9 @@ pub struct ChangeView {
     /// forget, archive, merge …; in the record of a run the kind of journal entry.
     pub action: String,
     pub about: Vec<u64>,
+    /// Of the memory that is made, else of the first that it is about. Empty if it was erased.
+    #[serde(default)]
+    pub title: String,
     pub reason: String,
 }
 
@@ -200,6 +204,20 @@ pub struct UndoAnswer {
     pub left_alone: Vec<SuggestionView>,
 }
 
+/// A run is about to use a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolAskRequest {
+    pub tool: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolAskAnswer {
+    /// Why it is not to be used now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_alone: Option<String>,
+}
+
 /// Numbers with their labels.
 pub type Samples = Vec<(Vec<(&'static str, String)>, u64)>;
 
@@ -209,6 +227,15 @@ pub struct MindCounts {
     pub job_runs: Samples,
     pub job_failures: Samples,
     pub job_running: Samples,
+    pub job_paused: Samples,
+    /// Milliseconds of the last run.
+    pub job_took: Samples,
+    /// Of the bulletin, by who reads it.
+    pub words: Samples,
+    /// Made by jobs since the daemon began, by what was done.
+    pub changes: Samples,
+    pub stopped: Samples,
+    pub micro_dollars: Samples,
     pub warmup: Samples,
     pub breakers: Samples,
     pub age: Samples,
@@ -295,6 +322,7 @@ pub(super) fn changes_of(record: &RunRecord) -> Vec<ChangeView> {
     let change = |change: &maintenance::RunChange| ChangeView {
         action: change.kind.to_owned(),
         about: change.id.into_iter().collect(),
+        title: String::new(),
         reason: change.reason.clone().unwrap_or_default(),
     };
     record.changes.iter().map(change).collect()
@@ -304,9 +332,26 @@ pub(super) fn planned(plan: &Plan) -> Vec<ChangeView> {
     let change = |proposal: &mind::proposal::Proposal| ChangeView {
         action: proposal.action.name().to_owned(),
         about: proposal.action.about(),
+        title: proposal.action.title().unwrap_or_default().to_owned(),
         reason: proposal.reason.clone(),
     };
     plan.proposals.iter().map(change).collect()
+}
+
+/// Gives changes the titles of what they are about.
+pub(super) fn named(view: &View<'_>, mut changes: Vec<ChangeView>) -> Vec<ChangeView> {
+    for change in changes.iter_mut().filter(|change| change.title.is_empty()) {
+        let first = change.about.first();
+        change.title = first.and_then(|id| title(view, *id)).unwrap_or_default();
+    }
+    changes
+}
+
+/// The title of a memory as it is now.
+pub(super) fn title(view: &View<'_>, id: u64) -> Option<String> {
+    let head = view.head(MemoryId::new(id)?).ok()??;
+    let version = view.required_version(head.id, head.version).ok()?;
+    view.body(&version).ok()?.map(|body| body.title)
 }
 
 pub(super) fn suggested(plan: &Plan) -> Vec<SuggestionView> {
