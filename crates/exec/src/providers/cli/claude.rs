@@ -64,13 +64,19 @@ impl Dialect for Claude {
                 story.model = line["model"].as_str().map(str::to_owned);
             }
             "assistant" => {
+                // What another agent says is for the one that sent it, and no part of the answer.
+                let of_another = line["parent_tool_use_id"].is_string();
                 for block in line["message"]["content"].as_array().into_iter().flatten() {
                     let text = |key: &str| block[key].as_str().unwrap_or_default();
                     match block["type"].as_str().unwrap_or_default() {
+                        "text" if of_another => story.thinking(text("text")),
                         "text" => story.text(text("text")),
                         "thinking" => story.thinking(text("thinking")),
                         "tool_use" => {
                             story.tool_start(text("id"), text("name"), block["input"].clone());
+                            if let Some(agent) = block["input"]["subagent_type"].as_str() {
+                                story.hand_over(text("id"), agent);
+                            }
                         }
                         _ => {}
                     }
