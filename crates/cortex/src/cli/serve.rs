@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use exec::Layout;
 use exec::runner::Program;
+use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
 
 use super::failure::{Failure, Outcome};
@@ -23,6 +24,9 @@ use crate::daemon::start::Ready;
 use crate::hands::live::HandsSettings;
 use crate::ops::error::{Error, Fault};
 use crate::{config, ops};
+
+/// Between two looks at whether another daemon has ended.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Runs the daemon of this home in the foreground, until it is interrupted.
 ///
@@ -40,6 +44,9 @@ pub(crate) struct ServeArgs {
     // For agents and hooks: say when ready, end when idle.
     #[arg(long, hide = true)]
     background: bool,
+    // For the supervisor: waits until the home is free, ends when standard input does.
+    #[arg(long, hide = true, conflicts_with = "background")]
+    supervised: bool,
     // For tests: end after this long without a connection.
     #[arg(long, hide = true, value_name = "SECONDS")]
     idle: Option<u64>,
@@ -160,29 +167,27 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     )?;
     let life = Life { settings: config.settings(), variables, idle, http, hands };
     let place = Place::new(&folder);
+    if args.supervised {
+        end_with_supervisor()?;
+    }
     let mut said: Outcome = Ok(());
-    let served = server::serve(&place, &life, |web| {
-        said = if args.background {
-            out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush())
-        } else {
-            let view = json!({
-                "pid": std::process::id(), "home": place.home.display().to_string(),
-                "socket": place.socket.display().to_string(),
-                "http": web.address(), "http_problem": web.problem(),
-            });
-            let http = match (web.address(), web.problem()) {
-                (Some(address), _) => format!(" at {address}"),
-                (None, Some(why)) => format!(", without HTTP ({why})"),
-                (None, None) => String::new(),
-            };
-            let line = format!(
-                "cortex serves {}{http} (process {}); Ctrl-C ends it",
-                place.home.display(),
-                std::process::id()
-            );
-            out.either(&view, line).and_then(|()| out.flush())
-        };
-    })?;
+    let mut told = false;
+    let served = loop {
+        let ready = |web: &server::Web| said = tell_ready(args, &place, web, out);
+        match server::serve(&place, &life, ready)? {
+            Served::ByAnother(pid) if args.supervised => {
+                if !told {
+                    let pid = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+                    out.say(format_args!(
+                        "another daemon{pid} serves this home; waiting for its end"
+                    ));
+                }
+                told = true;
+                std::thread::sleep(LOOK);
+            }
+            served => break served,
+        }
+    };
     match served {
         Served::Here if args.background => Ok(()),
         Served::Here => said,
@@ -197,6 +202,42 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
                 .into())
         }
     }
+}
+
+/// Says that callers can connect.
+fn tell_ready(args: &ServeArgs, place: &Place, web: &server::Web, out: &mut Output) -> Outcome {
+    if args.background {
+        return out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush());
+    }
+    let view = json!({
+        "pid": std::process::id(), "home": place.home.display().to_string(),
+        "socket": place.socket.display().to_string(),
+        "http": web.address(), "http_problem": web.problem(),
+    });
+    let http = match (web.address(), web.problem()) {
+        (Some(address), _) => format!(" at {address}"),
+        (None, Some(why)) => format!(", without HTTP ({why})"),
+        (None, None) => String::new(),
+    };
+    let line = format!(
+        "cortex serves {}{http} (process {}); Ctrl-C ends it",
+        place.home.display(),
+        std::process::id()
+    );
+    out.either(&view, line).and_then(|()| out.flush())
+}
+
+/// Ends this process, as if it were asked to, when the supervisor is gone: however that died, the kernel closes the pipe.
+fn end_with_supervisor() -> Outcome {
+    let watch = || {
+        let mut input = std::io::stdin().lock();
+        // An input that cannot be read any more has ended, too.
+        let _ended = std::io::copy(&mut input, &mut std::io::sink());
+        // Nobody is left to tell if this fails.
+        let _told = kill_process(getpid(), Signal::TERM);
+    };
+    let thread = std::thread::Builder::new().name("supervisor".into()).spawn(watch);
+    thread.map(drop).map_err(|error| Failure::Io { what: "a thread".to_owned(), error })
 }
 
 /// What a talent runs in: this program, in a process of its own.

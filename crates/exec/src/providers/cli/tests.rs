@@ -128,6 +128,34 @@ async fn claude_tells_its_story() {
 }
 
 #[tokio::test]
+async fn work_that_claude_gives_to_another_agent_is_told_and_is_no_answer() {
+    // execution R65
+    let body = r#"cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"s-1","model":"claude-x"}'
+echo '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"tool_use","id":"t1","name":"Agent","input":{"subagent_type":"Explore","prompt":"Look."}}]}}'
+echo '{"type":"assistant","parent_tool_use_id":"t1","message":{"content":[{"type":"text","text":"I found a."}]}}'
+echo '{"type":"user","parent_tool_use_id":null,"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"a"}]}}'
+echo '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"text","text":"It is a."}]}}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"It is a.","session_id":"s-1"}'"#;
+    let (reply, events) = run(ProviderKind::Claude, body, call(None)).await;
+    assert_eq!(reply.unwrap().text, "It is a.");
+    let kinds: Vec<String> = events
+        .iter()
+        .map(|event| match event {
+            ProviderEvent::ToolStart { tool, .. } => format!("start {tool}"),
+            ProviderEvent::ToolEnd { tool, .. } => format!("end {tool}"),
+            ProviderEvent::Agent(agent) => format!("agent {}", agent.as_deref().unwrap_or("-")),
+            ProviderEvent::Thinking(thought) => format!("thinking {}", thought.text),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        ["start Agent", "agent Explore", "thinking I found a.", "end Agent", "agent -"]
+    );
+}
+
+#[tokio::test]
 async fn codex_tells_its_story() {
     let body = r#"cat > /dev/null; printf '%s ' "$@" > args.txt
 echo '{"type":"thread.started","thread_id":"th-9"}'
