@@ -170,7 +170,7 @@ fn validate(request: &Request, prepared: &Prepared) -> Result<(), RunError> {
     let has_task = request.prompt.is_some() || prepared.talent.front.schedule.is_some();
     if prepared.kind == Kind::Agent && !has_task && prepared.sources.files.is_empty() {
         return Err(RunError::request(format!(
-            "the talent {:?} needs a \"prompt\"",
+            "the talent {:?} needs a \"prompt\": what it is to do",
             request.name.as_str()
         )));
     }

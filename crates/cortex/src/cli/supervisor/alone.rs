@@ -42,7 +42,7 @@ enum End {
 }
 
 pub(super) fn run(
-    unheard: Option<u64>,
+    patience: Option<u64>,
     globals: &Globals,
     around: &Around,
     out: &mut Output,
@@ -51,9 +51,10 @@ pub(super) fn run(
     let config = config::load(&place.home, &around.variables)?;
     let mut settings: SupervisorSettings = config.section("supervisor", &[])?;
     let runner: RunnerSettings = config.section("runner", &[])?;
-    settings.stop_grace_ms = settings.stop_grace_ms.max(runner.stop_grace_ms + STOP_MARGIN_MS);
+    let grace = settings.stop_grace_ms.max(runner.stop_grace_ms + STOP_MARGIN_MS);
+    settings.stop_grace_ms = patience.map_or(grace, |seconds| seconds * 1_000);
     place.prepare()?;
-    let unheard = unheard.map_or(UNHEARD, Duration::from_secs);
+    let unheard = patience.map_or(UNHEARD, Duration::from_secs);
     let service = service(&place, unheard)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -34,9 +34,9 @@ use crate::ops::error::{Error, Fault};
 pub(crate) struct SupervisorArgs {
     #[command(subcommand)]
     step: Option<SupervisorStep>,
-    // For tests: how long the daemon may be silent.
+    // For tests: how long the daemon may be silent, and how long it may take to stop.
     #[arg(long, hide = true, value_name = "SECONDS")]
-    unheard: Option<u64>,
+    patience: Option<u64>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -66,7 +66,7 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Outcome {
     let Some(step) = &args.step else {
-        return alone::run(args.unheard, globals, around, out);
+        return alone::run(args.patience, globals, around, out);
     };
     let place = place(globals, around)?;
     match step {
