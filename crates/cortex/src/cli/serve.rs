@@ -7,9 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use exec::Layout;
 use exec::runner::Program;
-use rustix::process::{Signal, getpid, kill_process};
+use exec::supervisor::end_with_supervisor;
 use serde_json::{Value, json};
 
 use super::failure::{Failure, Outcome};
@@ -159,16 +158,12 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
     let variables = around.variables.clone();
-    let hands = HandsSettings::of(
-        &Layout::new(&folder),
-        &config,
-        talent_program()?,
-        surroundings::own_environment(),
-    )?;
+    let hands = HandsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
     let life = Life { settings: config.settings(), variables, idle, http, hands };
     let place = Place::new(&folder);
     if args.supervised {
-        end_with_supervisor()?;
+        end_with_supervisor()
+            .map_err(|error| Failure::Io { what: "a thread".to_owned(), error })?;
     }
     let mut said: Outcome = Ok(());
     let mut told = false;
@@ -225,19 +220,6 @@ fn tell_ready(args: &ServeArgs, place: &Place, web: &server::Web, out: &mut Outp
         std::process::id()
     );
     out.either(&view, line).and_then(|()| out.flush())
-}
-
-/// Ends this process, as if it were asked to, when the supervisor is gone: however that died, the kernel closes the pipe.
-fn end_with_supervisor() -> Outcome {
-    let watch = || {
-        let mut input = std::io::stdin().lock();
-        // An input that cannot be read any more has ended, too.
-        let _ended = std::io::copy(&mut input, &mut std::io::sink());
-        // Nobody is left to tell if this fails.
-        let _told = kill_process(getpid(), Signal::TERM);
-    };
-    let thread = std::thread::Builder::new().name("supervisor".into()).spawn(watch);
-    thread.map(drop).map_err(|error| Failure::Io { what: "a thread".to_owned(), error })
 }
 
 /// What a talent runs in: this program, in a process of its own.
