@@ -23,6 +23,11 @@ impl Dialect for Claude {
         &["ANTHROPIC_", "CLAUDE_"]
     }
 
+    /// Otherwise it would hide the talent's few tools behind a search.
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[("ENABLE_TOOL_SEARCH", "false")]
+    }
+
     fn takes_system(&self, call: &Call) -> bool {
         call.system.len() <= ARGUMENT_BYTES_MAX
     }
@@ -35,6 +40,8 @@ impl Dialect for Claude {
         } else {
             ("plan", "Read,Grep,Glob")
         };
+        // Of its own tools it has these and no others, whatever else it would offer.
+        args.extend(["--tools", tools].map(Into::into));
         let served = call.server.iter().flat_map(|server| &server.tools);
         let served = served.map(|tool| format!(",mcp__{SERVER}__{tool}"));
         let tools: String = std::iter::once(tools.to_owned()).chain(served).collect();
