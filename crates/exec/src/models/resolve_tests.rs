@@ -81,8 +81,10 @@ fn a_tier_without_a_model_falls_to_the_more_capable() {
     let all = resolver("default = {provider='ollama', tier=3}\n[models.ollama]\n\"1\" = 'big'");
     let choice = all.resolve(CONTEXT, &Ask::default(), &Ask::default()).unwrap();
     assert_eq!(choice.model, "big");
-    let codex = resolver("default = {provider='codex', tier=3}");
-    assert_eq!(got(&codex, &Ask::default(), &Ask::default()).2, "gpt-5.4-mini");
+    let two = resolver(
+        "default = {provider='ollama', tier=3}\n[models.ollama]\n\"1\" = 'big'\n\"2\" = 'middle'",
+    );
+    assert_eq!(got(&two, &Ask::default(), &Ask::default()).2, "middle");
 }
 
 #[test]
