@@ -113,6 +113,24 @@ async fn a_service_that_only_crashes_is_given_up_until_somebody_asks() {
     supervisor.stop().await;
 }
 
+// A service that is a program knows when its supervisor is gone: its standard input is open until then.
+#[tokio::test]
+async fn the_input_of_a_program_stays_open() {
+    let hub = hub();
+    let mut bus = hub.subscribe(Filter::tract("supervisor"));
+    let supervisor = supervisor(SupervisorSettings::default(), &hub);
+    let folder = tempfile::tempdir().expect("a folder");
+    let read = folder.path().join("read");
+    let script = format!("read line; echo closed > {}", read.display());
+    supervisor.add(shell("reader", &script)).expect("added");
+    supervisor.add(shell("other", "exit 0")).expect("added");
+    // The other has come and gone meanwhile.
+    until(&mut bus, "stopped").await;
+    assert_eq!(health(&supervisor, "reader"), Health::Running);
+    assert!(!read.exists());
+    supervisor.stop().await;
+}
+
 // execution 9.18: a program that lives but is not heard is restarted
 #[tokio::test]
 async fn a_program_that_is_not_heard_is_restarted_and_others_go_on() {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use exec::chronicle::{
-    Addition, Content, Entry, EntryKind, add, days, entries, segment_facets, segments,
+    Addition, ChronicleError, Content, Entry, EntryKind, add, days, entries, segment_facets,
+    segments,
 };
 use exec::talents::Shelf;
 use exec::{Day, Layout, Segment, TalentName};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use super::failure::{Failure, Outcome};
 use super::open::{Around, Globals, caller, home_folder};
 use super::output::{Output, plain, plain_lines};
+use crate::ops::Error;
 use crate::{config, hands};
 
 /// What is added or shown of one file.
@@ -28,7 +30,7 @@ const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
   cortex chronicle add meeting.md --day 20260109 --at 14:00 --seconds 3600
   cortex chronicle add call.jsonl --at 09:30
   pbpaste | cortex chronicle add --as text
-  cortex chronicle list
+  cortex chronicle list 20260109
   cortex chronicle show 20260109 140000_3600")]
 pub(crate) struct ChronicleArgs {
     #[command(subcommand)]
@@ -41,8 +43,10 @@ enum ChronicleStep {
     /// Lists the days, or the segments of one. JSON: [{day, segments}], or [{segment, from, to, files, facets}]
     List {
         /// Only this day, YYYYMMDD
-        #[arg(long, value_name = "DAY")]
         day: Option<String>,
+        // The same as an option, as other commands have it.
+        #[arg(long = "day", value_name = "DAY", hide = true, conflicts_with = "day")]
+        of: Option<String>,
     },
     /// Shows what is in a segment, or what was written about a day. JSON: [{kind, talent, facet, path, text}]
     Show {
@@ -92,8 +96,10 @@ pub(crate) fn run(
     let layout = Layout::new(&home);
     match &args.step {
         ChronicleStep::Add(args) => add_file(args, globals, around, &layout, out),
-        ChronicleStep::List { day: None } => list_days(&layout, out),
-        ChronicleStep::List { day: Some(day) } => list_segments(&layout, Day::parse(day)?, out),
+        ChronicleStep::List { day, of } => match day.as_ref().or(of.as_ref()) {
+            None => list_days(&layout, out),
+            Some(day) => list_segments(&layout, Day::parse(day)?, out),
+        },
         ChronicleStep::Show { day, segment } => {
             let segment = segment.as_deref().map(Segment::parse).transpose()?;
             show(&layout, Day::parse(day)?, segment, out)
@@ -158,7 +164,16 @@ fn add_file(
         Kind::Markdown => Content::Markdown(text),
         Kind::Transcript => Content::Transcript(text),
     };
-    let added = add(layout, &Addition { day, start, seconds: args.seconds, content })?;
+    let is_transcript = matches!(kind, Kind::Transcript);
+    let added = add(layout, &Addition { day, start, seconds: args.seconds, content });
+    let added = added.map_err(|error| {
+        match error {
+        ChronicleError::Unreadable { .. } if is_transcript => Error::from(error).with_hint(format!(
+            "each line of {named} must be a JSON object with `text`; --as text takes it as it is"
+        )),
+        error => error.into(),
+    }
+    })?;
     let (segment, path) = (added.segment.to_string(), added.path.display().to_string());
     let view = json!({"day": day.to_string(), "segment": segment, "path": path});
     out.either(&view, format_args!("added to segment {segment} of {day}: {path}"))

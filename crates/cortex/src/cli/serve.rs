@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use exec::Layout;
 use exec::runner::Program;
+use exec::supervisor::end_with_supervisor;
 use serde_json::{Value, json};
 
 use super::failure::{Failure, Outcome};
@@ -23,6 +23,9 @@ use crate::daemon::start::Ready;
 use crate::hands::live::HandsSettings;
 use crate::ops::error::{Error, Fault};
 use crate::{config, ops};
+
+/// Between two looks at whether another daemon has ended.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Runs the daemon of this home in the foreground, until it is interrupted.
 ///
@@ -40,6 +43,9 @@ pub(crate) struct ServeArgs {
     // For agents and hooks: say when ready, end when idle.
     #[arg(long, hide = true)]
     background: bool,
+    // For the supervisor: waits until the home is free, ends when standard input does.
+    #[arg(long, hide = true, conflicts_with = "background")]
+    supervised: bool,
     // For tests: end after this long without a connection.
     #[arg(long, hide = true, value_name = "SECONDS")]
     idle: Option<u64>,
@@ -152,37 +158,31 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
     let variables = around.variables.clone();
-    let hands = HandsSettings::of(
-        &Layout::new(&folder),
-        &config,
-        talent_program()?,
-        surroundings::own_environment(),
-    )?;
+    let hands = HandsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
     let life = Life { settings: config.settings(), variables, idle, http, hands };
     let place = Place::new(&folder);
+    if args.supervised {
+        end_with_supervisor()
+            .map_err(|error| Failure::Io { what: "a thread".to_owned(), error })?;
+    }
     let mut said: Outcome = Ok(());
-    let served = server::serve(&place, &life, |web| {
-        said = if args.background {
-            out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush())
-        } else {
-            let view = json!({
-                "pid": std::process::id(), "home": place.home.display().to_string(),
-                "socket": place.socket.display().to_string(),
-                "http": web.address(), "http_problem": web.problem(),
-            });
-            let http = match (web.address(), web.problem()) {
-                (Some(address), _) => format!(" at {address}"),
-                (None, Some(why)) => format!(", without HTTP ({why})"),
-                (None, None) => String::new(),
-            };
-            let line = format!(
-                "cortex serves {}{http} (process {}); Ctrl-C ends it",
-                place.home.display(),
-                std::process::id()
-            );
-            out.either(&view, line).and_then(|()| out.flush())
-        };
-    })?;
+    let mut told = false;
+    let served = loop {
+        let ready = |web: &server::Web| said = tell_ready(args, &place, web, out);
+        match server::serve(&place, &life, ready)? {
+            Served::ByAnother(pid) if args.supervised => {
+                if !told {
+                    let pid = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+                    out.say(format_args!(
+                        "another daemon{pid} serves this home; waiting for its end"
+                    ));
+                }
+                told = true;
+                std::thread::sleep(LOOK);
+            }
+            served => break served,
+        }
+    };
     match served {
         Served::Here if args.background => Ok(()),
         Served::Here => said,
@@ -197,6 +197,29 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
                 .into())
         }
     }
+}
+
+/// Says that callers can connect.
+fn tell_ready(args: &ServeArgs, place: &Place, web: &server::Web, out: &mut Output) -> Outcome {
+    if args.background {
+        return out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush());
+    }
+    let view = json!({
+        "pid": std::process::id(), "home": place.home.display().to_string(),
+        "socket": place.socket.display().to_string(),
+        "http": web.address(), "http_problem": web.problem(),
+    });
+    let http = match (web.address(), web.problem()) {
+        (Some(address), _) => format!(" at {address}"),
+        (None, Some(why)) => format!(", without HTTP ({why})"),
+        (None, None) => String::new(),
+    };
+    let line = format!(
+        "cortex serves {}{http} (process {}); Ctrl-C ends it",
+        place.home.display(),
+        std::process::id()
+    );
+    out.either(&view, line).and_then(|()| out.flush())
 }
 
 /// What a talent runs in: this program, in a process of its own.

@@ -221,6 +221,10 @@ fn show_report(report: &Report, out: &mut Output) -> Outcome {
         let path = unit.output_path.as_ref().map(|path| format!(" -> {path}")).unwrap_or_default();
         out.line(format_args!("{state:<11}  {part}  {}{path}", plain(&unit.label())))?;
     }
+    let done = report.skipped.iter().filter(|skip| skip.reason == "already_complete").count();
+    if done > 0 {
+        out.say(format_args!("{done} outputs are there already; --refresh writes them anew"));
+    }
     let skipped = report.units.iter().filter(|unit| unit.state == State::Skipped).count();
     out.line(format_args!(
         "{} finished, {} failed, {} left out, {:.1} s",

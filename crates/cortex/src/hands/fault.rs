@@ -31,7 +31,7 @@ impl From<ChronicleError> for Error {
         let told = Error::new(error.code(), fault, error.to_string());
         match error {
             ChronicleError::NoSegment { day, .. } => {
-                told.with_hint(format!("`cortex chronicle list --day {day}` shows those there are"))
+                told.with_hint(format!("`cortex chronicle list {day}` shows those there are"))
             }
             ChronicleError::NoFacet { .. } => told.with_hint("`cortex facet add` makes one"),
             _ => told,
@@ -72,8 +72,10 @@ impl From<ThinkError> for Error {
                 .with_hint("`cortex chronicle list` shows the days there are"),
             ThinkError::NoSegment { .. } => Error::new(code, Fault::Missing, message)
                 .with_hint("`cortex chronicle list` shows the segments there are"),
-            ThinkError::NotScheduled { .. } => Error::new(code, Fault::Caller, message)
-                .with_hint("`cortex talent list` shows the schedules"),
+            ThinkError::NotScheduled { name, .. } => Error::new(code, Fault::Caller, message)
+                .with_hint(format!(
+                    "`cortex talent run {name}` runs it; `cortex talent list` shows the schedules"
+                )),
         }
     }
 }

@@ -56,9 +56,17 @@ impl Hands {
     /// Reads talents and settings of a home. `env` is the whole environment: it may hold keys.
     pub(crate) fn open(home: &Path, config: &Config, env: Env) -> Result<Hands> {
         let layout = Layout::new(home);
-        let settings = settings::providers(&layout, config)?;
+        let own = settings::own(config)?;
+        // What others wrote into their file costs the models, and not the talents, the chronicle or the memory.
+        let (settings, problem) = match settings::providers(&layout, config) {
+            Ok(settings) => (settings, None),
+            Err(error) => (own, Some(error.message)),
+        };
         let shelf = Arc::new(Shelf::open(&layout.talents()));
-        let resolver = Resolver::new(settings.clone(), usable(&settings, &env));
+        let mut resolver = Resolver::new(settings.clone(), usable(&settings, &env));
+        if let Some(why) = problem {
+            resolver = resolver.unusable(why);
+        }
         Ok(Hands { layout, shelf, resolver, zone: zone(config)?, env })
     }
 

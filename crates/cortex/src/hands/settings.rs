@@ -23,9 +23,14 @@ pub(crate) fn journal_file(layout: &Layout) -> PathBuf {
     layout.chronicle().join(JOURNAL_FILE)
 }
 
+/// What `cortex.toml` says by itself.
+pub(crate) fn own(config: &Config) -> Result<ProviderSettings> {
+    config.section("providers", &[])
+}
+
 pub(crate) fn providers(layout: &Layout, config: &Config) -> Result<ProviderSettings> {
     // For its errors, which name the file and the key.
-    let own: ProviderSettings = config.section("providers", &[])?;
+    let own = own(config)?;
     let path = journal_file(layout);
     let Some(below) = journal(&path)? else { return Ok(own) };
     let over: Option<Value> = config.section("providers", &[])?;

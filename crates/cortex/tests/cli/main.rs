@@ -21,6 +21,7 @@ mod runs;
 mod service;
 mod setup;
 mod streams;
+mod supervising;
 mod support;
 mod talents;
 mod thinking;

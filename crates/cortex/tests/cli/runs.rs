@@ -136,6 +136,60 @@ fn a_run_is_shown_logged_and_attested() {
     home.run(&["talent", "log", "12", "--json"]).ends(3);
 }
 
+// execution R15, R110, R112, R135: agents and generators are processes of the daemon, and none of them is a service
+#[test]
+fn runs_are_processes_of_the_daemon_and_no_services() {
+    let home = Home::new();
+    let note =
+        b"We met about the store and chose one file for each actor, because backups get simple.";
+    home.piped(&["chronicle", "add", "--day", "20250109", "--at", "12:00"], note).ok();
+    Service::start(&[Turn::Says("One file.")]).serve(&home);
+    let segment = ["--day", "20250109", "--segment", "120000_300"];
+    home.run(&[&["talent", "run", "activity"], &segment[..]].concat()).ok();
+    let generated = home.run(&["talent", "log", "activity", "--json"]).ok().json();
+    let events = log(&home, generated["runs"][0]["use_id"].as_str().unwrap());
+    let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(names[..3], ["request", "spawned", "start"], "{names:?}");
+    let (run, pid) = hanging(&home, &[]);
+    assert_ne!(events[1]["pid"], pid, "each run is a process of its own");
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let parent = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap();
+    assert_eq!(parent, daemon(&home).to_string());
+    let said = log(&home, &run);
+    assert!(said.iter().any(|event| event["event"] == "start" && event["model"] == "tiny"));
+    // The supervisor knows its services and leaves runs alone.
+    let status = home.run(&["supervisor", "status", "--json"]).ok().json();
+    let services: Vec<&Value> =
+        status["services"].as_array().unwrap().iter().map(|service| &service["name"]).collect();
+    assert_eq!(services, ["schedule"]);
+    home.run(&["supervisor", "restart", "schedule"]).ok();
+    assert!(test_kill_process(process(pid)).is_ok());
+    home.run(&["talent", "cancel", &run]).ok();
+    until("the run has ended", || home.path().join(format!("talents/talker/{run}.jsonl")).exists());
+    assert_eq!(ended_once(&home, &run)["reason"], "cancelled");
+    let again = home.run(&["talent", "cancel", &run]).ends(3);
+    assert!(again.err.contains(&format!("run {run} has ended already")), "{again:?}");
+}
+
+// execution R65: on the bus, in the log and at the terminal
+#[test]
+fn a_run_that_is_handed_over_says_who_goes_on() {
+    let home = Home::new();
+    talent(&home, "desk", "{\n\"tools\": [\"hand_over\"]\n}\nSend each to the right one.");
+    talent(&home, "expert", "You know about tea.");
+    let to = json!({"talent": "expert", "prompt": "Which tea?"});
+    Service::start(&[Turn::Calls("hand_over", to), Turn::Says("Green.")]).serve(&home);
+    let ran = home.run(&["talent", "run", "desk", "Tea?"]).ok();
+    assert_eq!(ran.out, "Green.\n");
+    assert!(ran.err.contains("expert goes on"), "{}", ran.err);
+    let listed = home.run(&["talent", "log", "desk", "--json"]).ok().json();
+    let events = log(&home, listed["runs"][0]["use_id"].as_str().unwrap());
+    let told = events.iter().find(|event| event["event"] == "talent_updated").unwrap();
+    assert_eq!((&told["agent"], &told["name"]), (&json!("expert"), &json!("desk")));
+    assert!(told["ts"].is_u64() && told["use_id"].is_string());
+    home.run(&["talent", "check"]).ok();
+}
+
 // issue 5: a run that fails or is ended teaches about what it had read, too
 #[test]
 fn runs_that_do_not_finish_are_attested_with_what_they_read() {

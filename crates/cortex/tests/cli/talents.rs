@@ -108,6 +108,33 @@ fn every_problem_of_every_file_is_told_with_its_line() {
     home.run(&["talent", "show", "activity", "--json"]).ends(2);
 }
 
+// section 9, 24: the file of others that cannot be read is told with its place, and costs the models alone
+#[test]
+fn a_broken_journal_json_costs_the_models_and_nothing_else() {
+    let home = Home::new();
+    Service::start(&[Turn::Says("Hi.")]).serve(&home);
+    fs::create_dir_all(home.path().join("chronicle")).unwrap();
+    let file = home.path().join("chronicle/journal.json");
+    fs::write(&file, "{\n  \"providers\": {\"contexts\": {},}\n}").unwrap();
+    let listed = home.run(&["talent", "list"]).ok().out;
+    assert!(listed.contains("(no model)") && !listed.contains("tiny"), "{listed}");
+    home.run(&["talent", "check"]).ok();
+    let why = home.run(&["talent", "explain", "default", "--json"]).ends(2).error();
+    let why = why["message"].as_str().unwrap();
+    assert!(why.contains("journal.json: trailing comma at line 2"), "{why}");
+    let mut daemon =
+        home.command().env("CORTEX_PORT", "0").args(["serve", "--json"]).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    home.save(&["Use redb", "One file per actor"]);
+    home.run(&["talent", "run", "default", "Hi?"]).ends(2);
+    // Mended, it needs no new daemon.
+    fs::write(&file, "{}").unwrap();
+    assert_eq!(home.run(&["talent", "run", "default", "Hi?"]).ok().out, "Hi.\n");
+    home.run(&["stop"]).ok();
+    daemon.wait().unwrap();
+}
+
 // execution R1, R4, R62-R70, R109
 #[test]
 fn a_talent_uses_the_memory_and_says_what_it_read() {

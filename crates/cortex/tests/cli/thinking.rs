@@ -118,3 +118,26 @@ fn what_failed_is_told_and_hides_nothing_else() {
     assert_eq!(ran.error()["code"], "think_failed");
     assert!(report["units"][0]["reason"].as_str().unwrap().contains("nobody"), "{report}");
 }
+
+// What is wrong with a file is told once, however many groups look at it; and errors say what to do.
+#[test]
+fn problems_are_told_once_and_errors_say_what_to_do() {
+    let home = home(&[("summary", SUMMARY), ("later", &SUMMARY.replace("20", "30"))]);
+    let broken = home.path().join(format!("chronicle/{DAY}/120000_300/facets.json"));
+    fs::write(&broken, "no JSON").unwrap();
+    let planned = home.run(&["think", "--day", DAY, "--dry-run"]).ok();
+    assert_eq!(planned.err.matches("facets.json").count(), 1, "{}", planned.err);
+    Service::start(&[]).serve(&home);
+    let first = home.run(&["think", "--day", DAY]).ok();
+    assert_eq!(first.err.matches("facets.json").count(), 1, "{}", first.err);
+    let again = home.run(&["think", "--day", DAY]).ok();
+    assert!(again.err.contains("--refresh writes them anew"), "{}", again.err);
+    let unplanned = home.run(&["think", "--day", DAY, "--talent", "default"]).ends(2);
+    assert!(unplanned.err.contains("the talent default has no schedule\n"), "{}", unplanned.err);
+    assert!(unplanned.err.contains("`cortex talent run default` runs it"), "{}", unplanned.err);
+    let listed = home.run(&["chronicle", "list", DAY]).ok().out;
+    assert_eq!(listed, home.run(&["chronicle", "list", "--day", DAY]).ok().out);
+    fs::write(home.path().join("call.jsonl"), "no JSON").unwrap();
+    let refused = home.run(&["chronicle", "add", "call.jsonl", "--day", DAY]).ends(2);
+    assert!(refused.err.contains("--as text takes it as it is"), "{}", refused.err);
+}

@@ -1,26 +1,25 @@
 //! The other side of the socket: a client that stays, through restarts of the daemon.
 //!
-//! One task owns the connection. While there is none it tries again with growing waits, and what is sent waits in a bounded
+//! One task (`link`) owns the connection. While there is none it tries again with growing waits, and what is sent waits in a bounded
 //! outbox; what does not fit is dropped and counted. After each connection it says its name and what it wants to hear again.
 //! A message leaves the outbox when it was written; one that was cut in the middle is written again.
 
-use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use thiserror::Error;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::frame::{Frame, Lines};
-use super::{Backoff, CALLOSUM, Filter, LINE_BYTES_MAX, Message};
+use super::link::{Answer, Asked, Link, Outgoing, Shared, answer_of, subscribe_line};
+use super::{CALLOSUM, Filter, LINE_BYTES_MAX, Message};
 use crate::world::Chance;
 
 /// The bounds of a client.
@@ -98,49 +97,6 @@ pub struct ClientStatus {
     /// Messages that the owner was too slow for.
     pub inbox_dropped: u64,
     pub bad_lines: u64,
-}
-
-type Answer = Result<Map<String, Value>, ClientError>;
-
-#[derive(Debug)]
-struct Asked {
-    answer: oneshot::Sender<Answer>,
-    /// It went out; if the connection ends now, the answer will not come.
-    written: bool,
-}
-
-#[derive(Debug)]
-struct Outgoing {
-    line: String,
-    reference: Option<String>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    outbox: VecDeque<Outgoing>,
-    asked: HashMap<String, Asked>,
-    filter: Option<Filter>,
-    next_reference: u64,
-}
-
-#[derive(Debug)]
-struct Shared {
-    settings: ClientSettings,
-    state: Mutex<State>,
-    /// The outbox has more, the filter has changed, or the client stops.
-    changed: Notify,
-    emptied: Notify,
-    connected: AtomicBool,
-    connections: AtomicU64,
-    outbox_dropped: AtomicU64,
-    inbox_dropped: AtomicU64,
-    bad_lines: AtomicU64,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A client of the bus. Dropping it closes the connection.
@@ -282,135 +238,4 @@ pub async fn ask_once(path: &Path, message: Message, patience: Duration) -> Answ
         Err(ClientError::ConnectionLost)
     };
     tokio::time::timeout(patience, talk).await.unwrap_or(Err(ClientError::NoAnswer))
-}
-
-fn answer_of(message: Message) -> Answer {
-    if message.event() == "reply" {
-        return Ok(message.into_fields());
-    }
-    Err(ClientError::Refused {
-        code: message.text("code").unwrap_or_default().to_owned(),
-        why: message.text("error").unwrap_or_default().to_owned(),
-    })
-}
-
-fn subscribe_line(filter: &Filter) -> String {
-    let message = Message::new(CALLOSUM, "subscribe")
-        .with("filters", serde_json::to_value(filter).unwrap_or_default());
-    Value::Object(message.into_fields()).to_string()
-}
-
-struct Link {
-    path: PathBuf,
-    shared: Arc<Shared>,
-    chance: Arc<dyn Chance>,
-    inbox: mpsc::Sender<Incoming>,
-}
-
-impl Link {
-    async fn run(self) {
-        let settings = &self.shared.settings;
-        let backoff = Backoff {
-            first: Duration::from_millis(settings.retry_ms_first),
-            max: Duration::from_millis(settings.retry_ms_max),
-        };
-        let mut missed = 0u64;
-        let mut attempt = 0;
-        while !self.inbox.is_closed() {
-            if let Ok(stream) = UnixStream::connect(&self.path).await {
-                attempt = 0;
-                self.shared.connections.fetch_add(1, Ordering::Relaxed);
-                self.tell(&mut missed, Incoming::Connected);
-                let (read, write) = stream.into_split();
-                // Whichever side fails first, the connection is over; the next one starts clean.
-                tokio::select! {
-                    _ = self.write(write) => {}
-                    () = self.read(read, &mut missed) => {}
-                }
-                self.shared.connected.store(false, Ordering::Release);
-                self.shared.state().asked.retain(|_, asked| !asked.written);
-                self.tell(&mut missed, Incoming::Disconnected);
-            }
-            tokio::time::sleep(backoff.wait(attempt, self.chance.roll())).await;
-            attempt = attempt.saturating_add(1);
-        }
-    }
-
-    fn tell(&self, missed: &mut u64, incoming: Incoming) {
-        if *missed > 0 && self.inbox.try_send(Incoming::Dropped(*missed)).is_ok() {
-            *missed = 0;
-        }
-        if *missed > 0 || self.inbox.try_send(incoming).is_err() {
-            *missed += 1;
-            self.shared.inbox_dropped.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    async fn write(&self, mut to: OwnedWriteHalf) -> io::Result<()> {
-        let mut hello = String::new();
-        if !self.shared.settings.name.is_empty() {
-            let message =
-                Message::new(CALLOSUM, "hello").with("name", self.shared.settings.name.as_str());
-            hello = format!("{}\n", Value::Object(message.into_fields()));
-        }
-        if let Some(filter) = &self.shared.state().filter {
-            hello += &subscribe_line(filter);
-            hello.push('\n');
-        }
-        to.write_all(hello.as_bytes()).await?;
-        self.shared.connected.store(true, Ordering::Release);
-        loop {
-            let line = self.shared.state().outbox.front().map(|next| format!("{}\n", next.line));
-            let Some(line) = line else {
-                self.shared.emptied.notify_waiters();
-                self.shared.changed.notified().await;
-                continue;
-            };
-            to.write_all(line.as_bytes()).await?;
-            let mut state = self.shared.state();
-            // Somebody may have given up on it meanwhile and taken it out.
-            if state.outbox.front().is_some_and(|next| line.trim_end() == next.line)
-                && let Some(written) = state.outbox.pop_front()
-                && let Some(asked) =
-                    written.reference.and_then(|reference| state.asked.get_mut(&reference))
-            {
-                asked.written = true;
-            }
-        }
-    }
-
-    async fn read(&self, from: OwnedReadHalf, missed: &mut u64) {
-        let mut lines = Lines::new(from, 2 * LINE_BYTES_MAX);
-        while let Ok(Some(frame)) = lines.next().await {
-            let message = match frame {
-                Frame::Line(line) => Message::parse(&line).ok(),
-                Frame::TooLong { .. } => None,
-            };
-            match message {
-                None => {
-                    self.shared.bad_lines.fetch_add(1, Ordering::Relaxed);
-                }
-                Some(message) => {
-                    if let Some(message) = self.answered(message) {
-                        self.tell(missed, Incoming::Message(message));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Gives an answer to whoever waits for it; everything else is for the inbox.
-    fn answered(&self, message: Message) -> Option<Message> {
-        let is_answer = message.tract() == CALLOSUM && matches!(message.event(), "reply" | "error");
-        let Some(reference) = message.text("ref").filter(|_| is_answer).map(str::to_owned) else {
-            return Some(message);
-        };
-        match self.shared.state().asked.remove(&reference) {
-            None => Some(message),
-            Some(asked) => {
-                drop(asked.answer.send(answer_of(message)));
-                None
-            }
-        }
-    }
 }

@@ -15,6 +15,7 @@ mod connection;
 mod filter;
 mod frame;
 mod hub;
+mod link;
 mod message;
 mod queue;
 mod server;

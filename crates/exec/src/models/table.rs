@@ -68,7 +68,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
         kind: ProviderKind::Codex,
         base_url: "",
         key_env: "OPENAI_API_KEY",
-        models: ["gpt-5.5", "gpt-5.4-mini", ""],
+        models: ["gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna"],
     },
     BuiltIn {
         name: "gemini",

@@ -1,11 +1,14 @@
 //! The tools of a turn: each call begun, bounded in number, time and size, and ended; what it read is kept.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
-use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::error::RunError;
+use super::handover::HAND_OVER;
 use super::prepare::Tool;
+use super::seen::millis;
 use super::toolbox::{Blame, ToolAnswer, ToolError};
 use super::turns::Loop;
 use crate::providers::{ToolCall, ToolResult};
@@ -16,6 +19,9 @@ pub(super) const TOOL_PATIENCE: Duration = Duration::from_mins(2);
 /// What of a tool's answer goes to the model and into the log.
 const RESULT_BYTES_MAX: usize = 100_000;
 
+/// What a call came to: which one, how long it took, what it gave.
+type Answered = (usize, Duration, Result<ToolAnswer, ToolError>);
+
 impl Loop<'_> {
     pub(super) async fn use_tools(
         &mut self,
@@ -25,7 +31,7 @@ impl Loop<'_> {
         let writes =
             calls.iter().any(|call| self.tool(&call.name).is_some_and(|tool| tool.spec.writes));
         let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
-        let mut running: JoinSet<(usize, Result<ToolAnswer, ToolError>)> = JoinSet::new();
+        let mut running: JoinSet<Answered> = JoinSet::new();
         let mut ids = Vec::with_capacity(calls.len());
         for (place, call) in calls.iter().enumerate() {
             let id = self.unique(&call.id, place);
@@ -41,7 +47,7 @@ impl Loop<'_> {
                 Some(format!("the arguments are no JSON: {bad}"))
             } else if self.tool(&call.name).is_none() {
                 let known: Vec<&str> =
-                    self.prepared.tools.iter().map(|tool| tool.spec.name.as_str()).collect();
+                    self.current().tools.iter().map(|tool| tool.spec.name.as_str()).collect();
                 Some(format!("there is no tool {:?}; there are {}", call.name, known.join(", ")))
             } else {
                 None
@@ -50,14 +56,28 @@ impl Loop<'_> {
                 Some(why) => Some(ToolError::new(why)),
                 None => {
                     let toolbox = &self.process.toolbox;
-                    let why = toolbox.left_alone(&self.prepared.scene, &call.name).await;
+                    let why = toolbox.left_alone(&self.current().scene, &call.name).await;
                     why.map(|why| ToolError { why, blame: Blame::Past })
                 }
             };
             match (refused, self.tool(&call.name).cloned()) {
+                (None, Some(_)) if call.name == HAND_OVER => {
+                    let asked = Instant::now();
+                    let answer = match self.successor(&call.args).await {
+                        Ok(successor) => {
+                            let name = successor.prepared.talent.name.to_string();
+                            self.next = Some(successor);
+                            Ok(ToolAnswer { value: json!({"takes_over": name}), cited: Vec::new() })
+                        }
+                        Err(error) => Err(error),
+                    };
+                    results[place] =
+                        Some(self.ended(call, &ids[place], asked.elapsed(), answer).await?);
+                }
                 (None, Some(tool)) => {
-                    let (scene, call) = (self.prepared.scene.clone(), call.clone());
+                    let (scene, call) = (self.current().scene.clone(), call.clone());
                     running.spawn(async move {
+                        let asked = Instant::now();
                         let work = tool.from.call(&scene, &call.name, call.args);
                         let answer =
                             tokio::time::timeout(TOOL_PATIENCE, work).await.unwrap_or_else(|_| {
@@ -66,12 +86,13 @@ impl Loop<'_> {
                                     "the tool did not answer within {seconds} s"
                                 )))
                             });
-                        (place, answer)
+                        (place, asked.elapsed(), answer)
                     });
                 }
                 (refused, _) => {
-                    let why = refused.unwrap_or_else(|| ToolError::new(""));
-                    results[place] = Some(self.ended(call, &ids[place], Err(why)).await?);
+                    let answer = Err(refused.unwrap_or_else(|| ToolError::new("")));
+                    results[place] =
+                        Some(self.ended(call, &ids[place], Duration::ZERO, answer).await?);
                 }
             }
             // What changes something happens in the order it was asked for; what only reads may overlap.
@@ -85,24 +106,26 @@ impl Loop<'_> {
 
     async fn collect(
         &mut self,
-        running: &mut JoinSet<(usize, Result<ToolAnswer, ToolError>)>,
+        running: &mut JoinSet<Answered>,
         calls: &[ToolCall],
         ids: &[String],
         results: &mut [Option<ToolResult>],
     ) -> Result<(), RunError> {
         while let Some(joined) = running.join_next().await {
             match joined {
-                Ok((place, answer)) => {
-                    results[place] = Some(self.ended(&calls[place], &ids[place], answer).await?);
+                Ok((place, took, answer)) => {
+                    results[place] =
+                        Some(self.ended(&calls[place], &ids[place], took, answer).await?);
                 }
                 // A tool that panics must not leave a call without an end; which one it was is not known any more.
                 Err(error) => {
                     let why = format!("a tool broke: {error}");
                     for place in 0..ids.len() {
                         if results[place].is_none() {
+                            let (call, id) = (&calls[place], &ids[place]);
                             let answer = Err(ToolError::broken(why.clone()));
                             results[place] =
-                                Some(self.ended(&calls[place], &ids[place], answer).await?);
+                                Some(self.ended(call, id, Duration::ZERO, answer).await?);
                         }
                     }
                     running.abort_all();
@@ -117,6 +140,7 @@ impl Loop<'_> {
         &mut self,
         call: &ToolCall,
         id: &str,
+        took: Duration,
         answer: Result<ToolAnswer, ToolError>,
     ) -> Result<ToolResult, RunError> {
         let blame = answer.as_ref().err().map(|error| error.blame.as_str());
@@ -129,14 +153,14 @@ impl Loop<'_> {
         let cited = (!cited.is_empty()).then_some(cited);
         let event = json!({
             "tool": call.name, "args": call.args, "result": value, "call_id": id, "cited": cited,
-            "blame": blame,
+            "blame": blame, "duration_ms": millis(took),
         });
         self.events.emit("tool_end", event).await?;
         Ok(ToolResult { id: call.id.clone(), name: call.name.clone(), value, failed })
     }
 
     fn tool(&self, name: &str) -> Option<&Tool> {
-        self.prepared.tools.iter().find(|tool| tool.spec.name == name)
+        self.current().tools.iter().find(|tool| tool.spec.name == name)
     }
 
     /// Ids pair events over a whole run; some services begin anew in each turn.

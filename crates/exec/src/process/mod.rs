@@ -11,9 +11,11 @@ mod error;
 mod events;
 mod fallback;
 mod finish;
+mod handover;
 mod prepare;
 mod request;
 mod schema;
+mod seen;
 mod served;
 mod toolbox;
 mod tools;
@@ -45,7 +47,7 @@ use crate::layout::Layout;
 use crate::models::Resolver;
 use crate::providers::Providers;
 use crate::providers::cli::Lines;
-use crate::talents::Shelf;
+use crate::talents::{Grant, Shelf};
 
 /// One request; a prompt with a whole book in it fits.
 const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -172,7 +174,7 @@ impl Process {
         events: &Events,
         cited: &Cited,
     ) -> Result<Value, RunError> {
-        match prepare(self, request).await? {
+        match prepare(self, request, Grant::Write).await? {
             Step::Skip(reason) => {
                 Ok(json!({"result": "", "skipped": reason, "name": request.name.as_str()}))
             }

@@ -56,8 +56,14 @@ pub(super) struct Tool {
     pub(super) from: Arc<dyn Toolbox>,
 }
 
-pub(super) async fn prepare(process: &Process, request: &Request) -> Result<Step, RunError> {
+/// `most` bounds the talent's own grant: who takes over a run may do no more than who began it.
+pub(super) async fn prepare(
+    process: &Process,
+    request: &Request,
+    most: Grant,
+) -> Result<Step, RunError> {
     let mut talent = process.shelf.find(&request.name)?;
+    talent.front.grant = talent.front.grant.min(most);
     if let Some(output) = request.output {
         talent.front.output = Some(output);
     }
@@ -164,7 +170,7 @@ fn validate(request: &Request, prepared: &Prepared) -> Result<(), RunError> {
     let has_task = request.prompt.is_some() || prepared.talent.front.schedule.is_some();
     if prepared.kind == Kind::Agent && !has_task && prepared.sources.files.is_empty() {
         return Err(RunError::request(format!(
-            "the talent {:?} needs a \"prompt\"",
+            "the talent {:?} needs a \"prompt\": what it is to do",
             request.name.as_str()
         )));
     }

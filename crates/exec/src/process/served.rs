@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::calls::{TOOL_PATIENCE, bounded};
+use super::handover::HAND_OVER;
 use super::prepare::{Tool, select};
 use super::toolbox::{Blame, ToolAnswer, ToolError, ToolScene, Toolbox};
 use crate::layout::Layout;
@@ -39,7 +40,8 @@ impl Served {
         scene: ToolScene,
     ) -> Served {
         // What the talent lacks was told when its run began.
-        let tools = select(layout, shelf, toolbox, talent, &mut Vec::new());
+        let mut tools = select(layout, shelf, toolbox, talent, &mut Vec::new());
+        tools.retain(|tool| tool.spec.name != HAND_OVER);
         let scene = ToolScene { grant: talent.front.grant, ..scene };
         Served { tools, toolbox: Arc::clone(toolbox), scene }
     }

@@ -1,10 +1,11 @@
-//! The tools that read facets and the chronicle.
+//! The tools that read facets and the chronicle. `hand_over` stands here too, and is answered by the loop of the run.
 
 use std::fs;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::handover::HAND_OVER;
 use super::toolbox::{ToolAnswer, ToolError, ToolScene, Toolbox};
 use crate::chronicle::{
     EntryKind, Scope, entries, output_path, read_facet, render, segment_facets, segments,
@@ -189,6 +190,12 @@ impl Toolbox for ChronicleTools {
                 &json!({"talent": {"type": "string"}, "day": day, "segment": segment,
                         "facet": {"type": "string"}, "from": from}),
                 &["talent"],
+            ),
+            spec(
+                HAND_OVER,
+                "Gives this run to another talent, which answers in your place and knows only what you tell it.",
+                &json!({"talent": {"type": "string"}, "prompt": {"type": "string", "description": "the task, whole"}}),
+                &["talent", "prompt"],
             ),
         ]
     }

@@ -1,24 +1,24 @@
 //! The loop of a run: ask, use tools, ask again, until there is an answer or a bound is reached.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::calls::bounded;
 use super::chats::Chats;
 use super::context::Context;
 use super::error::RunError;
 use super::events::Events;
+use super::handover::{HAND_OVER, Successor};
 use super::prepare::Prepared;
 use super::request::Request;
+use super::seen::Seen;
 use super::toolbox::Cited;
-use super::{Process, fallback, schema, served};
+use super::{Process, fallback, schema};
 use crate::models::Choice;
 use crate::providers::{
-    Call, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Thought,
-    ToolServer, Usage, cost,
+    Call, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Usage, cost,
 };
 use crate::talents::OutputFormat;
 
@@ -44,12 +44,19 @@ pub(super) struct Done {
 
 pub(super) struct Loop<'a> {
     pub(super) process: &'a Process,
+    pub(super) request: &'a Request,
+    /// The talent that began; its bounds hold to the end.
     pub(super) prepared: &'a Prepared,
+    /// The talent that has taken over from it.
+    pub(super) taken_over: Option<Box<Prepared>>,
+    pub(super) handovers: u32,
+    /// Who takes over when the tools of this turn are done.
+    pub(super) next: Option<Successor>,
     pub(super) events: &'a Events,
     provider: Arc<dyn Provider>,
     /// The one that answers: the prepared one, or the fallback.
-    choice: Choice,
-    call: Call,
+    pub(super) choice: Choice,
+    pub(super) call: Call,
     usage: Usage,
     /// A run has a cost only if every turn of it has one.
     cost: Option<f64>,
@@ -100,7 +107,13 @@ pub(super) async fn run(
         chats.enter(id, name, request.use_id.as_str())?;
     }
     let mut warnings = prepared.warnings.clone();
-    let tools: Vec<String> = prepared.tools.iter().map(|tool| tool.spec.name.clone()).collect();
+    // A tool of the command line has its own way of giving work to others.
+    let tools: Vec<String> = prepared
+        .tools
+        .iter()
+        .map(|tool| tool.spec.name.clone())
+        .filter(|name| name != HAND_OVER)
+        .collect();
     let server = match tools.as_slice() {
         [] => None,
         tools => process.toolbox.server(&prepared.scene, tools),
@@ -139,7 +152,11 @@ pub(super) async fn run(
     };
     let mut this = Loop {
         process,
+        request,
         prepared,
+        taken_over: None,
+        handovers: 0,
+        next: None,
         events,
         provider,
         model: call.model.clone(),
@@ -249,6 +266,10 @@ impl Loop<'_> {
                 calls: calls.clone(),
             });
             let results = self.use_tools(calls).await?;
+            if let Some(successor) = self.next.take() {
+                self.hand_over(successor).await?;
+                continue;
+            }
             self.call.messages.push(Message::Results { results });
             if turn + 1 == most {
                 self.call.messages.push(Message::User { text: LAST_TURN.to_owned() });
@@ -261,13 +282,20 @@ impl Loop<'_> {
     async fn turn(&mut self) -> Result<Reply, RunError> {
         let (sender, mut seen) = mpsc::channel(EVENTS_WAITING);
         let provider = Arc::clone(&self.provider);
-        let (events, model) = (self.events, self.model.clone());
-        let (server, cited) = (self.call.server.clone(), self.cited);
+        let (model, talent) = (self.model.clone(), self.current().talent.name.clone());
+        let mut shown = Seen {
+            events: self.events,
+            model: &model,
+            talent: talent.as_str(),
+            server: self.call.server.as_ref(),
+            cited: self.cited,
+            begun: HashMap::new(),
+        };
         let passing = async {
             let mut acted = false;
             while let Some(event) = seen.recv().await {
                 acted |= matches!(event, ProviderEvent::ToolStart { .. });
-                pass_on(events, &model, server.as_ref(), cited, event).await?;
+                shown.pass_on(event).await?;
             }
             Ok::<bool, RunError>(acted)
         };
@@ -326,39 +354,4 @@ impl Loop<'_> {
             }
         }
     }
-}
-
-async fn pass_on(
-    events: &Events,
-    model: &str,
-    server: Option<&ToolServer>,
-    cited: &Cited,
-    event: ProviderEvent,
-) -> Result<(), RunError> {
-    let (name, fields) = match event {
-        ProviderEvent::Text(delta) => ("text_delta", json!({"delta": delta, "model": model})),
-        ProviderEvent::Thinking(Thought { text, signature, redacted }) => {
-            let summary =
-                if text.is_empty() && redacted.is_some() { "(hidden)".to_owned() } else { text };
-            let signed = signature.is_some().then_some(true);
-            ("thinking", json!({"summary": summary, "model": model, "signed": signed}))
-        }
-        ProviderEvent::ToolStart { tool, args, call_id } => {
-            ("tool_start", json!({"tool": tool, "args": args, "call_id": call_id}))
-        }
-        ProviderEvent::ToolEnd { tool, args, result, call_id } => {
-            let read = served::cited(server, &tool, &result);
-            cited.add(&read);
-            let read = (!read.is_empty()).then_some(read);
-            let result = bounded(result);
-            let event = json!({
-                "tool": tool, "args": args, "result": result, "call_id": call_id, "cited": read,
-            });
-            ("tool_end", event)
-        }
-        ProviderEvent::Warning { message, stderr } => {
-            ("warning", json!({"message": message, "stderr": stderr}))
-        }
-    };
-    Ok(events.emit(name, fields).await?)
 }

@@ -149,9 +149,23 @@ pub struct ToolResult {
 pub enum ProviderEvent {
     Text(String),
     Thinking(Thought),
-    ToolStart { tool: String, args: Value, call_id: String },
-    ToolEnd { tool: String, args: Value, result: Value, call_id: String },
-    Warning { message: String, stderr: String },
+    ToolStart {
+        tool: String,
+        args: Value,
+        call_id: String,
+    },
+    ToolEnd {
+        tool: String,
+        args: Value,
+        result: Value,
+        call_id: String,
+    },
+    /// Another agent goes on from here; without a name, the one that began.
+    Agent(Option<String>),
+    Warning {
+        message: String,
+        stderr: String,
+    },
 }
 
 /// Why a turn ended.

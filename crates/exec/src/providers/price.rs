@@ -27,13 +27,17 @@ const fn price(
     Price { model, input, output, cached, cache_write }
 }
 
+/// Models whose price depends on the length of the prompt (claude-haiku-5-5) are left out: their cost would be a guess.
 const PRICES: &[Price] = &[
+    price("claude-fable-5-1", 10.0, 50.0, 0.25, 12.5),
+    price("claude-fable-5", 10.0, 50.0, 1.0, 12.5),
     price("claude-opus-5-5", 4.0, 20.0, 0.2, 5.0),
     price("claude-opus-5", 5.0, 25.0, 0.5, 6.25),
     price("claude-opus-4-8", 5.0, 25.0, 0.5, 6.25),
     price("claude-opus-4-7", 5.0, 25.0, 0.5, 6.25),
     price("claude-opus-4-6", 5.0, 25.0, 0.5, 6.25),
     price("claude-opus-4-5", 5.0, 25.0, 0.5, 6.25),
+    price("claude-sonnet-5-5", 2.0, 10.0, 0.1, 2.5),
     price("claude-sonnet-5", 2.0, 10.0, 0.2, 2.5),
     price("claude-sonnet-4-6", 3.0, 15.0, 0.3, 3.75),
     price("claude-sonnet-4-5", 3.0, 15.0, 0.3, 3.75),
@@ -106,7 +110,7 @@ mod tests {
     #[test]
     fn a_model_that_nobody_knows_has_no_cost() {
         let usage = Usage { input_tokens: 10, ..Usage::default() };
-        for model in ["smollm2", "gpt-5.5-pro", "claude-opus-5-6", ""] {
+        for model in ["smollm2", "gpt-5.5-pro", "claude-opus-5-6", "claude-haiku-5-5", ""] {
             assert_eq!(cost(model, &usage, &BTreeMap::new()), None, "{model}");
         }
         assert!(cost("claude-haiku-4-5-20251001", &usage, &BTreeMap::new()).is_some());

@@ -137,7 +137,8 @@ impl Shared {
             None => {
                 // What is on disk is looked at when the log is made.
                 state.last_id = state.last_id.max(self.millis().saturating_sub(1));
-                state.next_id()
+                let wish = request.wish.clone().filter(|wish| !state.live.contains_key(wish));
+                wish.unwrap_or_else(|| state.next_id())
             }
         };
         if state.queue.len() >= self.settings.queue_max {

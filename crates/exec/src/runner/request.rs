@@ -80,6 +80,8 @@ impl From<NameError> for Rejection {
 pub(super) struct Request {
     pub(super) name: TalentName,
     pub(super) use_id: Option<UseId>,
+    /// The id it would like, if nobody has it: the time that the sender put on it.
+    pub(super) wish: Option<UseId>,
     pub(super) provider: Option<String>,
     pub(super) timeout: Option<Duration>,
     pub(super) parent: Option<UseId>,
@@ -155,6 +157,12 @@ impl Request {
         let request = Request {
             name: TalentName::parse(read.text("name")?.unwrap_or(DEFAULT_TALENT))?,
             use_id: read.text("use_id")?.map(UseId::parse).transpose()?,
+            // execution R24: a request whose sender put a time on it has that number in its file's name.
+            wish: given
+                .get("ts")
+                .and_then(Value::as_u64)
+                .filter(|ts| *ts > 0)
+                .map(UseId::from_millis),
             provider: read.word("provider")?.map(str::to_owned),
             timeout: read.seconds("timeout_seconds", timeout_max)?,
             parent: read.text("parent")?.map(UseId::parse).transpose()?,

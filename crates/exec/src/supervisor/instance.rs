@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -75,7 +75,7 @@ impl Beat {
     }
 }
 
-pub(super) fn spawn(command: &ServiceCommand) -> io::Result<Child> {
+pub(super) fn spawn(command: &ServiceCommand) -> io::Result<Instance> {
     let (out, err) = match &command.log {
         None => (Stdio::null(), Stdio::null()),
         Some(path) => {
@@ -83,7 +83,7 @@ pub(super) fn spawn(command: &ServiceCommand) -> io::Result<Child> {
             (file.try_clone()?.into(), file.into())
         }
     };
-    Command::new(&command.path)
+    let mut child = Command::new(&command.path)
         .args(&command.args)
         .envs(&command.env)
         .stdin(Stdio::piped())
@@ -91,25 +91,35 @@ pub(super) fn spawn(command: &ServiceCommand) -> io::Result<Child> {
         .stderr(err)
         .process_group(0)
         .kill_on_drop(true)
-        .spawn()
+        .spawn()?;
+    // Waiting for a child closes what is left in it.
+    let input = child.stdin.take();
+    Ok(Instance::Process { child, _input: input })
 }
 
 pub(super) enum Instance {
-    Process(Child),
-    Task { task: JoinHandle<Result<(), String>>, stop: watch::Sender<bool> },
+    Process {
+        child: Child,
+        /// Open for as long as this process lives, so that the service can tell.
+        _input: Option<ChildStdin>,
+    },
+    Task {
+        task: JoinHandle<Result<(), String>>,
+        stop: watch::Sender<bool>,
+    },
 }
 
 impl Instance {
     pub(super) fn pid(&self) -> Option<u32> {
         match self {
-            Instance::Process(child) => child.id(),
+            Instance::Process { child, .. } => child.id(),
             Instance::Task { .. } => None,
         }
     }
 
     pub(super) async fn ended(&mut self) -> (Option<i32>, String) {
         match self {
-            Instance::Process(child) => {
+            Instance::Process { child, .. } => {
                 let group = group(child);
                 let status = child.wait().await;
                 // What it left behind goes with it.
@@ -130,7 +140,7 @@ impl Instance {
     /// Asks it to end, and after `grace` ends it.
     pub(super) async fn stop(&mut self, grace: Duration) {
         match self {
-            Instance::Process(child) => {
+            Instance::Process { child, .. } => {
                 let group = group(child);
                 signal(group, Signal::TERM);
                 if tokio::time::timeout(grace, child.wait()).await.is_err() {

@@ -205,7 +205,7 @@ impl Keeper {
                 let context = WorkContext { beat: self.post.beat.clone(), stop: stopped };
                 Ok(Instance::Task { task: tokio::spawn(task(context)), stop })
             }
-            Work::Command(command) => instance::spawn(command).map(Instance::Process),
+            Work::Command(command) => instance::spawn(command),
         }
     }
 }

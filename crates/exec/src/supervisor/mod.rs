@@ -6,6 +6,7 @@
 
 mod instance;
 mod keeper;
+mod leash;
 mod midnight;
 mod policy;
 mod schedule;
@@ -13,6 +14,7 @@ mod service;
 mod vitals;
 
 pub use instance::{Beat, ServiceCommand, Task, Work, WorkContext};
+pub use leash::end_with_supervisor;
 pub use midnight::{Calendar, Due};
 pub use policy::{NOT_READY, Next, Policy};
 pub use schedule::{DayWork, Schedule, ScheduleState};

@@ -29,7 +29,7 @@ pub enum ThinkError {
     NoDay(Day),
     #[error("there is no segment {segment} on {day}")]
     NoSegment { day: Day, segment: String },
-    #[error("the talent {name:?} has no {schedule} schedule")]
+    #[error("the talent {name} has no {schedule}")]
     NotScheduled { name: TalentName, schedule: &'static str },
     #[error(transparent)]
     Talent(#[from] TalentError),

@@ -124,8 +124,14 @@ pub fn plan(layout: &Layout, shelf: &Shelf, asked: &Asked) -> Result<Plan, Think
         }
         phases.push(Phase { segment, groups });
     }
-    problems.dedup();
+    once_each(&mut problems);
     Ok(Plan { day: asked.day, phases, problems })
+}
+
+/// Each group looks at the same files; what is wrong with one is told once.
+pub(super) fn once_each(problems: &mut Vec<String>) {
+    let mut told = BTreeSet::new();
+    problems.retain(|problem| told.insert(problem.clone()));
 }
 
 /// The phases of what is asked: segments, and `None` for the day.
@@ -166,10 +172,12 @@ impl Bench<'_> {
         // Where both schedules are worked through, a talent has its place in one of them.
         let elsewhere = self.asked.work == Work::All && talent.front.schedule.is_some();
         if talent.front.schedule != Some(schedule) && !elsewhere {
-            return Err(ThinkError::NotScheduled {
-                name: only.clone(),
-                schedule: schedule.as_str(),
-            });
+            let schedule = match (self.asked.work, schedule) {
+                (Work::All, _) => "schedule",
+                (_, Schedule::Segment) => "schedule for segments",
+                (_, Schedule::Daily) => "schedule for days",
+            };
+            return Err(ThinkError::NotScheduled { name: only.clone(), schedule });
         }
         Ok(self.shelf.scheduled(schedule).filter(|talent| talent.name == *only).collect())
     }

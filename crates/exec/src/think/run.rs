@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::plan::{Asked, Bench, Group, Unit, parts};
+use super::plan::{Asked, Bench, Group, Unit, once_each, parts};
 use super::report::{Report, State, UnitReport};
 use super::{Ended, Hooks, Output, Runs, ThinkError};
 use crate::chronicle::segments;
@@ -72,7 +72,7 @@ pub async fn run(
             report.units.extend(done);
         }
     }
-    report.problems.dedup();
+    once_each(&mut report.problems);
     report.seconds = began.elapsed().as_secs_f64();
     hooks.tell(json!({
         "event": "completed", "day": report.day, "finished": report.finished(),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, PATIENCE, kinds, object, parts, processes_with, quick};
 
-// execution R5, R6, R9-R13, R18, R20, R21, R60, R66, 9.14
+// execution R5, R6, R9-R13, R18, R20-R22, R60, R66, 9.14
 #[tokio::test]
 async fn a_run_is_on_disk_and_on_the_bus_in_the_same_order() {
     let home = Home::new(quick()).await;
@@ -81,7 +81,7 @@ async fn whatever_a_talent_does_its_run_has_one_clear_end() {
     assert!(home.runner.doctor().await.expect("readable").is_empty());
 }
 
-// execution 2.6, 9.20
+// execution R17, 2.6, 9.20
 #[tokio::test]
 async fn standard_error_is_in_the_trace_and_in_a_file_both_bounded() {
     let settings = RunnerSettings { stderr_tail_bytes: 100, stderr_file_bytes: 1_000, ..quick() };
@@ -199,7 +199,7 @@ async fn a_shutdown_ends_every_run() {
     assert!(processes_with(&home.folder.path().to_string_lossy()).is_empty());
 }
 
-// execution 9.8: values reach the process and nothing else
+// execution R35, 9.8: values reach the process and nothing else
 #[tokio::test]
 async fn secrets_reach_the_process_and_no_file_or_line() {
     let home = Home::new(quick()).await;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use exec::callosum::{Client, ClientSettings, Filter, Incoming, Message, Server, ask_once};
+use exec::runner::log::read;
 use exec::runner::{Follow, Receipt, cortex_request};
 use exec::world::SystemChance;
 use exec::{Layout, UseId};
@@ -80,6 +81,56 @@ async fn an_id_of_ours_that_somebody_used_is_exchanged_for_the_next() {
     let mine = home.begin(json!({"use_id": (later + 2).to_string()}), "finish").await;
     home.end_of(&mine).await;
     home.run("finish").await;
+}
+
+// execution R24: the seed's request has a `ts` and no id; its number is the name of the file
+#[tokio::test]
+async fn the_time_that_a_sender_puts_on_a_request_is_its_id() {
+    let home = Home::new(quick()).await;
+    let request =
+        || json!({"event": "request", "ts": 1_234_567_890_123_u64, "env": {"DO": "finish"}});
+    let first = home.ask(request()).await.run().expect("a run");
+    assert_eq!(first.as_str(), "1234567890123");
+    home.end_of(&first).await;
+    assert!(home.folder.path().join("talents/default/1234567890123.jsonl").exists());
+    // Somebody else at the same moment is another run.
+    let second = home.ask(request()).await.run().expect("a run");
+    assert_ne!(first, second);
+    home.end_of(&second).await;
+    assert_eq!(home.log(&second).events[0]["ts"].to_string(), second.as_str());
+}
+
+// execution R16, R19, R23, R86: the process gets the request as it stands in the log, one line and then the end of its input
+#[tokio::test]
+async fn the_request_goes_to_the_process_as_it_is() {
+    let home = Home::new(quick()).await;
+    let script = r#"rest=$(cat); printf '{"event":"got","line":%s,"rest":"%s"}\n' "$request" "$rest"; finish"#;
+    let request = json!({
+        "event": "request", "prompt": "Say \"hi\" to all 👋", "facet": "work", "day": "20250109",
+        "provider": "openai", "refresh": true, "span": ["120000_300", "120500_300"],
+    });
+    let log = home.run_with(request, script).await;
+    let got = log.events.iter().find(|event| read::kind(event) == "got").expect("told");
+    assert_eq!((&got["rest"], &got["line"]["event"]), (&json!(""), &json!("request")));
+    let mut first = log.events[0].clone();
+    first.remove("seq");
+    assert_eq!(got["line"], Value::Object(first));
+    // Nothing else that is said to the runner asks for a run.
+    let runs = home.runner.status().counters.started;
+    home.hub.publish(Message::new("cortex", "finish").with("name", "default"));
+    assert_eq!(home.runner.status().counters.started, runs);
+}
+
+// execution R103: what the daemon has in its environment, its processes have; where the home is, they are told
+#[tokio::test]
+async fn processes_inherit_the_environment_and_know_their_home() {
+    let home = Home::new(quick()).await;
+    let log = home.run("echo \"$PATH\"; echo \"$CORTEX_HOME\"; pwd; finish").await;
+    let said: Vec<&str> =
+        log.events.iter().filter_map(|event| event.get("message")?.as_str()).collect();
+    let own = std::env::var("PATH").expect("a path");
+    let folder = home.folder.path().to_str().expect("text");
+    assert_eq!(said, [own.as_str(), folder, folder]);
 }
 
 // execution R55, 9.19

@@ -1,6 +1,8 @@
 //! `cortex talent cancel`: tells runs to end.
 
 use ::exec::callosum::Filter;
+use ::exec::runner::log::read;
+use ::exec::{Layout, UseId};
 use clap::Args;
 use serde_json::json;
 
@@ -9,7 +11,7 @@ use super::super::failure::Outcome;
 use super::super::open::{Around, Globals};
 use super::super::output::Output;
 use crate::hands::live::line::Line;
-use crate::ops::error::Error;
+use crate::ops::error::{Error, Fault};
 
 /// Cancels runs: one, all of a talent, or all that a run asked for.
 ///
@@ -47,7 +49,19 @@ pub(super) fn run(
         Line::connect(&place.callosum(), "cli", &Filter::none()).await?.cancel(which, value).await
     })?;
     if cancelled.is_empty() {
-        return Err(Error::missing("run that goes on with", value).into());
+        let ended = which == "use_id"
+            && UseId::parse(value).is_ok_and(|run| {
+                matches!(read::find(&Layout::new(&place.home), &run), Ok(Some(_)))
+            });
+        let why = match which {
+            _ if ended => format!("run {value} has ended already"),
+            "use_id" => format!("there is no run {value}"),
+            "name" => format!("no run of {value} goes on"),
+            _ => format!("no run that {value} asked for goes on"),
+        };
+        return Err(Error::new("not_found", Fault::Missing, why)
+            .with_hint("`cortex talent log` shows the runs there are")
+            .into());
     }
     let said = format!("cancelled {}", cancelled.join(", "));
     out.either(&json!({"cancelled": cancelled}), said)

@@ -144,6 +144,10 @@ fn show(event: &Map<String, Value>, out: &mut Output) -> Outcome {
         out.object(event)?;
         return out.flush();
     }
+    if kind(event) == "text_delta" {
+        // Pieces of a text that comes whole in the end.
+        return Ok(());
+    }
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
     let at = event.get("ts").and_then(Value::as_i64).unwrap_or_default();
     let at = Timestamp::from_millisecond(at).unwrap_or_default().to_zoned(TimeZone::system());

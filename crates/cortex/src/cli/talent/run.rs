@@ -51,6 +51,9 @@ pub(super) struct RunArgs {
     /// HHMMSS_SECONDS
     #[arg(long, value_name = "KEY")]
     segment: Option<String>,
+    /// Segments that follow each other, HHMMSS_SECONDS,…
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', conflicts_with = "segment")]
+    span: Vec<String>,
     /// Provider, instead of the one that the settings choose
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
@@ -63,9 +66,18 @@ pub(super) struct RunArgs {
     /// Write an output: md or json
     #[arg(long, value_name = "FORMAT")]
     output: Option<String>,
+    /// Where to write it, inside the chronicle, instead of the usual place
+    #[arg(long, value_name = "PATH")]
+    output_path: Option<String>,
     /// Write the output anew although it is there
     #[arg(long)]
     refresh: bool,
+    /// Tokens of the answer at most
+    #[arg(long, value_name = "N")]
+    max_output_tokens: Option<u32>,
+    /// Tokens of thinking at most, where the provider has such a limit
+    #[arg(long, value_name = "N")]
+    thinking_budget: Option<u32>,
     /// Go on with this session of the provider
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -194,10 +206,14 @@ fn request(
     put("facet", text(&args.facet));
     put("day", text(&args.day));
     put("segment", text(&args.segment));
+    put("span", (!args.span.is_empty()).then(|| json!(args.span)));
     put("provider", text(&args.provider));
     put("model", text(&args.model));
     put("tier", args.tier.as_ref().map(|tier| tier.parse::<u8>().map_or(json!(tier), Value::from)));
     put("output", text(&args.output));
+    put("output_path", text(&args.output_path));
+    put("max_output_tokens", args.max_output_tokens.map(Value::from));
+    put("thinking_budget", args.thinking_budget.map(Value::from));
     put("refresh", args.refresh.then_some(json!(true)));
     put("session_id", text(&args.session));
     put("chat_id", text(&args.chat));

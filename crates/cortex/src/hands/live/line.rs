@@ -198,7 +198,14 @@ pub(crate) fn told(event: &Fields) -> Option<String> {
             let args = event.get("args").map(Value::to_string).unwrap_or_default();
             format!("tool {} {args}", text("tool"))
         }
-        "tool_end" => format!("tool {} answered", text("tool")),
+        "tool_end" => {
+            let failed = event.get("result").and_then(|result| result.get("error")).is_some();
+            let how = if failed { "failed" } else { "answered" };
+            let took = event.get("duration_ms").and_then(Value::as_u64).map(Duration::from_millis);
+            let took = took.map(|took| format!(" after {:.1} s", took.as_secs_f64()));
+            format!("tool {} {how}{}", text("tool"), took.unwrap_or_default())
+        }
+        "talent_updated" => format!("{} goes on", text("agent")),
         "warning" => format!("warning: {}", text("message")),
         "fallback" => format!("goes on with {} of {}", text("model"), text("provider")),
         "info" => text("message").to_owned(),

@@ -61,12 +61,11 @@ pub struct HandsSettings {
 impl HandsSettings {
     /// What the configuration says. Parts that are wrong are refused now, not at midnight.
     pub(crate) fn of(
-        layout: &Layout,
         config: &Config,
         program: Program,
         environment: BTreeMap<String, String>,
     ) -> Result<HandsSettings> {
-        super::settings::providers(layout, config)?;
+        super::settings::own(config)?;
         let runner: RunnerSettings = config.section("runner", &[])?;
         let mut supervisor: SupervisorSettings = config.section("supervisor", &[])?;
         if supervisor.zone.is_empty() {

@@ -23,6 +23,11 @@ impl Dialect for Claude {
         &["ANTHROPIC_", "CLAUDE_"]
     }
 
+    /// Otherwise it would hide the talent's few tools behind a search.
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[("ENABLE_TOOL_SEARCH", "false")]
+    }
+
     fn takes_system(&self, call: &Call) -> bool {
         call.system.len() <= ARGUMENT_BYTES_MAX
     }
@@ -35,6 +40,8 @@ impl Dialect for Claude {
         } else {
             ("plan", "Read,Grep,Glob")
         };
+        // Of its own tools it has these and no others, whatever else it would offer.
+        args.extend(["--tools", tools].map(Into::into));
         let served = call.server.iter().flat_map(|server| &server.tools);
         let served = served.map(|tool| format!(",mcp__{SERVER}__{tool}"));
         let tools: String = std::iter::once(tools.to_owned()).chain(served).collect();
@@ -64,13 +71,19 @@ impl Dialect for Claude {
                 story.model = line["model"].as_str().map(str::to_owned);
             }
             "assistant" => {
+                // What another agent says is for the one that sent it, and no part of the answer.
+                let of_another = line["parent_tool_use_id"].is_string();
                 for block in line["message"]["content"].as_array().into_iter().flatten() {
                     let text = |key: &str| block[key].as_str().unwrap_or_default();
                     match block["type"].as_str().unwrap_or_default() {
+                        "text" if of_another => story.thinking(text("text")),
                         "text" => story.text(text("text")),
                         "thinking" => story.thinking(text("thinking")),
                         "tool_use" => {
                             story.tool_start(text("id"), text("name"), block["input"].clone());
+                            if let Some(agent) = block["input"]["subagent_type"].as_str() {
+                                story.hand_over(text("id"), agent);
+                            }
                         }
                         _ => {}
                     }

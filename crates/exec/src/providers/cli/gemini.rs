@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::super::Call;
-use super::{Dialect, SERVER, Story};
+use super::{Dialect, SERVER, Story, TOOLS_VARIABLE};
 
 pub(super) struct Gemini;
 
@@ -16,6 +16,9 @@ toolName = ["run_shell_command", "write_file", "replace", "save_memory"]
 decision = "deny"
 priority = 900
 "#;
+
+/// No server has this name.
+const NO_SERVER: &str = "cortex-none";
 
 impl Dialect for Gemini {
     fn command(&self) -> &'static str {
@@ -40,9 +43,9 @@ impl Dialect for Gemini {
         if let Some(policy) = policy {
             args.extend(["--policy".into(), policy.into()]);
         }
-        if call.server.is_some() {
-            args.extend(["--allowed-mcp-server-names", SERVER].map(Into::into));
-        }
+        // A name that no server has: what the person has set up for himself is not the talent's.
+        let server = if call.server.is_some() { SERVER } else { NO_SERVER };
+        args.extend(["--allowed-mcp-server-names", server].map(Into::into));
         if let Some(session) = &call.session {
             args.extend(["--resume".into(), OsString::from(session)]);
         }
@@ -53,12 +56,11 @@ impl Dialect for Gemini {
         (!call.write).then(|| READ_ONLY.to_owned())
     }
 
-    fn settings(&self, call: &Call) -> Option<(&'static str, Value)> {
-        let server = call.server.as_ref()?;
-        let servers = json!({SERVER: {
-            "command": server.command, "args": server.args, "includeTools": server.tools, "trust": true,
-        }});
-        Some(("GEMINI_CLI_SYSTEM_SETTINGS_PATH", json!({"mcpServers": servers})))
+    /// It takes settings of the system only from root, and those of the person are not ours to change.
+    fn workspace(&self) -> Option<(&'static str, Value)> {
+        let script = format!("${{{TOOLS_VARIABLE}}}");
+        let server = json!({"command": "/bin/sh", "args": [script], "trust": true});
+        Some((".gemini/settings.json", json!({"mcpServers": {SERVER: server}})))
     }
 
     fn line(&self, line: &Value, story: &mut Story) {

@@ -48,6 +48,9 @@ const STDERR_PATIENCE: Duration = Duration::from_secs(1);
 /// What a tool calls the server of the talent's tools.
 const SERVER: &str = "cortex";
 
+/// Where a tool that reads its servers from a file finds the one of this call: a script that becomes the server.
+const TOOLS_VARIABLE: &str = "CORTEX_TOOLS";
+
 /// Words that mean that no more may be asked for now.
 const QUOTA_WORDS: &[&str] = &[
     "usage limit",
@@ -99,8 +102,9 @@ trait Dialect: Send + Sync {
     fn policy(&self, _: &Call) -> Option<String> {
         None
     }
-    /// Settings for this call, and the variable that tells the tool where they are.
-    fn settings(&self, _: &Call) -> Option<(&'static str, Value)> {
+    /// A file of settings in the folder it works in, and what of it must be ours: for a tool that takes servers from nowhere
+    /// else. The same for all runs; what differs is in the script that [`TOOLS_VARIABLE`] names.
+    fn workspace(&self) -> Option<(&'static str, Value)> {
         None
     }
     fn line(&self, line: &Value, story: &mut Story);

@@ -5,21 +5,24 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use serde_json::Value;
 use tokio::process::{Child, Command};
 
 use super::super::{Call, Env, Message, ProviderError, ReasonCode};
-use super::CliProvider;
+use super::{CliProvider, TOOLS_VARIABLE};
+use crate::chronicle::write_atomic;
 
 /// Files that are there for as long as a tool runs.
 #[derive(Default)]
 pub(super) struct Papers {
     policy: Option<PathBuf>,
-    settings: Option<(&'static str, PathBuf)>,
+    /// A script that becomes the server of the talent's tools.
+    tools: Option<PathBuf>,
 }
 
 impl Drop for Papers {
     fn drop(&mut self) {
-        for path in self.policy.iter().chain(self.settings.iter().map(|(_, path)| path)) {
+        for path in self.policy.iter().chain(&self.tools) {
             // They hold no secret; a leftover does no harm.
             let _gone = std::fs::remove_file(path);
         }
@@ -75,10 +78,39 @@ impl CliProvider {
         if let Some(text) = self.dialect.policy(call) {
             papers.policy = Some(self.paper("policy", "toml", &text)?);
         }
-        if let Some((variable, value)) = self.dialect.settings(call) {
-            papers.settings = Some((variable, self.paper("settings", "json", &value.to_string())?));
+        if let Some((file, ours)) = self.dialect.workspace()
+            && let Some(server) = &call.server
+        {
+            let words = std::iter::once(server.command.to_string_lossy().into_owned())
+                .chain(server.args.iter().cloned());
+            let quoted: Vec<String> =
+                words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+            let script = format!("exec {}\n", quoted.join(" "));
+            papers.tools = Some(self.paper("tools", "sh", &script)?);
+            self.settle(file, ours)?;
         }
         Ok(papers)
+    }
+
+    /// Puts what is ours into a file of settings; what others wrote there stays.
+    fn settle(&self, file: &str, ours: Value) -> Result<(), ProviderError> {
+        let path = self.options.cwd.join(file);
+        let failed = |why: String| {
+            let message = format!("{}: {why}", path.display());
+            ProviderError::new(ReasonCode::Unknown, message)
+        };
+        let before = match std::fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Value::Null,
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        let mut after = before.clone();
+        lay(&mut after, ours);
+        if after == before {
+            return Ok(());
+        }
+        write_atomic(&path, format!("{after:#}\n").as_bytes())
+            .map_err(|error| failed(error.to_string()))
     }
 
     fn paper(&self, what: &str, ending: &str, text: &str) -> Result<PathBuf, ProviderError> {
@@ -104,7 +136,7 @@ impl CliProvider {
             .args(self.dialect.args(call, papers.policy.as_ref()))
             .env_clear()
             .envs(self.environment())
-            .envs(papers.settings.iter().map(|(variable, path)| (variable, path)))
+            .envs(papers.tools.iter().map(|path| (TOOLS_VARIABLE, path)))
             .current_dir(&self.options.cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -114,5 +146,20 @@ impl CliProvider {
             let message = format!("{} cannot be started: {error}", program.display());
             ProviderError::new(ReasonCode::Unavailable, message)
         })
+    }
+}
+
+/// Lays a value over another: objects key by key, anything else as a whole.
+fn lay(below: &mut Value, over: Value) {
+    match over {
+        Value::Object(over) => {
+            if !below.is_object() {
+                *below = Value::Object(serde_json::Map::new());
+            }
+            for (key, value) in over {
+                lay(&mut below[key.as_str()], value);
+            }
+        }
+        over => *below = over,
     }
 }

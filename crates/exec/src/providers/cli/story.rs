@@ -21,6 +21,8 @@ pub(super) struct Story {
     pub(super) error: Option<String>,
     text: String,
     open: Vec<Open>,
+    /// Calls that gave the work to another agent, who has it until they end.
+    handed: Vec<String>,
 }
 
 impl Story {
@@ -62,7 +64,18 @@ impl Story {
         let place = self.open.iter().position(|open| open.call_id == call_id);
         let Some(place) = place else { return };
         let Open { tool, args, call_id } = self.open.remove(place);
+        let back = self.handed.iter().position(|handed| *handed == call_id);
         self.events.push(ProviderEvent::ToolEnd { tool, args, result, call_id });
+        if let Some(place) = back {
+            self.handed.remove(place);
+            self.events.push(ProviderEvent::Agent(None));
+        }
+    }
+
+    /// From here on another agent works, until the call that asked for it ends.
+    pub(super) fn hand_over(&mut self, call_id: &str, agent: &str) {
+        self.handed.push(call_id.to_owned());
+        self.events.push(ProviderEvent::Agent(Some(agent.to_owned())));
     }
 
     pub(super) fn is_open(&self, call_id: &str) -> bool {

@@ -128,6 +128,34 @@ async fn claude_tells_its_story() {
 }
 
 #[tokio::test]
+async fn work_that_claude_gives_to_another_agent_is_told_and_is_no_answer() {
+    // execution R65
+    let body = r#"cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"s-1","model":"claude-x"}'
+echo '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"tool_use","id":"t1","name":"Agent","input":{"subagent_type":"Explore","prompt":"Look."}}]}}'
+echo '{"type":"assistant","parent_tool_use_id":"t1","message":{"content":[{"type":"text","text":"I found a."}]}}'
+echo '{"type":"user","parent_tool_use_id":null,"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"a"}]}}'
+echo '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"text","text":"It is a."}]}}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"It is a.","session_id":"s-1"}'"#;
+    let (reply, events) = run(ProviderKind::Claude, body, call(None)).await;
+    assert_eq!(reply.unwrap().text, "It is a.");
+    let kinds: Vec<String> = events
+        .iter()
+        .map(|event| match event {
+            ProviderEvent::ToolStart { tool, .. } => format!("start {tool}"),
+            ProviderEvent::ToolEnd { tool, .. } => format!("end {tool}"),
+            ProviderEvent::Agent(agent) => format!("agent {}", agent.as_deref().unwrap_or("-")),
+            ProviderEvent::Thinking(thought) => format!("thinking {}", thought.text),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        ["start Agent", "agent Explore", "thinking I found a.", "end Agent", "agent -"]
+    );
+}
+
+#[tokio::test]
 async fn codex_tells_its_story() {
     let body = r#"cat > /dev/null; printf '%s ' "$@" > args.txt
 echo '{"type":"thread.started","thread_id":"th-9"}'
@@ -253,19 +281,24 @@ async fn each_tool_is_told_where_the_talents_tools_are() {
         args: ["mcp", "--talent", "keeper"].map(str::to_owned).into(),
         tools: ["memory_recall", "get_facet"].map(str::to_owned).into(),
     };
-    let keep = r#"cat > prompt.txt; printf '%s\n' "$@" > args.txt
-cp "${GEMINI_CLI_SYSTEM_SETTINGS_PATH:-/dev/null}" settings.txt
+    let keep = r#"cat > prompt.txt; printf '%s\n' "$@" > args.txt; env > env.txt
+cp "${CORTEX_TOOLS:-/dev/null}" tools.txt; cp .gemini/settings.json settings.txt
 echo '{"type":"init"}'"#;
     let told = async |kind| {
         let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(".gemini")).unwrap();
+        let mine = "{\"mcpServers\": {\"mine\": {\"command\": \"x\"}}, \"theme\": \"dark\"}";
+        std::fs::write(dir.path().join(".gemini/settings.json"), mine).unwrap();
         let call = Call { server: Some(server.clone()), ..call(None) };
         drop(run_with(dir.path(), kind, keep, call, Duration::from_secs(20)).await);
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
         let left = std::fs::read_dir(dir.path().join("run")).map_or(0, Iterator::count);
         assert_eq!(left, 0, "nothing is left behind");
-        (read("args.txt"), read("settings.txt"))
+        (read("args.txt"), ["env.txt", "tools.txt", "settings.txt"].map(read))
     };
-    let (args, _) = told(ProviderKind::Claude).await;
+    let (args, [env, ..]) = told(ProviderKind::Claude).await;
+    assert!(args.contains("--tools\nRead,Grep,Glob\n"), "no shell, no other agents: {args}");
+    assert!(env.contains("ENABLE_TOOL_SEARCH=false"), "{env}");
     let tools =
         "--allowedTools\nRead,Grep,Glob,mcp__cortex__memory_recall,mcp__cortex__get_facet\n";
     assert!(args.contains(tools), "{args}");
@@ -278,9 +311,11 @@ echo '{"type":"init"}'"#;
     let setting = args.lines().find(|line| line.contains("enabled_tools")).unwrap();
     let setting: toml::Value = toml::from_str(setting).unwrap();
     assert_eq!(setting["mcp_servers"]["cortex"]["enabled_tools"][1].as_str(), Some("get_facet"));
-    let (args, settings) = told(ProviderKind::Gemini).await;
+    let (args, [_, script, settings]) = told(ProviderKind::Gemini).await;
     assert!(args.contains("--allowed-mcp-server-names\ncortex\n"), "{args}");
+    assert_eq!(script, "exec '/opt/cortex' 'mcp' '--talent' 'keeper'\n");
     let settings: Value = serde_json::from_str(&settings).unwrap();
-    let server = &settings["mcpServers"]["cortex"];
-    assert_eq!(server["includeTools"], json!(["memory_recall", "get_facet"]));
+    assert_eq!(settings["mcpServers"]["cortex"]["args"], json!(["${CORTEX_TOOLS}"]));
+    assert_eq!(settings["mcpServers"]["mine"]["command"], "x", "what others wrote stays");
+    assert_eq!(settings["theme"], "dark");
 }

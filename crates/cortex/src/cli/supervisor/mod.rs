@@ -1,4 +1,6 @@
-//! `cortex supervisor`: the services of the daemon and the work of its days.
+//! `cortex supervisor`: keeps the daemon running, and shows its services and the work of its days.
+
+mod alone;
 
 use clap::{Args, Subcommand};
 use exec::callosum::{Message, SUPERVISOR};
@@ -11,17 +13,30 @@ use super::output::{Output, plain};
 use crate::daemon::client::Client;
 use crate::ops::error::{Error, Fault};
 
-/// Shows and restarts the services of the daemon, and how far the work of the days has come.
+/// Keeps the daemon running; shows its services, and how far the work of the days has come.
 ///
-/// `cortex serve` is the supervisor: it keeps its services running, and when a day is over it runs the talents that are scheduled for
-/// it. Days that were missed while nothing ran are made up for.
+/// Without a subcommand it starts the daemon, as `cortex serve` does, and starts it again when it dies or does not answer: after growing
+/// waits, and not any more when it does nothing but crash (exit code 1). `cortex stop` ends both. If another daemon serves the home
+/// already, it takes over when that one ends.
+///
+/// The daemon in turn keeps its own services running, and when a day is over it runs the talents that are scheduled for it. Days that
+/// were missed while nothing ran are made up for.
+///
+/// JSON: what happens to the daemon, one object per line: {event: started | stopped | restarting | stale | given_up, …}
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  cortex supervisor
   cortex supervisor status
-  cortex supervisor restart schedule")]
+  cortex supervisor restart schedule"
+)]
 pub(crate) struct SupervisorArgs {
     #[command(subcommand)]
-    step: SupervisorStep,
+    step: Option<SupervisorStep>,
+    // For tests: how long the daemon may be silent, and how long it may take to stop.
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    patience: Option<u64>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -50,8 +65,11 @@ pub(crate) fn run(
     around: &Around,
     out: &mut Output,
 ) -> Outcome {
+    let Some(step) = &args.step else {
+        return alone::run(args.patience, globals, around, out);
+    };
     let place = place(globals, around)?;
-    match &args.step {
+    match step {
         SupervisorStep::Restart(args) => {
             let message = Message::new(SUPERVISOR, "restart").with("service", args.name.as_str());
             let answer = runtime()?.block_on(ask(&place, message))?;
@@ -117,10 +135,26 @@ fn status(hands: &Value, out: &mut Output) -> Outcome {
             count("running"),
             count("queued")
         ))?;
+        out.line(format_args!("{:<16} {}", "machine", machine(&hands["vitals"])))?;
     }
     if given_up > 0 {
         let message = format!("{given_up} services were given up");
         return Err(Failure::Check { code: "given_up", message });
     }
     Ok(())
+}
+
+/// How the machine is, in one line.
+fn machine(vitals: &Value) -> String {
+    let giga = |key: &str| {
+        let bytes = vitals[key].as_u64()?;
+        #[expect(clippy::cast_precision_loss, reason = "a size that is shown with one digit")]
+        Some(bytes as f64 / f64::from(1 << 30))
+    };
+    let parts = [
+        vitals["load"].as_f64().map(|load| format!("load {load:.1}")),
+        giga("memory_available_bytes").map(|free| format!("{free:.1} GiB of memory free")),
+        giga("disk_available_bytes").map(|free| format!("{free:.1} GiB of disk free")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
