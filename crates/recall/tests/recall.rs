@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kernel::command::{Draft, EdgeDraft, HeadRevision, Revision};
@@ -80,6 +81,28 @@ fn questions_in_ordinary_words_find_the_right_memory_first() {
     }
     assert!(!ask(&cortex, "key -rotates").contains(&4));
     assert!(ask(&cortex, "\"key signing\"").is_empty(), "a phrase stands as it is asked");
+}
+
+#[test]
+fn a_name_in_quotes_leads_the_answer_and_does_not_empty_it() {
+    let cortex = filled(&Disk::new());
+    let plain = ask(&cortex, "when do we rotate the signing key?");
+    // Nothing holds the name: the question is answered by its words.
+    assert_eq!(ask(&cortex, "when do we rotate the \"key signing\"?"), plain);
+    // One memory does: it stands first, and the others follow once, as many as were asked for.
+    let quoted = ask(&cortex, "which database has the \"signing key\"?");
+    assert_eq!(quoted.first(), Some(&4));
+    assert!(quoted.contains(&1), "{quoted:?}");
+    let distinct: BTreeSet<u64> = quoted.iter().copied().collect();
+    assert_eq!(distinct.len(), quoted.len());
+    let reading = cortex.read().unwrap();
+    let two = Query::new("which database has the \"signing key\"?", 2);
+    let hits = search(&reading, None, &two, at(1_000)).unwrap().hits;
+    assert_eq!(hits.len(), 2);
+    assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
+    // What is excluded stays out either way.
+    assert!(!ask(&cortex, "database \"key signing\" -rotates").contains(&4));
+    assert!(!ask(&cortex, "database \"key signing\" -\"signing key\"").contains(&4));
 }
 
 #[test]
