@@ -16,6 +16,7 @@ mod phrases;
 mod preview;
 mod sessions;
 mod similar;
+mod spelling;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -165,9 +166,13 @@ pub fn search(
     check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
-    let question = analyzer.question(&query.text);
+    let mut question = analyzer.question(&query.text);
     let resident = reading.shared::<Resident>().unwrap_or_default();
     let state = (&view, &*resident);
+    // The dictionary holds words that a delegate may not see, and not those of an earlier time.
+    if gate.is_none() && query.as_of.is_none() {
+        question = spelling::corrected(state, analyzer, question)?;
+    }
     let mut answer = answer(state, gate, query, (analyzer, &question), now)?;
     // What holds the name that a question quotes stands first. It need not be all: the answer may be told without the name.
     if answer.hits.len() < query.limit.min(LIMIT_MAX)
