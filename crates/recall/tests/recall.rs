@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kernel::command::{Draft, EdgeDraft, HeadRevision, Revision};
@@ -12,7 +13,7 @@ use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Relation};
 use kernel::store::{EngineOptions, RedbStorage};
 use kernel::{Cortex, Options};
 use recall::RecallHook;
-use recall::search::{Favoured, Query, search};
+use recall::search::{Arm, Favoured, Hit, Query, search};
 use testkit::Disk;
 use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
 
@@ -80,6 +81,61 @@ fn questions_in_ordinary_words_find_the_right_memory_first() {
     }
     assert!(!ask(&cortex, "key -rotates").contains(&4));
     assert!(ask(&cortex, "\"key signing\"").is_empty(), "a phrase stands as it is asked");
+}
+
+#[test]
+fn a_name_in_quotes_leads_the_answer_and_does_not_empty_it() {
+    let cortex = filled(&Disk::new());
+    let plain = ask(&cortex, "when do we rotate the signing key?");
+    // Nothing holds the name: the question is answered by its words.
+    assert_eq!(ask(&cortex, "when do we rotate the \"key signing\"?"), plain);
+    // One memory does: it stands first, and the others follow once, as many as were asked for.
+    let quoted = ask(&cortex, "which database has the \"signing key\"?");
+    assert_eq!(quoted.first(), Some(&4));
+    assert!(quoted.contains(&1), "{quoted:?}");
+    let distinct: BTreeSet<u64> = quoted.iter().copied().collect();
+    assert_eq!(distinct.len(), quoted.len());
+    let reading = cortex.read().unwrap();
+    let two = Query::new("which database has the \"signing key\"?", 2);
+    let hits = search(&reading, None, &two, at(1_000)).unwrap().hits;
+    assert_eq!(hits.len(), 2);
+    assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
+    // What is excluded stays out either way.
+    assert!(!ask(&cortex, "database \"key signing\" -rotates").contains(&4));
+    assert!(!ask(&cortex, "database \"key signing\" -\"signing key\"").contains(&4));
+}
+
+/// Memories that a question finds by its words.
+fn by_words(cortex: &Cortex, query: &Query) -> Vec<u64> {
+    let reading = cortex.read().unwrap();
+    let hits = search(&reading, None, query, at(1_000)).unwrap().hits;
+    let spoken = |hit: &Hit| hit.arms.iter().any(|arm| arm.arm == Arm::Words && arm.score > 0);
+    hits.iter().filter(|hit| spoken(hit)).map(|hit| hit.id.get()).collect()
+}
+
+#[test]
+fn a_mistyped_word_finds_what_was_meant() {
+    let cortex = filled(&Disk::new());
+    cortex.write(stamp(8), fact(8, "The match was lost", "Played Xeonoblade instead.")).unwrap();
+    for (question, meant) in [
+        ("pasword", 2),
+        ("passwordd", 2),
+        ("passwrod", 2),
+        ("wekend", 3),
+        ("normalisirt", 6),
+        ("who plays xenoblade?", 8),
+    ] {
+        assert_eq!(by_words(&cortex, &Query::new(question, 10)), [meant], "{question}");
+    }
+    // A word is no slip because nobody used it, and of a short one nobody can tell.
+    for question in ["march", "lots", "zzyzxq"] {
+        assert_eq!(by_words(&cortex, &Query::new(question, 10)), [0; 0], "{question}");
+    }
+    // What was spelt so at the time is found at the time.
+    let update = body(MemoryType::Fact, "The match was lost", "Played Xenoblade instead.");
+    cortex.update(stamp(20), Revision::new(id(8), None, update, salt(30))).unwrap();
+    let then = Query { as_of: Some(at(19)), ..Query::new("xeonoblade", 10) };
+    assert_eq!(by_words(&cortex, &then), [8]);
 }
 
 #[test]

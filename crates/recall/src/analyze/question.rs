@@ -24,12 +24,20 @@ pub struct Question {
     pub excluded_phrases: Vec<Vec<String>>,
     /// Folded content words as asked, not stemmed: for names and for dense queries.
     pub surface: Vec<String>,
+    /// There are words outside the quotes: a quote is then the name of something, and what does not hold it may still answer.
+    pub beside_phrases: bool,
 }
 
 impl Question {
     /// Nothing to search for; exclusions alone find nothing.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.phrases.is_empty() && self.prefixes.is_empty()
+    }
+
+    /// The question for which a phrase is its words; `None` if nothing but phrases was asked for.
+    pub fn without_phrases(&self) -> Option<Question> {
+        let loose = self.beside_phrases && !self.phrases.is_empty();
+        loose.then(|| Question { phrases: Vec::new(), ..self.clone() })
     }
 }
 
@@ -59,6 +67,7 @@ struct Parser {
     stop_surface: Distinct,
     phrases: Vec<Vec<String>>,
     excluded_phrases: Vec<Vec<String>>,
+    beside_phrases: bool,
 }
 
 pub(super) fn parse(analyzer: &Analyzer, text: &str) -> Question {
@@ -134,8 +143,12 @@ impl Parser {
                 Token::Word(word) if is_prefix(text, end, word) => {
                     self.prefix(analyzer, word);
                     scanner.seek(end + 1);
+                    self.beside_phrases = true;
                 }
-                token => self.token(analyzer, token),
+                token => {
+                    self.token(analyzer, token);
+                    self.beside_phrases = true;
+                }
             }
         }
     }
@@ -224,6 +237,7 @@ impl Parser {
             excluded: self.excluded.list,
             excluded_phrases: self.excluded_phrases,
             surface: self.surface.list,
+            beside_phrases: self.beside_phrases,
         }
     }
 }

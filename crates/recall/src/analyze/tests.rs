@@ -143,6 +143,11 @@ fn questions() {
     assert_eq!(q.prefixes, ["kube"]);
     assert_eq!(q.excluded, ["stage", "legaci", "auth-model"]);
     assert_eq!(q.excluded_phrases, [["old", "cluster"]]);
+    assert_eq!(q.without_phrases().unwrap().phrases, Vec::<Vec<String>>::new());
+    assert_eq!(q.without_phrases().unwrap().terms, q.terms);
+    for only in ["\"blue green\"", "«blue green» -staging, \"old wall\"", "blue green"] {
+        assert_eq!(ask(only).without_phrases(), None, "{only}");
+    }
     assert_eq!(ask("to be or not to be").terms, ["to", "be", "or", "not"]);
     assert_eq!(
         ask("which 1.95.0 state-of-the-art").terms,

@@ -16,15 +16,17 @@ mod phrases;
 mod preview;
 mod sessions;
 mod similar;
+mod spelling;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use kernel::Reading;
 use kernel::find::Standing;
 use kernel::forms::Form;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
 use kernel::scope::Gate;
+use kernel::store::View;
 
 use crate::analyze::{Analyzer, Question, fold};
 use crate::error::{Error, Result};
@@ -164,27 +166,64 @@ pub fn search(
     check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
-    let question = analyzer.question(&query.text);
-    let limit = query.limit.min(LIMIT_MAX);
-    let mut lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;
+    let mut question = analyzer.question(&query.text);
     let resident = reading.shared::<Resident>().unwrap_or_default();
-    let mut candidates = arms::gather(&view, &resident, &lens, query, (analyzer, &question))?;
+    let state = (&view, &*resident);
+    // The dictionary holds words that a delegate may not see, and not those of an earlier time.
+    if gate.is_none() && query.as_of.is_none() {
+        question = spelling::corrected(state, analyzer, question)?;
+    }
+    let mut answer = answer(state, gate, query, (analyzer, &question), now)?;
+    // What holds the name that a question quotes stands first. It need not be all: the answer may be told without the name.
+    if answer.hits.len() < query.limit.min(LIMIT_MAX)
+        && let Some(loose) = question.without_phrases()
+    {
+        let rest = self::answer(state, gate, query, (analyzer, &loose), now)?;
+        answer.continue_with(rest, query.limit.min(LIMIT_MAX));
+    }
+    Ok(answer)
+}
+
+/// Answers a question as it stands.
+fn answer(
+    (view, resident): (&View<'_>, &Resident),
+    gate: Option<&dyn Gate>,
+    query: &Query,
+    (analyzer, question): (&Analyzer, &Question),
+    now: Millis,
+) -> Result<Answer> {
+    let limit = query.limit.min(LIMIT_MAX);
+    let mut lens = Lens::new(view, gate, query, (analyzer, question), now)?;
+    let mut candidates = arms::gather(view, resident, &lens, query, (analyzer, question))?;
     let mut fused = Fused::new(&candidates, query.weights);
     let mut found = best(&lens, &fused, limit)?;
     if found.len() < limit.min(candidates.len()) && candidates.len() >= arms::CANDIDATES {
         // What is over took the places of what is not: judge every memory before it is ranked.
         lens.look_closer();
-        candidates = arms::gather(&view, &resident, &lens, query, (analyzer, &question))?;
+        candidates = arms::gather(view, resident, &lens, query, (analyzer, question))?;
         fused = Fused::new(&candidates, query.weights);
         found = best(&lens, &fused, limit)?;
     }
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
         let said = (fused.arms(candidate), candidate.by_model);
-        hits.push(hit(&lens, (analyzer, &question), row, score, said)?);
+        hits.push(hit(&lens, (analyzer, question), row, score, said)?);
     }
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
     Ok(Answer { hits, candidates: candidates.len(), by_model })
+}
+
+impl Answer {
+    /// Adds what another answer has besides, and no more hits than `limit`. What comes later scores no higher.
+    fn continue_with(&mut self, other: Answer, limit: usize) {
+        let known: BTreeSet<MemoryId> = self.hits.iter().map(|hit| hit.id).collect();
+        let most = self.hits.last().map_or(u64::MAX, |hit| hit.score);
+        let rest = other.hits.into_iter().filter(|hit| !known.contains(&hit.id));
+        let rest = rest.map(|hit| Hit { score: hit.score.min(most), ..hit });
+        self.hits.extend(rest.take(limit - known.len()));
+        self.candidates = self.candidates.max(other.candidates);
+        self.by_model = self.by_model.max(other.by_model);
+    }
 }
 
 fn check(query: &Query) -> Result<()> {
