@@ -29,9 +29,11 @@ mod slab;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use index::TextIndex;
 pub use meta::{FLUSH_DOCS, Settings};
 pub use score::{FIELDS, Field, FieldWeight, Weights, idf, impact};
 pub use search::{Filter, Scores, Search};
 pub use tail::{Tail, TailHandle};
+pub use words::{Counter, Words};
