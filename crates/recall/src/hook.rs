@@ -1,7 +1,8 @@
 //! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
 //!
 //! Rows: the text index under its own prefixes, `0x90 | id` the vectors of a memory, `0x91` and `0x92` the entities it
-//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` blocks of `0x90` and `0x93`. All of it follows from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
+//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` blocks of `0x90` and
+//! `0x93`, `0x97` vectors, place and tokens of memories whose block is not full yet. All of it follows from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
 //! restored and because some questions include them; erased ones are gone from every row.
 
 use std::sync::Arc;
@@ -14,12 +15,11 @@ use kernel::memory::{Head, MemoryId};
 use kernel::store::View;
 
 use crate::analyze::{ANALYZER_VERSION, Analyzer, Language};
-use crate::blocks;
+use crate::blocks::{self, Kind};
 use crate::entities;
 use crate::entities::rows::Names;
 use crate::language;
-use crate::passages;
-use crate::places::{self, Place};
+use crate::places::Place;
 use crate::prepare::{Desk, Made, Preparer};
 use crate::resident::{Change, Resident};
 use crate::text::{Settings, TailHandle, TextIndex};
@@ -93,16 +93,21 @@ impl RecallHook {
             text.put(view, doc, &words, staged)?;
             entities::rows::put(view, doc, &made.names, staged)?;
         }
-        staged.set(passages::codes_key(doc), Some(made.codes_row.clone()));
-        staged.set(passages::said_key(doc), Some(made.said_row.clone()));
+        staged.set(self.row(Kind::Codes, doc), Some(made.codes_row.clone()));
+        staged.set(self.row(Kind::Said, doc), Some(made.said_row.clone()));
         self.place(head, Some(made.codes.clone()), staged);
         Ok(())
+    }
+
+    /// Where this entry writes a row of a memory.
+    fn row(&self, kind: Kind, doc: u64) -> Vec<u8> {
+        blocks::row(kind, doc, (self.seq, blocks::entries(self.settings.flush_docs)))
     }
 
     /// Notes where a memory stands from this entry on.
     fn place(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
         let (seq, doc, place) = (self.seq, head.id.get(), Place::of(head));
-        staged.set(places::key(doc), place.as_ref().map(Place::encode));
+        staged.set(self.row(Kind::Place, doc), place.as_ref().map(Place::encode));
         self.changes.push(Change { seq, doc, codes, place });
     }
 
@@ -233,8 +238,8 @@ impl JournalHook for RecallHook {
                     self.text().erase(view, doc, staged)?;
                     entities::rows::put(view, doc, &Names::default(), staged)?;
                     blocks::erase(view, doc, staged)?;
-                    staged.set(passages::codes_key(doc), None);
-                    staged.set(passages::said_key(doc), None);
+                    staged.set(self.row(Kind::Codes, doc), None);
+                    staged.set(self.row(Kind::Said, doc), None);
                     self.place(&head, Some(Vec::new()), staged);
                     Ok(())
                 }

@@ -88,7 +88,7 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Indexes a document that was never there.
+    /// Indexes a document that was never there, as the only change of its entry.
     pub fn add(
         &mut self,
         view: &View<'_>,
@@ -97,7 +97,7 @@ impl TextIndex {
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.add_pending(view, doc, parts)?;
-        self.hand_over(|key, value| staged.set(key, value));
+        self.pending.give_away(|key, value| staged.set(key, value));
         Ok(())
     }
 
@@ -115,7 +115,7 @@ impl TextIndex {
     /// Takes all documents out, as if there had never been one. Returns them, ascending.
     pub fn clear(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<Vec<u64>> {
         self.begin(view)?;
-        let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
+        let records = self.pending.rows(view, &rows::forwards())?;
         self.wipe(view)?;
         self.stamp();
         self.hand_over(|key, value| staged.set(key, value));
@@ -190,7 +190,7 @@ impl TextIndex {
         for (key, value) in self.pending.rows(view, &KeyRange::prefix(&rows::dictionary()))? {
             words.insert(rows::parse_term_id(&value)?, rows::parse_term(&key)?);
         }
-        let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
+        let records = self.pending.rows(view, &rows::forwards())?;
         self.wipe(view)?;
         // Ids from before, and those that take their places.
         let mut again: HashMap<u32, u32> = HashMap::new();
@@ -252,7 +252,9 @@ impl TextIndex {
         });
         let forward = Forward { epoch: self.meta.epoch, lengths, terms };
         self.pending.set(rows::forward(doc), Some(forward.encode()));
-        self.pending.set(rows::in_tail(doc), Some(Vec::new()));
+        if doc <= self.meta.flushed {
+            self.pending.set(rows::in_tail(doc), Some(Vec::new()));
+        }
         Arc::make_mut(&mut self.tail).put(doc, &forward, &self.settings.weights);
         self.meta.documents += 1;
     }
@@ -265,7 +267,9 @@ impl TextIndex {
         self.meta.documents = self.meta.documents.saturating_sub(1);
         let tail = Arc::make_mut(&mut self.tail);
         if forward.epoch == self.meta.epoch {
-            self.pending.set(rows::in_tail(doc), None);
+            if doc <= self.meta.flushed {
+                self.pending.set(rows::in_tail(doc), None);
+            }
             tail.remove(doc);
             return Ok(());
         }

@@ -3,9 +3,9 @@
 //! ```text
 //! 80 | term bytes                 -> term id u32 BE; ids in order of first appearance
 //! 81 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
+//! 81 | ff x 8 | 0                 -> meta: beside the record of the newest document, so that one page takes both
 //! 82 | run u32 | term u32 | doc   -> slab: blocks of up to 128 postings from this term and document on
-//! 83                              -> meta
-//! 84 | 0 | doc u64                -> the document is in the tail
+//! 84 | 0 | doc u64                -> the document is in the tail, although it was there before the last flush
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
 //! 85 | run u32 | doc / 4096 u64   -> bitmap of documents whose postings in the run are dead
 //! ```
@@ -14,6 +14,7 @@
 //! together they say where the postings of a document lie, whatever was merged since.
 
 use kernel::error::{Error, Result};
+use kernel::store::KeyRange;
 
 use super::bytes::{Cursor, push_varint};
 use super::score::FIELDS;
@@ -22,7 +23,8 @@ pub(super) const FIRST_PREFIX: u8 = 0x80;
 const DICTIONARY: u8 = 0x80;
 const FORWARD: u8 = 0x81;
 const POSTINGS: u8 = 0x82;
-const META: u8 = 0x83;
+/// Where meta was in earlier formats.
+const FORMER_META: u8 = 0x83;
 const ASIDE: u8 = 0x84;
 const DEAD: u8 = 0x85;
 /// The first prefix that is not ours.
@@ -58,8 +60,14 @@ pub(super) fn forward(doc: u64) -> Vec<u8> {
     [&[FORWARD], doc.to_be_bytes().as_slice()].concat()
 }
 
-pub(super) fn forwards() -> Vec<u8> {
-    vec![FORWARD]
+/// The records of all documents.
+pub(super) fn forwards() -> KeyRange {
+    KeyRange { from: vec![FORWARD], to: Some(meta()), reverse: false }
+}
+
+/// The records of the documents behind one.
+pub(super) fn forwards_after(doc: u64) -> KeyRange {
+    KeyRange { from: [forward(doc).as_slice(), &[0]].concat(), ..forwards() }
 }
 
 pub(super) fn run(run: u32) -> Vec<u8> {
@@ -84,7 +92,11 @@ pub(super) fn parse_block(key: &[u8]) -> Result<(u32, u64)> {
 }
 
 pub(super) fn meta() -> Vec<u8> {
-    vec![META]
+    [forward(u64::MAX).as_slice(), &[0]].concat()
+}
+
+pub(super) fn former_meta() -> Vec<u8> {
+    vec![FORMER_META]
 }
 
 pub(super) fn in_tail(doc: u64) -> Vec<u8> {
