@@ -1,14 +1,14 @@
 //! Blocks: the codes and places of memories that came one after the other, in one row.
 //!
 //! The first search of an open actor wants all codes and places; a hundred rows of many memories are read ten times as fast
-//! as a hundred thousand of one. All rows of a new memory lie beside each other and beside those of the memory before it, so
-//! that a write changes one page and not one for each kind. When the journal has grown by a block's entries, codes and places
+//! as a hundred thousand of one. All rows of a new memory lie beside each other, before those of the memory before it and
+//! behind the newest row of the text index, so that a write changes one page and not one for each kind. When the journal has grown by a block's entries, codes and places
 //! of its memories are moved into one row, and what they say to rows of their own. What changes later gets a row of its own
 //! for each kind, which stands before what the block says; an erased memory is taken out of its block at once.
 //!
 //! What must stay true: which rows there are depends on the entries alone, and never on how they were grouped into commits.
 //!
-//! The rows of a new memory are `0x97 | id | kind u8`: 1 its codes, 2 its place, 3 what it says, each as in the row of its own.
+//! The rows of a new memory are `0x87 | ff.. - id | kind u8`: 1 its codes, 2 its place, 3 what it says, each as in the row of its own.
 //!
 //! The row `0x96 | first entry`: version, then for each memory ascending its number u64, the lengths u32 of its place and of
 //! its codes, both as in the rows of their own, 0 for none. Numbers are little-endian.
@@ -51,8 +51,9 @@ impl Kind {
     }
 }
 
+/// The newest come first.
 fn new_rows(doc: u64) -> Vec<u8> {
-    [&[0x97][..], &doc.to_be_bytes()].concat()
+    [&[0x87][..], &(u64::MAX - doc).to_be_bytes()].concat()
 }
 
 /// The row of a memory, where an entry has to write it.
@@ -120,11 +121,13 @@ fn each_new(
     docs: std::ops::Range<u64>,
     visit: &mut dyn FnMut(u64, Kind, &[u8]),
 ) -> Result<()> {
-    let (from, to) = (new_rows(docs.start), Some(new_rows(docs.end)));
+    let last = docs.end.saturating_sub(1);
+    let (from, to) = (new_rows(last), keys::after_prefix(&new_rows(docs.start)));
     view.scan(&KeyRange { from, to, reverse: false }, &mut |key, value| {
         let parsed = key.get(1..9).and_then(|doc| doc.try_into().ok()).zip(key.get(9));
         let kind = |code: u8| Kind::ALL.into_iter().find(|kind| *kind as u8 == code);
-        let parsed = parsed.and_then(|(doc, code)| Some((u64::from_be_bytes(doc), kind(*code)?)));
+        let parsed =
+            parsed.and_then(|(doc, code)| Some((u64::MAX - u64::from_be_bytes(doc), kind(*code)?)));
         let damaged = || Error::corrupt("a row of a new memory".to_owned(), "has another key");
         let (doc, kind) = parsed.ok_or_else(damaged)?;
         visit(doc, kind, value);
@@ -165,7 +168,7 @@ fn own_rows(view: &View<'_>) -> Result<BTreeMap<u64, Kept>> {
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    each_new(view, 0..u64::MAX, &mut |doc, kind, value| keep(&mut rows, doc, kind, value))?;
+    each_new(view, 1..u64::MAX, &mut |doc, kind, value| keep(&mut rows, doc, kind, value))?;
     Ok(rows)
 }
 

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! 80 | term bytes                 -> term id u32 BE; ids in order of first appearance
-//! 81 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
-//! 81 | ff x 8 | 0                 -> meta: beside the record of the newest document, so that one page takes both
 //! 82 | run u32 | term u32 | doc   -> slab: blocks of up to 128 postings from this term and document on
 //! 84 | 0 | doc u64                -> the document is in the tail, although it was there before the last flush
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
 //! 85 | run u32 | doc / 4096 u64   -> bitmap of documents whose postings in the run are dead
+//! 86 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
+//! 86 | ff x 8 | 0                 -> meta
 //! ```
+//!
+//! The record of a new document, meta and the first row of the next prefix are neighbours: a write changes one page for them.
 //!
 //! An *epoch* is the time between two flushes. A forward record carries the epoch of its put, a run covers a range of epochs:
 //! together they say where the postings of a document lie, whatever was merged since.
@@ -21,14 +23,14 @@ use super::score::FIELDS;
 
 pub(super) const FIRST_PREFIX: u8 = 0x80;
 const DICTIONARY: u8 = 0x80;
-const FORWARD: u8 = 0x81;
 const POSTINGS: u8 = 0x82;
 /// Where meta was in earlier formats.
 const FORMER_META: u8 = 0x83;
 const ASIDE: u8 = 0x84;
 const DEAD: u8 = 0x85;
+const FORWARD: u8 = 0x86;
 /// The first prefix that is not ours.
-pub(super) const END_PREFIX: u8 = 0x86;
+pub(super) const END_PREFIX: u8 = 0x87;
 
 /// Documents per bitmap page, and per window of a search: a window needs one page of each run.
 pub(super) const PAGE_DOCS: u64 = 4096;

@@ -13,7 +13,7 @@ const VECTORS: u8 = 0x90;
 const TOKENS: u8 = 0x94;
 const BLOCKS: u8 = 0x96;
 /// All rows of a memory whose block is not full yet: the kind of each ends its key.
-const NEW: u8 = 0x97;
+const NEW: u8 = 0x87;
 
 fn row_count(twice: &Twice, prefix: u8) -> usize {
     dump(&twice.warm).keys().filter(|(derived, key)| *derived && key[0] == prefix).count()
@@ -29,7 +29,8 @@ fn row(twice: &Twice, prefix: u8, memory: u64) -> Option<Vec<u8>> {
         TOKENS => &[3],
         _ => &[],
     };
-    for key in [[&[prefix][..], &id].concat(), [&[NEW][..], &id, kind].concat()] {
+    let new = (u64::MAX - memory).to_be_bytes();
+    for key in [[&[prefix][..], &id].concat(), [&[NEW][..], &new, kind].concat()] {
         let visit = &mut |_: &[u8], value: &[u8]| {
             found = Some(value.to_vec());
             Ok(ControlFlow::Continue(()))
