@@ -92,11 +92,11 @@ mod tests {
             let titled = [&[(Field::TITLE, lexicon.number("a"))], terms.as_slice()].concat();
             let words = counter.count(&lexicon, &titled);
             let mut want: Vec<&str> = vec!["a"];
-            texts.iter().for_each(|t| {
-                if !want.contains(t) {
-                    want.push(t)
+            for text in texts {
+                if !want.contains(&text) {
+                    want.push(text);
                 }
-            });
+            }
             assert_eq!(words.iter().map(|(term, _)| term).collect::<Vec<_>>(), want);
             assert_eq!(words.lengths[Field::CONTENT.index()], 3);
             for (term, tfs) in words.iter() {
