@@ -111,6 +111,15 @@ impl Command {
         }
     }
 
+    /// The body it would write, if it writes one.
+    pub(crate) fn body(&self) -> Option<&Body> {
+        match self {
+            Command::Write(draft) => Some(&draft.body),
+            Command::Update(revision) => Some(&revision.body),
+            _ => None,
+        }
+    }
+
     /// Bytes of text the command carries, for limits on what one commit may hold.
     pub fn content_bytes(&self) -> usize {
         match self {

@@ -6,13 +6,13 @@
 
 mod support;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernel::command::Command;
-use kernel::hook::{JournalHook, Recorded, Staged};
+use kernel::hook::{JournalHook, Prepare, Prepared, Recorded, Staged};
 use kernel::journal::EntryKind;
-use kernel::memory::Outcome;
+use kernel::memory::{Body, Outcome};
 use kernel::store::View;
 use kernel::{Cortex, Error, Options, Request, Result};
 use support::{attestation, fill};
@@ -290,4 +290,90 @@ fn a_failed_commit_poisons_the_pen_and_reopening_recovers_all_that_was_acknowled
             assert_eq!(next.seq, there + 1);
         }
     }
+}
+
+/// Prepares the length of a text, and compares it with the body that comes with the entry.
+#[derive(Clone, Debug, Default)]
+struct Lengths {
+    prepared: Arc<AtomicUsize>,
+    /// Entries that came with what was prepared, and without.
+    with: Arc<AtomicUsize>,
+    without: Arc<AtomicUsize>,
+}
+
+impl Lengths {
+    fn counts(&self) -> [usize; 3] {
+        [&self.prepared, &self.with, &self.without].map(|count| count.swap(0, Ordering::Relaxed))
+    }
+}
+
+impl Prepare for Lengths {
+    fn prepare(&self, body: &Body) -> Prepared {
+        self.prepared.fetch_add(1, Ordering::Relaxed);
+        Box::new(body.content.len())
+    }
+}
+
+impl JournalHook for Lengths {
+    fn name(&self) -> &'static str {
+        "lengths"
+    }
+
+    fn open(&mut self, _: &View<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn entry(&mut self, _: &View<'_>, recorded: Recorded<'_>, _: &mut Staged<'_>) -> Result<()> {
+        let prepared = recorded.prepared.iter().find_map(|made| made.downcast_ref::<usize>());
+        if let Some(length) = prepared {
+            let body = recorded.sealed.unwrap().open().unwrap();
+            assert_eq!(*length, body.content.len(), "prepared from the body beside the entry");
+            self.with.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.without.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn committed(&mut self) {}
+
+    fn aborted(&mut self) {}
+
+    fn preparer(&self) -> Option<Arc<dyn Prepare>> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+#[test]
+fn bodies_are_prepared_by_the_caller_and_come_with_their_entries() {
+    let (disk, lengths) = (Disk::new(), Lengths::default());
+    let hook = lengths.clone();
+    let hooks = Arc::new(move || vec![Box::new(hook.clone()) as Box<dyn JournalHook>]);
+    let cortex = Cortex::open_on(disk.medium(), &ada(), Options { hooks, ..Options::default() });
+    let cortex = cortex.unwrap();
+    cortex.write(stamp(1), fact(1, "one", "a text")).unwrap();
+    assert_eq!(lengths.counts(), [1, 1, 0]);
+    // More than the pen is handed at once; every ninth is refused, and every eleventh has no body.
+    let request = |n: u64| {
+        let command = match n {
+            n if n.is_multiple_of(11) => Command::Tombstone(removal(1)),
+            n if n.is_multiple_of(9) => Command::Write(Box::new(fact(n, "", "no title"))),
+            n => {
+                Command::Write(Box::new(fact(n, "many", &"x".repeat(usize::try_from(n).unwrap()))))
+            }
+        };
+        Request { stamp: stamp(2), command, authority: None }
+    };
+    let outcomes = cortex.submit_bulk((2..102).map(request).collect()).unwrap();
+    let written = (2..102u64).filter(|n| !n.is_multiple_of(11) && !n.is_multiple_of(9)).count();
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_err()).count(), 10);
+    assert_eq!(lengths.counts(), [written, written, 1]);
+    let before = dump(&cortex);
+    cortex.rebuild(Box::new(|_, _| {})).unwrap();
+    assert_eq!(lengths.counts(), [0, 0, written + 2], "a rebuild prepares nothing beforehand");
+    assert_eq!(dump(&cortex), before);
 }

@@ -1,11 +1,14 @@
 //! Blocks: the codes and places of memories that came one after the other, in one row.
 //!
 //! The first search of an open actor wants all codes and places; a hundred rows of many memories are read ten times as fast
-//! as a hundred thousand of one. New memories have rows of their own. When the journal has grown by a block's entries, those
-//! rows are moved into one. What changes later gets a row of its own again, which stands before what the block says; an
-//! erased memory is taken out of its block at once.
+//! as a hundred thousand of one. All rows of a new memory lie beside each other, before those of the memory before it and
+//! behind the newest row of the text index, so that a write changes one page and not one for each kind. When the journal has grown by a block's entries, codes and places
+//! of its memories are moved into one row, and what they say to rows of their own. What changes later gets a row of its own
+//! for each kind, which stands before what the block says; an erased memory is taken out of its block at once.
 //!
 //! What must stay true: which rows there are depends on the entries alone, and never on how they were grouped into commits.
+//!
+//! The rows of a new memory are `0x87 | ff.. - id | kind u8`: 1 its codes, 2 its place, 3 what it says, each as in the row of its own.
 //!
 //! The row `0x96 | first entry`: version, then for each memory ascending its number u64, the lengths u32 of its place and of
 //! its codes, both as in the rows of their own, 0 for none. Numbers are little-endian.
@@ -19,10 +22,53 @@ use kernel::keys;
 use kernel::store::{KeyRange, View};
 
 use crate::error::Result;
-use crate::passages::codes_key;
-use crate::places;
 
 const VERSION: u8 = 1;
+
+/// What there is of a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Codes = 1,
+    Place = 2,
+    Said = 3,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Codes, Kind::Place, Kind::Said];
+
+    /// The row of its own that a memory outside of an open block has.
+    fn own_key(self, doc: u64) -> Vec<u8> {
+        let prefix = match self {
+            Kind::Codes => 0x90,
+            Kind::Place => 0x93,
+            Kind::Said => 0x94,
+        };
+        [&[prefix][..], &doc.to_be_bytes()].concat()
+    }
+
+    fn new_key(self, doc: u64) -> Vec<u8> {
+        [new_rows(doc).as_slice(), &[self as u8]].concat()
+    }
+}
+
+/// The newest come first.
+fn new_rows(doc: u64) -> Vec<u8> {
+    [&[0x87][..], &(u64::MAX - doc).to_be_bytes()].concat()
+}
+
+/// The row of a memory, where an entry has to write it.
+pub(crate) fn row(kind: Kind, doc: u64, (seq, entries): (u64, u64)) -> Vec<u8> {
+    let open = entries > 0 && doc >= seq - seq % entries;
+    if open { kind.new_key(doc) } else { kind.own_key(doc) }
+}
+
+/// What a memory's row says, wherever it is; nothing of what is in a block.
+pub(crate) fn get(view: &View<'_>, kind: Kind, doc: u64) -> Result<Option<Vec<u8>>> {
+    match view.get(&kind.own_key(doc))? {
+        None => view.get(&kind.new_key(doc)),
+        found => Ok(found),
+    }
+}
 
 /// What is kept of a memory: its place and its codes, as rows have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,16 +101,46 @@ pub(crate) fn close(
         return Ok(());
     }
     let first = seq - entries;
-    let moved = own_rows(view, first..seq)?;
-    if moved.is_empty() {
-        return Ok(());
+    let mut moved = BTreeMap::new();
+    each_new(view, first..seq, &mut |doc, kind, value| {
+        staged.set(kind.new_key(doc), None);
+        match kind {
+            Kind::Said => staged.set(kind.own_key(doc), Some(value.to_vec())),
+            Kind::Codes | Kind::Place => keep(&mut moved, doc, kind, value),
+        }
+    })?;
+    if !moved.is_empty() {
+        staged.set(key(first), Some(encode(&moved)));
     }
-    for doc in moved.keys() {
-        staged.set(codes_key(*doc), None);
-        staged.set(places::key(*doc), None);
-    }
-    staged.set(key(first), Some(encode(&moved)));
     Ok(())
+}
+
+/// Visits the rows of new memories in a range.
+fn each_new(
+    view: &View<'_>,
+    docs: std::ops::Range<u64>,
+    visit: &mut dyn FnMut(u64, Kind, &[u8]),
+) -> Result<()> {
+    let last = docs.end.saturating_sub(1);
+    let (from, to) = (new_rows(last), keys::after_prefix(&new_rows(docs.start)));
+    view.scan(&KeyRange { from, to, reverse: false }, &mut |key, value| {
+        let parsed = key.get(1..9).and_then(|doc| doc.try_into().ok()).zip(key.get(9));
+        let kind = |code: u8| Kind::ALL.into_iter().find(|kind| *kind as u8 == code);
+        let parsed =
+            parsed.and_then(|(doc, code)| Some((u64::MAX - u64::from_be_bytes(doc), kind(*code)?)));
+        let damaged = || Error::corrupt("a row of a new memory".to_owned(), "has another key");
+        let (doc, kind) = parsed.ok_or_else(damaged)?;
+        visit(doc, kind, value);
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+fn keep(rows: &mut BTreeMap<u64, Kept>, doc: u64, kind: Kind, value: &[u8]) {
+    match kind {
+        Kind::Codes => rows.entry(doc).or_default().codes = value.to_vec(),
+        Kind::Place => rows.entry(doc).or_default().place = value.to_vec(),
+        Kind::Said => {}
+    }
 }
 
 /// Takes a memory out of its block, if it is in one.
@@ -81,33 +157,25 @@ pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Resul
     Ok(())
 }
 
-/// Rows of their own of the memories in a range.
-fn own_rows(view: &View<'_>, docs: std::ops::Range<u64>) -> Result<BTreeMap<u64, Kept>> {
+/// All that is in no block.
+fn own_rows(view: &View<'_>) -> Result<BTreeMap<u64, Kept>> {
     let mut rows: BTreeMap<u64, Kept> = BTreeMap::new();
-    let range = |key: fn(u64) -> Vec<u8>| KeyRange {
-        from: key(docs.start),
-        to: Some(key(docs.end)),
-        reverse: false,
-    };
-    view.scan(&range(places::key), &mut |key, value| {
-        if let Some(doc) = keys::trailing_u64(key) {
-            rows.entry(doc).or_default().place = value.to_vec();
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    view.scan(&range(codes_key), &mut |key, value| {
-        if let Some(doc) = keys::trailing_u64(key) {
-            rows.entry(doc).or_default().codes = value.to_vec();
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
+    for kind in [Kind::Place, Kind::Codes] {
+        view.scan(&KeyRange::prefix(&kind.own_key(0)[..1]), &mut |key, value| {
+            if let Some(doc) = keys::trailing_u64(key) {
+                keep(&mut rows, doc, kind, value);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    each_new(view, 1..u64::MAX, &mut |doc, kind, value| keep(&mut rows, doc, kind, value))?;
     Ok(rows)
 }
 
 /// What is kept of one memory; nothing if it is not there.
 pub(crate) fn of(view: &View<'_>, doc: u64) -> Result<Kept> {
-    let place = view.get(&places::key(doc))?;
-    let codes = view.get(&codes_key(doc))?;
+    let place = get(view, Kind::Place, doc)?;
+    let codes = get(view, Kind::Codes, doc)?;
     if let (Some(place), Some(codes)) = (&place, &codes) {
         return Ok(Kept { place: place.clone(), codes: codes.clone() });
     }
@@ -127,7 +195,7 @@ pub(crate) fn of(view: &View<'_>, doc: u64) -> Result<Kept> {
 
 /// Every memory with its place and its codes, ascending.
 pub(crate) fn all(view: &View<'_>, visit: &mut Visit<'_>) -> Result<()> {
-    let mut own = own_rows(view, 0..u64::MAX)?;
+    let mut own = own_rows(view)?;
     view.scan(&KeyRange::prefix(&key(0)[..1]), &mut |_, row| {
         each(row, &mut |doc, place, codes| {
             while let Some(entry) = own.first_entry().filter(|entry| *entry.key() < doc) {

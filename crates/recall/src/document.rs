@@ -117,10 +117,11 @@ pub fn dense(body: &Body) -> String {
     dense
 }
 
-/// The numbers of its terms last until the next document is made with the memo.
-pub fn document(analyzer: &Analyzer, memo: &mut Memo, head: &Head, body: &Body) -> Document {
-    memo.make_room();
-    let mut terms = Vec::with_capacity(16 + body.content.len() / 6);
+/// All occurrences of terms so far.
+type Terms = Vec<(Field, u32)>;
+
+/// What is said: title, content and typed fields.
+pub(crate) fn said_words(analyzer: &Analyzer, memo: &mut Memo, body: &Body, terms: &mut Terms) {
     let mut add = |field: Field, text: &str| {
         analyzer.numbers(memo, text, |number| terms.push((field, number)));
     };
@@ -132,6 +133,13 @@ pub fn document(analyzer: &Analyzer, memo: &mut Memo, head: &Head, body: &Body) 
     for text in typed_text(&body.fields) {
         add(Field::CONTENT, text);
     }
+}
+
+/// What it was filed under.
+pub(crate) fn head_words(analyzer: &Analyzer, memo: &mut Memo, head: &Head, terms: &mut Terms) {
+    let mut add = |field: Field, text: &str| {
+        analyzer.numbers(memo, text, |number| terms.push((field, number)));
+    };
     for tag in &head.tags {
         add(Field::TAGS, tag);
     }
@@ -139,15 +147,37 @@ pub fn document(analyzer: &Analyzer, memo: &mut Memo, head: &Head, body: &Body) 
     if let Some(topic_key) = &head.topic_key {
         add(Field::TAGS, topic_key);
     }
+}
+
+/// Who speaks, when it happened, and what is named.
+pub(crate) fn about_words(
+    analyzer: &Analyzer,
+    memo: &mut Memo,
+    body: &Body,
+    entities: &[Entity],
+    terms: &mut Terms,
+) {
+    let mut add = |field: Field, text: &str| {
+        analyzer.numbers(memo, text, |number| terms.push((field, number)));
+    };
     for speaker in speakers(body) {
         add(Field::SPEAKER, speaker);
     }
     if let Some(at) = happened(body) {
         add(Field::DATE, &date_words(at));
     }
-    let entities = entities::extract(&body.title, &body.content);
-    for entity in &entities {
+    for entity in entities {
         add(Field::ENTITIES, &entity.value);
     }
+}
+
+/// The numbers of its terms last until the next document is made with the memo.
+pub fn document(analyzer: &Analyzer, memo: &mut Memo, head: &Head, body: &Body) -> Document {
+    memo.make_room();
+    let mut terms = Vec::with_capacity(16 + body.content.len() / 6);
+    let entities = entities::extract(&body.title, &body.content);
+    said_words(analyzer, memo, body, &mut terms);
+    head_words(analyzer, memo, head, &mut terms);
+    about_words(analyzer, memo, body, &entities, &mut terms);
     Document { terms, dense: dense(body), entities }
 }

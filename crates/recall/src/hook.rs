@@ -1,29 +1,29 @@
 //! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
 //!
 //! Rows: the text index under its own prefixes, `0x90 | id` the vectors of a memory, `0x91` and `0x92` the entities it
-//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` blocks of `0x90` and `0x93`. All of it follows from the journal and the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be
-//! restored and because some questions include them; erased ones are gone from every row.
+//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` blocks of `0x90` and
+//! `0x93`, `0x87` vectors, place and tokens of memories whose block is not full yet. All of it follows from the journal and
+//! the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be restored and because some questions include them; erased ones are gone from every row.
 
 use std::sync::Arc;
 
 use kernel::Result;
 use kernel::digest::Digest;
-use kernel::hook::{JournalHook, Recorded, Shared, Staged};
+use kernel::hook::{JournalHook, Prepare, Recorded, Shared, Staged};
 use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
-use kernel::memory::{Body, Head, MemoryId};
+use kernel::memory::{Head, MemoryId};
 use kernel::store::View;
 
-use crate::analyze::{ANALYZER_VERSION, Analyzer, Language, Memo};
-use crate::blocks;
-use crate::document::{Document, document};
-use crate::embed::DIMS;
+use crate::analyze::{ANALYZER_VERSION, Analyzer, Language};
+use crate::blocks::{self, Kind};
 use crate::entities;
+use crate::entities::rows::Names;
 use crate::language;
-use crate::passages;
-use crate::places::{self, Place};
+use crate::places::Place;
+use crate::prepare::{Desk, Made, Preparer};
 use crate::resident::{Change, Resident};
 use crate::text::{Settings, TailHandle, TextIndex};
-use crate::vectors::{Code, Coder};
+use crate::vectors::Code;
 
 const OPENED: &str = "a hook is opened before it is used";
 
@@ -33,8 +33,9 @@ pub struct RecallHook {
     /// Of the last commit, and of the entries since.
     committed: Analyzer,
     analyzer: Analyzer,
-    memo: Memo,
-    coder: Coder,
+    /// For heads, and for bodies that nobody prepared.
+    desk: Desk,
+    preparer: Arc<Preparer>,
     resident: Arc<Resident>,
     /// `None` until `open`.
     text: Option<TextIndex>,
@@ -54,12 +55,13 @@ impl RecallHook {
     /// A hook whose index is flushed at other points. They change rows and never an answer.
     pub fn with_settings(settings: Settings) -> RecallHook {
         let analyzer = Analyzer::new(Language::None);
+        let preparer = Preparer::new();
         RecallHook {
             settings: Settings { analyzer: ANALYZER_VERSION, ..settings },
             committed: analyzer.clone(),
             analyzer,
-            memo: Memo::default(),
-            coder: Coder::new(DIMS),
+            desk: preparer.desk(),
+            preparer: Arc::new(preparer),
             resident: Arc::default(),
             text: None,
             changes: Vec::new(),
@@ -76,43 +78,36 @@ impl RecallHook {
     fn put(
         &mut self,
         view: &View<'_>,
-        (head, body): (&Head, &Body),
+        (head, made): (&Head, &Made),
         new: bool,
         staged: &mut Staged<'_>,
     ) -> Result<()> {
-        let document = document(&self.analyzer, &mut self.memo, head, body);
         let doc = head.id.get();
+        let of_head = self.desk.head(head);
+        let [before, after] = &made.words;
+        let (text, words) = (self.text.as_mut().expect(OPENED), [before, &of_head, after]);
         if new {
-            let text = self.text.as_mut().expect(OPENED);
-            text.add(view, doc, (self.memo.lexicon(), &document.terms), staged)?;
-            entities::rows::add(doc, &document.entities, staged);
+            text.add(view, doc, &words, staged)?;
+            entities::rows::add(doc, &made.names, staged);
         } else {
-            self.index(view, doc, &document, staged)?;
-            entities::rows::put(view, doc, &document.entities, staged)?;
+            text.put(view, doc, &words, staged)?;
+            entities::rows::put(view, doc, &made.names, staged)?;
         }
-        let (codes, said) = passages::of(&self.coder, &document.dense, body);
-        staged.set(passages::codes_key(doc), Some(passages::encode_codes(&codes)));
-        staged.set(passages::said_key(doc), Some(said.encode()));
-        self.place(head, Some(codes), staged);
+        staged.set(self.row(Kind::Codes, doc), Some(made.codes_row.clone()));
+        staged.set(self.row(Kind::Said, doc), Some(made.said_row.clone()));
+        self.place(head, Some(made.codes.clone()), staged);
         Ok(())
     }
 
-    /// The words of a document that was made with the memo just now.
-    fn index(
-        &mut self,
-        view: &View<'_>,
-        doc: u64,
-        document: &Document,
-        staged: &mut Staged<'_>,
-    ) -> Result<()> {
-        let text = self.text.as_mut().expect(OPENED);
-        text.put(view, doc, (self.memo.lexicon(), &document.terms), staged)
+    /// Where this entry writes a row of a memory.
+    fn row(&self, kind: Kind, doc: u64) -> Vec<u8> {
+        blocks::row(kind, doc, (self.seq, blocks::entries(self.settings.flush_docs)))
     }
 
     /// Notes where a memory stands from this entry on.
     fn place(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
         let (seq, doc, place) = (self.seq, head.id.get(), Place::of(head));
-        staged.set(places::key(doc), place.as_ref().map(Place::encode));
+        staged.set(self.row(Kind::Place, doc), place.as_ref().map(Place::encode));
         self.changes.push(Change { seq, doc, codes, place });
     }
 
@@ -130,17 +125,18 @@ impl RecallHook {
             let head = view.required_head(id)?;
             let version = view.required_version(id, head.version)?;
             if let Some(body) = view.body(&version)? {
-                let document = document(&self.analyzer, &mut self.memo, &head, &body);
-                self.index(view, doc, &document, staged)?;
+                let ([before, after], _) = self.desk.words(&body);
+                let of_head = self.desk.head(&head);
+                self.text().put(view, doc, &[&before, &of_head, &after], staged)?;
             }
         }
         Ok(())
     }
 
     fn read_in(&mut self, analyzer: Analyzer) {
-        if self.analyzer != analyzer {
-            (self.analyzer, self.memo) = (analyzer, Memo::default());
-        }
+        self.desk.read_in(&analyzer);
+        self.preparer.read_in(&analyzer);
+        self.analyzer = analyzer;
     }
 
     /// The memory as it is after this entry; nothing if its text was erased since.
@@ -153,7 +149,8 @@ impl RecallHook {
         let head = view.required_head(id)?;
         let version = view.required_version(id, head.version)?;
         if let Some(body) = view.body(&version)? {
-            self.put(view, (&head, &body), false, staged)?;
+            let made = self.desk.make(&body);
+            self.put(view, (&head, &made), false, staged)?;
         }
         Ok(())
     }
@@ -167,10 +164,14 @@ impl RecallHook {
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         let Some(sealed) = recorded.sealed else { return Ok(()) };
-        let body = sealed.open_checked(&format!("body {}", recorded.entry.seq), hash)?;
         let head = view.required_head(id)?;
         let new = id.get() == recorded.entry.seq;
-        self.put(view, (&head, &body), new, staged)
+        if let Some(made) = Made::find(recorded.prepared, &self.analyzer) {
+            return self.put(view, (&head, made), new, staged);
+        }
+        let body = sealed.open_checked(&format!("body {}", recorded.entry.seq), hash)?;
+        let made = self.desk.make(&body);
+        self.put(view, (&head, &made), new, staged)
     }
 }
 
@@ -235,10 +236,10 @@ impl JournalHook for RecallHook {
                 Some(head) => {
                     let doc = erase.id.get();
                     self.text().erase(view, doc, staged)?;
-                    entities::rows::put(view, doc, &[], staged)?;
+                    entities::rows::put(view, doc, &Names::default(), staged)?;
                     blocks::erase(view, doc, staged)?;
-                    staged.set(passages::codes_key(doc), None);
-                    staged.set(passages::said_key(doc), None);
+                    staged.set(self.row(Kind::Codes, doc), None);
+                    staged.set(self.row(Kind::Said, doc), None);
                     self.place(&head, Some(Vec::new()), staged);
                     Ok(())
                 }
@@ -276,5 +277,9 @@ impl JournalHook for RecallHook {
 
     fn shared(&self) -> Option<Shared> {
         Some(Arc::<Resident>::clone(&self.resident))
+    }
+
+    fn preparer(&self) -> Option<Arc<dyn Prepare>> {
+        Some(Arc::<Preparer>::clone(&self.preparer))
     }
 }

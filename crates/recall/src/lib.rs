@@ -7,7 +7,8 @@
 //! - [`vectors`]: codes of vectors and the scan over them.
 //! - [`text`]: the inverted index inside the actor's store.
 //! - [`document`]: what of a memory can be found; [`language`]: in which language it is read.
-//! - [`hook`]: keeps all of it current in the commit that changes a memory.
+//! - `prepare`: all that a body alone decides, made before the commit; [`hook`]: keeps every row current in the commit that
+//!   changes a memory.
 //! - `passages`: a memory's vectors and tokens as rows; `places`: its session, its date, whether it is out of sight;
 //!   `resident`: what of them is kept in memory for searches.
 //! - [`search`]: questions answered; [`measure`]: how well; [`labelled`]: by which questions and answers.
@@ -28,6 +29,7 @@ pub mod measure;
 pub mod models;
 mod passages;
 mod places;
+mod prepare;
 mod resident;
 pub mod search;
 pub mod text;

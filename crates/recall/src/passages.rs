@@ -13,7 +13,7 @@ use kernel::memory::{Body, Millis};
 use kernel::store::View;
 
 use crate::analyze::fold;
-use crate::blocks;
+use crate::blocks::{self, Kind};
 use crate::document::{happened, speakers};
 use crate::embed::StaticEmbedder;
 use crate::error::Result;
@@ -42,16 +42,6 @@ pub(crate) struct Said {
     tokens: Vec<u16>,
     /// Where the tokens of each passage end.
     ends: Vec<usize>,
-}
-
-/// The row of a memory's codes: one for the whole text; if that is cut, one more for each passage.
-pub(crate) fn codes_key(doc: u64) -> Vec<u8> {
-    [&[0x90][..], &doc.to_be_bytes()].concat()
-}
-
-/// The row of what it says.
-pub(crate) fn said_key(doc: u64) -> Vec<u8> {
-    [&[0x94][..], &doc.to_be_bytes()].concat()
 }
 
 /// Cuts a text where sentences end, or at the word if they do not.
@@ -99,6 +89,7 @@ pub(crate) fn of(coder: &Coder, text: &str, body: &Body) -> (Vec<Code>, Said) {
     (codes, Said::new(happened(body), speakers, &tokens))
 }
 
+/// One code for the whole text; if that is cut, one more for each passage.
 pub(crate) fn encode_codes(codes: &[Code]) -> Vec<u8> {
     let dims = codes.first().map_or(0, |code| code.levels.len());
     let mut out = Vec::with_capacity(5 + codes.len() * Code::size(dims));
@@ -168,7 +159,7 @@ impl Said {
 
     /// What a memory says in the state that a view shows; nothing if it is not there.
     pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Said> {
-        let Some(bytes) = view.get(&said_key(doc))? else { return Ok(Said::default()) };
+        let Some(bytes) = blocks::get(view, Kind::Said, doc)? else { return Ok(Said::default()) };
         decode_said(&bytes).ok_or_else(|| damaged(doc))
     }
 }

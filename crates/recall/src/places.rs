@@ -34,10 +34,6 @@ pub(crate) struct Place {
     pub(crate) session: Option<Arc<str>>,
 }
 
-pub(crate) fn key(doc: u64) -> Vec<u8> {
-    [&[0x93][..], &doc.to_be_bytes()].concat()
-}
-
 impl Place {
     /// `None` for what was erased: it stands nowhere.
     pub(crate) fn of(head: &Head) -> Option<Place> {

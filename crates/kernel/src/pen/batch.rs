@@ -1,10 +1,12 @@
 //! A batch: entries recorded together, with everything derived from them.
 
+use std::sync::Arc;
+
 use crate::apply::apply;
 use crate::codec;
 use crate::commitments::{Commitments, roots_at};
 use crate::error::{Error, Result};
-use crate::hook::{JournalHook, Recorded, Shared, Staged, StagedRows};
+use crate::hook::{JournalHook, Prepare, Prepared, Recorded, Shared, Staged, StagedRows};
 use crate::journal::{Entry, Payload};
 use crate::keys;
 use crate::memory::Sealed;
@@ -37,6 +39,11 @@ impl Hooks {
     /// What they keep in memory for readers.
     pub(crate) fn shared(&self) -> Vec<Shared> {
         self.others.iter().filter_map(|hook| hook.shared()).collect()
+    }
+
+    /// What callers prepare with.
+    pub(crate) fn preparers(&self) -> Vec<Arc<dyn Prepare>> {
+        self.others.iter().filter_map(|hook| hook.preparer()).collect()
     }
 
     pub(crate) fn committed(&mut self) {
@@ -74,13 +81,14 @@ impl<'a> Batch<'a> {
         entry: &Entry,
         payload: &Payload,
         sealed: Option<&Sealed>,
+        prepared: &[Prepared],
     ) -> Result<()> {
         let bytes = entry.to_bytes();
         self.rows.put(Space::Truth, keys::entry(entry.seq), bytes.clone());
         if let Some(sealed) = sealed {
             self.rows.put(Space::Truth, keys::body(entry.seq), codec::encode(sealed));
         }
-        self.derive(entry, &bytes, payload, sealed)
+        self.derive(entry, &bytes, payload, (sealed, prepared))
     }
 
     /// Derives the state of an entry that is in the journal already.
@@ -89,7 +97,7 @@ impl<'a> Batch<'a> {
         entry: &Entry,
         entry_bytes: &[u8],
         payload: &Payload,
-        sealed: Option<&Sealed>,
+        (sealed, prepared): (Option<&Sealed>, &[Prepared]),
     ) -> Result<()> {
         if matches!(payload, Payload::Snapshot(_)) {
             self.flush()?;
@@ -107,7 +115,8 @@ impl<'a> Batch<'a> {
                 self.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
             }
         }
-        let recorded = Recorded { entry, entry_bytes, payload, sealed, changes: &changes };
+        let recorded =
+            Recorded { entry, entry_bytes, payload, sealed, changes: &changes, prepared };
         let (reader, side, rows) = (self.reader, self.side, &mut self.rows);
         self.hooks.each(|hook| {
             // A hook reads what is staged and stages more, so its own rows are merged after it returns.

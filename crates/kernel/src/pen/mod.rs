@@ -4,6 +4,9 @@
 //! commit and only then answers each caller. Commands are judged one after the other against the state including all that
 //! is staged before them, so no two callers ever act on the same old state.
 //!
+//! What a body alone decides is prepared by the caller, on its own thread: a lone command before it queues, a bulk while the
+//! pen is at work on the part before.
+//!
 //! A batch comes into being only by recording entries: there is no way to write to the store without a journal entry. After
 //! a failed commit nobody knows what is on disk; the pen is poisoned and refuses everything until the actor is reopened.
 
@@ -13,7 +16,7 @@ mod work;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
 pub(crate) use batch::{Batch, Hooks};
@@ -22,7 +25,9 @@ pub(crate) use work::Writer;
 
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
+use crate::hook::{Prepare, Prepared};
 use crate::limits::QUEUE_COMMANDS_MAX;
+use crate::memory::check_body;
 use crate::scope::Authority;
 
 /// A command with who asks.
@@ -39,31 +44,39 @@ pub type Progress<'p> = dyn FnMut(u64, u64) + Send + 'p;
 
 /// What the pen's thread can be asked to do.
 pub(crate) enum Job {
-    One(Box<Request>, SyncSender<Result<Receipt>>),
-    /// All in one commit; each is admitted or refused by itself.
-    Bulk(Vec<Request>, SyncSender<Vec<Result<Receipt>>>),
+    One(Box<Request>, Vec<Prepared>, SyncSender<Result<Receipt>>),
+    /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the pen
+    /// is at work.
+    Bulk(Arc<[Request]>, Receiver<Part>, SyncSender<Vec<Result<Receipt>>>),
     Rebuild(Box<Progress<'static>>, SyncSender<Result<u64>>),
     /// Rewrites the file if content was erased since the last time.
     Scrub(SyncSender<Result<bool>>),
     Close,
 }
 
+/// What was prepared for some commands, one after the other.
+type Part = Vec<Vec<Prepared>>;
+
+/// Commands of a part: few, so that the pen begins soon.
+const PART_COMMANDS: usize = 16;
+
 #[derive(Debug)]
 pub(crate) struct Pen {
     queue: SyncSender<Job>,
+    preparers: Vec<Arc<dyn Prepare>>,
     poisoned: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Pen {
     pub(crate) fn start(writer: Writer, name: &str) -> Result<Pen> {
-        let poisoned = writer.poison();
+        let (poisoned, preparers) = (writer.poison(), writer.preparers());
         let (queue, jobs): (_, Receiver<Job>) = sync_channel(QUEUE_COMMANDS_MAX);
         let thread = std::thread::Builder::new()
             .name(format!("pen {name}"))
             .spawn(move || writer.run(&jobs))
             .map_err(|error| Error::Storage(error.to_string()))?;
-        Ok(Pen { queue, poisoned, thread: Some(thread) })
+        Ok(Pen { queue, preparers, poisoned, thread: Some(thread) })
     }
 
     /// True if nothing can be written before the actor is reopened.
@@ -73,11 +86,34 @@ impl Pen {
     }
 
     pub(crate) fn submit(&self, request: Request) -> Result<Receipt> {
-        self.ask(|answer| Job::One(Box::new(request), answer))?
+        let prepared = self.prepared(&request);
+        self.ask(|answer| Job::One(Box::new(request), prepared, answer))?
     }
 
     pub(crate) fn submit_bulk(&self, requests: Vec<Request>) -> Result<Vec<Result<Receipt>>> {
-        self.ask(|answer| Job::Bulk(requests, answer))
+        let requests: Arc<[Request]> = requests.into();
+        let (ready, parts) = channel();
+        let (answer, reply) = sync_channel(1);
+        let job = Job::Bulk(Arc::clone(&requests), parts, answer);
+        self.queue.send(job).map_err(|_| Error::Closed)?;
+        if !self.preparers.is_empty() {
+            for part in requests.chunks(PART_COMMANDS) {
+                let part = part.iter().map(|request| self.prepared(request)).collect();
+                // A pen that is gone says so below.
+                if ready.send(part).is_err() {
+                    break;
+                }
+            }
+        }
+        drop(ready);
+        reply.recv().map_err(|_| Error::Poisoned)
+    }
+
+    /// What the hooks make of the body beforehand. Nothing of one that will be refused: it may be of any size.
+    fn prepared(&self, request: &Request) -> Vec<Prepared> {
+        let body = request.command.body().filter(|_| !self.preparers.is_empty());
+        let Some(body) = body.filter(|body| check_body(body).is_ok()) else { return Vec::new() };
+        self.preparers.iter().map(|preparer| preparer.prepare(body)).collect()
     }
 
     pub(crate) fn rebuild(&self, progress: Box<Progress<'static>>) -> Result<u64> {

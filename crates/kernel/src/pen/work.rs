@@ -13,6 +13,7 @@ use crate::actor::ActorName;
 use crate::admit::{Admission, Admitted, Situation, admit, idempotency, recall_answer};
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
+use crate::hook::{Prepare, Prepared};
 use crate::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
 use crate::memory::{Millis, check_reason};
@@ -47,6 +48,10 @@ impl Writer {
     /// True from the first failed commit on.
     pub(super) fn poison(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.poisoned)
+    }
+
+    pub(super) fn preparers(&self) -> Vec<Arc<dyn Prepare>> {
+        self.hooks.preparers()
     }
 
     fn is_poisoned(&self) -> bool {
@@ -120,7 +125,7 @@ impl Writer {
     fn stage_group(&mut self, waiting: &mut VecDeque<Job>, held: &mut Held) -> Result<WriteSet> {
         if self.is_poisoned() {
             while let Some(job) = take_command(waiting) {
-                hold(held, job, |_| Err(Error::Poisoned));
+                hold(held, job, |_, _| Err(Error::Poisoned));
             }
             return Ok(WriteSet::new());
         }
@@ -128,7 +133,7 @@ impl Writer {
             Ok(reader) => reader,
             Err(error) => {
                 while let Some(job) = take_command(waiting) {
-                    hold(held, job, |_| Err(error.clone()));
+                    hold(held, job, |_, _| Err(error.clone()));
                 }
                 return Ok(WriteSet::new());
             }
@@ -138,13 +143,15 @@ impl Writer {
         while batch.bytes() < GROUP_BYTES_MAX
             && let Some(job) = take_command(waiting)
         {
-            hold(held, job, |request| match &failed {
+            hold(held, job, |request, prepared| match &failed {
                 Some(error) => Err(Error::clone(error)),
-                None => stage(&self.actor, &mut batch, request).map_err(|refused| match refused {
-                    Refused::Command(error) => error,
-                    Refused::Batch(error) => {
-                        failed = Some(error.clone());
-                        error
+                None => stage(&self.actor, &mut batch, request, prepared).map_err(|refused| {
+                    match refused {
+                        Refused::Command(error) => error,
+                        Refused::Batch(error) => {
+                            failed = Some(error.clone());
+                            error
+                        }
                     }
                 }),
             });
@@ -236,16 +243,18 @@ fn take_command(waiting: &mut VecDeque<Job>) -> Option<Job> {
 }
 
 /// Runs a job's commands now and keeps its answer for later.
-fn hold(held: &mut Held, job: Job, mut run: impl FnMut(&Request) -> Result<Receipt>) {
+fn hold(held: &mut Held, job: Job, mut run: impl FnMut(&Request, &[Prepared]) -> Result<Receipt>) {
     match job {
-        Job::One(request, answer) => {
-            let staged = run(&request);
+        Job::One(request, prepared, answer) => {
+            let staged = run(&request, &prepared);
             held.push(Box::new(move |committed| {
                 reply(&answer, staged.and_then(|receipt| committed.map(|()| receipt)));
             }));
         }
-        Job::Bulk(requests, answer) => {
-            let staged: Vec<_> = requests.iter().map(run).collect();
+        Job::Bulk(requests, parts, answer) => {
+            let mut parts = parts.into_iter().flatten();
+            let mut next = |request| run(request, &parts.next().unwrap_or_default());
+            let staged: Vec<_> = requests.iter().map(&mut next).collect();
             held.push(Box::new(move |committed| {
                 let each = |staged: Result<Receipt>| {
                     staged.and_then(|receipt| committed.clone().map(|()| receipt))
@@ -267,7 +276,12 @@ enum Refused {
     Batch(Error),
 }
 
-fn stage(actor: &ActorName, batch: &mut Batch<'_>, request: &Request) -> Result<Receipt, Refused> {
+fn stage(
+    actor: &ActorName,
+    batch: &mut Batch<'_>,
+    request: &Request,
+    prepared: &[Prepared],
+) -> Result<Receipt, Refused> {
     let stamp = &request.stamp;
     let counters = batch.view().counters().map_err(Refused::Batch)?;
     let at = stamp.at.max(counters.at);
@@ -302,7 +316,8 @@ fn stage(actor: &ActorName, batch: &mut Batch<'_>, request: &Request) -> Result<
 
     let changed = !admitted.entries.is_empty();
     let idempotency = idempotency(stamp, &request.command, &admitted);
-    let last = record(batch, stamp, at, idempotency, &admitted.entries).map_err(Refused::Batch)?;
+    let entries = (admitted.entries.as_slice(), prepared);
+    let last = record(batch, stamp, at, idempotency, entries).map_err(Refused::Batch)?;
     Ok(Receipt {
         seq: if changed { counters.size + 1 } else { last },
         at,
@@ -321,7 +336,7 @@ fn record(
     stamp: &Stamp,
     at: Millis,
     mut idempotency: Option<Idempotency>,
-    admissions: &[Admission],
+    (admissions, prepared): (&[Admission], &[Prepared]),
 ) -> Result<u64> {
     let mut seq = batch.view().counters()?.size;
     for admission in admissions {
@@ -336,7 +351,8 @@ fn record(
             run: stamp.run.clone(),
             idempotency: idempotency.take(),
         };
-        batch.record(&entry, &admission.payload, admission.sealed.as_ref())?;
+        // A command with a body of its own is one entry.
+        batch.record(&entry, &admission.payload, admission.sealed.as_ref(), prepared)?;
     }
     Ok(seq)
 }

@@ -64,7 +64,7 @@ fn slice(
         next += 1;
         let found = stored(&*reader, next)?
             .ok_or_else(|| Error::corrupt(format!("entry {next}"), "is missing"))?;
-        batch.derive(&found.entry, &found.bytes, &found.payload, found.sealed.as_ref())?;
+        batch.derive(&found.entry, &found.bytes, &found.payload, (found.sealed.as_ref(), &[]))?;
     }
     let rows = batch.seal()?;
     drop(reader);

@@ -156,7 +156,12 @@ fn replay(
         {
             let found = stored(reader, done + 1)?
                 .ok_or_else(|| Error::corrupt(format!("entry {}", done + 1), "is missing"))?;
-            batch.derive(&found.entry, &found.bytes, &found.payload, found.sealed.as_ref())?;
+            batch.derive(
+                &found.entry,
+                &found.bytes,
+                &found.payload,
+                (found.sealed.as_ref(), &[]),
+            )?;
             done += 1;
             report.entries = done;
         }

@@ -41,39 +41,48 @@ fn short(text: &str) -> u16 {
     u16::try_from(text.len()).unwrap_or(u16::MAX)
 }
 
+/// What a body names, as rows are made of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// By the beginning of their keys, as it is written. `src/a.rs` and `./src/a.rs` are one; the first is kept.
+    named: BTreeMap<Vec<u8>, String>,
+    /// The memory's own row; empty if it names nothing.
+    row: Vec<u8>,
+}
+
+impl Names {
+    pub(crate) fn of(entities: &[Entity]) -> Names {
+        let mut named = BTreeMap::new();
+        for entity in entities {
+            named.entry(prefix(entity)).or_insert_with(|| entity.value.clone());
+        }
+        Names { named, row: encode(entities) }
+    }
+}
+
 /// Sets what a memory names, in place of what it named before. Nothing takes it out.
-pub(crate) fn put(
-    view: &View<'_>,
-    doc: u64,
-    entities: &[Entity],
-    staged: &mut Staged<'_>,
-) -> Result<()> {
+pub(crate) fn put(view: &View<'_>, doc: u64, names: &Names, staged: &mut Staged<'_>) -> Result<()> {
     let old = view.get(&names_key(doc))?;
     let old = old.map(|bytes| decode(doc, &bytes)).transpose()?.unwrap_or_default();
-    replace(doc, &old, entities, staged);
+    replace(doc, &old, names, staged);
     Ok(())
 }
 
 /// Sets what a memory names that was never there.
-pub(crate) fn add(doc: u64, entities: &[Entity], staged: &mut Staged<'_>) {
-    replace(doc, &[], entities, staged);
+pub(crate) fn add(doc: u64, names: &Names, staged: &mut Staged<'_>) {
+    replace(doc, &[], names, staged);
 }
 
-fn replace(doc: u64, old: &[Entity], entities: &[Entity], staged: &mut Staged<'_>) {
-    let row = |entity: &Entity| [prefix(entity), doc.to_be_bytes().to_vec()].concat();
-    // `src/a.rs` and `./src/a.rs` are one; the first is kept.
-    let mut rows: BTreeMap<Vec<u8>, &str> = BTreeMap::new();
-    for entity in entities {
-        rows.entry(row(entity)).or_insert(&entity.value);
+fn replace(doc: u64, old: &[Entity], names: &Names, staged: &mut Staged<'_>) {
+    let row = |prefix: &[u8]| [prefix, &doc.to_be_bytes()].concat();
+    for gone in old.iter().map(prefix).filter(|prefix| !names.named.contains_key(prefix)) {
+        staged.set(row(&gone), None);
     }
-    for key in old.iter().map(row).filter(|key| !rows.contains_key(key)) {
-        staged.set(key, None);
+    for (prefix, value) in &names.named {
+        staged.set(row(prefix), Some(value.as_bytes().to_vec()));
     }
-    for (key, value) in rows {
-        staged.set(key, Some(value.as_bytes().to_vec()));
-    }
-    if !entities.is_empty() {
-        staged.set(names_key(doc), Some(encode(entities)));
+    if !names.row.is_empty() {
+        staged.set(names_key(doc), Some(names.row.clone()));
     } else if !old.is_empty() {
         staged.set(names_key(doc), None);
     }

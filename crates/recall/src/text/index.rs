@@ -12,9 +12,9 @@ use super::merge;
 use super::meta::{Meta, Settings};
 use super::pending::Pending;
 use super::rows::{self, Forward, PAGE_DOCS, damaged};
-use super::score::{FIELDS, Field};
+use super::score::FIELDS;
 use super::tail::{Tail, TailHandle};
-use crate::analyze::Lexicon;
+use super::words::Words;
 
 /// The writer's side of the index. Follows the life of a hook: changes, then `committed` or `aborted`.
 #[derive(Debug)]
@@ -75,29 +75,29 @@ impl TextIndex {
         self.published.clone()
     }
 
-    /// Indexes a document, in place of the version that is there. `terms` are all occurrences, by their numbers.
+    /// Indexes a document, in place of the version that is there. It is given in parts; a term may be in several.
     pub fn put(
         &mut self,
         view: &View<'_>,
         doc: u64,
-        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
+        parts: &[&Words],
         staged: &mut Staged<'_>,
     ) -> Result<()> {
-        self.put_pending(view, doc, (lexicon, terms))?;
+        self.put_pending(view, doc, parts)?;
         self.hand_over(|key, value| staged.set(key, value));
         Ok(())
     }
 
-    /// Indexes a document that was never there.
+    /// Indexes a document that was never there, as the only change of its entry.
     pub fn add(
         &mut self,
         view: &View<'_>,
         doc: u64,
-        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
+        parts: &[&Words],
         staged: &mut Staged<'_>,
     ) -> Result<()> {
-        self.add_pending(view, doc, (lexicon, terms))?;
-        self.hand_over(|key, value| staged.set(key, value));
+        self.add_pending(view, doc, parts)?;
+        self.pending.give_away(|key, value| staged.set(key, value));
         Ok(())
     }
 
@@ -115,7 +115,7 @@ impl TextIndex {
     /// Takes all documents out, as if there had never been one. Returns them, ascending.
     pub fn clear(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<Vec<u64>> {
         self.begin(view)?;
-        let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
+        let records = self.pending.rows(view, &rows::forwards())?;
         self.wipe(view)?;
         self.stamp();
         self.hand_over(|key, value| staged.set(key, value));
@@ -156,31 +156,28 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
+        parts: &[&Words],
     ) -> Result<()> {
         self.begin(view)?;
         self.take_out(view, doc)?;
-        self.add_pending(view, doc, (lexicon, terms))
+        self.add_pending(view, doc, parts)
     }
 
-    fn add_pending(
-        &mut self,
-        view: &View<'_>,
-        doc: u64,
-        (lexicon, terms): (&Lexicon, &[(Field, u32)]),
-    ) -> Result<()> {
+    fn add_pending(&mut self, view: &View<'_>, doc: u64, parts: &[&Words]) -> Result<()> {
         if doc == 0 {
             return Err(Error::invalid("doc", "0 names no document"));
         }
         self.begin(view)?;
-        let (lengths, mut terms) = self.known.count(lexicon, terms);
-        for (term, _) in &mut terms {
-            let number = *term;
-            if let Some(id) = self.known.id(number) {
-                *term = id;
-            } else {
-                *term = self.term_id(view, lexicon.term(number))?;
-                self.known.learn(number, *term);
+        let mut lengths = [0; FIELDS];
+        let mut terms = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+        for part in parts {
+            add_up(&mut lengths, &part.lengths);
+            for (term, tfs) in part.iter() {
+                let id = match self.known.id(term) {
+                    Some(id) => id,
+                    None => self.term_id(view, term)?,
+                };
+                terms.push((id, *tfs));
             }
         }
         self.insert(doc, lengths, terms);
@@ -193,7 +190,7 @@ impl TextIndex {
         for (key, value) in self.pending.rows(view, &KeyRange::prefix(&rows::dictionary()))? {
             words.insert(rows::parse_term_id(&value)?, rows::parse_term(&key)?);
         }
-        let records = self.pending.rows(view, &KeyRange::prefix(&rows::forwards()))?;
+        let records = self.pending.rows(view, &rows::forwards())?;
         self.wipe(view)?;
         // Ids from before, and those that take their places.
         let mut again: HashMap<u32, u32> = HashMap::new();
@@ -243,12 +240,21 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Adds a document that is not there.
+    /// Adds a document that is not there. A term that is listed more than once counts as often as all of them say.
     fn insert(&mut self, doc: u64, lengths: [u32; FIELDS], mut terms: Vec<(u32, [u32; FIELDS])>) {
         terms.sort_unstable_by_key(|(term, _)| *term);
+        terms.dedup_by(|(term, tfs), (kept, sum)| {
+            let again = term == kept;
+            if again {
+                add_up(sum, tfs);
+            }
+            again
+        });
         let forward = Forward { epoch: self.meta.epoch, lengths, terms };
         self.pending.set(rows::forward(doc), Some(forward.encode()));
-        self.pending.set(rows::in_tail(doc), Some(Vec::new()));
+        if doc <= self.meta.flushed {
+            self.pending.set(rows::in_tail(doc), Some(Vec::new()));
+        }
         Arc::make_mut(&mut self.tail).put(doc, &forward, &self.settings.weights);
         self.meta.documents += 1;
     }
@@ -261,7 +267,9 @@ impl TextIndex {
         self.meta.documents = self.meta.documents.saturating_sub(1);
         let tail = Arc::make_mut(&mut self.tail);
         if forward.epoch == self.meta.epoch {
-            self.pending.set(rows::in_tail(doc), None);
+            if doc <= self.meta.flushed {
+                self.pending.set(rows::in_tail(doc), None);
+            }
             tail.remove(doc);
             return Ok(());
         }
@@ -282,13 +290,16 @@ impl TextIndex {
     /// The id of a term; a new one gets the next.
     fn term_id(&mut self, view: &View<'_>, term: &str) -> Result<u32> {
         let key = rows::term_key(term);
-        if let Some(value) = self.pending.get(view, &key)? {
-            return rows::parse_term_id(&value);
-        }
-        let id = self.meta.next_term;
-        let next = id.checked_add(1).ok_or_else(|| damaged("dictionary", "is full"))?;
-        self.meta.next_term = next;
-        self.pending.set(key, Some(id.to_be_bytes().to_vec()));
+        let id = if let Some(value) = self.pending.get(view, &key)? {
+            rows::parse_term_id(&value)?
+        } else {
+            let id = self.meta.next_term;
+            let next = id.checked_add(1).ok_or_else(|| damaged("dictionary", "is full"))?;
+            self.meta.next_term = next;
+            self.pending.set(key, Some(id.to_be_bytes().to_vec()));
+            id
+        };
+        self.known.learn(term, id);
         Ok(id)
     }
 
@@ -312,4 +323,8 @@ impl TextIndex {
         Arc::make_mut(&mut self.tail).seq = self.entry;
         self.pending.set(rows::meta(), Some(self.meta.encode()));
     }
+}
+
+fn add_up(sums: &mut [u32; FIELDS], more: &[u32; FIELDS]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
 }

@@ -42,7 +42,9 @@ fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
     let mut postings: Vec<(u32, Posting)> = Vec::new();
     for (doc, terms) in &tail.docs {
         postings.extend(terms.iter().map(|(term, impact)| (*term, (*doc, *impact))));
-        pending.set(rows::in_tail(*doc), None);
+        if *doc <= meta.flushed {
+            pending.set(rows::in_tail(*doc), None);
+        }
     }
     let mut differences: BTreeMap<u32, i64> = BTreeMap::new();
     for (doc, terms) in &tail.buried {
@@ -71,6 +73,7 @@ fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
     writer.close(pending);
     meta.next_run += 1;
     meta.epoch += 1;
+    meta.flushed = tail.docs.last().map_or(meta.flushed, |(doc, _)| meta.flushed.max(*doc));
     let docs = u64::try_from(tail.docs.len()).unwrap_or(u64::MAX);
     meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
 }

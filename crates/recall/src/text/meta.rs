@@ -11,7 +11,7 @@ use super::bytes::{Cursor, push_varint};
 use super::rows::{self, damaged};
 use super::score::{FieldWeight, Weights};
 
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// Changes between two flushes.
 pub const FLUSH_DOCS: u32 = 1024;
@@ -78,6 +78,8 @@ pub(super) struct Meta {
     pub(super) changes: u32,
     pub(super) next_run: u32,
     pub(super) next_term: u32,
+    /// The largest document of all flushes: a later one can only be in the tail.
+    pub(super) flushed: u64,
     pub(super) job: Option<Job>,
     /// By epoch, oldest first.
     pub(super) runs: Vec<Run>,
@@ -93,13 +95,18 @@ impl Meta {
             changes: 0,
             next_run: 0,
             next_term: 0,
+            flushed: 0,
             job: None,
             runs: Vec::new(),
         }
     }
 
     pub(super) fn read(view: &View<'_>) -> Result<Option<Meta>> {
-        view.get(&rows::meta())?.map(|bytes| Meta::decode(&bytes)).transpose()
+        match view.get(&rows::meta())? {
+            Some(bytes) => Meta::decode(&bytes).map(Some),
+            None if view.get(&rows::former_meta())?.is_some() => Err(another_format()),
+            None => Ok(None),
+        }
     }
 
     /// The run that holds what was put in an epoch.
@@ -126,6 +133,7 @@ impl Meta {
         for n in [self.epoch, self.changes, self.next_run, self.next_term] {
             push(n.into());
         }
+        push(self.flushed);
         push(u64::try_from(self.runs.len()).unwrap_or(u64::MAX));
         let mut push_run = |run: &Run| {
             for n in [run.id, run.level, run.epochs.0, run.epochs.1] {
@@ -149,7 +157,7 @@ impl Meta {
 
     fn decode(bytes: &[u8]) -> Result<Meta> {
         if Cursor::new(bytes).varint().is_some_and(|format| format != FORMAT) {
-            return Err(Error::corrupt("text index", "another format; rebuild it"));
+            return Err(another_format());
         }
         Meta::parse(bytes).ok_or_else(|| damaged("meta", "does not decode"))
     }
@@ -171,6 +179,7 @@ impl Meta {
         for n in [&mut meta.epoch, &mut meta.changes, &mut meta.next_run, &mut meta.next_term] {
             *n = cursor.u32()?;
         }
+        meta.flushed = cursor.varint()?;
         for _ in 0..cursor.varint()? {
             meta.runs.push(parse_run(&mut cursor)?);
         }
@@ -186,6 +195,10 @@ impl Meta {
         }
         Some(meta)
     }
+}
+
+fn another_format() -> Error {
+    Error::corrupt("text index", "another format; rebuild it")
 }
 
 fn parse_run(cursor: &mut Cursor<'_>) -> Option<Run> {
@@ -205,7 +218,7 @@ mod tests {
     #[test]
     fn the_row_reads_back_and_cuts_are_noticed() {
         let mut meta = Meta::new(Settings { analyzer: 7, ..Settings::default() });
-        (meta.seq, meta.documents, meta.next_term) = (1 << 40, 9, 300);
+        (meta.seq, meta.documents, meta.next_term, meta.flushed) = (1 << 40, 9, 300, 1 << 39);
         meta.runs.push(Run { id: 3, level: 1, epochs: (0, 7), docs: 70, dead: 2 });
         meta.runs.push(Run { id: 4, level: 0, epochs: (8, 8), docs: 10, dead: 0 });
         let job = Job {

@@ -1,6 +1,6 @@
 //! The text index: an inverted index in the derived space of the actor's own store, changed inside the actor's own commits.
 //!
-//! It owns the rows under `0x80..=0x85` (see `rows`). Its input are terms, made elsewhere; a document is the current version
+//! It owns the rows under `0x80..=0x86` (see `rows`). Its input are terms, made elsewhere; a document is the current version
 //! of one memory, named by the memory's id.
 //!
 //! What must stay true:
@@ -29,9 +29,11 @@ mod slab;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use index::TextIndex;
 pub use meta::{FLUSH_DOCS, Settings};
 pub use score::{FIELDS, Field, FieldWeight, Weights, idf, impact};
 pub use search::{Filter, Scores, Search};
 pub use tail::{Tail, TailHandle};
+pub use words::{Counter, Words};

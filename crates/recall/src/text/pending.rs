@@ -89,6 +89,12 @@ impl Pending {
         }
     }
 
+    /// Passes on all there is, in key order, and keeps nothing: what follows must not read it before the view shows it.
+    pub(super) fn give_away(&mut self, mut set: impl FnMut(Vec<u8>, Option<Vec<u8>>)) {
+        self.fresh.clear();
+        std::mem::take(&mut self.rows).into_iter().for_each(|(key, value)| set(key, value));
+    }
+
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.fresh.clear();

@@ -2,31 +2,35 @@
 //!
 //! ```text
 //! 80 | term bytes                 -> term id u32 BE; ids in order of first appearance
-//! 81 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
 //! 82 | run u32 | term u32 | doc   -> slab: blocks of up to 128 postings from this term and document on
-//! 83                              -> meta
-//! 84 | 0 | doc u64                -> the document is in the tail
+//! 84 | 0 | doc u64                -> the document is in the tail, although it was there before the last flush
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
 //! 85 | run u32 | doc / 4096 u64   -> bitmap of documents whose postings in the run are dead
+//! 86 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
+//! 86 | ff x 8 | 0                 -> meta
 //! ```
+//!
+//! The record of a new document, meta and the first row of the next prefix are neighbours: a write changes one page for them.
 //!
 //! An *epoch* is the time between two flushes. A forward record carries the epoch of its put, a run covers a range of epochs:
 //! together they say where the postings of a document lie, whatever was merged since.
 
 use kernel::error::{Error, Result};
+use kernel::store::KeyRange;
 
 use super::bytes::{Cursor, push_varint};
 use super::score::FIELDS;
 
 pub(super) const FIRST_PREFIX: u8 = 0x80;
 const DICTIONARY: u8 = 0x80;
-const FORWARD: u8 = 0x81;
 const POSTINGS: u8 = 0x82;
-const META: u8 = 0x83;
+/// Where meta was in earlier formats.
+const FORMER_META: u8 = 0x83;
 const ASIDE: u8 = 0x84;
 const DEAD: u8 = 0x85;
+const FORWARD: u8 = 0x86;
 /// The first prefix that is not ours.
-pub(super) const END_PREFIX: u8 = 0x86;
+pub(super) const END_PREFIX: u8 = 0x87;
 
 /// Documents per bitmap page, and per window of a search: a window needs one page of each run.
 pub(super) const PAGE_DOCS: u64 = 4096;
@@ -58,8 +62,14 @@ pub(super) fn forward(doc: u64) -> Vec<u8> {
     [&[FORWARD], doc.to_be_bytes().as_slice()].concat()
 }
 
-pub(super) fn forwards() -> Vec<u8> {
-    vec![FORWARD]
+/// The records of all documents.
+pub(super) fn forwards() -> KeyRange {
+    KeyRange { from: vec![FORWARD], to: Some(meta()), reverse: false }
+}
+
+/// The records of the documents behind one.
+pub(super) fn forwards_after(doc: u64) -> KeyRange {
+    KeyRange { from: [forward(doc).as_slice(), &[0]].concat(), ..forwards() }
 }
 
 pub(super) fn run(run: u32) -> Vec<u8> {
@@ -84,7 +94,11 @@ pub(super) fn parse_block(key: &[u8]) -> Result<(u32, u64)> {
 }
 
 pub(super) fn meta() -> Vec<u8> {
-    vec![META]
+    [forward(u64::MAX).as_slice(), &[0]].concat()
+}
+
+pub(super) fn former_meta() -> Vec<u8> {
+    vec![FORMER_META]
 }
 
 pub(super) fn in_tail(doc: u64) -> Vec<u8> {

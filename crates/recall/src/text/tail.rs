@@ -32,17 +32,23 @@ impl Tail {
     /// Reads the tail from its rows.
     pub(super) fn read(view: &View<'_>, meta: &Meta) -> Result<Tail> {
         let mut tail = Tail { seq: meta.seq, ..Tail::default() };
-        let mut ids = Vec::new();
+        let mut again = Vec::new();
         view.scan(&KeyRange::prefix(&rows::all_in_tail()), &mut |key, _| {
-            ids.push(rows::trailing_doc(key)?);
+            again.push(rows::trailing_doc(key)?);
             Ok(ControlFlow::Continue(()))
         })?;
-        for doc in ids {
+        for doc in again {
             let bytes = view.get(&rows::forward(doc))?;
             let bytes = bytes.ok_or_else(|| damaged("tail", "a document has no record"))?;
             let forward = Forward::decode(&bytes)?;
             tail.docs.push((doc, impacts(&forward, &meta.settings.weights)));
         }
+        view.scan(&rows::forwards_after(meta.flushed), &mut |key, value| {
+            let forward = Forward::decode(value)?;
+            let doc = rows::trailing_doc(key)?;
+            tail.docs.push((doc, impacts(&forward, &meta.settings.weights)));
+            Ok(ControlFlow::Continue(()))
+        })?;
         view.scan(&KeyRange::prefix(&rows::all_buried()), &mut |key, value| {
             tail.buried.push((rows::trailing_doc(key)?, rows::decode_terms(value)?.into()));
             Ok(ControlFlow::Continue(()))

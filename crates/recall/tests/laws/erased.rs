@@ -12,21 +12,31 @@ use crate::support::{Twice, ask, hooks_flushed_after, ids};
 const VECTORS: u8 = 0x90;
 const TOKENS: u8 = 0x94;
 const BLOCKS: u8 = 0x96;
+/// All rows of a memory whose block is not full yet: the kind of each ends its key.
+const NEW: u8 = 0x87;
 
 fn row_count(twice: &Twice, prefix: u8) -> usize {
     dump(&twice.warm).keys().filter(|(derived, key)| *derived && key[0] == prefix).count()
 }
 
-/// A row of a memory.
+/// A row of a memory, wherever it is.
 fn row(twice: &Twice, prefix: u8, memory: u64) -> Option<Vec<u8>> {
     let reading = twice.warm.read().unwrap();
     let mut found = None;
-    let key = [&[prefix][..], &memory.to_be_bytes()].concat();
-    let visit = &mut |_: &[u8], value: &[u8]| {
-        found = Some(value.to_vec());
-        Ok(ControlFlow::Continue(()))
+    let id = memory.to_be_bytes();
+    let kind: &[u8] = match prefix {
+        VECTORS => &[1],
+        TOKENS => &[3],
+        _ => &[],
     };
-    reading.view().scan(&KeyRange::prefix(&key), visit).unwrap();
+    let new = (u64::MAX - memory).to_be_bytes();
+    for key in [[&[prefix][..], &id].concat(), [&[NEW][..], &new, kind].concat()] {
+        let visit = &mut |_: &[u8], value: &[u8]| {
+            found = Some(value.to_vec());
+            Ok(ControlFlow::Continue(()))
+        };
+        reading.view().scan(&KeyRange::prefix(&key), visit).unwrap();
+    }
     found
 }
 

@@ -12,8 +12,7 @@ use kernel::{Cortex, Options, birth};
 use testkit::Disk;
 use testkit::build::{ada, body, fact, salt, stamp};
 
-use super::harness::numbers;
-use crate::analyze::Lexicon;
+use super::harness::words;
 use crate::text::{Field, Search, Settings, TailHandle, TextIndex};
 
 #[derive(Debug)]
@@ -50,9 +49,7 @@ impl JournalHook for TextHook {
         };
         // Only the body of the entry itself can be read, live, on rebuild and in a verification.
         let Some(sealed) = r.sealed else { return Ok(()) };
-        let mut lexicon = Lexicon::default();
-        let numbered = numbers(&mut lexicon, &terms(&sealed.open()?));
-        index.put(view, id, (&lexicon, &numbered), staged)
+        index.put(view, id, &[&words(&terms(&sealed.open()?))], staged)
     }
 
     fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
