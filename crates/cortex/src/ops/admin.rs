@@ -190,7 +190,7 @@ impl Ops {
         caller: &Caller,
         message: &str,
     ) -> Result<Option<std::result::Result<String, String>>> {
-        let named = self.tending().known()?.writer.is_some();
+        let named = self.tending().known()?.names_model;
         let Some(hands) = self.hands_if_there().filter(|_| named) else { return Ok(None) };
         let mut run = serde_json::Map::new();
         run.insert("name".to_owned(), json!(ADMIN));

@@ -40,11 +40,8 @@ impl Writer {
     /// `None` if the configuration names no provider for the mind.
     pub(super) fn of(config: &Config, home: &Path) -> Result<Option<Writer>> {
         let settings: ProviderSettings = config.section("providers", &[])?;
-        let said = &settings.default;
-        let named = said.provider.is_some()
-            || said.model.is_some()
-            || settings.contexts.keys().any(|key| key.starts_with("mind"));
-        if !named {
+        let of_mind = settings.contexts.keys().any(|key| key.starts_with("mind"));
+        if !is_named(config)? && !of_mind {
             return Ok(None);
         }
         let nothing = Ask::default();
@@ -116,6 +113,12 @@ impl Writer {
             Err(_) => Err(format!("{} did not answer in time", self.provider.name)),
         }
     }
+}
+
+/// Does the configuration name a model for whatever asks?
+pub(super) fn is_named(config: &Config) -> Result<bool> {
+    let settings: ProviderSettings = config.section("providers", &[])?;
+    Ok(settings.default.provider.is_some() || settings.default.model.is_some())
 }
 
 /// Runs on the runtime of the daemon, or on one of its own.

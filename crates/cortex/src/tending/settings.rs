@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use mind::settings::Settings;
 
-use super::model::Writer;
+use super::model::{Writer, is_named};
 use crate::config::{self, Config};
 use crate::ops::error::{Error, Fault, Result};
 
@@ -23,12 +23,15 @@ pub(super) fn look(path: &Path) -> Look {
 pub(crate) struct Known {
     pub(crate) settings: Settings,
     pub(crate) writer: Option<Writer>,
+    /// A model is named for whatever asks, whoever writes the bulletin.
+    pub(crate) names_model: bool,
 }
 
 impl Known {
     pub(super) fn load(home: &Path, variables: &BTreeMap<String, String>) -> Result<Known> {
         let config = config::load(home, variables)?;
-        Ok(Known { settings: read(&config)?, writer: Writer::of(&config, home)? })
+        let (settings, writer) = (read(&config)?, Writer::of(&config, home)?);
+        Ok(Known { settings, writer, names_model: is_named(&config)? })
     }
 }
 
