@@ -14,8 +14,9 @@ use crate::ops::search::{HitView, NamedView, SearchAnswer, SearchRequest};
 ///
 /// Words count by how rare they are, meaning by a model that is part of the program; no network, no tokens. Where another
 /// model is chosen (`cortex model`), it judges the memories that have a vector of it; if it cannot be asked, the built-in
-/// one judges alone, and a note says so. In the
-/// question, "two words" must stand together, -word must not be there, auth* is a beginning. Nothing is a syntax error.
+/// one judges alone, and a note says so. In the question, "two words" must stand together (beside other words, what holds
+/// them comes first), -word must not be there, auth* is a beginning, and a mistyped word is read as the nearest that is
+/// saved. Nothing is a syntax error.
 ///
 /// JSON: {query, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at, updated_at, uri,
 /// preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}],
