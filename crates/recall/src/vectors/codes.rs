@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::code::{Code, rounded};
 use super::sketch::{Nearness, Rotation, signs};
-use crate::embed::{Embedding, dot, widest};
+use crate::embed::{Embedding, FETCHED, Wide, dot, fetch, widest};
 
 /// So many vectors are ranked one by one: about a millisecond.
 pub const EXACT_UP_TO: usize = 20_000;
@@ -159,7 +159,16 @@ impl Codes {
 
     /// How near a document is; `None` if it has no vector.
     pub fn score(&self, query: &Embedding, doc: u64) -> Option<i64> {
-        self.rows_of(doc).map(|row| self.score_row(query, row)).max()
+        let rows: Vec<usize> = self.rows_of(doc).collect();
+        widest(RowScores { codes: self, query, rows: &rows }).into_iter().max()
+    }
+
+    /// How near some documents are, each as `score` tells it. Asked for together they cost less.
+    pub fn scores(&self, query: &Embedding, docs: &[u64]) -> Vec<Option<i64>> {
+        let ranges: Vec<Range<usize>> = docs.iter().map(|doc| self.rows_of(*doc)).collect();
+        let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
+        let mut scores = widest(RowScores { codes: self, query, rows: &rows }).into_iter();
+        ranges.iter().map(|range| scores.by_ref().take(range.len()).max()).collect()
     }
 
     /// The nearest `k` documents by their codes, best first.
@@ -172,8 +181,9 @@ impl Codes {
         } else {
             self.candidates(query, k, filter)
         };
-        let hit = |row: usize| Hit { doc: self.docs[row], score: self.score_row(query, row) };
-        best(widest(|| rows.into_iter().map(hit).collect()), k)
+        let scores = widest(RowScores { codes: self, query, rows: &rows });
+        let hits = rows.iter().zip(scores).map(|(row, score)| Hit { doc: self.docs[*row], score });
+        best(hits.collect(), k)
     }
 
     /// Rows the filter accepts that the sketches leave, ascending: at least as many as `BY_NEARNESS` says, if there are.
@@ -183,20 +193,22 @@ impl Codes {
     fn candidates(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<usize> {
         let rotated = self.rotation.rotated(query.values());
         let (nearness, words) = (Nearness::new(&rotated), self.rotation.words());
-        let near = |row: usize| nearness.to(&self.sketches[row * words..(row + 1) * words]);
-        let accepts = |(_, row): &(Reverse<i32>, usize)| filter(self.docs[*row]);
+        let near = |row: u32| {
+            let at = place(row) * words;
+            Near::new(nearness.to(&self.sketches[at..at + words]), row)
+        };
+        let accepts = |near: &Near| filter(self.docs[near.row()]);
         let distances = self.distances(&signs(&rotated));
         let mut counts = vec![0usize; words * 64 + 1];
         for &distance in &distances {
             counts[usize::from(distance)] += 1;
         }
         let keep = BY_NEARNESS.of(self.len(), k);
-        let mut accepted: Vec<(Reverse<i32>, usize)> = Vec::new();
+        let mut accepted: Vec<Near> = Vec::new();
         let (mut from, mut target) = (0u16, BY_BITS.of(self.len(), k));
         loop {
             let to = reach(&counts, target);
-            let ring = distances.iter().enumerate().filter(|(_, d)| (from..=to).contains(*d));
-            let mut ring: Vec<_> = ring.map(|(row, _)| (Reverse(near(row)), row)).collect();
+            let mut ring: Vec<Near> = ring(&distances, from, to).into_iter().map(near).collect();
             let missing = keep.saturating_sub(accepted.len());
             if missing < ring.len() {
                 ring.select_nth_unstable(missing);
@@ -216,7 +228,7 @@ impl Codes {
             accepted.select_nth_unstable(keep);
             accepted.truncate(keep);
         }
-        let mut rows: Vec<usize> = accepted.into_iter().map(|(_, row)| row).collect();
+        let mut rows: Vec<usize> = accepted.into_iter().map(Near::row).collect();
         rows.sort_unstable();
         rows
     }
@@ -231,14 +243,73 @@ impl Codes {
         widest(|| rows.map(|row| differing(row, sketch)).collect())
     }
 
+    fn levels_of(&self, row: usize) -> &[i8] {
+        &self.levels[row * self.dims..(row + 1) * self.dims]
+    }
+
     #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
     #[inline(always)]
     fn score_row(&self, query: &Embedding, row: usize) -> i64 {
-        let codes = &self.levels[row * self.dims..(row + 1) * self.dims];
         // At most |query| * |codes| = 2^15 * 127 * sqrt(512): within i32.
-        let dot = dot(query.values(), codes, i16::from);
+        let dot = dot(query.values(), self.levels_of(row), i16::from);
         rounded(i64::from(dot) * i64::from(self.scales[row]), LEVELS)
     }
+}
+
+/// The scores of some rows.
+struct RowScores<'c> {
+    codes: &'c Codes,
+    query: &'c Embedding,
+    rows: &'c [usize],
+}
+
+impl Wide for RowScores<'_> {
+    type Output = Vec<i64>;
+
+    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+    #[inline(always)]
+    fn call(self) -> Vec<i64> {
+        let mut scores = Vec::with_capacity(self.rows.len());
+        for rows in self.rows.chunks(FETCHED) {
+            fetch(rows.iter().map(|row| self.codes.levels_of(*row)));
+            scores.extend(rows.iter().map(|row| self.codes.score_row(self.query, *row)));
+        }
+        scores
+    }
+}
+
+/// A row and how near its sketch is, as one number, so that choosing among thousands is quick: the nearest is the smallest,
+/// then the first row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Near(u64);
+
+impl Near {
+    fn new(nearness: i32, row: u32) -> Near {
+        let farness = !(nearness.cast_unsigned() ^ 1 << 31);
+        Near(u64::from(farness) << 32 | u64::from(row))
+    }
+
+    fn row(self) -> usize {
+        place(self.0.to_le_bytes().first_chunk().map_or(0, |row| u32::from_le_bytes(*row)))
+    }
+}
+
+/// 2^32 rows would take a terabyte.
+fn place(row: u32) -> usize {
+    usize::try_from(row).unwrap_or(usize::MAX)
+}
+
+/// The rows at a distance from `from` to `to`, ascending. Every row is written down and the next one takes its place unless
+/// it belongs: which do is as good as random, and a wrong guess of the machine costs more than a write.
+fn ring(distances: &[u16], from: u16, to: u16) -> Vec<u32> {
+    let mut rows = vec![0; distances.len()];
+    let mut count = 0;
+    for (row, distance) in (0u32..).zip(distances) {
+        rows[count] = row;
+        count += usize::from((from..=to).contains(distance));
+    }
+    rows.truncate(count);
+    rows
 }
 
 /// The smallest distance up to which the counts reach `target`, or the last one.
