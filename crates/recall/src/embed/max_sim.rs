@@ -104,6 +104,7 @@ impl<'a> MaxSim<'a> {
                 *place = u32::try_from(row).unwrap_or(UNSEEN);
             }
         }
+        self.similarities.reserve(wanted.len() * lanes);
         let (table, wide, similarities) = (self.table, &self.wide, &mut self.similarities);
         widest(Compare { table, wanted: &wanted, wide, similarities });
     }
@@ -154,23 +155,26 @@ struct Match<'m, D> {
     found: &'m mut [Lanes],
 }
 
-impl<D: Iterator<Item = u32>> Wide for Match<'_, D> {
+impl<D: Iterator<Item = u32> + Clone> Wide for Match<'_, D> {
     type Output = ();
 
     #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
     #[inline(always)]
     fn call(self) {
         let lanes = self.found.len();
-        for id in self.document {
-            let row = usize::try_from(id).ok().and_then(|at| self.rows.get(at));
-            // What was not compared is beyond the end.
-            let start = row.and_then(|row| usize::try_from(*row).ok()?.checked_mul(lanes));
-            let row = start.and_then(|start| self.similarities.get(start..)?.get(..lanes));
-            for (best, similar) in self.found.iter_mut().zip(row.unwrap_or_default()) {
-                for (best, similar) in best.iter_mut().zip(similar) {
-                    *best = (*best).max(*similar);
+        // Lane after lane, so that the best of one stay in a register.
+        for (lane, found) in self.found.iter_mut().enumerate() {
+            let mut best = *found;
+            for id in self.document.clone() {
+                let row = usize::try_from(id).ok().and_then(|at| self.rows.get(at));
+                let row = row.and_then(|row| usize::try_from(*row).ok()?.checked_mul(lanes));
+                // What was not compared is beyond the end.
+                let place = row.and_then(|row| row.checked_add(lane));
+                if let Some(similar) = place.and_then(|place| self.similarities.get(place)) {
+                    best = std::array::from_fn(|n| best[n].max(similar[n]));
                 }
             }
+            *found = best;
         }
     }
 }

@@ -96,9 +96,13 @@ pub(super) fn gather(
         };
         ids.extend(naming.order.iter().take(CANDIDATES));
         let mut sessions = Sessions::new(&judge);
-        let mut looked_at: Vec<u64> =
-            [&words.order[..], &near.order, &naming.order[..naming.order.len().min(CANDIDATES)]]
-                .concat();
+        // What a session is about shows in more memories than those that are candidates.
+        let mut looked_at: Vec<u64> = if counts(Arm::Session) {
+            let naming = naming.order.iter().take(CANDIDATES);
+            words.order.iter().chain(&near.order).chain(naming).copied().collect()
+        } else {
+            ids.iter().copied().collect()
+        };
         looked_at.sort_unstable();
         looked_at.dedup();
         if counts(Arm::Meaning) {
@@ -131,7 +135,9 @@ pub(super) fn gather(
         let nearby: Vec<[Option<u64>; 2]> =
             rows.iter().map(|(id, _, _)| sessions.neighbours(*id)).collect();
         if counts(Arm::Meaning) {
-            meaning.learn(rows.iter().map(|(id, _, _)| *id).chain(nearby.iter().flatten().flatten().copied()));
+            meaning.learn(
+                rows.iter().map(|(id, _, _)| *id).chain(nearby.iter().flatten().flatten().copied()),
+            );
         }
         let mut candidates = Vec::with_capacity(rows.len());
         for ((id, place, said), neighbours) in rows.into_iter().zip(nearby) {

@@ -55,8 +55,7 @@ impl<'a> Meaning<'a> {
         if self.model.is_some() || self.question.is_zero() {
             return;
         }
-        let mut fresh: Vec<u64> =
-            ids.filter(|id| !asked.contains_key(id) && !other(id)).collect();
+        let mut fresh: Vec<u64> = ids.filter(|id| !asked.contains_key(id) && !other(id)).collect();
         fresh.sort_unstable();
         fresh.dedup();
         let scores = self.codes.scores(self.question, &fresh);

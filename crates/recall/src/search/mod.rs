@@ -26,7 +26,7 @@ use kernel::forms::Form;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
 use kernel::scope::Gate;
 
-use crate::analyze::{Analyzer, Question, fold};
+use crate::analyze::fold;
 use crate::error::{Error, Result};
 use crate::language;
 use crate::resident::Resident;
@@ -34,6 +34,7 @@ use crate::resident::Resident;
 use arms::Candidate;
 use filter::{Lens, Row};
 use fuse::Fused;
+use preview::Previews;
 
 pub use by_model::{ModelQuestion, question_text};
 pub use fuse::{Arm, ArmScore, Weights};
@@ -178,10 +179,11 @@ pub fn search(
         fused = Fused::new(&candidates, query.weights);
         found = best(&lens, &fused, limit)?;
     }
+    let mut previews = Previews::new(analyzer, &question);
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
         let said = (fused.arms(candidate), candidate.by_model);
-        hits.push(hit(&lens, (analyzer, &question), row, score, said)?);
+        hits.push(hit(&lens, &mut previews, row, score, said)?);
     }
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
     Ok(Answer { hits, candidates: candidates.len(), by_model })
@@ -195,7 +197,7 @@ fn check(query: &Query) -> Result<()> {
 /// A row as an answer.
 fn hit(
     lens: &Lens<'_>,
-    (analyzer, question): (&Analyzer, &Question),
+    previews: &mut Previews<'_>,
     row: Row,
     score: u64,
     (arms, by_model): (Vec<ArmScore>, bool),
@@ -204,7 +206,7 @@ fn hit(
     let full = kernel::forms::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
     Ok(Hit {
         id: row.head.id,
-        preview: preview(analyzer, question, &text),
+        preview: previews.of(&text),
         tokens: kernel::forms::tokens(&full),
         superseded_by: lens.named(&row.superseded_by)?,
         contradicts: lens.contradicts(&row)?,

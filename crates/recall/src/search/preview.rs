@@ -1,5 +1,7 @@
 //! The passage of a text that answers best, cut to a few lines.
 
+use std::collections::HashMap;
+
 use crate::analyze::{Analyzer, Question};
 
 /// Characters of a preview.
@@ -7,38 +9,64 @@ const PREVIEW_CHARS: usize = 300;
 
 /// Around the densest run of the question's words; the beginning if there is none.
 pub fn preview(analyzer: &Analyzer, question: &Question, text: &str) -> String {
-    let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let chars: Vec<char> = flat.chars().collect();
-    if chars.len() <= PREVIEW_CHARS {
-        return flat;
+    Previews::new(analyzer, question).of(text)
+}
+
+/// Previews of the texts that answer one question. They share most of their words, and to find the stem of one costs more
+/// than to remember whether it is asked for.
+pub(super) struct Previews<'q> {
+    analyzer: &'q Analyzer,
+    question: &'q Question,
+    asked_for: HashMap<String, bool>,
+}
+
+impl<'q> Previews<'q> {
+    pub(super) fn new(analyzer: &'q Analyzer, question: &'q Question) -> Previews<'q> {
+        Previews { analyzer, question, asked_for: HashMap::new() }
     }
-    let mut places = Vec::new();
-    let mut start = 0;
-    for word in flat.split(' ') {
-        let mut hit = false;
-        analyzer.terms(word, &mut |term, _| hit |= question.terms.iter().any(|t| t == term));
-        if hit {
-            places.push(start);
+
+    fn asks_for(&mut self, word: &str) -> bool {
+        if let Some(known) = self.asked_for.get(word) {
+            return *known;
         }
-        start += word.chars().count() + 1;
+        let (terms, mut hit) = (&self.question.terms, false);
+        self.analyzer.terms(word, &mut |term, _| hit |= terms.iter().any(|t| t == term));
+        self.asked_for.insert(word.to_owned(), hit);
+        hit
     }
-    // The window with the most hits; the first of equals.
-    let (mut best, mut most, mut end) = (0, 0, 0);
-    for (at, from) in places.iter().enumerate() {
-        while places.get(end).is_some_and(|place| *place < from + PREVIEW_CHARS) {
-            end += 1;
+
+    pub(super) fn of(&mut self, text: &str) -> String {
+        let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let chars: Vec<char> = flat.chars().collect();
+        if chars.len() <= PREVIEW_CHARS {
+            return flat;
         }
-        if end - at > most {
-            (best, most) = (*from, end - at);
+        let mut places = Vec::new();
+        let mut start = 0;
+        for word in flat.split(' ') {
+            if self.asks_for(word) {
+                places.push(start);
+            }
+            start += word.chars().count() + 1;
         }
+        // The window with the most hits; the first of equals.
+        let (mut best, mut most, mut end) = (0, 0, 0);
+        for (at, from) in places.iter().enumerate() {
+            while places.get(end).is_some_and(|place| *place < from + PREVIEW_CHARS) {
+                end += 1;
+            }
+            if end - at > most {
+                (best, most) = (*from, end - at);
+            }
+        }
+        let from = best.saturating_sub(40).min(chars.len() - PREVIEW_CHARS);
+        let mut passage: String = chars[from..from + PREVIEW_CHARS].iter().collect();
+        if from > 0 {
+            passage.insert(0, '…');
+        }
+        if from + PREVIEW_CHARS < chars.len() {
+            passage.push('…');
+        }
+        passage
     }
-    let from = best.saturating_sub(40).min(chars.len() - PREVIEW_CHARS);
-    let mut passage: String = chars[from..from + PREVIEW_CHARS].iter().collect();
-    if from > 0 {
-        passage.insert(0, '…');
-    }
-    if from + PREVIEW_CHARS < chars.len() {
-        passage.push('…');
-    }
-    passage
 }

@@ -6,7 +6,8 @@
 //! steps (`BY_BITS`, `BY_NEARNESS`). All choices are by (distance or score, then document).
 
 use std::cmp::Reverse;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::code::{Code, rounded};
 use super::sketch::{Nearness, Rotation, signs};
@@ -54,6 +55,15 @@ pub struct Codes {
     sketches: Vec<u64>,
     levels: Vec<i8>,
     scales: Vec<i16>,
+    spare: Mutex<Vec<Scan>>,
+}
+
+/// What a scan writes down. Kept for the next one: asking the system for so much memory each time costs as much as a step of
+/// the scan. There are as many as there were scans at the same time.
+#[derive(Debug, Default)]
+struct Scan {
+    distances: Vec<u16>,
+    ring: Vec<Near>,
 }
 
 impl Codes {
@@ -65,6 +75,7 @@ impl Codes {
             sketches: Vec::new(),
             levels: Vec::new(),
             scales: Vec::new(),
+            spare: Mutex::default(),
         }
     }
 
@@ -191,6 +202,19 @@ impl Codes {
     /// Rings of growing distance are looked at until there are enough. The filter is the caller's and may be slow, so it is
     /// asked of the nearest of a ring first, and of the others only if those do not suffice.
     fn candidates(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<usize> {
+        let mut scan = self.spare().pop().unwrap_or_default();
+        let rows = self.scan(&mut scan, query, k, filter);
+        self.spare().push(scan);
+        rows
+    }
+
+    fn scan(
+        &self,
+        Scan { distances, ring }: &mut Scan,
+        query: &Embedding,
+        k: usize,
+        filter: &dyn Fn(u64) -> bool,
+    ) -> Vec<usize> {
         let rotated = self.rotation.rotated(query.values());
         let (nearness, words) = (Nearness::new(&rotated), self.rotation.words());
         let near = |row: u32| {
@@ -198,17 +222,18 @@ impl Codes {
             Near::new(nearness.to(&self.sketches[at..at + words]), row)
         };
         let accepts = |near: &Near| filter(self.docs[near.row()]);
-        let distances = self.distances(&signs(&rotated));
+        self.distances(&signs(&rotated), distances);
         let mut counts = vec![0usize; words * 64 + 1];
-        for &distance in &distances {
+        for &distance in &*distances {
             counts[usize::from(distance)] += 1;
         }
         let keep = BY_NEARNESS.of(self.len(), k);
-        let mut accepted: Vec<Near> = Vec::new();
+        let mut accepted: Vec<Near> = Vec::with_capacity(keep);
         let (mut from, mut target) = (0u16, BY_BITS.of(self.len(), k));
         loop {
             let to = reach(&counts, target);
-            let mut ring: Vec<Near> = ring(&distances, from, to).into_iter().map(near).collect();
+            ring.clear();
+            each_between(distances, from..=to, |row| ring.push(near(row)));
             let missing = keep.saturating_sub(accepted.len());
             if missing < ring.len() {
                 ring.select_nth_unstable(missing);
@@ -233,14 +258,19 @@ impl Codes {
         rows
     }
 
-    fn distances(&self, sketch: &[u64]) -> Vec<u16> {
+    fn spare(&self) -> MutexGuard<'_, Vec<Scan>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn distances(&self, sketch: &[u64], out: &mut Vec<u16>) {
+        out.clear();
         // The default model's width gets a loop of fixed length, which the compiler turns into vector code.
         if let Ok(query) = <&[u64; 4]>::try_from(sketch) {
             let (rows, _) = self.sketches.as_chunks::<4>();
-            return widest(|| rows.iter().map(|row| differing(row, query)).collect());
+            return widest(|| out.extend(rows.iter().map(|row| differing(row, query))));
         }
         let rows = self.sketches.chunks_exact(sketch.len().max(1));
-        widest(|| rows.map(|row| differing(row, sketch)).collect())
+        widest(|| out.extend(rows.map(|row| differing(row, sketch))));
     }
 
     fn levels_of(&self, row: usize) -> &[i8] {
@@ -280,7 +310,7 @@ impl Wide for RowScores<'_> {
 
 /// A row and how near its sketch is, as one number, so that choosing among thousands is quick: the nearest is the smallest,
 /// then the first row.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Near(u64);
 
 impl Near {
@@ -299,17 +329,18 @@ fn place(row: u32) -> usize {
     usize::try_from(row).unwrap_or(usize::MAX)
 }
 
-/// The rows at a distance from `from` to `to`, ascending. Every row is written down and the next one takes its place unless
-/// it belongs: which do is as good as random, and a wrong guess of the machine costs more than a write.
-fn ring(distances: &[u16], from: u16, to: u16) -> Vec<u32> {
-    let mut rows = vec![0; distances.len()];
-    let mut count = 0;
-    for (row, distance) in (0u32..).zip(distances) {
-        rows[count] = row;
-        count += usize::from((from..=to).contains(distance));
+/// Calls `visit` for the rows at some distances, ascending. Every row is noted, and the next takes its place unless it
+/// belongs: which do is as good as random, and a wrong guess of the machine costs more than a note.
+fn each_between(distances: &[u16], between: RangeInclusive<u16>, mut visit: impl FnMut(u32)) {
+    const PART: usize = 256;
+    for (part, first) in distances.chunks(PART).zip((0u32..).step_by(PART)) {
+        let (mut rows, mut count) = ([0; PART], 0);
+        for (row, distance) in (first..).zip(part) {
+            rows[count % PART] = row;
+            count += usize::from(between.contains(distance));
+        }
+        rows[..count].iter().copied().for_each(&mut visit);
     }
-    rows.truncate(count);
-    rows
 }
 
 /// The smallest distance up to which the counts reach `target`, or the last one.
