@@ -1,6 +1,6 @@
 //! The passage of a text that answers best, cut to a few lines.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use crate::analyze::{Analyzer, Question};
 

@@ -228,7 +228,7 @@ impl Codes {
             counts[usize::from(distance)] += 1;
         }
         let keep = BY_NEARNESS.of(self.len(), k);
-        let mut accepted: Vec<Near> = Vec::with_capacity(keep);
+        let mut accepted: Vec<Near> = Vec::with_capacity(keep.min(self.len()));
         let (mut from, mut target) = (0u16, BY_BITS.of(self.len(), k));
         loop {
             let to = reach(&counts, target);
