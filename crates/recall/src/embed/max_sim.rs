@@ -62,13 +62,14 @@ impl<'a> MaxSim<'a> {
 
     /// The weighted mean over the question's tokens of the best similarity in the document; 0 where none is positive.
     pub fn score(&mut self, document: &[u32]) -> i64 {
+        self.learn(document.iter().copied());
         let found = self.matches(document.iter().copied());
         self.mean(&found)
     }
 
-    /// The best similarity in the document for each of the question's tokens.
-    pub fn matches(&mut self, document: impl Iterator<Item = u32> + Clone) -> Vec<i32> {
-        self.learn(document.clone());
+    /// The best similarity in the document for each of the question's tokens. Its tokens were learned before; what was not
+    /// says nothing.
+    pub fn matches(&self, document: impl Iterator<Item = u32> + Clone) -> Vec<i32> {
         let mut found = vec![[0; LANES]; self.lanes()];
         let (rows, similarities) = (&self.rows, &self.similarities);
         widest(Match { document, rows, similarities, found: &mut found });

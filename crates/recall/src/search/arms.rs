@@ -151,7 +151,7 @@ pub(super) fn gather(
                 meaning: smooth(about(id)?, [before?, after?]),
                 by_model: meaning.by_model(id).is_some(),
                 interaction: if counts(Arm::Interaction) {
-                    interact(&mut interaction, &said, sessions.coverage(id))
+                    interact(&interaction, &said, sessions.coverage(id))
                 } else {
                     0
                 },
@@ -213,7 +213,7 @@ pub(super) fn names_in(
 
 /// How well the best passage answers word for word: a long text has a match for every word, but not in one place. What each
 /// word of the question found is added to what its session covers.
-fn interact(interaction: &mut MaxSim<'_>, said: &Said, mut covered: Option<&mut Vec<i32>>) -> u64 {
+fn interact(interaction: &MaxSim<'_>, said: &Said, mut covered: Option<&mut Vec<i32>>) -> u64 {
     let mut closest = 0;
     for tokens in said.passages() {
         let found = interaction.matches(tokens.iter().copied().map(u32::from));

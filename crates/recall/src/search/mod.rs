@@ -179,7 +179,7 @@ pub fn search(
         fused = Fused::new(&candidates, query.weights);
         found = best(&lens, &fused, limit)?;
     }
-    let mut previews = Previews::new(analyzer, &question);
+    let mut previews = Previews::new(analyzer, &question, &resident.words);
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
         let said = (fused.arms(candidate), candidate.by_model);

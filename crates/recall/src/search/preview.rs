@@ -1,38 +1,36 @@
 //! The passage of a text that answers best, cut to a few lines.
 
-use foldhash::{HashMap, HashMapExt};
-
 use crate::analyze::{Analyzer, Question};
+use crate::known_words::{KnownWords, Shared};
 
 /// Characters of a preview.
 const PREVIEW_CHARS: usize = 300;
 
 /// Around the densest run of the question's words; the beginning if there is none.
 pub fn preview(analyzer: &Analyzer, question: &Question, text: &str) -> String {
-    Previews::new(analyzer, question).of(text)
+    Previews::new(analyzer, question, &Shared::default()).of(text)
 }
 
-/// Previews of the texts that answer one question. They share most of their words, and to find the stem of one costs more
-/// than to remember whether it is asked for.
+/// Previews of the texts that answer one question.
 pub(super) struct Previews<'q> {
     analyzer: &'q Analyzer,
     question: &'q Question,
-    asked_for: HashMap<String, bool>,
+    shared: &'q Shared,
+    words: KnownWords,
 }
 
 impl<'q> Previews<'q> {
-    pub(super) fn new(analyzer: &'q Analyzer, question: &'q Question) -> Previews<'q> {
-        Previews { analyzer, question, asked_for: HashMap::new() }
+    pub(super) fn new(
+        analyzer: &'q Analyzer,
+        question: &'q Question,
+        shared: &'q Shared,
+    ) -> Previews<'q> {
+        Previews { analyzer, question, shared, words: shared.take() }
     }
 
     fn asks_for(&mut self, word: &str) -> bool {
-        if let Some(known) = self.asked_for.get(word) {
-            return *known;
-        }
-        let (terms, mut hit) = (&self.question.terms, false);
-        self.analyzer.terms(word, &mut |term, _| hit |= terms.iter().any(|t| t == term));
-        self.asked_for.insert(word.to_owned(), hit);
-        hit
+        let terms = &self.question.terms;
+        self.words.any(self.analyzer, word, |term| terms.iter().any(|other| other == term))
     }
 
     pub(super) fn of(&mut self, text: &str) -> String {
@@ -68,5 +66,11 @@ impl<'q> Previews<'q> {
             passage.push('…');
         }
         passage
+    }
+}
+
+impl Drop for Previews<'_> {
+    fn drop(&mut self) {
+        self.shared.give(std::mem::take(&mut self.words));
     }
 }

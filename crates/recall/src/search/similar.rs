@@ -65,7 +65,7 @@ pub fn similar(
     let mut ranked: Vec<(u64, u64)> = near.into_iter().filter(|(_, score)| *score > 0).collect();
     ranked.sort_unstable_by_key(|(other, score)| (Reverse(*score), *other));
     let candidates = ranked.len();
-    let mut previews = Previews::new(analyzer, &about);
+    let mut previews = Previews::new(analyzer, &about, &resident.words);
     let mut hits = Vec::new();
     for (other, score) in ranked {
         if hits.len() == query.limit.min(LIMIT_MAX) {
