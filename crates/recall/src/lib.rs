@@ -23,6 +23,7 @@ pub mod entities;
 pub mod error;
 pub mod hook;
 mod ids;
+mod known_words;
 pub mod labelled;
 pub mod language;
 pub mod measure;

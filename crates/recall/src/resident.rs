@@ -16,6 +16,7 @@ use kernel::store::View;
 use crate::blocks;
 use crate::embed::DIMS;
 use crate::error::Result;
+use crate::known_words;
 use crate::models::Shelf;
 use crate::passages;
 use crate::places::{Place, Places};
@@ -30,6 +31,8 @@ pub(crate) struct Resident {
     pub(crate) tail: TailHandle,
     /// Codes of an optional model.
     pub(crate) models: Shelf,
+    /// Words of the texts that answers showed.
+    pub(crate) words: known_words::Shared,
     kept: RwLock<Kept>,
 }
 
@@ -144,6 +147,7 @@ impl Resident {
     pub(crate) fn restart(&self, head: u64, size: u64) {
         *self.write() = Kept { head, announced: head, forgotten: size, ..Kept::default() };
         self.models.clear();
+        self.words.clear();
     }
 
     /// Tells of changes up to entry `seq` before they are committed: from the commit on, a view may show them.
@@ -163,6 +167,7 @@ impl Resident {
         drop(kept);
         if !erased.is_empty() {
             self.models.erase(erased);
+            self.words.clear();
         }
     }
 

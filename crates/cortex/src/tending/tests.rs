@@ -113,7 +113,7 @@ fn a_run_is_told_that_a_tool_is_left_alone() {
 fn keys_of_services_are_masked() {
     use crate::ops::channel::{ChannelBranchRequest, ChannelSayRequest, ChannelWorkerRequest};
     let env: serde_json::Map<_, _> =
-        [("OPENAI_API_KEY".to_owned(), serde_json::json!("sk-secret"))].into();
+        [("OPENAI_API_KEY".to_owned(), serde_json::json!("sk-secret"))].into_iter().collect();
     let shown = format!(
         "{:?} {:?} {:?}",
         ChannelSayRequest { env: env.clone(), ..Default::default() },

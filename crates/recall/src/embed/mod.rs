@@ -15,7 +15,7 @@ mod static_model;
 mod wordpiece;
 
 pub use cache::{CacheError, EmbeddingCache, Part};
-pub(crate) use dot::{dot, widest};
+pub(crate) use dot::{FETCHED, Wide, dot, fetch, widest};
 pub use embedding::{DIMS_MAX, Embedding, ONE};
 #[cfg(test)]
 pub(crate) use hash::HashEmbedder;

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::max_sim::MaxSim;
 use super::{Embedder, Embedding, UNKNOWN, WordPiece, dot, widest};
@@ -40,8 +41,8 @@ const BATCH: usize = 511;
 pub struct TokenTable {
     pieces: WordPiece,
     scales: Vec<i16>,
-    /// 2^32 / length of each row, computed at the first late interaction.
-    inverses: OnceLock<Vec<i64>>,
+    /// 2^32 / length of each row, computed when it is first asked for; 0 until then.
+    inverses: Vec<AtomicI64>,
 }
 
 impl TokenTable {
@@ -50,7 +51,7 @@ impl TokenTable {
         TokenTable {
             pieces: WordPiece::new(VOCABULARY),
             scales: scales.iter().map(|bytes| fixed_scale(u32::from_le_bytes(*bytes))).collect(),
-            inverses: OnceLock::new(),
+            inverses: (0..ROWS).map(|_| AtomicI64::new(0)).collect(),
         }
     }
 
@@ -80,9 +81,11 @@ impl TokenTable {
     }
 
     /// A row ready to be compared with many others; zeros for an id that does not exist.
+    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+    #[inline(always)]
     pub(super) fn widened(&self, id: u32) -> [i16; DIMS] {
         let mut wide = [0; DIMS];
-        wide.iter_mut().zip(self.row(id)).for_each(|(wide, value)| *wide = value.into());
+        wide.iter_mut().zip(row_bytes(id)).for_each(|(wide, value)| *wide = signed(*value));
         wide
     }
 
@@ -91,21 +94,31 @@ impl TokenTable {
         MaxSim::new(self, question).score(document)
     }
 
+    /// The bytes of a row; none for an id that does not exist.
+    pub(super) fn bytes(&self, id: u32) -> &[u8] {
+        row_bytes(id)
+    }
+
     /// 2^32 / length of a row; 0 for an id that does not exist.
+    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+    #[inline(always)]
     pub(super) fn inverse(&self, id: u32) -> i64 {
-        let all = self.inverses.get_or_init(|| {
-            (0u32..)
-                .take(self.len())
-                .map(|id| {
-                    let (row, wide) = (row_bytes(id), self.widened(id));
-                    // Eight fraction bits in the root keep the rounding below what a similarity can show.
-                    let length =
-                        (u64::from(dot(&wide, row, signed).unsigned_abs()) << 16).isqrt().max(1);
-                    ((1u64 << 40) / length).cast_signed()
-                })
-                .collect()
-        });
-        usize::try_from(id).ok().and_then(|at| all.get(at)).copied().unwrap_or(0)
+        let Some(known) = usize::try_from(id).ok().and_then(|at| self.inverses.get(at)) else {
+            return 0;
+        };
+        // Whoever comes first computes it; two who come together compute the same.
+        match known.load(Ordering::Relaxed) {
+            0 => {
+                let (row, wide) = (row_bytes(id), self.widened(id));
+                // Eight fraction bits in the root keep the rounding below what a similarity can show.
+                let length =
+                    (u64::from(dot(&wide, row, signed).unsigned_abs()) << 16).isqrt().max(1);
+                let inverse = ((1u64 << 40) / length).cast_signed();
+                known.store(inverse, Ordering::Relaxed);
+                inverse
+            }
+            inverse => inverse,
+        }
     }
 
     fn sums(&self, ids: &[u32]) -> [i64; DIMS] {
@@ -193,6 +206,7 @@ impl Embedder for StaticEmbedder {
     }
 }
 
+#[inline]
 fn row_bytes(id: u32) -> &'static [u8] {
     let at = usize::try_from(id).unwrap_or(ROWS);
     if at < ROWS { &TABLE[BODY + at * DIMS..BODY + (at + 1) * DIMS] } else { &[] }

@@ -17,7 +17,7 @@ use super::meaning::Meaning;
 use super::past::Past;
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
-use crate::embed::{Embedder, Embedding, MaxSim, StaticEmbedder};
+use crate::embed::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::entities;
 use crate::error::Result;
 use crate::models::ModelCodes;
@@ -70,13 +70,17 @@ pub(super) fn gather(
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
         let (past, search, words) =
             by_words((view, resident), (lens, &judge), (analyzer, question))?;
-        let said = SaidRows::new(view, &past);
-        let names = said.names(&words)?;
-        let dense = DenseQuestion::new(analyzer, &search, question, &names)?;
-        let (codes, past) = (&columns.codes, &past);
-        let mut meaning = Meaning::new((view, codes, stale), past, &dense.vector);
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
+        let said = SaidRows::new(view, &past);
+        let dense = if counts(Arm::Meaning) || counts(Arm::Interaction) {
+            let names = said.names(&words)?;
+            DenseQuestion::new(analyzer, &search, question, &names)?
+        } else {
+            DenseQuestion::nothing()
+        };
+        let (codes, past) = (&columns.codes, &past);
+        let mut meaning = Meaning::new((view, codes, stale), past, &dense.vector);
         let near = if counts(Arm::Meaning) {
             let model = ByModel::new(model, query.model.as_ref(), (&judge, past));
             meaning.nearest_by(&judge, model)?
@@ -92,17 +96,24 @@ pub(super) fn gather(
         };
         ids.extend(naming.order.iter().take(CANDIDATES));
         let mut sessions = Sessions::new(&judge);
-        let looked_at: BTreeSet<&u64> = words
-            .scores
-            .keys()
-            .chain(near.scores.keys())
-            .chain(naming.order.iter().take(CANDIDATES))
-            .collect();
+        // What a session is about shows in more memories than those that are candidates.
+        let mut looked_at: Vec<u64> = if counts(Arm::Session) {
+            let naming = naming.order.iter().take(CANDIDATES);
+            words.order.iter().chain(&near.order).chain(naming).copied().collect()
+        } else {
+            ids.iter().copied().collect()
+        };
+        looked_at.sort_unstable();
+        looked_at.dedup();
+        if counts(Arm::Meaning) {
+            meaning.learn(looked_at.iter().copied());
+        }
         for id in looked_at {
-            sessions.add(*id);
-            let near = if counts(Arm::Meaning) { near.share(meaning.score(*id)?) } else { 0 };
-            let about = words.share(words.of(*id)).saturating_add(near);
-            sessions.turn(*id, about);
+            sessions.add(id);
+            if counts(Arm::Session) {
+                let near = if counts(Arm::Meaning) { near.share(meaning.score(id)?) } else { 0 };
+                sessions.turn(id, words.share(words.of(id)).saturating_add(near));
+            }
         }
         let leaders = [&words.order, &near.order]
             .into_iter()
@@ -110,21 +121,37 @@ pub(super) fn gather(
         sessions.bring_neighbours(&leaders.collect::<Vec<_>>(), &mut ids);
         let dates = DateWords::of(&query.text);
         let mut interaction = dense.interaction();
-        let mut candidates = Vec::with_capacity(ids.len());
+        let mut rows = Vec::with_capacity(ids.len());
+        let is_read = counts(Arm::Interaction) || counts(Arm::Speaker) || counts(Arm::Date);
         for id in ids {
             let Some(place) = judge.placed.get(id) else { continue };
-            let said = said.of(id)?;
-            let neighbours = sessions.neighbours(id);
-            let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
+            let said = if is_read { said.of(id)? } else { Rc::default() };
+            rows.push((id, place, said));
+        }
+        if counts(Arm::Interaction) {
+            let said = rows.iter().flat_map(|(_, _, said)| said.passages().flatten());
+            interaction.learn(said.copied().map(u32::from));
+        }
+        let nearby: Vec<[Option<u64>; 2]> =
+            rows.iter().map(|(id, _, _)| sessions.neighbours(*id)).collect();
+        if counts(Arm::Meaning) {
+            meaning.learn(
+                rows.iter().map(|(id, _, _)| *id).chain(nearby.iter().flatten().flatten().copied()),
+            );
+        }
+        let mut candidates = Vec::with_capacity(rows.len());
+        for ((id, place, said), neighbours) in rows.into_iter().zip(nearby) {
+            let about = |id: u64| if counts(Arm::Meaning) { meaning.score(id) } else { Ok(0) };
+            let [before, after] = neighbours.map(|id| id.map(about).transpose());
             let named = said.speakers.iter().any(|name| question.surface.contains(name));
             let favoured = query.favoured.as_ref().map_or(0, |other| other.of(&said.speakers));
             candidates.push(Candidate {
                 id,
                 words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
-                meaning: smooth(meaning.score(id)?, [before?, after?]),
+                meaning: smooth(about(id)?, [before?, after?]),
                 by_model: meaning.by_model(id).is_some(),
                 interaction: if counts(Arm::Interaction) {
-                    interact(&mut interaction, &said, sessions.coverage(id))
+                    interact(&interaction, &said, sessions.coverage(id))
                 } else {
                     0
                 },
@@ -186,7 +213,7 @@ pub(super) fn names_in(
 
 /// How well the best passage answers word for word: a long text has a match for every word, but not in one place. What each
 /// word of the question found is added to what its session covers.
-fn interact(interaction: &mut MaxSim<'_>, said: &Said, mut covered: Option<&mut Vec<i32>>) -> u64 {
+fn interact(interaction: &MaxSim<'_>, said: &Said, mut covered: Option<&mut Vec<i32>>) -> u64 {
     let mut closest = 0;
     for tokens in said.passages() {
         let found = interaction.matches(tokens.iter().copied().map(u32::from));
@@ -337,6 +364,11 @@ impl DenseQuestion {
         tokens.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
         tokens.truncate(INTERACTION_TOKENS);
         Ok(DenseQuestion { vector: embedder.embed(&text), tokens })
+    }
+
+    /// For those who do not ask what it means.
+    fn nothing() -> DenseQuestion {
+        DenseQuestion { vector: Embedding::zero(DIMS), tokens: Vec::new() }
     }
 
     fn interaction(&self) -> MaxSim<'static> {

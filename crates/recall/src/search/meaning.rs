@@ -48,6 +48,21 @@ impl<'a> Meaning<'a> {
         Ok(score)
     }
 
+    /// Finds the scores of many memories at once, which costs less than one after the other.
+    pub(super) fn learn(&self, ids: impl Iterator<Item = u64>) {
+        let mut asked = self.asked.borrow_mut();
+        let other = |id: &u64| self.stale.contains(id) || self.past.get(*id).is_some();
+        if self.model.is_some() || self.question.is_zero() {
+            return;
+        }
+        let mut fresh: Vec<u64> = ids.filter(|id| !asked.contains_key(id) && !other(id)).collect();
+        fresh.sort_unstable();
+        fresh.dedup();
+        let scores = self.codes.scores(self.question, &fresh);
+        let known = |score: Option<i64>| u64::try_from(score.unwrap_or(0)).unwrap_or(0);
+        asked.extend(fresh.into_iter().zip(scores.into_iter().map(known)));
+    }
+
     /// `None` if the question or the memory has no vector.
     fn known(&self, id: u64) -> Result<Option<u64>> {
         let by_model = self.by_model(id);

@@ -36,6 +36,7 @@ use crate::resident::Resident;
 use arms::Candidate;
 use filter::{Lens, Row};
 use fuse::Fused;
+use preview::Previews;
 
 pub use by_model::{ModelQuestion, question_text};
 pub use fuse::{Arm, ArmScore, Weights};
@@ -204,10 +205,11 @@ fn answer(
         fused = Fused::new(&candidates, query.weights);
         found = best(&lens, &fused, limit)?;
     }
+    let mut previews = Previews::new(analyzer, question, &resident.words);
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
         let said = (fused.arms(candidate), candidate.by_model);
-        hits.push(hit(&lens, (analyzer, question), row, score, said)?);
+        hits.push(hit(&lens, &mut previews, row, score, said)?);
     }
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
     Ok(Answer { hits, candidates: candidates.len(), by_model })
@@ -234,7 +236,7 @@ fn check(query: &Query) -> Result<()> {
 /// A row as an answer.
 fn hit(
     lens: &Lens<'_>,
-    (analyzer, question): (&Analyzer, &Question),
+    previews: &mut Previews<'_>,
     row: Row,
     score: u64,
     (arms, by_model): (Vec<ArmScore>, bool),
@@ -243,7 +245,7 @@ fn hit(
     let full = kernel::forms::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
     Ok(Hit {
         id: row.head.id,
-        preview: preview(analyzer, question, &text),
+        preview: previews.of(&text),
         tokens: kernel::forms::tokens(&full),
         superseded_by: lens.named(&row.superseded_by)?,
         contradicts: lens.contradicts(&row)?,

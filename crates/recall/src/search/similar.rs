@@ -14,6 +14,7 @@ use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ArmScore, ONE};
 use super::meaning::Meaning;
 use super::past::Past;
+use super::preview::Previews;
 use super::{Answer, LIMIT_MAX, Query, hit};
 use crate::embed;
 use crate::error::{Error, Result};
@@ -64,6 +65,7 @@ pub fn similar(
     let mut ranked: Vec<(u64, u64)> = near.into_iter().filter(|(_, score)| *score > 0).collect();
     ranked.sort_unstable_by_key(|(other, score)| (Reverse(*score), *other));
     let candidates = ranked.len();
+    let mut previews = Previews::new(analyzer, &about, &resident.words);
     let mut hits = Vec::new();
     for (other, score) in ranked {
         if hits.len() == query.limit.min(LIMIT_MAX) {
@@ -72,7 +74,7 @@ pub fn similar(
         let Some(row) = lens.row(other)? else { continue };
         let score = (score.saturating_mul(ONE) / embed::ONE.unsigned_abs()).min(ONE);
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
-        hits.push(hit(&lens, (analyzer, &about), row, score, (vec![arm], false))?);
+        hits.push(hit(&lens, &mut previews, row, score, (vec![arm], false))?);
     }
     Ok(Answer { hits, candidates, by_model: 0 })
 }

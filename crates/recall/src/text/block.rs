@@ -49,19 +49,53 @@ fn parse_head(first: u64, cursor: &mut Cursor<'_>) -> Option<Head> {
 
 /// Appends the postings of a block.
 pub(super) fn decode(first: u64, value: &[u8], out: &mut Vec<Posting>) -> Result<()> {
-    parse(first, value, out).ok_or_else(|| damaged("posting block", "does not decode"))
+    each(first, value, |doc, impact| out.push((doc, impact)))
 }
 
-fn parse(first: u64, value: &[u8], out: &mut Vec<Posting>) -> Option<()> {
+/// Visits the postings of a block.
+#[inline]
+pub(super) fn each(first: u64, value: &[u8], visit: impl FnMut(u64, u8)) -> Result<()> {
+    parse(first, value, visit).ok_or_else(|| damaged("posting block", "does not decode"))
+}
+
+#[inline]
+fn parse(first: u64, value: &[u8], mut visit: impl FnMut(u64, u8)) -> Option<()> {
     let mut cursor = Cursor::new(value);
     let head = parse_head(first, &mut cursor)?;
     let mut doc = first;
-    out.push((doc, cursor.u8()?));
-    for _ in 1..head.count {
-        doc = doc.checked_add(cursor.varint()?)?;
-        out.push((doc, cursor.u8()?));
+    visit(doc, cursor.u8()?);
+    let (gaps, mut rest) = (usize::from(head.count) - 1, cursor.rest());
+    if rest.len() == 2 * gaps {
+        // A frequent term has gaps of one byte all over: nothing to look at but their sum.
+        let mut any = 0;
+        for [gap, impact] in rest.as_chunks().0 {
+            any |= gap;
+            doc = doc.wrapping_add(u64::from(*gap));
+            visit(doc, *impact);
+        }
+        return (any < 0x80 && doc == head.last).then_some(());
     }
-    (cursor.is_empty() && doc == head.last).then_some(())
+    for _ in 0..gaps {
+        let (gap, impact) = match rest {
+            [gap @ ..0x80, impact, after @ ..] => {
+                rest = after;
+                (u64::from(*gap), *impact)
+            }
+            [low, high @ ..0x80, impact, after @ ..] => {
+                rest = after;
+                (u64::from(low & 0x7f) | u64::from(*high) << 7, *impact)
+            }
+            _ => {
+                let mut cursor = Cursor::new(rest);
+                let long = (cursor.varint()?, cursor.u8()?);
+                rest = cursor.rest();
+                long
+            }
+        };
+        doc = doc.checked_add(gap)?;
+        visit(doc, impact);
+    }
+    (rest.is_empty() && doc == head.last).then_some(())
 }
 
 #[cfg(test)]

@@ -33,6 +33,11 @@ impl<'b> Cursor<'b> {
         self.bytes.is_empty()
     }
 
+    /// What is left to read.
+    pub(super) fn rest(&self) -> &'b [u8] {
+        self.bytes
+    }
+
     pub(super) fn u8(&mut self) -> Option<u8> {
         let (first, rest) = self.bytes.split_first()?;
         self.bytes = rest;

@@ -6,7 +6,7 @@
 use kernel::error::Result;
 use kernel::store::View;
 
-use super::block::{self, Posting};
+use super::block::{self, BLOCK_POSTINGS};
 use super::bytes::Cursor;
 use super::meta::{Meta, Run};
 use super::rows::{self, PAGE_DOCS, damaged};
@@ -37,9 +37,10 @@ struct List {
     bytes: Vec<u8>,
     /// The first block that may hold what comes next; windows only go up.
     at: usize,
-    /// Which block is in `current`.
+    /// Which block is in `docs` and `impacts`.
     decoded: Option<usize>,
-    current: Vec<Posting>,
+    docs: Vec<u64>,
+    impacts: Vec<u8>,
 }
 
 impl List {
@@ -52,15 +53,22 @@ impl List {
         Ok(head.count.into())
     }
 
-    fn decode(&mut self, at: usize) -> Result<&[Posting]> {
+    fn decode(&mut self, at: usize) -> Result<()> {
         if self.decoded != Some(at) {
             let block = self.blocks[at];
-            self.current.clear();
             self.decoded = None;
-            block::decode(block.first, &self.bytes[block.start..block.end], &mut self.current)?;
+            let (docs, impacts) = (&mut self.docs, &mut self.impacts);
+            docs.clear();
+            impacts.clear();
+            docs.reserve(BLOCK_POSTINGS);
+            impacts.reserve(BLOCK_POSTINGS);
+            block::each(block.first, &self.bytes[block.start..block.end], |doc, impact| {
+                docs.push(doc);
+                impacts.push(impact);
+            })?;
             self.decoded = Some(at);
         }
-        Ok(&self.current)
+        Ok(())
     }
 
     /// Passes over blocks that end before `from`.
@@ -80,36 +88,46 @@ impl List {
         if block.last - block.first < WIDE_BLOCK {
             return Ok(Some(from));
         }
-        let postings = self.decode(self.at)?;
-        let at = postings.partition_point(|(doc, _)| *doc < from);
-        Ok(postings.get(at).map(|(doc, _)| *doc))
+        self.decode(self.at)?;
+        let at = self.docs.partition_point(|doc| *doc < from);
+        Ok(self.docs.get(at).copied())
     }
 
-    /// The largest impact that a document of the window can have.
-    fn bound(&mut self, window: Window) -> u8 {
+    /// The largest impact that a document of the window can have; `None` if it has none.
+    fn bound(&mut self, window: Window) -> Option<u8> {
         self.advance(window.0);
         let inside = self.blocks[self.at..].iter().take_while(|block| block.first <= window.1);
-        inside.map(|block| block.max).max().unwrap_or(0)
+        inside.map(|block| block.max).max()
     }
 
+    #[inline]
     fn each(
         &mut self,
         window: Window,
         dead: Option<&[u8]>,
         visit: &mut impl FnMut(u64, u8),
     ) -> Result<()> {
-        self.advance(window.0);
         let mut at = self.at;
-        while self.blocks.get(at).is_some_and(|block| block.first <= window.1) {
-            for (doc, impact) in self.decode(at)? {
-                let inside = (window.0..=window.1).contains(doc);
-                if inside && !dead.is_some_and(|page| rows::is_dead(page, *doc)) {
-                    visit(*doc, *impact);
-                }
+        while let Some(block) = self.blocks.get(at).filter(|block| block.first <= window.1) {
+            let (first, last) = (block.first, block.last);
+            self.decode(at)?;
+            let from = if first >= window.0 { 0 } else { self.place(window.0) };
+            let to = if last <= window.1 { self.docs.len() } else { self.place(window.1 + 1) };
+            let postings = self.docs[from..to].iter().zip(&self.impacts[from..to]);
+            match dead {
+                None => postings.for_each(|(doc, impact)| visit(*doc, *impact)),
+                Some(page) => postings
+                    .filter(|(doc, _)| !rows::is_dead(page, **doc))
+                    .for_each(|(doc, impact)| visit(*doc, *impact)),
             }
             at += 1;
         }
         Ok(())
+    }
+
+    /// Where a document is or would be in the block that is decoded.
+    fn place(&self, doc: u64) -> usize {
+        self.docs.partition_point(|other| *other < doc)
     }
 
     /// The impact of one document, if it is alive in this list.
@@ -121,9 +139,9 @@ impl List {
         if self.blocks.get(at).is_none_or(|block| block.first > doc) {
             return Ok(None);
         }
-        let postings = self.decode(at)?;
-        let found = postings.binary_search_by_key(&doc, |(doc, _)| *doc);
-        Ok(found.ok().map(|at| postings[at].1))
+        self.decode(at)?;
+        let at = self.place(doc);
+        Ok(self.docs.get(at).filter(|other| **other == doc).map(|_| self.impacts[at]))
     }
 }
 
@@ -135,6 +153,10 @@ pub(super) struct TermLists {
     pub(super) df: u64,
     /// Score per point of impact.
     pub(super) factor: u64,
+    /// The window that was entered last, the largest impact in it, and which lists have something there: most have not.
+    window: Option<Window>,
+    max: u8,
+    inside: Vec<usize>,
 }
 
 impl TermLists {
@@ -167,7 +189,7 @@ impl TermLists {
             lists.push(list);
         }
         let df = postings.saturating_sub(tail.buried_with(term)).saturating_add_signed(differences);
-        Ok(TermLists { lists, df, factor: 0 })
+        Ok(TermLists { lists, df, ..TermLists::default() })
     }
 
     pub(super) fn next(&mut self, from: u64) -> Result<Option<u64>> {
@@ -180,21 +202,39 @@ impl TermLists {
         Ok(nearest)
     }
 
+    fn enter(&mut self, window: Window) {
+        if self.window == Some(window) {
+            return;
+        }
+        self.window = Some(window);
+        self.max = 0;
+        self.inside.clear();
+        for (at, list) in self.lists.iter_mut().enumerate() {
+            if let Some(max) = list.bound(window) {
+                self.max = self.max.max(max);
+                self.inside.push(at);
+            }
+        }
+    }
+
     /// The most the term can add to a document of the window.
     pub(super) fn bound(&mut self, window: Window) -> u64 {
-        let max = self.lists.iter_mut().map(|list| list.bound(window)).max().unwrap_or(0);
-        self.factor.saturating_mul(max.into())
+        self.enter(window);
+        self.factor.saturating_mul(self.max.into())
     }
 
     /// Visits the live documents of a window with what the term adds to them, list after list.
+    #[inline]
     pub(super) fn each(
         &mut self,
         window: Window,
         dead: &mut Dead<'_>,
         mut visit: impl FnMut(u64, u64),
     ) -> Result<()> {
+        self.enter(window);
         let factor = self.factor;
-        for list in &mut self.lists {
+        for at in &self.inside {
+            let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
             list.each(window, page, &mut |doc, impact| {
                 visit(doc, factor.saturating_mul(impact.into()));
@@ -205,7 +245,8 @@ impl TermLists {
 
     /// What the term adds to one document of the window that `bound` was last asked for.
     pub(super) fn find(&mut self, doc: u64, dead: &mut Dead<'_>) -> Result<u64> {
-        for list in &mut self.lists {
+        for at in &self.inside {
+            let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
             if let Some(impact) = list.find(doc, page)? {
                 return Ok(self.factor.saturating_mul(impact.into()));

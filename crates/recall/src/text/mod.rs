@@ -15,6 +15,7 @@
 //! - After `erase` no row holds a trace of the erased document, and the rows are those that a rebuild without it writes.
 
 mod block;
+mod by_term;
 mod bytes;
 mod index;
 mod known;

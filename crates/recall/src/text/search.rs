@@ -3,6 +3,7 @@
 //! The windows go upwards, so a later document must beat the threshold to get in: at equal scores the smaller id stays. In
 //! each window the terms that together cannot beat it are only asked about documents that the others brought up.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::ops::ControlFlow;
@@ -31,6 +32,8 @@ pub struct Search<'a> {
     tail: Arc<Tail>,
     /// Words of added documents that the dictionary does not have.
     added: HashMap<String, u32>,
+    /// Frequencies of terms whose lists were read: whoever asks for them next need not read the lists again.
+    counted: RefCell<HashMap<String, u64>>,
 }
 
 impl std::fmt::Debug for Search<'_> {
@@ -47,7 +50,7 @@ impl<'a> Search<'a> {
         // A commit may have come between the view and this line, or come here before the view sees it.
         let fits = current.seq == meta.seq;
         let tail = if fits { current } else { Arc::new(Tail::read(view, &meta)?) };
-        Ok(Search { view, meta, tail, added: HashMap::new() })
+        Ok(Search { view, meta, tail, added: HashMap::new(), counted: RefCell::default() })
     }
 
     /// Adds documents for this search alone. None of them has a number that the index has.
@@ -55,6 +58,7 @@ impl<'a> Search<'a> {
         &mut self,
         documents: impl Iterator<Item = (u64, &'d [(Field, String)])>,
     ) -> Result<()> {
+        self.counted.take();
         for (doc, terms) in documents {
             let (lengths, terms) = count(terms);
             let mut forward = Forward { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
@@ -89,6 +93,9 @@ impl<'a> Search<'a> {
 
     /// Live documents that have the term.
     pub fn df(&self, term: &str) -> Result<u64> {
+        if let Some(df) = self.counted.borrow().get(term) {
+            return Ok(*df);
+        }
         Ok(self.lists(term)?.map_or(0, |lists| lists.df))
     }
 
@@ -161,7 +168,9 @@ impl<'a> Search<'a> {
 
     fn lists(&self, term: &str) -> Result<Option<TermLists>> {
         let Some(id) = self.term_id(term)? else { return Ok(None) };
-        TermLists::read(self.view, &self.meta, &self.tail, id).map(Some)
+        let lists = TermLists::read(self.view, &self.meta, &self.tail, id)?;
+        self.counted.borrow_mut().insert(term.to_owned(), lists.df);
+        Ok(Some(lists))
     }
 
     fn all_lists(&self, terms: &[String]) -> Result<Vec<TermLists>> {
@@ -240,8 +249,7 @@ impl Scratch {
         for (bound, _) in &bounds {
             reach.push(reach[reach.len() - 1].saturating_add(*bound));
         }
-        let threshold = best.threshold();
-        let weak = reach.partition_point(|reach| *reach <= threshold) - 1;
+        let weak = reach.partition_point(|reach| *reach <= best.threshold) - 1;
         if weak == bounds.len() {
             return Ok(());
         }
@@ -255,21 +263,28 @@ impl Scratch {
         for term in barring.iter_mut() {
             term.each(window, dead, |doc, _| self.barred.insert(place(doc)))?;
         }
-        for (place, doc) in self.touched.take().zip_docs(window.0) {
-            let mut sum = std::mem::take(&mut self.sums[place]);
-            let hopeless = |sum: u64, weak: usize, best: &Best| {
-                sum.saturating_add(reach[weak]) <= best.threshold()
-            };
-            if hopeless(sum, weak, best) || self.barred.contains(place) || !filter(doc) {
-                continue;
-            }
-            for (left, (_, at)) in bounds[..weak].iter().enumerate().rev() {
-                if hopeless(sum, left + 1, best) {
-                    break;
+        let touched = self.touched.take();
+        for (word, base) in touched.0.iter().zip((0..).step_by(64)) {
+            let mut left = *word;
+            while left != 0 {
+                let place = base + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let mut sum = std::mem::take(&mut self.sums[place]);
+                let hopeless = |sum: u64, weak: usize, best: &Best| {
+                    sum.saturating_add(reach[weak]) <= best.threshold
+                };
+                let doc = window.0 + place as u64;
+                if hopeless(sum, weak, best) || self.barred.contains(place) || !filter(doc) {
+                    continue;
                 }
-                sum = sum.saturating_add(terms[*at].find(doc, dead)?);
+                for (left, (_, at)) in bounds[..weak].iter().enumerate().rev() {
+                    if hopeless(sum, left + 1, best) {
+                        break;
+                    }
+                    sum = sum.saturating_add(terms[*at].find(doc, dead)?);
+                }
+                best.offer(doc, sum);
             }
-            best.offer(doc, sum);
         }
         self.barred.take();
         Ok(())
@@ -299,44 +314,30 @@ impl Places {
     fn take(&mut self) -> Places {
         std::mem::replace(self, Places::new())
     }
-
-    /// The places in order, with their documents.
-    fn zip_docs(self, start: u64) -> impl Iterator<Item = (usize, u64)> {
-        self.0.into_iter().zip((0..).step_by(64)).flat_map(move |(mut word, base)| {
-            std::iter::from_fn(move || {
-                let bit = word.trailing_zeros();
-                word &= word.checked_sub(1)?;
-                let place = base + u64::from(bit);
-                Some((usize::try_from(place).ok()?, start + place))
-            })
-        })
-    }
 }
 
 /// The best documents so far.
 struct Best {
     k: usize,
+    /// What a document must score more than; every match scores more than nothing.
+    threshold: u64,
     /// The worst on top: the lowest score, then the largest document.
     heap: BinaryHeap<(Reverse<u64>, u64)>,
 }
 
 impl Best {
     fn new(k: usize) -> Best {
-        Best { k, heap: BinaryHeap::new() }
-    }
-
-    /// What a document must score more than; every match scores more than nothing.
-    fn threshold(&self) -> u64 {
-        let worst = self.heap.peek().filter(|_| self.heap.len() == self.k);
-        worst.map_or(0, |(Reverse(score), _)| *score)
+        Best { k, threshold: 0, heap: BinaryHeap::new() }
     }
 
     fn offer(&mut self, doc: u64, score: u64) {
-        if score > self.threshold() {
+        if score > self.threshold {
             if self.heap.len() == self.k {
                 self.heap.pop();
             }
             self.heap.push((Reverse(score), doc));
+            let worst = self.heap.peek().filter(|_| self.heap.len() == self.k);
+            self.threshold = worst.map_or(0, |(Reverse(score), _)| *score);
         }
     }
 

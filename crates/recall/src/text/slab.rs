@@ -91,8 +91,13 @@ pub(super) fn read(
     let to = Some(rows::term_in_run(run, terms.end));
     let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     view.scan(&KeyRange { from, to, reverse: true }, &mut |key, value| {
-        found.push((key.to_vec(), value.to_vec()));
         let more = key > start.as_slice();
+        if !more && found.is_empty() {
+            // Of most terms there is nothing but this, and it need not be copied.
+            items(key, value, terms, visit)?;
+        } else {
+            found.push((key.to_vec(), value.to_vec()));
+        }
         Ok(if more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     for (key, value) in found.iter().rev() {

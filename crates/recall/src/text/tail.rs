@@ -11,6 +11,7 @@ use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
 use super::block::Posting;
+use super::by_term::ByTerm;
 use super::meta::Meta;
 use super::rows::{self, Forward, damaged};
 use super::score::{Weights, impact};
@@ -26,6 +27,8 @@ pub struct Tail {
     pub(super) docs: Vec<(u64, Impacts)>,
     /// By document: the terms of a version that has postings in a run but died since the last flush.
     pub(super) buried: Vec<(u64, Arc<[u32]>)>,
+    /// Of `docs`; starts anew with every change of them.
+    by_term: ByTerm,
 }
 
 impl Tail {
@@ -58,6 +61,7 @@ impl Tail {
 
     pub(super) fn put(&mut self, doc: u64, forward: &Forward, weights: &Weights) {
         let entry = (doc, impacts(forward, weights));
+        self.by_term = ByTerm::default();
         match self.docs.binary_search_by_key(&doc, |(doc, _)| *doc) {
             Ok(at) => self.docs[at] = entry,
             Err(at) => self.docs.insert(at, entry),
@@ -65,6 +69,7 @@ impl Tail {
     }
 
     pub(super) fn remove(&mut self, doc: u64) {
+        self.by_term = ByTerm::default();
         if let Ok(at) = self.docs.binary_search_by_key(&doc, |(doc, _)| *doc) {
             self.docs.remove(at);
         }
@@ -77,6 +82,10 @@ impl Tail {
 
     /// The term's documents, ascending.
     pub(super) fn postings(&self, term: u32) -> Vec<Posting> {
+        let documents = self.docs.iter().map(|(_, terms)| &**terms);
+        if let Some(found) = self.by_term.postings(term, documents) {
+            return found.map(|(place, impact)| (self.docs[place].0, impact)).collect();
+        }
         let find = |(doc, terms): &(u64, Impacts)| {
             let at = terms.binary_search_by_key(&term, |(term, _)| *term).ok()?;
             Some((*doc, terms[at].1))

@@ -6,11 +6,12 @@
 //! steps (`BY_BITS`, `BY_NEARNESS`). All choices are by (distance or score, then document).
 
 use std::cmp::Reverse;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::code::{Code, rounded};
 use super::sketch::{Nearness, Rotation, signs};
-use crate::embed::{Embedding, dot, widest};
+use crate::embed::{Embedding, FETCHED, Wide, dot, fetch, widest};
 
 /// So many vectors are ranked one by one: about a millisecond.
 pub const EXACT_UP_TO: usize = 20_000;
@@ -54,6 +55,15 @@ pub struct Codes {
     sketches: Vec<u64>,
     levels: Vec<i8>,
     scales: Vec<i16>,
+    spare: Mutex<Vec<Scan>>,
+}
+
+/// What a scan writes down. Kept for the next one: asking the system for so much memory each time costs as much as a step of
+/// the scan. There are as many as there were scans at the same time.
+#[derive(Debug, Default)]
+struct Scan {
+    distances: Vec<u16>,
+    ring: Vec<Near>,
 }
 
 impl Codes {
@@ -65,6 +75,7 @@ impl Codes {
             sketches: Vec::new(),
             levels: Vec::new(),
             scales: Vec::new(),
+            spare: Mutex::default(),
         }
     }
 
@@ -159,7 +170,16 @@ impl Codes {
 
     /// How near a document is; `None` if it has no vector.
     pub fn score(&self, query: &Embedding, doc: u64) -> Option<i64> {
-        self.rows_of(doc).map(|row| self.score_row(query, row)).max()
+        let rows: Vec<usize> = self.rows_of(doc).collect();
+        widest(RowScores { codes: self, query, rows: &rows }).into_iter().max()
+    }
+
+    /// How near some documents are, each as `score` tells it. Asked for together they cost less.
+    pub fn scores(&self, query: &Embedding, docs: &[u64]) -> Vec<Option<i64>> {
+        let ranges: Vec<Range<usize>> = docs.iter().map(|doc| self.rows_of(*doc)).collect();
+        let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
+        let mut scores = widest(RowScores { codes: self, query, rows: &rows }).into_iter();
+        ranges.iter().map(|range| scores.by_ref().take(range.len()).max()).collect()
     }
 
     /// The nearest `k` documents by their codes, best first.
@@ -172,8 +192,9 @@ impl Codes {
         } else {
             self.candidates(query, k, filter)
         };
-        let hit = |row: usize| Hit { doc: self.docs[row], score: self.score_row(query, row) };
-        best(widest(|| rows.into_iter().map(hit).collect()), k)
+        let scores = widest(RowScores { codes: self, query, rows: &rows });
+        let hits = rows.iter().zip(scores).map(|(row, score)| Hit { doc: self.docs[*row], score });
+        best(hits.collect(), k)
     }
 
     /// Rows the filter accepts that the sketches leave, ascending: at least as many as `BY_NEARNESS` says, if there are.
@@ -181,22 +202,38 @@ impl Codes {
     /// Rings of growing distance are looked at until there are enough. The filter is the caller's and may be slow, so it is
     /// asked of the nearest of a ring first, and of the others only if those do not suffice.
     fn candidates(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<usize> {
+        let mut scan = self.spare().pop().unwrap_or_default();
+        let rows = self.scan(&mut scan, query, k, filter);
+        self.spare().push(scan);
+        rows
+    }
+
+    fn scan(
+        &self,
+        Scan { distances, ring }: &mut Scan,
+        query: &Embedding,
+        k: usize,
+        filter: &dyn Fn(u64) -> bool,
+    ) -> Vec<usize> {
         let rotated = self.rotation.rotated(query.values());
         let (nearness, words) = (Nearness::new(&rotated), self.rotation.words());
-        let near = |row: usize| nearness.to(&self.sketches[row * words..(row + 1) * words]);
-        let accepts = |(_, row): &(Reverse<i32>, usize)| filter(self.docs[*row]);
-        let distances = self.distances(&signs(&rotated));
+        let near = |row: u32| {
+            let at = place(row) * words;
+            Near::new(nearness.to(&self.sketches[at..at + words]), row)
+        };
+        let accepts = |near: &Near| filter(self.docs[near.row()]);
+        self.distances(&signs(&rotated), distances);
         let mut counts = vec![0usize; words * 64 + 1];
-        for &distance in &distances {
+        for &distance in &*distances {
             counts[usize::from(distance)] += 1;
         }
         let keep = BY_NEARNESS.of(self.len(), k);
-        let mut accepted: Vec<(Reverse<i32>, usize)> = Vec::new();
+        let mut accepted: Vec<Near> = Vec::with_capacity(keep.min(self.len()));
         let (mut from, mut target) = (0u16, BY_BITS.of(self.len(), k));
         loop {
             let to = reach(&counts, target);
-            let ring = distances.iter().enumerate().filter(|(_, d)| (from..=to).contains(*d));
-            let mut ring: Vec<_> = ring.map(|(row, _)| (Reverse(near(row)), row)).collect();
+            ring.clear();
+            each_between(distances, from..=to, |row| ring.push(near(row)));
             let missing = keep.saturating_sub(accepted.len());
             if missing < ring.len() {
                 ring.select_nth_unstable(missing);
@@ -216,28 +253,93 @@ impl Codes {
             accepted.select_nth_unstable(keep);
             accepted.truncate(keep);
         }
-        let mut rows: Vec<usize> = accepted.into_iter().map(|(_, row)| row).collect();
+        let mut rows: Vec<usize> = accepted.into_iter().map(Near::row).collect();
         rows.sort_unstable();
         rows
     }
 
-    fn distances(&self, sketch: &[u64]) -> Vec<u16> {
+    fn spare(&self) -> MutexGuard<'_, Vec<Scan>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn distances(&self, sketch: &[u64], out: &mut Vec<u16>) {
+        out.clear();
         // The default model's width gets a loop of fixed length, which the compiler turns into vector code.
         if let Ok(query) = <&[u64; 4]>::try_from(sketch) {
             let (rows, _) = self.sketches.as_chunks::<4>();
-            return widest(|| rows.iter().map(|row| differing(row, query)).collect());
+            return widest(|| out.extend(rows.iter().map(|row| differing(row, query))));
         }
         let rows = self.sketches.chunks_exact(sketch.len().max(1));
-        widest(|| rows.map(|row| differing(row, sketch)).collect())
+        widest(|| out.extend(rows.map(|row| differing(row, sketch))));
+    }
+
+    fn levels_of(&self, row: usize) -> &[i8] {
+        &self.levels[row * self.dims..(row + 1) * self.dims]
     }
 
     #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
     #[inline(always)]
     fn score_row(&self, query: &Embedding, row: usize) -> i64 {
-        let codes = &self.levels[row * self.dims..(row + 1) * self.dims];
         // At most |query| * |codes| = 2^15 * 127 * sqrt(512): within i32.
-        let dot = dot(query.values(), codes, i16::from);
+        let dot = dot(query.values(), self.levels_of(row), i16::from);
         rounded(i64::from(dot) * i64::from(self.scales[row]), LEVELS)
+    }
+}
+
+/// The scores of some rows.
+struct RowScores<'c> {
+    codes: &'c Codes,
+    query: &'c Embedding,
+    rows: &'c [usize],
+}
+
+impl Wide for RowScores<'_> {
+    type Output = Vec<i64>;
+
+    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+    #[inline(always)]
+    fn call(self) -> Vec<i64> {
+        let mut scores = Vec::with_capacity(self.rows.len());
+        for rows in self.rows.chunks(FETCHED) {
+            fetch(rows.iter().map(|row| self.codes.levels_of(*row)));
+            scores.extend(rows.iter().map(|row| self.codes.score_row(self.query, *row)));
+        }
+        scores
+    }
+}
+
+/// A row and how near its sketch is, as one number, so that choosing among thousands is quick: the nearest is the smallest,
+/// then the first row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Near(u64);
+
+impl Near {
+    fn new(nearness: i32, row: u32) -> Near {
+        let farness = !(nearness.cast_unsigned() ^ 1 << 31);
+        Near(u64::from(farness) << 32 | u64::from(row))
+    }
+
+    fn row(self) -> usize {
+        place(self.0.to_le_bytes().first_chunk().map_or(0, |row| u32::from_le_bytes(*row)))
+    }
+}
+
+/// 2^32 rows would take a terabyte.
+fn place(row: u32) -> usize {
+    usize::try_from(row).unwrap_or(usize::MAX)
+}
+
+/// Calls `visit` for the rows at some distances, ascending. Every row is noted, and the next takes its place unless it
+/// belongs: which do is as good as random, and a wrong guess of the machine costs more than a note.
+fn each_between(distances: &[u16], between: RangeInclusive<u16>, mut visit: impl FnMut(u32)) {
+    const PART: usize = 256;
+    for (part, first) in distances.chunks(PART).zip((0u32..).step_by(PART)) {
+        let (mut rows, mut count) = ([0; PART], 0);
+        for (row, distance) in (first..).zip(part) {
+            rows[count % PART] = row;
+            count += usize::from(between.contains(distance));
+        }
+        rows[..count].iter().copied().for_each(&mut visit);
     }
 }
 

@@ -119,6 +119,10 @@ fn a_document_is_as_near_as_its_nearest_vector() {
         assert_eq!(own.max(), Some(hit.score));
         assert_eq!(codes.score(query, hit.doc), Some(hit.score));
     }
+    let docs = [0, 100, 3, 3, 101, 1];
+    let one_by_one = docs.map(|doc| codes.score(query, doc));
+    assert_eq!(codes.scores(query, &docs), one_by_one);
+    assert_eq!(one_by_one.iter().flatten().count(), 4);
     assert!(set(&mut codes, 50, &[&vectors[0]]));
     assert_eq!(codes.len(), 298);
     assert_eq!(codes.score(query, 50), single.score(query, 0));
@@ -186,6 +190,7 @@ fn equal_vectors_by_the_thousand_are_told_apart_by_doc() {
     let docs = |hits: Vec<Hit>| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
     assert_eq!(docs(codes.top_k(&word, 3, &|_| true)), [0, 1, 2]);
     assert_eq!(docs(codes.top_k(&word, 3, &|doc| doc > 20_997)), [20_998, 20_999]);
+    assert_eq!(codes.top_k(&word, usize::MAX, &|_| true).len(), 21_000);
 }
 
 proptest! {
