@@ -3,6 +3,8 @@
 //! A term has one list per run and one for the tail. A document is alive in one list at most, so the largest impact over the
 //! lists bounds what the term can add to it.
 
+use std::ops::Range;
+
 use kernel::error::Result;
 use kernel::store::View;
 
@@ -16,6 +18,9 @@ use super::tail::Tail;
 /// A block that spans more windows is decoded to find the next document, so that sparse ids do not cost empty windows.
 const WIDE_BLOCK: u64 = 64 * PAGE_DOCS;
 
+/// What the rows of a term that is neither rare nor frequent take.
+const ROWS_BYTES: usize = 16 << 10;
+
 /// The first and last document of a window.
 pub(super) type Window = (u64, u64);
 
@@ -24,7 +29,7 @@ struct Block {
     first: u64,
     last: u64,
     max: u8,
-    /// Where its bytes lie.
+    /// Where its bytes lie among those of the term.
     start: usize,
     end: usize,
 }
@@ -34,7 +39,6 @@ struct List {
     /// Place of the run in the list of runs; `None` for the tail.
     run: Option<usize>,
     blocks: Vec<Block>,
-    bytes: Vec<u8>,
     /// The first block that may hold what comes next; windows only go up.
     at: usize,
     /// Which block is in `docs` and `impacts`.
@@ -44,16 +48,15 @@ struct List {
 }
 
 impl List {
-    fn push(&mut self, first: u64, value: &[u8]) -> Result<u64> {
+    /// Adds a block; `place` is where it lies among the bytes of the term.
+    fn push(&mut self, first: u64, place: Range<usize>, value: &[u8]) -> Result<u64> {
         let head = block::head(first, value)?;
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        let (last, max, end) = (head.last, head.max, self.bytes.len());
-        self.blocks.push(Block { first, last, max, start, end });
+        let (last, max) = (head.last, head.max);
+        self.blocks.push(Block { first, last, max, start: place.start, end: place.end });
         Ok(head.count.into())
     }
 
-    fn decode(&mut self, at: usize) -> Result<()> {
+    fn decode(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
         if self.decoded != Some(at) {
             let block = self.blocks[at];
             self.decoded = None;
@@ -62,7 +65,7 @@ impl List {
             impacts.clear();
             docs.reserve(BLOCK_POSTINGS);
             impacts.reserve(BLOCK_POSTINGS);
-            block::each(block.first, &self.bytes[block.start..block.end], |doc, impact| {
+            block::each(block.first, &bytes[block.start..block.end], |doc, impact| {
                 docs.push(doc);
                 impacts.push(impact);
             })?;
@@ -80,7 +83,7 @@ impl List {
     }
 
     /// No document between `from` and the answer is in the list.
-    fn next(&mut self, from: u64) -> Result<Option<u64>> {
+    fn next(&mut self, from: u64, bytes: &[u8]) -> Result<Option<u64>> {
         let Some(block) = self.advance(from) else { return Ok(None) };
         if block.first >= from {
             return Ok(Some(block.first));
@@ -88,7 +91,7 @@ impl List {
         if block.last - block.first < WIDE_BLOCK {
             return Ok(Some(from));
         }
-        self.decode(self.at)?;
+        self.decode(self.at, bytes)?;
         let at = self.docs.partition_point(|doc| *doc < from);
         Ok(self.docs.get(at).copied())
     }
@@ -104,13 +107,13 @@ impl List {
     fn each(
         &mut self,
         window: Window,
-        dead: Option<&[u8]>,
+        (bytes, dead): (&[u8], Option<&[u8]>),
         visit: &mut impl FnMut(u64, u8),
     ) -> Result<()> {
         let mut at = self.at;
         while let Some(block) = self.blocks.get(at).filter(|block| block.first <= window.1) {
             let (first, last) = (block.first, block.last);
-            self.decode(at)?;
+            self.decode(at, bytes)?;
             let from = if first >= window.0 { 0 } else { self.place(window.0) };
             let to = if last <= window.1 { self.docs.len() } else { self.place(window.1 + 1) };
             let postings = self.docs[from..to].iter().zip(&self.impacts[from..to]);
@@ -131,7 +134,7 @@ impl List {
     }
 
     /// The impact of one document, if it is alive in this list.
-    fn find(&mut self, doc: u64, dead: Option<&[u8]>) -> Result<Option<u8>> {
+    fn find(&mut self, doc: u64, (bytes, dead): (&[u8], Option<&[u8]>)) -> Result<Option<u8>> {
         if dead.is_some_and(|page| rows::is_dead(page, doc)) {
             return Ok(None);
         }
@@ -139,7 +142,7 @@ impl List {
         if self.blocks.get(at).is_none_or(|block| block.first > doc) {
             return Ok(None);
         }
-        self.decode(at)?;
+        self.decode(at, bytes)?;
         let at = self.place(doc);
         Ok(self.docs.get(at).filter(|other| **other == doc).map(|_| self.impacts[at]))
     }
@@ -149,6 +152,8 @@ impl List {
 #[derive(Debug, Default)]
 pub(super) struct TermLists {
     lists: Vec<List>,
+    /// The rows they were read from.
+    bytes: Vec<u8>,
     /// Live documents that have the term.
     pub(super) df: u64,
     /// Score per point of impact.
@@ -162,17 +167,17 @@ pub(super) struct TermLists {
 impl TermLists {
     pub(super) fn read(view: &View<'_>, meta: &Meta, tail: &Tail, term: u32) -> Result<TermLists> {
         let mut lists = Vec::with_capacity(meta.runs.len() + 1);
-        let terms = term..term.saturating_add(1);
+        let mut bytes = Vec::with_capacity(ROWS_BYTES);
         let (mut postings, mut differences) = (0u64, 0i64);
         for (at, run) in meta.runs.iter().enumerate() {
             let mut list = List { run: Some(at), ..List::default() };
-            slab::read(view, run.id, &terms, &mut |_, first, value| {
+            slab::read(view, run.id, term, &mut bytes, &mut |first, place, value| {
                 if first == 0 {
                     let difference = Cursor::new(value).signed();
                     differences +=
                         difference.ok_or_else(|| damaged("difference", "does not decode"))?;
                 } else {
-                    postings += list.push(first, value)?;
+                    postings += list.push(first, place, value)?;
                 }
                 Ok(())
             })?;
@@ -184,18 +189,20 @@ impl TermLists {
         if !recent.is_empty() {
             let mut list = List::default();
             for (first, value) in block::encode(&recent) {
-                postings += list.push(first, &value)?;
+                let place = bytes.len()..bytes.len() + value.len();
+                bytes.extend_from_slice(&value);
+                postings += list.push(first, place, &value)?;
             }
             lists.push(list);
         }
         let df = postings.saturating_sub(tail.buried_with(term)).saturating_add_signed(differences);
-        Ok(TermLists { lists, df, ..TermLists::default() })
+        Ok(TermLists { lists, bytes, df, ..TermLists::default() })
     }
 
     pub(super) fn next(&mut self, from: u64) -> Result<Option<u64>> {
         let mut nearest: Option<u64> = None;
         for list in &mut self.lists {
-            if let Some(doc) = list.next(from)? {
+            if let Some(doc) = list.next(from, &self.bytes)? {
                 nearest = Some(nearest.map_or(doc, |other| other.min(doc)));
             }
         }
@@ -236,7 +243,7 @@ impl TermLists {
         for at in &self.inside {
             let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
-            list.each(window, page, &mut |doc, impact| {
+            list.each(window, (&self.bytes, page), &mut |doc, impact| {
                 visit(doc, factor.saturating_mul(impact.into()));
             })?;
         }
@@ -248,7 +255,7 @@ impl TermLists {
         for at in &self.inside {
             let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
-            if let Some(impact) = list.find(doc, page)? {
+            if let Some(impact) = list.find(doc, (&self.bytes, page))? {
                 return Ok(self.factor.saturating_mul(impact.into()));
             }
         }

@@ -77,31 +77,35 @@ impl Writer {
 /// What a visitor gets: term, first document (0 for a difference), block.
 pub(super) type Items<'v> = dyn FnMut(u32, u64, &[u8]) -> Result<()> + 'v;
 
-/// Visits what a run says of some terms, in order.
+/// Appends the rows of a run that say something of a term to `bytes`, and visits what they say, in order: the first document
+/// (0 for a difference), and where its block lies in `bytes`.
 ///
-/// Backwards from the end, because that finds the row that the first term begins in without a search of its own: a search in
-/// the store costs more than what there is to read of most terms.
+/// Backwards from the end, because that finds the row that the term begins in without a search of its own: a search in the
+/// store costs more than what there is to read of most terms.
 pub(super) fn read(
     view: &View<'_>,
     run: u32,
-    terms: &Range<u32>,
-    visit: &mut Items<'_>,
+    term: u32,
+    bytes: &mut Vec<u8>,
+    visit: &mut dyn FnMut(u64, Range<usize>, &[u8]) -> Result<()>,
 ) -> Result<()> {
+    let terms = term..term.saturating_add(1);
     let (from, start) = (rows::run(run), rows::term_in_run(run, terms.start));
     let to = Some(rows::term_in_run(run, terms.end));
-    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    let mut found: Vec<(u32, Range<usize>)> = Vec::new();
     view.scan(&KeyRange { from, to, reverse: true }, &mut |key, value| {
+        let place = bytes.len()..bytes.len() + value.len();
+        bytes.extend_from_slice(value);
+        found.push((rows::parse_block(key)?.0, place));
         let more = key > start.as_slice();
-        if !more && found.is_empty() {
-            // Of most terms there is nothing but this, and it need not be copied.
-            items(key, value, terms, visit)?;
-        } else {
-            found.push((key.to_vec(), value.to_vec()));
-        }
         Ok(if more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
-    for (key, value) in found.iter().rev() {
-        items(key, value, terms, visit)?;
+    for (first_term, place) in found.into_iter().rev() {
+        let end = place.end;
+        each_of(first_term, &bytes[place], &terms, &mut |_, first, block, left| {
+            let end = end - left;
+            visit(first, end - block.len()..end, block)
+        })?;
     }
     Ok(())
 }
@@ -133,8 +137,19 @@ fn ranges(run: u32, terms: &Range<u32>) -> (KeyRange, KeyRange) {
 }
 
 fn items(key: &[u8], value: &[u8], terms: &Range<u32>, visit: &mut Items<'_>) -> Result<()> {
-    let (mut term, _) = rows::parse_block(key)?;
-    let mut cursor = Cursor::new(value);
+    let (first_term, _) = rows::parse_block(key)?;
+    each_of(first_term, value, terms, &mut |term, first, block, _| visit(term, first, block))
+}
+
+/// Visits what a row says of some terms; with each block how many bytes come after it.
+#[inline]
+fn each_of(
+    first_term: u32,
+    value: &[u8],
+    terms: &Range<u32>,
+    visit: &mut impl FnMut(u32, u64, &[u8], usize) -> Result<()>,
+) -> Result<()> {
+    let (mut term, mut cursor) = (first_term, Cursor::new(value));
     while !cursor.is_empty() {
         let (gap, first, block) =
             item(&mut cursor).ok_or_else(|| damaged("slab", "does not decode"))?;
@@ -143,7 +158,7 @@ fn items(key: &[u8], value: &[u8], terms: &Range<u32>, visit: &mut Items<'_>) ->
             break;
         }
         if term >= terms.start {
-            visit(term, first, block)?;
+            visit(term, first, block, cursor.rest().len())?;
         }
     }
     Ok(())
