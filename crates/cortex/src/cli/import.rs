@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Outc
     let report = transfer::import(
         &importer,
         args.from,
-        &args.path,
+        &inv.path(&args.path),
         &mut |done, total| read.at(done, total),
         &mut |done, total| wrote.at(done, total),
     )?;

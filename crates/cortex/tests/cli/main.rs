@@ -24,5 +24,6 @@ mod streams;
 mod support;
 mod talents;
 mod thinking;
+mod through_daemon;
 mod tiny_model;
 mod transcripts;
