@@ -16,6 +16,8 @@ const COMMANDS: &[&[&str]] = &[
     &["export", "--format", "markdown", "-o", "notes"],
     &["import", "other.jsonl", "--dry-run"],
     &["import", "nothing.jsonl"],
+    &["audit"],
+    &["audit", "other.jsonl"],
     &["prove", "1", "--out", "memory.proof"],
     &["journal"],
     &["root"],
