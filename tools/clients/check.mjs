@@ -208,10 +208,11 @@ function opencode() {
   const machine = new Machine();
   machine.write(".config/opencode/opencode.jsonc", '{\n  // mine\n  "share": "disabled",\n  "mcp": {\n    "other": { "type": "local", "command": ["true"], "enabled": false }, // keep\n  },\n}\n');
   checkRemoval(machine, "opencode");
-  const ran = machine.run("opencode", ["mcp", "list"], 180);
+  // At its first start it installs a package of its own, which takes minutes on a busy machine.
+  const ran = machine.run("opencode", ["mcp", "list"], 420);
   checkServer("opencode: `opencode mcp list`", ran.text);
   // It ends with an error for want of a model, after the plugin heard of the session.
-  machine.run("opencode", ["run", "hi"], 40);
+  machine.run("opencode", ["run", "hi"], 120);
   const kinds = machine.kinds();
   check("opencode: the plugin left a session_start", kinds.includes("session_start"), kinds.join(" "));
   machine.end();

@@ -260,6 +260,9 @@ fn a_client_lists_and_calls_every_tool() {
             json!({"from_id": id, "to_id": other, "relation_type": "likes"}),
             "supersedes",
         ),
+        // A model has tools and no command line.
+        ("mem_get_observation", json!({"id": 4_711}), "Hint: mem_search and mem_context"),
+        ("mem_session_end", json!({"id": "nobody"}), "Hint: mem_session_start"),
     ] {
         let result = agent.call(name, &wrong);
         assert_eq!(result["isError"], true);
@@ -270,6 +273,9 @@ fn a_client_lists_and_calls_every_tool() {
         // agent-memory 170
         ("mem_search", json!({"query": ""}), "these are the newest"),
         ("mem_search_hybrid", json!({"query": "*"}), "[newest]"),
+        ("mem_search", json!({"query": "zzyzx qwfp"}), "no memory has a word of the question"),
+        ("mem_prove", json!({"id": 4_711}), "Proof that there is no #4711"),
+        ("mem_prove", json!({"id": id}), "Proof of #"),
         // agent-memory 85, 86: both are declared idempotent, and a project is found or not needed
         ("mem_session_start", json!({"id": "s-2"}), "Session \"s-2\" started"),
         ("mem_session_start", json!({"id": "s-2"}), "Session \"s-2\" started"),
@@ -291,6 +297,18 @@ fn a_client_lists_and_calls_every_tool() {
     );
     let read = agent.ask("resources/read", &json!({"uri": format!("cortex://memory/{id}")}));
     assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("redb"));
+    // A URI names whose memory it is, and which version.
+    let full = format!("cortex://default/Decision/{id}#1");
+    let first = agent.ask("resources/read", &json!({"uri": full}));
+    assert_eq!(first["result"]["contents"][0]["mimeType"], "text/markdown", "{first}");
+    for wrong in
+        [format!("cortex://nobody/Decision/{id}#1"), format!("cortex://default/Decision/{id}#9")]
+    {
+        let missing = agent.ask("resources/read", &json!({"uri": wrong}));
+        assert_eq!(missing["error"]["code"], -32_002, "{missing}");
+    }
+    let blank = agent.ask("prompts/get", &json!({"name": "recall", "arguments": {}}));
+    assert_eq!(blank["error"]["code"], -32_602, "{blank}");
     let prompts = agent.ask("prompts/list", &json!({}));
     assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 2);
     agent.end();

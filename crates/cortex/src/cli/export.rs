@@ -1,6 +1,5 @@
 //! `cortex export`: everything that is remembered, as lines to import again or as notes to read.
 
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -57,17 +56,15 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Outc
     let selection = Selection { project: args.project.clone(), all: args.all };
     let mut bar = Progress::new(out, "exported");
     let mut progress = |done, total| bar.at(done, total);
-    let Some(path) = &args.output else {
-        out.flush()?;
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
-        transfer::jsonl(&reading, &selection, now, &mut stdout, &mut progress)
+    let Some(given) = &args.output else {
+        transfer::jsonl(&reading, &selection, now, out.writer(), &mut progress)
             .map_err(to_output)?;
-        return stdout.flush().map_err(Failure::output);
+        return out.flush();
     };
-    let shown = path.display().to_string();
+    let (path, shown) = (inv.path(given), given.display().to_string());
     match args.format {
         ExportFormat::Jsonl => {
-            let exported = transfer::write_atomically(path, |file| {
+            let exported = transfer::write_atomically(&path, |file| {
                 transfer::jsonl(&reading, &selection, now, file, &mut progress)
             })?;
             let transfer::Exported { memories, edges, sessions, prompts } = exported;
@@ -83,7 +80,7 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Outc
             )
         }
         ExportFormat::Markdown => {
-            let done = transfer::write_folder(&reading, &selection, path, &mut progress)?;
+            let done = transfer::write_folder(&reading, &selection, &path, &mut progress)?;
             for name in &done.kept_files {
                 out.say(format_args!("left as it is: {name}"));
             }

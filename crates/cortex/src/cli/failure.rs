@@ -154,7 +154,10 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Failure::Kernel(error) => ops::Error::from(error.clone()).hint,
-            Failure::Ops(error) => error.hint.clone(),
+            Failure::Ops(error) => {
+                let machine = || ops::error::machine_hint(&error.message).map(str::to_owned);
+                error.hint.clone().or_else(machine)
+            }
             Failure::Setup(SetupError::Broken { .. }) => {
                 Some("correct the file there, then run the command again".to_owned())
             }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Outc
     let report = transfer::import(
         &importer,
         args.from,
-        &args.path,
+        &inv.path(&args.path),
         &mut |done, total| read.at(done, total),
         &mut |done, total| wrote.at(done, total),
     )?;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Outc
 }
 
 /// Salts come from the machine; where it has none, nothing can be written.
-fn unguessable(failure: &Failure) -> transfer::Error {
+pub(super) fn unguessable(failure: &Failure) -> transfer::Error {
     let error = std::io::Error::other(failure.to_string());
     transfer::Error::Io { what: "random bytes".into(), error }
 }

@@ -6,6 +6,7 @@
 
 mod admin;
 mod attest;
+mod audit;
 mod browse;
 mod bulletin;
 mod bus;
@@ -129,6 +130,7 @@ enum HomeCommand {
     Prompts(browse::PromptsArgs),
     Projects(browse::ProjectsArgs),
     Stats(stats::StatsArgs),
+    Audit(audit::AuditArgs),
     Salience(salience::SalienceArgs),
     Actors(stats::ActorsArgs),
     Export(export::ExportArgs),
@@ -247,6 +249,7 @@ fn is_local(command: &Command) -> bool {
     match command {
         Command::Local(_) => true,
         Command::Home(HomeCommand::Model(args)) => args.is_local(),
+        Command::Home(HomeCommand::Audit(args)) => args.is_local(),
         Command::Home(_) => false,
     }
 }
@@ -356,6 +359,7 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Out
         HomeCommand::Language(args) => language::run(args, inv, out),
         HomeCommand::Journal(args) => journal::run(args, inv, out),
         HomeCommand::Stats(args) => stats::stats(args, inv, out),
+        HomeCommand::Audit(args) => audit::run(args, inv, out),
         HomeCommand::Attest(args) => attest::run(args, inv, out),
         HomeCommand::Compact(args) => compact::run(args, inv, out),
         HomeCommand::Score(args) => score::run(args, inv, out),

@@ -82,6 +82,11 @@ impl Output {
         write!(self.out, "{text}").map_err(Failure::output)
     }
 
+    /// Standard output for whoever writes it in many pieces.
+    pub(crate) fn writer(&mut self) -> &mut dyn Write {
+        &mut self.out
+    }
+
     /// One JSON value on a line of its own.
     pub(crate) fn object(&mut self, value: &impl Serialize) -> Outcome {
         serde_json::to_writer(&mut self.out, value)
@@ -127,12 +132,19 @@ impl Progress {
     }
 }
 
-/// Text on one line, so that stored text cannot draw on the terminal: control characters become spaces.
+/// Text on one line, so that stored text cannot draw on the terminal: control characters become spaces, and so do the signs
+/// that turn the direction of what follows.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
+}
+
+/// Overrides and isolates of direction: what stands behind one is read in another order than it is stored.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The same for text of many lines: line breaks and tabs stay.
 pub(crate) fn plain_lines(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect()
+    let kept = |c: char| c == '\n' || c == '\t' || !c.is_control() && !turns(c);
+    text.chars().map(|c| if kept(c) { c } else { ' ' }).collect()
 }

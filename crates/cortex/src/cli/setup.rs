@@ -19,8 +19,11 @@ use crate::setup::{
 /// beside each file (NAME.before-cortex). `--remove` gives back the files from before; what you edited since stays. A
 /// settings file that cannot be read is left alone.
 ///
+/// `--instructions` is for any other agent: it prints when to look and when to save, to be added to the file that the agent
+/// reads (AGENTS.md, CLAUDE.md, rules), and says how the tools are added to its settings.
+///
 /// JSON: {agent, scope, dry_run, files: [{path, action, copy, diff}], notes}; with --list one line
-/// {agent, scope, installed, configured, complete, files, program, healthy, problem} each
+/// {agent, scope, installed, configured, complete, files, program, healthy, problem} each; with --instructions {instructions, mcp_servers}
 #[derive(Args, Debug)]
 // Each is a switch of its own on the command line.
 #[allow(clippy::struct_excessive_bools)]
@@ -29,7 +32,8 @@ use crate::setup::{
   cortex setup claude-code
   cortex setup codex --dry-run
   cortex setup cursor --project
-  cortex setup claude-code --remove")]
+  cortex setup claude-code --remove
+  cortex setup --instructions >> AGENTS.md")]
 pub(crate) struct SetupArgs {
     /// Which agent; without one, the state of all is listed
     #[arg(value_enum)]
@@ -37,6 +41,9 @@ pub(crate) struct SetupArgs {
     /// Show which agents are there and which know Cortex
     #[arg(long, conflicts_with_all = ["remove", "dry_run", "agent"])]
     list: bool,
+    /// Print instructions for any agent
+    #[arg(long, conflicts_with_all = ["list", "remove", "dry_run", "agent"])]
+    instructions: bool,
     /// For this folder only, instead of for everything you do
     #[arg(long, requires = "agent")]
     project: bool,
@@ -67,6 +74,9 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Outcome {
     let surroundings = surroundings()?;
+    if args.instructions {
+        return instructions(&program(&surroundings)?, out);
+    }
     let Some(agent) = args.agent else { return list(&surroundings, out) };
     let scope = if args.project { Scope::Project } else { Scope::User };
     let inv = Invocation::new(globals, None, around)?;
@@ -116,6 +126,30 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// The skill of the plugin: what it says holds for every agent.
+const SKILL: &str = include_str!("../../../../plugin/skills/memory/SKILL.md");
+
+/// What an agent that nobody knows here should be told, and how it gets the tools.
+fn instructions(program: &Program, out: &mut Output) -> Outcome {
+    // Between the two lines of dashes stands what only a plugin needs.
+    let text = SKILL.splitn(3, "---\n").last().unwrap_or(SKILL).trim();
+    let command = match &program.on_path {
+        Some(_) => "cortex".to_owned(),
+        None => program.running.display().to_string(),
+    };
+    let servers = serde_json::json!({
+        "mcpServers": {"cortex": {"command": command, "args": ["mcp", "--tools=agent"]}},
+    });
+    if out.is_json() {
+        let mcp_servers = &servers["mcpServers"];
+        return out.object(&serde_json::json!({"instructions": text, "mcp_servers": mcp_servers}));
+    }
+    out.line(text)?;
+    out.flush()?;
+    out.say(format_args!("Tools for any MCP client: {servers}"));
+    Ok(())
+}
+
 /// How every agent stands.
 pub(crate) fn all_states() -> Outcome<Vec<State>> {
     Ok(states(&surroundings()?))
@@ -151,6 +185,8 @@ pub(crate) fn words(state: &State) -> String {
     }
 }
 
+const NO_HOOKS: &str = "It has no hooks that Cortex uses: `cortex setup --instructions >> AGENTS.md` tells it when to look and to save.";
+
 /// What a person has to do besides.
 fn notes(agent: Agent) -> &'static [&'static str] {
     match agent {
@@ -163,8 +199,8 @@ fn notes(agent: Agent) -> &'static [&'static str] {
         ],
         Agent::OpenCode => &["Start a new session; `opencode mcp list` shows cortex as connected."],
         Agent::Cursor => &["Reload Cursor and switch cortex on under Settings, MCP."],
-        Agent::VsCode => &["Reload VS Code and start cortex from `MCP: List Servers`."],
-        Agent::Windsurf => &["Press refresh in Windsurf's list of MCP servers."],
+        Agent::VsCode => &["Reload VS Code and start cortex from `MCP: List Servers`.", NO_HOOKS],
+        Agent::Windsurf => &["Press refresh in Windsurf's list of MCP servers.", NO_HOOKS],
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kernel::actor::ActorName;
 use serde_json::Value;
 
 use crate::daemon::client::{Client, GONE};
@@ -80,6 +81,14 @@ impl Backend {
         match self {
             Backend::Local(ops, _) => Backend::Local(ops, caller),
             daemon @ Backend::Daemon(_) => daemon,
+        }
+    }
+
+    /// Whose memory it is.
+    pub(super) fn actor(&self) -> &ActorName {
+        match self {
+            Backend::Local(_, caller) => &caller.actor,
+            Backend::Daemon(pool) => &pool.caller.actor,
         }
     }
 

@@ -260,8 +260,9 @@ async fn admin(backend: &Backend, name: &str, mut given: Map<String, Value>) -> 
         }
         "mem_prove" => {
             let answer = backend.ask(read::<ProveRequest>(given)?).await?;
+            let of = if answer.exists { "of" } else { "that there is no" };
             let text = format!(
-                "Proof of #{} ({} bytes) for root {} over {} entries; `cortex verify-proof` checks it",
+                "Proof {of} #{} ({} bytes) for root {} over {} entries; `cortex verify-proof` checks it",
                 answer.id, answer.bytes, answer.root, answer.size
             );
             reply(text, &answer)

@@ -14,6 +14,7 @@ pub(crate) mod talent;
 mod text;
 pub mod tools;
 
+use kernel::actor::ActorName;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
@@ -112,7 +113,7 @@ impl ServerHandler for Server {
                 result
             }
             Err(error) => {
-                let hint = error.hint.as_deref().map(|hint| format!("\nHint: {hint}"));
+                let hint = text::hint(&error).map(|hint| format!("\nHint: {hint}"));
                 let text =
                     format!("{} ({}){}", error.message, error.code, hint.unwrap_or_default());
                 CallToolResult::error(vec![ContentBlock::text(text)])
@@ -170,9 +171,9 @@ impl ServerHandler for Server {
             let answer = backend.ask(asked).await;
             answer.map(|answer| answer.bulletin.map(|bulletin| bulletin.text).unwrap_or_default())
         } else {
-            match memory_of(&request.uri) {
-                Some(id) => {
-                    let get = GetRequest { id, ..GetRequest::default() };
+            match memory_of(&request.uri, backend.actor()) {
+                Some((id, version)) => {
+                    let get = GetRequest { id, version, ..GetRequest::default() };
                     backend.ask(get).await.map(|answer| text::memory(&answer))
                 }
                 None => Err(Error::new("not_found", Fault::Missing, "no such resource")),
@@ -184,7 +185,7 @@ impl ServerHandler for Server {
             }
             _ => wire(&error),
         })?;
-        let contents = ResourceContents::text(text, &request.uri);
+        let contents = ResourceContents::text(text, &request.uri).with_mime_type("text/markdown");
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
@@ -209,7 +210,10 @@ impl ServerHandler for Server {
         let text = match request.name.as_str() {
             "recall" => {
                 let topic = request.arguments.as_ref().and_then(|all| all.get("topic"));
-                let topic = topic.and_then(|topic| topic.as_str()).unwrap_or_default();
+                let topic = topic.and_then(|topic| topic.as_str()).map(str::trim);
+                let Some(topic) = topic.filter(|topic| !topic.is_empty()) else {
+                    return Err(ErrorData::invalid_params("topic: is required", None));
+                };
                 format!(
                     "Find out what memory holds about: {topic}\n\
                      1. mem_search with a question in ordinary words.\n\
@@ -230,12 +234,14 @@ impl ServerHandler for Server {
     }
 }
 
-/// The memory that a URI names: `cortex://memory/12` or `cortex://default/Fact/12#1`.
-fn memory_of(uri: &str) -> Option<u64> {
+/// The memory that a URI names, and the version: `cortex://memory/12` or `cortex://default/Fact/12#1`. What belongs to
+/// another actor is not there.
+fn memory_of(uri: &str, actor: &ActorName) -> Option<(u64, Option<u32>)> {
     if let Some(id) = uri.strip_prefix("cortex://memory/") {
-        return id.parse().ok();
+        return id.parse().ok().map(|id| (id, None));
     }
-    uri.parse::<kernel::uri::Uri>().ok().map(|uri| uri.id.get())
+    let uri = uri.parse::<kernel::uri::Uri>().ok().filter(|uri| uri.actor == *actor)?;
+    Some((uri.id.get(), Some(uri.version)))
 }
 
 /// Serves one agent over standard input and output until it closes them.

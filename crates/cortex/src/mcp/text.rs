@@ -2,16 +2,33 @@
 
 use std::fmt::Write as _;
 
+use crate::ops::error::Error;
 use crate::ops::graph::GraphAnswer;
 use crate::ops::read::GetAnswer;
 use crate::ops::save::{SaveAnswer, Saved};
-use crate::ops::search::SearchAnswer;
+use crate::ops::search::{ArmView, SearchAnswer};
 use crate::ops::session::SessionView;
 use crate::ops::timeline::TimelineAnswer;
 use crate::ops::views::Brief;
 
+/// Characters of a question that an answer repeats.
+const ECHO_CHARS: usize = 200;
+
 pub(super) fn with_note(text: String, note: &str) -> String {
     if note.is_empty() { text } else { format!("{text}\nNote: {note}") }
+}
+
+/// What to do about an error, for a model: it has tools, and no command line.
+pub(super) fn hint(error: &Error) -> Option<&str> {
+    match error.hint.as_deref() {
+        Some(hint) if error.code == "not_found" && hint.starts_with("`cortex find`") => {
+            Some("mem_search and mem_context name the ids there are")
+        }
+        Some(hint) if error.code == "not_found" && hint.starts_with("`cortex session start") => {
+            Some("mem_session_start starts one")
+        }
+        hint => hint,
+    }
 }
 
 pub(super) fn saved(saved: &SaveAnswer) -> String {
@@ -49,12 +66,26 @@ pub(super) fn started(session: &SessionView) -> String {
     format!("Session \"{}\" started{}{before}", session.id, for_project(&session.project))
 }
 
+/// A question as an answer repeats it: whoever asked knows the rest.
+fn echoed(question: &str) -> String {
+    match question.char_indices().nth(ECHO_CHARS) {
+        Some((end, _)) => format!("{}…", &question[..end]),
+        None => question.to_owned(),
+    }
+}
+
+/// True if memories were found, but none by a word of the question.
+fn by_meaning_alone(found: &SearchAnswer) -> bool {
+    let worded = |arm: &ArmView| arm.arm == "words" && arm.score > 0.0;
+    found.mode != "newest" && !found.hits.iter().flat_map(|hit| &hit.arms).any(worded)
+}
+
 pub(super) fn found(found: &SearchAnswer) -> String {
     if found.hits.is_empty() {
         let elsewhere = found.elsewhere.as_deref().map(|text| format!("\n{text}"));
         return format!(
             "No memories found for: \"{}\"{}",
-            found.query,
+            echoed(&found.query),
             elsewhere.unwrap_or_default()
         );
     }
@@ -79,18 +110,21 @@ pub(super) fn found(found: &SearchAnswer) -> String {
         text.push('\n');
     }
     if found.hits.iter().any(|hit| hit.cut) {
-        text.push_str("---\nPreviews are 300 characters; mem_get_observation(id) has the rest.");
+        text.push_str("---\nPreviews are 300 characters; mem_get_observation(id) has the rest.\n");
+    }
+    if by_meaning_alone(found) {
+        text.push_str("Note: no memory has a word of the question; these are nearest in meaning.");
     }
     text.trim_end().to_owned()
 }
 
 pub(super) fn hybrid(found: &SearchAnswer) -> String {
     if found.hits.is_empty() {
-        return format!("No results found for \"{}\"", found.query);
+        return format!("No results found for \"{}\"", echoed(&found.query));
     }
     let mut text = format!(
         "Search results for \"{}\" [{}] ({} found):\n",
-        found.query,
+        echoed(&found.query),
         found.mode,
         found.hits.len()
     );

@@ -235,9 +235,22 @@ fn hint_of(error: &KernelError) -> Option<String> {
         KernelError::RootMismatch { .. } => {
             "the file is sound but speaks of another state than you trust"
         }
+        KernelError::Storage(reason) => return machine_hint(reason).map(str::to_owned),
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+/// What to do where the machine refuses a file. Its own words end with the number of the error, the same on every Unix.
+pub(crate) fn machine_hint(message: &str) -> Option<&'static str> {
+    let says = |number: u8| message.contains(&format!("(os error {number})"));
+    if says(13) || says(30) {
+        Some("the home must be yours to write; --home DIR or CORTEX_HOME names another")
+    } else if says(20) {
+        Some("a part of this path is a file, not a folder; --home DIR or CORTEX_HOME names another")
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod activity;
 pub mod admin;
 pub mod archive;
 pub mod attest;
+pub mod audit;
 pub mod bulletin;
 pub mod bundle;
 pub mod caller;

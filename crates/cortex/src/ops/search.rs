@@ -238,7 +238,7 @@ impl Ops {
 fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>) -> HitView {
     let by = model.filter(|_| hit.by_model);
     let body = hit.body.as_ref();
-    let whole = body.map_or(0, |body| body.title.len() + body.content.len());
+    let whole = body.map(|body| wording::on_one_line(&body.content)).unwrap_or_default();
     HitView {
         id: hit.id.get(),
         title: body.map(|body| body.title.clone()).unwrap_or_default(),
@@ -252,7 +252,7 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>) -> HitView {
         updated_at: hit.head.updated.rfc3339(),
         uri: reading.uri(&hit.head, hit.version.n).to_string(),
         preview: wording::shortened(&hit.preview, 300),
-        cut: hit.preview.len() < whole,
+        cut: !hit.preview.contains(&whole),
         rank: ratio(hit.score),
         tokens: hit.tokens,
         standing: standing_name(hit.standing),

@@ -10,8 +10,8 @@ use super::Ops;
 use super::caller::Caller;
 use super::error::{Error, Result};
 use super::{
-    activity, archive, attest, bundle, capture, change, context, grants, graph, health, projects,
-    prompt,
+    activity, archive, attest, audit, bundle, capture, change, context, grants, graph, health,
+    projects, prompt,
 };
 use super::{admin, bulletin, channel, mind};
 use super::{proof, read, save, score, search, session, stats, timeline};
@@ -106,6 +106,7 @@ operations! {
     Attest "attest" attest: attest::AttestRequest => attest::AttestAnswer;
     Salience "salience" salience: attest::SalienceRequest => attest::SalienceAnswer;
     Health "health" health: health::HealthRequest => health::HealthAnswer;
+    Audit "audit" audit: audit::AuditRequest => audit::AuditAnswer;
     Bulletin "bulletin" bulletin: bulletin::BulletinRequest => bulletin::BulletinAnswer;
     BulletinHistory "bulletin_history" bulletin_history: bulletin::BulletinHistoryRequest => bulletin::BulletinHistoryAnswer;
     MindJobs "mind_jobs" mind_jobs: mind::JobsRequest => mind::JobsAnswer;

@@ -17,9 +17,14 @@ pub(super) fn project_of(cwd: &Path, home: Option<&Path>, any: bool) -> Option<S
     (any || project.source != Source::Folder).then_some(project.name)
 }
 
+/// Every run of white space one space.
+pub(super) fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// At most `max` characters on one line, with an ellipsis among them where something is left out.
 pub(super) fn shortened(text: &str, max: usize) -> String {
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = on_one_line(text);
     let ellipsis = "...";
     if flat.chars().count() <= max {
         return flat;

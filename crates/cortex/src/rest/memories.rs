@@ -95,8 +95,10 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     let request: SaveRequest = body.without(&SET_BY_SERVER).read()?;
-    if request.content.trim().is_empty() {
-        return Err(Error::invalid("content", "is required").into());
+    for (field, text) in [("title", &request.title), ("content", &request.content)] {
+        if text.trim().is_empty() {
+            return Err(Error::invalid(field, "is required").into());
+        }
     }
     let saved = app
         .run(move |ops| {

@@ -232,6 +232,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(overview::context))
         .routes(routes!(overview::timeline))
         .routes(routes!(overview::stats))
+        .routes(routes!(overview::audit))
         .routes(routes!(overview::projects))
         .routes(routes!(overview::list_entities))
         .routes(routes!(overview::merge_projects))

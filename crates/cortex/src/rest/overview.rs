@@ -6,6 +6,7 @@ use utoipa::IntoParams;
 
 use super::input::{Asked, Asker, Body, page};
 use super::{App, Reply};
+use crate::ops::audit::{AuditAnswer, AuditRequest, EXAMPLES_MAX};
 use crate::ops::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
 use crate::ops::context::{ContextAnswer, ContextRequest, LIMIT_MAX};
 use crate::ops::projects::{MergeAnswer, MergeRequest};
@@ -68,6 +69,21 @@ pub(super) async fn timeline(
 )]
 pub(super) async fn stats(State(app): State<App>, Asker(caller): Asker) -> Reply {
     app.reply(caller, StatsRequest {}).await
+}
+
+/// Which memories need attention: copies, contradictions, secrets, what is out of date or was never used. Changes nothing.
+#[utoipa::path(
+    get, path = "/api/audit", tag = "overview", operation_id = "audit",
+    params(AuditRequest),
+    responses((status = 200, description = "What was found, the worst first", body = AuditAnswer)),
+)]
+pub(super) async fn audit(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(mut request): Asked<AuditRequest>,
+) -> Reply {
+    request.limit = page(request.limit, EXAMPLES_MAX)?;
+    app.reply(caller, request).await
 }
 
 /// Projects, latest activity first.

@@ -91,6 +91,18 @@ fn a_question_without_words_shows_the_newest() {
     let answer = home.run(&["search", "*", "--project", "web", "--limit", "1", "--json"]).ok();
     assert_eq!(answer.json()["hits"][0]["id"], first);
     assert!(home.run(&["search", "*"]).ok().err.contains("no words"));
+    // What is shown whole is not called a preview.
+    let long = format!("first line\n\n\n\nlast line {}", "x ".repeat(200));
+    let [short, long] = [("short", "one\n\n\n\n\n\ntwo"), ("long", long.as_str())]
+        .map(|(title, text)| home.save(&[title, text]));
+    for question in ["*", "short long line"] {
+        let answer = home.run(&["search", question, "--json"]).ok().json();
+        for hit in answer["hits"].as_array().unwrap() {
+            let id = hit["id"].as_u64().unwrap();
+            assert_eq!(hit["cut"].as_bool().unwrap(), id == long, "{question:?}: {hit}");
+            assert!(id != short || hit["preview"].as_str().unwrap().contains("one two"), "{hit}");
+        }
+    }
     assert!(home.run(&["search", "*", "--kind", "none"]).ok().err.is_empty());
 }
 

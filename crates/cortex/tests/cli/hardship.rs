@@ -96,13 +96,24 @@ fn a_home_that_cannot_be_written_to_is_said_to_be_one() {
     if let (Some(saved), Some(doctor)) = (saved, doctor) {
         let said = String::from_utf8(saved.stderr).unwrap();
         assert_eq!(saved.status.code(), Some(7), "{said}");
-        assert!(said.contains("ermission denied"), "{said}");
+        assert!(said.contains("ermission denied") && said.contains("--home DIR"), "{said}");
         assert_eq!(doctor.status.code(), Some(1));
         let checks = String::from_utf8(doctor.stdout).unwrap();
         assert!(checks.contains("give the folder back to yourself"), "{checks}");
     }
     home.run(&["verify"]).ok();
     assert_eq!(home.run(&["get", "1", "--json"]).ok().json()["content"], "before");
+}
+
+#[test]
+fn a_home_that_is_a_file_is_said_to_be_one() {
+    let home = Home::new();
+    fs::write(home.path().join("note"), b"not a home").unwrap();
+    for folder in ["note", "note/inside"] {
+        let ran = home.run(&["--home", folder, "save", "a", "b"]);
+        assert!(ran.code != 0 && ran.err.contains("is a file, not a folder"), "{ran:?}");
+    }
+    assert_eq!(fs::read(home.path().join("note")).unwrap(), b"not a home");
 }
 
 /// A bound on the size of files stands for a disk that is full: writes fail in the same place, with another word for it.

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::format_collect, clippy::format_push_string)]
 
 mod answers;
+mod audit;
 mod bad_input;
 mod delegates;
 mod everyday;
@@ -25,5 +26,6 @@ mod supervising;
 mod support;
 mod talents;
 mod thinking;
+mod through_daemon;
 mod tiny_model;
 mod transcripts;

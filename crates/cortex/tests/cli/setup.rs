@@ -112,3 +112,20 @@ fn a_project_has_its_own_settings_if_the_agent_reads_such() {
     run(&home, &["setup", "notepad"]).ends(2);
     run(&home, &["setup", "--remove"]).ends(2);
 }
+
+#[test]
+fn any_agent_can_be_told_when_to_look_and_when_to_save() {
+    let home = Home::new();
+    let ran = run(&home, &["setup", "--instructions"]).ok();
+    assert!(ran.out.starts_with("# Memory\n"), "{ran:?}");
+    for word in ["mem_context", "mem_save", "mem_session_summary", "supersedes", "sub-agent"] {
+        assert!(ran.out.contains(word), "{word}: {}", ran.out);
+    }
+    assert!(ran.err.contains("\"args\":[\"mcp\",\"--tools=agent\"]"), "{}", ran.err);
+    let json = run(&home, &["setup", "--instructions", "--json"]).ok().json();
+    assert_eq!(json["instructions"].as_str().unwrap(), ran.out.trim_end());
+    let command = json["mcp_servers"]["cortex"]["command"].as_str().unwrap();
+    assert_eq!(command, env!("CARGO_BIN_EXE_cortex"));
+    run(&home, &["setup", "claude-code", "--instructions"]).ends(2);
+    assert!(files(&home).is_empty(), "nothing is written");
+}

@@ -78,6 +78,12 @@ fn the_state_of_things_can_be_asked() {
     assert_eq!(daemon.get(&path("proof")).json()["exists"], true);
     assert_eq!(daemon.get("/api/root").json()["root"], daemon.get("/api/stats").json()["root"]);
     assert_eq!(daemon.get("/api/stats").json()["observations"], 1);
+    let audit = daemon.get("/api/audit?limit=1").json();
+    assert_eq!(
+        (&audit["memories"], &audit["findings"][0]["problem"]),
+        (&json!(1), &json!("unplaced"))
+    );
+    problem(&daemon.get("/api/audit?limit=0"), 422, "invalid");
     assert!(daemon.get("/api/context").json()["text"].as_str().unwrap().contains("middleware"));
     let timeline = daemon.get(&format!("/api/timeline?observation_id={id}")).json();
     assert_eq!((&timeline["focus"]["id"], &timeline["before"]), (&json!(id), &json!([])));

@@ -54,6 +54,7 @@ fn a_grant_as_a_token_shows_and_changes_its_slice_and_nothing_else() {
         ("DELETE", "/api/observations/1"),
         ("GET", "/api/sessions"),
         ("GET", "/api/stats"),
+        ("GET", "/api/audit"),
         ("GET", "/api/export"),
         ("GET", "/api/scopes"),
         ("GET", "/api/graph/1"),

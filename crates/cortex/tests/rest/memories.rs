@@ -108,6 +108,11 @@ fn what_is_wrong_is_said_and_the_daemon_goes_on() {
     problem(&daemon.get("/nowhere"), 404, "no_route");
     problem(&daemon.with("PUT", "/api/stats", &json!({})), 405, "method_not_allowed");
     problem(&daemon.post("/api/observations", &json!({})), 422, "invalid");
+    for body in
+        [json!({"content": "c"}), json!({"title": " ", "content": "c"}), json!({"title": "t"})]
+    {
+        problem(&daemon.post("/api/observations", &body), 422, "invalid");
+    }
     problem(
         &daemon.post("/api/observations", &json!({"title": "x", "content": "y", "z": 1})),
         422,
