@@ -82,7 +82,7 @@ fn what_was_not_used_fades_and_is_forgotten_below_the_threshold() {
     assert_eq!(outcome.done, [("forget", vec![fact], None)]);
     let said =
         "forget #1: importance 0.099 is below 0.100: 0.600 when saved, not used since 2026-01-01";
-    assert!(plan.report(&|_| None).contains(said), "{}", plan.report());
+    assert!(plan.report(&|_| None).contains(said), "{}", plan.report(&|_| None));
     assert!(forgotten(&cortex, fact) && !forgotten(&cortex, used));
     let years = day(3_650);
     let (plan, _) = once(&cortex, years);
@@ -134,7 +134,7 @@ fn near_duplicates_become_one_and_both_parents_are_forgotten() {
     );
     let before = digest(&cortex);
     let (plan, outcome) = once(&cortex, day(2));
-    assert_eq!(plan.counts(), [("merge", 1)], "{}", plan.report());
+    assert_eq!(plan.counts(), [("merge", 1)], "{}", plan.report(&|_| None));
     let made = outcome.done[0].2.unwrap();
     assert!(forgotten(&cortex, one) && forgotten(&cortex, two));
     assert!(!forgotten(&cortex, swapped) && !forgotten(&cortex, other));
@@ -170,8 +170,8 @@ fn identity_and_pinned_memories_are_only_suggested() {
     save(&cortex, day(0), pinned);
     save(&cortex, day(0), of(MemoryType::Fact, 4, "The build needs clang twelve"));
     let (plan, outcome) = once(&cortex, day(1));
-    assert!(plan.is_empty() && outcome.done.is_empty(), "{}", plan.report());
-    assert_eq!(plan.suggestions.len(), 2, "{}", plan.report());
+    assert!(plan.is_empty() && outcome.done.is_empty(), "{}", plan.report(&|_| None));
+    assert_eq!(plan.suggestions.len(), 2, "{}", plan.report(&|_| None));
 }
 
 // mind 84-88, 132
@@ -190,7 +190,7 @@ fn what_several_channels_say_is_reduced_to_the_most_important() {
     let c = saved(3, "help", 600_000, text);
     let same = saved(4, "random", 600_000, "The canteen is closed on Tuesdays");
     let (plan, _) = once(&cortex, day(1));
-    assert_eq!(plan.counts(), [("consolidate", 1)], "{}", plan.report());
+    assert_eq!(plan.counts(), [("consolidate", 1)], "{}", plan.report(&|_| None));
     assert!(forgotten(&cortex, a) && !forgotten(&cortex, b) && forgotten(&cortex, c));
     assert!(!forgotten(&cortex, same));
     let reading = cortex.read().unwrap();
@@ -226,7 +226,7 @@ fn finished_goals_and_what_is_past_its_date_are_archived() {
     let before = digest(&cortex);
     assert!(once(&cortex, day(30)).0.is_empty());
     let (plan, _) = once(&cortex, day(36));
-    assert_eq!(plan.counts(), [("archive", 2)], "{}", plan.report());
+    assert_eq!(plan.counts(), [("archive", 2)], "{}", plan.report(&|_| None));
     let reading = cortex.read().unwrap();
     let archived = |n| reading.view().required_head(id(n)).unwrap().archived;
     assert!(archived(done) && archived(offer) && !archived(active));
@@ -380,7 +380,7 @@ proptest! {
             // Twice changes nothing: not a byte is journaled.
             let root = cortex.root().unwrap();
             let (again, _) = maintain(&cortex, &mut state, &settings, "again", now);
-            prop_assert!(again.is_empty(), "{}", again.report());
+            prop_assert!(again.is_empty(), "{}", again.report(&|_| None));
             prop_assert_eq!(cortex.root().unwrap(), root);
             let reading = cortex.read().unwrap();
             for (one, (base, used, exempt)) in &last {
