@@ -3,6 +3,7 @@
 //! It sees what pooling blurs: one rare word that agrees. What must stay true: the result is an integer in `0..=SIM_ONE`,
 //! whatever the weights and lengths, and the memo changes the time and never the score.
 
+use super::static_model::row_bytes;
 use super::{DIMS, FETCHED, TokenTable, UNKNOWN, Wide, dot, fetch, widest};
 
 /// Similarity 1: every token of the question found itself.
@@ -54,7 +55,8 @@ impl<'a> MaxSim<'a> {
             same
         });
         let total = tokens.iter().map(|&(_, weight)| i128::from(weight)).sum();
-        let wide = tokens.iter().map(|&(token, _)| (table.widened(token), table.inverse(token)));
+        let wide =
+            tokens.iter().map(|&(token, _)| (TokenTable::widened(token), table.inverse(token)));
         let wide = wide.collect();
         let rows = vec![UNSEEN; table.len()];
         MaxSim { table, tokens, wide, total, rows, similarities: Vec::new() }
@@ -133,9 +135,9 @@ impl Wide for Compare<'_> {
     #[inline(always)]
     fn call(self) {
         for ids in self.wanted.chunks(FETCHED) {
-            fetch(ids.iter().map(|id| self.table.bytes(*id)));
+            fetch(ids.iter().map(|id| row_bytes(*id)));
             for id in ids {
-                let (row, inverse) = (self.table.widened(*id), self.table.inverse(*id));
+                let (row, inverse) = (TokenTable::widened(*id), self.table.inverse(*id));
                 for part in self.wide.chunks(LANES) {
                     let mut lanes = [0; LANES];
                     for (lane, own) in lanes.iter_mut().zip(part) {

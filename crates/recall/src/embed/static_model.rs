@@ -83,7 +83,7 @@ impl TokenTable {
     /// A row ready to be compared with many others; zeros for an id that does not exist.
     #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
     #[inline(always)]
-    pub(super) fn widened(&self, id: u32) -> [i16; DIMS] {
+    pub(super) fn widened(id: u32) -> [i16; DIMS] {
         let mut wide = [0; DIMS];
         wide.iter_mut().zip(row_bytes(id)).for_each(|(wide, value)| *wide = signed(*value));
         wide
@@ -92,11 +92,6 @@ impl TokenTable {
     /// See `MaxSim`, which is the thing to use for more than one document.
     pub fn max_sim(&self, question: &[(u32, u32)], document: &[u32]) -> i64 {
         MaxSim::new(self, question).score(document)
-    }
-
-    /// The bytes of a row; none for an id that does not exist.
-    pub(super) fn bytes(&self, id: u32) -> &[u8] {
-        row_bytes(id)
     }
 
     /// 2^32 / length of a row; 0 for an id that does not exist.
@@ -109,7 +104,7 @@ impl TokenTable {
         // Whoever comes first computes it; two who come together compute the same.
         match known.load(Ordering::Relaxed) {
             0 => {
-                let (row, wide) = (row_bytes(id), self.widened(id));
+                let (row, wide) = (row_bytes(id), TokenTable::widened(id));
                 // Eight fraction bits in the root keep the rounding below what a similarity can show.
                 let length =
                     (u64::from(dot(&wide, row, signed).unsigned_abs()) << 16).isqrt().max(1);
@@ -206,8 +201,9 @@ impl Embedder for StaticEmbedder {
     }
 }
 
+/// The bytes of a row; none for an id that does not exist.
 #[inline]
-fn row_bytes(id: u32) -> &'static [u8] {
+pub(super) fn row_bytes(id: u32) -> &'static [u8] {
     let at = usize::try_from(id).unwrap_or(ROWS);
     if at < ROWS { &TABLE[BODY + at * DIMS..BODY + (at + 1) * DIMS] } else { &[] }
 }

@@ -22,7 +22,7 @@ use crate::entities;
 use crate::error::Result;
 use crate::models::ModelCodes;
 use crate::passages::Said;
-use crate::places::Placed;
+use crate::places::{Place, Placed};
 use crate::resident::{Columns, Resident};
 use crate::text::Search;
 
@@ -73,12 +73,13 @@ pub(super) fn gather(
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
         let said = SaidRows::new(view, &past);
-        let dense = if counts(Arm::Meaning) || counts(Arm::Interaction) {
-            let names = said.names(&words)?;
-            DenseQuestion::new(analyzer, &search, question, &names)?
-        } else {
-            DenseQuestion::nothing()
-        };
+        let mut dense = DenseQuestion::nothing();
+        if counts(Arm::Meaning) || counts(Arm::Interaction) {
+            dense = DenseQuestion::new(analyzer, &search, question, &said.names(&words)?)?;
+        }
+        if !counts(Arm::Meaning) {
+            dense.vector = Embedding::zero(DIMS);
+        }
         let (codes, past) = (&columns.codes, &past);
         let mut meaning = Meaning::new((view, codes, stale), past, &dense.vector);
         let near = if counts(Arm::Meaning) {
@@ -105,13 +106,11 @@ pub(super) fn gather(
         };
         looked_at.sort_unstable();
         looked_at.dedup();
-        if counts(Arm::Meaning) {
-            meaning.learn(looked_at.iter().copied());
-        }
+        meaning.learn(looked_at.iter().copied());
         for id in looked_at {
             sessions.add(id);
             if counts(Arm::Session) {
-                let near = if counts(Arm::Meaning) { near.share(meaning.score(id)?) } else { 0 };
+                let near = near.share(meaning.score(id)?);
                 sessions.turn(id, words.share(words.of(id)).saturating_add(near));
             }
         }
@@ -121,34 +120,25 @@ pub(super) fn gather(
         sessions.bring_neighbours(&leaders.collect::<Vec<_>>(), &mut ids);
         let dates = DateWords::of(&query.text);
         let mut interaction = dense.interaction();
-        let mut rows = Vec::with_capacity(ids.len());
-        let is_read = counts(Arm::Interaction) || counts(Arm::Speaker) || counts(Arm::Date);
-        for id in ids {
-            let Some(place) = judge.placed.get(id) else { continue };
-            let said = if is_read { said.of(id)? } else { Rc::default() };
-            rows.push((id, place, said));
-        }
+        let is_read = [Arm::Interaction, Arm::Speaker, Arm::Date].into_iter().any(counts);
+        let rows = said.rows(&judge, ids, is_read)?;
         if counts(Arm::Interaction) {
             let said = rows.iter().flat_map(|(_, _, said)| said.passages().flatten());
             interaction.learn(said.copied().map(u32::from));
         }
         let nearby: Vec<[Option<u64>; 2]> =
             rows.iter().map(|(id, _, _)| sessions.neighbours(*id)).collect();
-        if counts(Arm::Meaning) {
-            meaning.learn(
-                rows.iter().map(|(id, _, _)| *id).chain(nearby.iter().flatten().flatten().copied()),
-            );
-        }
+        meaning.learn(rows.iter().map(|(id, _, _)| *id));
+        meaning.learn(nearby.iter().flatten().flatten().copied());
         let mut candidates = Vec::with_capacity(rows.len());
         for ((id, place, said), neighbours) in rows.into_iter().zip(nearby) {
-            let about = |id: u64| if counts(Arm::Meaning) { meaning.score(id) } else { Ok(0) };
-            let [before, after] = neighbours.map(|id| id.map(about).transpose());
+            let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
             let named = said.speakers.iter().any(|name| question.surface.contains(name));
             let favoured = query.favoured.as_ref().map_or(0, |other| other.of(&said.speakers));
             candidates.push(Candidate {
                 id,
                 words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
-                meaning: smooth(about(id)?, [before?, after?]),
+                meaning: smooth(meaning.score(id)?, [before?, after?]),
                 by_model: meaning.by_model(id).is_some(),
                 interaction: if counts(Arm::Interaction) {
                     interact(&interaction, &said, sessions.coverage(id))
@@ -251,6 +241,18 @@ impl<'a> SaidRows<'a> {
         let said = Rc::new(said);
         self.read.borrow_mut().insert(id, Rc::clone(&said));
         Ok(said)
+    }
+
+    /// Those of these memories that stand somewhere, with what they say, if that is to be read.
+    fn rows<'p>(
+        &self,
+        judge: &'p Judge<'_>,
+        ids: BTreeSet<u64>,
+        is_read: bool,
+    ) -> Result<Vec<(u64, &'p Place, Rc<Said>)>> {
+        let placed = ids.into_iter().filter_map(|id| Some((id, judge.placed.get(id)?)));
+        let said = |id| if is_read { self.of(id) } else { Ok(Rc::default()) };
+        placed.map(|(id, place)| Ok((id, place, said(id)?))).collect()
     }
 
     /// Who speaks in the best of these memories.

@@ -77,6 +77,9 @@ impl Writer {
 /// What a visitor gets: term, first document (0 for a difference), block.
 pub(super) type Items<'v> = dyn FnMut(u32, u64, &[u8]) -> Result<()> + 'v;
 
+/// What a visitor gets of one term: first document (0 for a difference), where the block lies, the block.
+pub(super) type Placed<'v> = dyn FnMut(u64, Range<usize>, &[u8]) -> Result<()> + 'v;
+
 /// Appends the rows of a run that say something of a term to `bytes`, and visits what they say, in order: the first document
 /// (0 for a difference), and where its block lies in `bytes`.
 ///
@@ -87,7 +90,7 @@ pub(super) fn read(
     run: u32,
     term: u32,
     bytes: &mut Vec<u8>,
-    visit: &mut dyn FnMut(u64, Range<usize>, &[u8]) -> Result<()>,
+    visit: &mut Placed<'_>,
 ) -> Result<()> {
     let terms = term..term.saturating_add(1);
     let (from, start) = (rows::run(run), rows::term_in_run(run, terms.start));
