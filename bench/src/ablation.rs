@@ -15,8 +15,8 @@ use crate::cortex_recall::{self, only};
 use crate::measure::{row, say};
 use crate::oracle::Oracle;
 
-/// Hits asked for: enough for ten sessions.
-const LIMIT: usize = 50;
+/// Hits asked for: nearly always enough for ten sessions.
+const LIMIT: usize = 200;
 
 /// Means over all questions, of memories and of sessions.
 #[derive(Clone, Copy, Debug, Default)]

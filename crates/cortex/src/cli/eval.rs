@@ -23,8 +23,8 @@ use crate::embedders::fill::{Pace, fill};
 use crate::embedders::in_use::Ready;
 use crate::embedders::settings::{self, Choice};
 
-/// Hits asked for: enough for ten sessions.
-const LIMIT: usize = 50;
+/// Hits asked for: nearly always enough for ten sessions.
+const LIMIT: usize = 200;
 /// What the built-in model is called where models are chosen.
 const STATIC: &str = "static";
 /// Of the paired test, so that two runs print the same.
