@@ -272,10 +272,25 @@ pub(crate) fn stop(_: &StopArgs, globals: &Globals, around: &Around, out: &mut O
     };
     let pid = client.welcome().pid;
     client.stop()?;
-    // The lock is the last thing a daemon lets go of.
-    let gone = place.own(super::open::wait(globals))?;
-    if gone.is_none() {
+    if !ended(&place, pid, super::open::wait(globals))? {
         return Err(Error::new("busy", Fault::Busy, "the daemon has not ended yet").into());
     }
     out.either(&json!({"stopped": true, "pid": pid}), format_args!("stopped process {pid}"))
+}
+
+/// Whether the daemon has let go of the home: nobody has it now, or one that waited for it.
+fn ended(place: &Place, pid: u32, patience: Duration) -> Outcome<bool> {
+    let until = Instant::now() + patience;
+    loop {
+        // The lock is the last thing a daemon lets go of.
+        if place.own(LOOK)?.is_some() {
+            return Ok(true);
+        }
+        if Client::connect(place)?.is_some_and(|other| other.welcome().pid != pid) {
+            return Ok(true);
+        }
+        if Instant::now() >= until {
+            return Ok(false);
+        }
+    }
 }

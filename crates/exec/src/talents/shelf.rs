@@ -198,10 +198,22 @@ fn parse(
             "there are no instructions below the frontmatter",
         ));
     }
+    if parts.front.is_empty() && looks_like_frontmatter(&parts.body) {
+        problems.push(Problem::warning(
+            parts.body_line,
+            "this looks like frontmatter, but is read as instructions: it begins with a first line that is exactly { and ends with one that is exactly }",
+        ));
+    }
     problems.extend(template::check(&parts.body, parts.body_line));
     let talent =
         Talent { name: name.clone(), source, front, body: parts.body, body_line: parts.body_line };
     (Some(talent), problems)
+}
+
+/// Metadata on one line or in another notation; a template may begin with a brace too.
+fn looks_like_frontmatter(body: &str) -> bool {
+    let template = ["{{", "{%", "{#"].iter().any(|mark| body.starts_with(mark));
+    (body.starts_with('{') && !template) || body.starts_with("---\n")
 }
 
 fn schema_file(folder: Option<&Path>, name: &str) -> Result<Value, String> {
@@ -277,6 +289,23 @@ mod tests {
         };
         assert_eq!((of("wrong.md"), of("latin.md"), of("Bad Name.md")), (3, 1, 1));
         assert!(shelf.scheduled(Schedule::Daily).all(|talent| talent.name.as_str() != "wrong"));
+    }
+
+    #[test]
+    fn metadata_that_is_read_as_instructions_is_told() {
+        let dir = home(&[
+            ("one.md", "{\"tier\": 1}\nHello."),
+            ("yaml.md", "---\ntier: 1\n---\nHello."),
+            ("template.md", "{{ facets }}\nHello."),
+            ("plain.md", "Hello."),
+        ]);
+        let shelf = Shelf::open(dir.path());
+        let told = |file: &str| {
+            let mut of = shelf.problems().iter().filter(|problem| problem.file.ends_with(file));
+            of.any(|problem| problem.reason.contains("looks like frontmatter"))
+        };
+        assert!(told("one.md") && told("yaml.md") && !told("template.md") && !told("plain.md"));
+        assert!(shelf.find(&name("one")).is_ok(), "it is a warning");
     }
 
     #[test]

@@ -162,7 +162,7 @@ async fn a_tool_that_is_left_alone_is_not_called() {
         ("t4", "no_such_tool", json!({})),
     ];
     let talent =
-        "{\"tools\": [\"memory_recall\", \"memory_save\"], \"grant\": \"write\"}\n\nHello.\n";
+        "{\n\"tools\": [\"memory_recall\", \"memory_save\"],\n\"grant\": \"write\"\n}\nHello.\n";
     let stage =
         stage(vec![Ok(calling(&calls)), Ok(reply("Done."))], &[("talent/tester.md", talent)]);
     let request = json!({"use_id": "17", "name": "tester", "prompt": "Hi", "channel": "tired"});
