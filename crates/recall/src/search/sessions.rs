@@ -1,8 +1,8 @@
 //! Sessions: what was said before and after belongs to what was said.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -15,13 +15,21 @@ const BEST_TURNS: usize = 6;
 /// How much it counts, in hundredths, that a session has a match for every word of the question, in whichever turns.
 const COVERAGE: u64 = 25;
 
-/// The sessions of the candidates.
+/// The sessions of the candidates. A name is compared once for each copy of it; after that a session is a number.
 pub(super) struct Sessions<'a> {
     judge: &'a Judge<'a>,
-    session_of: FxHashMap<u64, Arc<str>>,
-    /// All ids of a session, ascending, admitted or not.
-    members: FxHashMap<Arc<str>, Cow<'a, [u64]>>,
-    told: FxHashMap<Arc<str>, Told>,
+    session_of: FxHashMap<u64, usize>,
+    numbers: FxHashMap<&'a str, usize>,
+    /// Copies of names by where they are: most memories of a session share one.
+    copies: FxHashMap<*const u8, usize>,
+    sessions: Vec<Session<'a>>,
+}
+
+struct Session<'a> {
+    name: &'a str,
+    /// All its ids, ascending, admitted or not; only of those whose neighbours were asked for.
+    members: OnceCell<Cow<'a, [u64]>>,
+    told: Told,
 }
 
 /// What a session has to say to a question.
@@ -36,18 +44,23 @@ struct Told {
 
 impl<'a> Sessions<'a> {
     pub(super) fn new(judge: &'a Judge<'a>) -> Sessions<'a> {
-        let (session_of, members, told) = <_>::default();
-        Sessions { judge, session_of, members, told }
+        let (session_of, numbers, copies, sessions) = <_>::default();
+        Sessions { judge, session_of, numbers, copies, sessions }
     }
 
     /// Looks up the session of a memory.
     pub(super) fn add(&mut self, id: u64) {
-        let place = self.judge.placed.get(id);
-        let Some(session) = place.and_then(|place| place.session.as_ref()) else { return };
-        if !self.members.contains_key(session) {
-            self.members.insert(Arc::clone(session), self.judge.placed.members(session));
-        }
-        self.session_of.insert(id, Arc::clone(session));
+        let judge = self.judge;
+        let place = judge.placed.get(id);
+        let Some(name) = place.and_then(|place| place.session.as_deref()) else { return };
+        let number = *self.copies.entry(name.as_ptr()).or_insert_with(|| {
+            *self.numbers.entry(name).or_insert_with(|| {
+                let (members, told) = <_>::default();
+                self.sessions.push(Session { name, members, told });
+                self.sessions.len() - 1
+            })
+        });
+        self.session_of.insert(id, number);
     }
 
     /// Notes how much a turn is about the question.
@@ -63,14 +76,15 @@ impl<'a> Sessions<'a> {
     }
 
     fn told(&mut self, id: u64) -> Option<&mut Told> {
-        let session = self.session_of.get(&id)?;
-        Some(self.told.entry(Arc::clone(session)).or_default())
+        let session = *self.session_of.get(&id)?;
+        Some(&mut self.sessions[session].told)
     }
 
     /// A session about the question has several turns about it, and together they say something to each of its words.
     pub(super) fn weigh(&mut self, question: &MaxSim<'_>) {
-        let best = self.told.values().map(Told::turns).max().unwrap_or(0).max(1);
-        for told in self.told.values_mut() {
+        let told = self.sessions.iter().map(|session| session.told.turns());
+        let best = told.max().unwrap_or(0).max(1);
+        for Session { told, .. } in &mut self.sessions {
             let covered = u64::try_from(question.mean(&told.covered)).unwrap_or(0);
             let covered = covered * ONE / SIM_ONE.unsigned_abs() * COVERAGE / 100;
             told.score = told.turns() * ONE / best + covered;
@@ -79,14 +93,14 @@ impl<'a> Sessions<'a> {
 
     /// What the session of a memory is worth, once it is weighed.
     pub(super) fn score(&self, id: u64) -> u64 {
-        let told = self.session_of.get(&id).and_then(|session| self.told.get(session));
-        told.map_or(0, |told| told.score)
+        self.session_of.get(&id).map_or(0, |session| self.sessions[*session].told.score)
     }
 
     /// The turns before and after, if they may be in the answer.
     pub(super) fn neighbours(&self, id: u64) -> [Option<u64>; 2] {
-        let members = self.session_of.get(&id).and_then(|session| self.members.get(session));
-        let Some(members) = members else { return [None, None] };
+        let Some(session) = self.session_of.get(&id) else { return [None, None] };
+        let session = &self.sessions[*session];
+        let members = session.members.get_or_init(|| self.judge.placed.members(session.name));
         let at = members.partition_point(|other| *other < id);
         let before = members[..at].iter().rev().copied().find(|id| self.judge.admits(*id));
         let rest = members.get(at + 1..).unwrap_or_default();
@@ -107,9 +121,13 @@ impl<'a> Sessions<'a> {
 
 impl Told {
     fn turns(&self) -> u64 {
+        let sum = |turns: &[u64]| turns.iter().fold(0u64, |sum, about| sum.saturating_add(*about));
+        if self.turns.len() <= BEST_TURNS {
+            return sum(&self.turns);
+        }
         let mut turns = self.turns.clone();
         turns.sort_unstable_by(|a, b| b.cmp(a));
-        turns.iter().take(BEST_TURNS).fold(0, |sum, about| sum.saturating_add(*about))
+        sum(&turns[..BEST_TURNS])
     }
 }
 

@@ -263,14 +263,8 @@ impl Codes {
     }
 
     fn distances(&self, sketch: &[u64], out: &mut Vec<u16>) {
-        out.clear();
-        // The default model's width gets a loop of fixed length, which the compiler turns into vector code.
-        if let Ok(query) = <&[u64; 4]>::try_from(sketch) {
-            let (rows, _) = self.sketches.as_chunks::<4>();
-            return widest(|| out.extend(rows.iter().map(|row| differing(row, query))));
-        }
-        let rows = self.sketches.chunks_exact(sketch.len().max(1));
-        widest(|| out.extend(rows.map(|row| differing(row, sketch))));
+        out.resize(self.len(), 0);
+        widest(Distances { rows: &self.sketches, sketch, out });
     }
 
     fn levels_of(&self, row: usize) -> &[i8] {
@@ -283,6 +277,33 @@ impl Codes {
         // At most |query| * |codes| = 2^15 * 127 * sqrt(512): within i32.
         let dot = dot(query.values(), self.levels_of(row), i16::from);
         rounded(i64::from(dot) * i64::from(self.scales[row]), LEVELS)
+    }
+}
+
+/// In how many bits the sketches differ from one.
+struct Distances<'d> {
+    rows: &'d [u64],
+    sketch: &'d [u64],
+    out: &'d mut [u16],
+}
+
+impl Wide for Distances<'_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
+    #[inline(always)]
+    fn call(self) {
+        // The default model's width gets a loop of fixed length, which the compiler turns into vector code.
+        if let Ok(sketch) = <&[u64; 4]>::try_from(self.sketch) {
+            for (distance, row) in self.out.iter_mut().zip(self.rows.as_chunks::<4>().0) {
+                *distance = differing(row, sketch);
+            }
+        } else {
+            let rows = self.rows.chunks_exact(self.sketch.len().max(1));
+            for (distance, row) in self.out.iter_mut().zip(rows) {
+                *distance = differing(row, self.sketch);
+            }
+        }
     }
 }
 
