@@ -72,10 +72,13 @@ impl Kept {
     }
 }
 
+/// Whose channel, and its name.
+type Which = (ActorName, String);
+
 /// The channels of a home that were used in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Channels {
-    open: Mutex<BTreeMap<(ActorName, String), Arc<Mutex<()>>>>,
+    open: Mutex<BTreeMap<Which, Arc<Mutex<()>>>>,
 }
 
 /// A channel that nobody else changes meanwhile. What it holds is on disk and only there.

@@ -150,6 +150,7 @@ fn reply(
 }
 
 /// One event of a stream.
+#[expect(clippy::unnecessary_wraps, reason = "it is what a body is made of")]
 pub(super) fn piece(name: &str, data: &Value) -> Piece {
     Ok(Bytes::from(format!("event: {name}\ndata: {data}\n\n")))
 }

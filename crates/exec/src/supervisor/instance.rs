@@ -94,12 +94,12 @@ pub(super) fn spawn(command: &ServiceCommand) -> io::Result<Instance> {
         .spawn()?;
     // Waiting for a child closes what is left in it.
     let input = child.stdin.take();
-    Ok(Instance::Process { child, _input: input })
+    Ok(Instance::Process { child: Box::new(child), _input: input })
 }
 
 pub(super) enum Instance {
     Process {
-        child: Child,
+        child: Box<Child>,
         /// Open for as long as this process lives, so that the service can tell.
         _input: Option<ChildStdin>,
     },

@@ -22,7 +22,7 @@ pub(super) struct Sessions<'a> {
     numbers: FxHashMap<&'a str, usize>,
     /// Copies of names by where they are: most memories of a session share one.
     copies: FxHashMap<*const u8, usize>,
-    sessions: Vec<Session<'a>>,
+    all: Vec<Session<'a>>,
 }
 
 struct Session<'a> {
@@ -44,8 +44,8 @@ struct Told {
 
 impl<'a> Sessions<'a> {
     pub(super) fn new(judge: &'a Judge<'a>) -> Sessions<'a> {
-        let (session_of, numbers, copies, sessions) = <_>::default();
-        Sessions { judge, session_of, numbers, copies, sessions }
+        let (session_of, numbers, copies, all) = <_>::default();
+        Sessions { judge, session_of, numbers, copies, all }
     }
 
     /// Looks up the session of a memory.
@@ -56,8 +56,8 @@ impl<'a> Sessions<'a> {
         let number = *self.copies.entry(name.as_ptr()).or_insert_with(|| {
             *self.numbers.entry(name).or_insert_with(|| {
                 let (members, told) = <_>::default();
-                self.sessions.push(Session { name, members, told });
-                self.sessions.len() - 1
+                self.all.push(Session { name, members, told });
+                self.all.len() - 1
             })
         });
         self.session_of.insert(id, number);
@@ -77,14 +77,14 @@ impl<'a> Sessions<'a> {
 
     fn told(&mut self, id: u64) -> Option<&mut Told> {
         let session = *self.session_of.get(&id)?;
-        Some(&mut self.sessions[session].told)
+        Some(&mut self.all[session].told)
     }
 
     /// A session about the question has several turns about it, and together they say something to each of its words.
     pub(super) fn weigh(&mut self, question: &MaxSim<'_>) {
-        let told = self.sessions.iter().map(|session| session.told.turns());
+        let told = self.all.iter().map(|session| session.told.turns());
         let best = told.max().unwrap_or(0).max(1);
-        for Session { told, .. } in &mut self.sessions {
+        for Session { told, .. } in &mut self.all {
             let covered = u64::try_from(question.mean(&told.covered)).unwrap_or(0);
             let covered = covered * ONE / SIM_ONE.unsigned_abs() * COVERAGE / 100;
             told.score = told.turns() * ONE / best + covered;
@@ -93,13 +93,13 @@ impl<'a> Sessions<'a> {
 
     /// What the session of a memory is worth, once it is weighed.
     pub(super) fn score(&self, id: u64) -> u64 {
-        self.session_of.get(&id).map_or(0, |session| self.sessions[*session].told.score)
+        self.session_of.get(&id).map_or(0, |session| self.all[*session].told.score)
     }
 
     /// The turns before and after, if they may be in the answer.
     pub(super) fn neighbours(&self, id: u64) -> [Option<u64>; 2] {
         let Some(session) = self.session_of.get(&id) else { return [None, None] };
-        let session = &self.sessions[*session];
+        let session = &self.all[*session];
         let members = session.members.get_or_init(|| self.judge.placed.members(session.name));
         let at = members.partition_point(|other| *other < id);
         let before = members[..at].iter().rev().copied().find(|id| self.judge.admits(*id));

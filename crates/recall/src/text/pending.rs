@@ -92,7 +92,9 @@ impl Pending {
     /// Passes on all there is, in key order, and keeps nothing: what follows must not read it before the view shows it.
     pub(super) fn give_away(&mut self, mut set: impl FnMut(Vec<u8>, Option<Vec<u8>>)) {
         self.fresh.clear();
-        std::mem::take(&mut self.rows).into_iter().for_each(|(key, value)| set(key, value));
+        for (key, value) in std::mem::take(&mut self.rows) {
+            set(key, value);
+        }
     }
 
     pub(super) fn clear(&mut self) {
