@@ -15,8 +15,8 @@ use crate::cortex_recall::{self, only};
 use crate::measure::{row, say};
 use crate::oracle::Oracle;
 
-/// Hits asked for: nearly always enough for ten sessions.
-const LIMIT: usize = 200;
+/// Hits asked for: for nearly all questions enough for ten sessions.
+const LIMIT: usize = 100;
 
 /// Means over all questions, of memories and of sessions.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! `cortex eval`: how well search does on a labelled set.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,8 +23,8 @@ use crate::embedders::fill::{Pace, fill};
 use crate::embedders::in_use::Ready;
 use crate::embedders::settings::{self, Choice};
 
-/// Hits asked for: nearly always enough for ten sessions.
-const LIMIT: usize = 200;
+/// Hits asked for: for nearly all questions enough for ten sessions.
+const LIMIT: usize = 100;
 /// What the built-in model is called where models are chosen.
 const STATIC: &str = "static";
 /// Of the paired test, so that two runs print the same.
@@ -100,11 +100,25 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcom
         &text(labelled::QUESTIONS)?,
         &text(labelled::ANSWERS)?,
     )?;
+    check_categories(&args.categories, &set)?;
     let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
     let outcome = evaluate(args, (base, other), inv, (&scratch, &set, embedder), out);
     let removed = std::fs::remove_dir_all(&scratch);
     outcome?;
     removed.map_err(|error| Failure::file(&scratch, error))
+}
+
+/// A category that no question has would be measured as nothing.
+fn check_categories(asked: &[String], set: &LabelledSet) -> Outcome {
+    let known: BTreeSet<&str> = set.questions.iter().map(labelled::Asked::category).collect();
+    match asked.iter().find(|name| !known.contains(name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let known: Vec<&str> = known.into_iter().collect();
+            let known = known.join(", ");
+            Err(Failure::Input(format!("no question has the category {name:?}; there are {known}")))
+        }
+    }
 }
 
 fn evaluate(

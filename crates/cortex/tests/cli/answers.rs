@@ -122,6 +122,8 @@ fn two_configurations_are_compared_on_the_same_questions() {
     assert_eq!((arms[0]["arms"].as_str(), arms.len()), (Some("words"), 8));
     let text = home.run(&["eval", set, "--compare", "words=30", "--ablation"]).ok().out;
     assert!(text.contains("B - A") && text.contains("+ meaning"), "{text}");
+    let error = home.run(&["eval", set, "--categories", "nobody"]).ends(2);
+    assert!(error.err.contains("no question has the category \"nobody\"; there are "), "{error:?}");
     let error = home.run(&["eval", set, "--weights", "wrods=1"]).ends(2);
     assert!(error.err.contains("wrods") && error.err.contains("interaction"), "{error:?}");
 }
