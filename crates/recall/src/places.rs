@@ -108,6 +108,11 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// Makes room for documents up to this one.
+    pub(crate) fn reserve(&mut self, last: usize) {
+        self.by_doc.reserve((last + 1).saturating_sub(self.by_doc.len()));
+    }
+
     pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
         self.by_doc.get(index(doc))?.as_ref()
     }

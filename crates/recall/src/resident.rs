@@ -57,6 +57,10 @@ pub(crate) struct Columns {
 impl Columns {
     pub(crate) fn load(view: &View<'_>) -> Result<Columns> {
         let mut columns = Columns { codes: Codes::new(DIMS), places: Places::default() };
+        let counters = view.counters()?;
+        let memories = counters.live_by_type.iter().sum::<u64>() + counters.tombstoned;
+        columns.codes.reserve(usize::try_from(memories).unwrap_or(0));
+        columns.places.reserve(usize::try_from(counters.size).unwrap_or(0));
         blocks::all(view, &mut |doc, place, codes| {
             if !codes.is_empty() {
                 passages::append_codes(&mut columns.codes, doc, codes)?;

@@ -83,6 +83,14 @@ impl Codes {
         self.dims
     }
 
+    /// Makes room for so many vectors more: columns that grow step by step are copied at each.
+    pub(crate) fn reserve(&mut self, vectors: usize) {
+        self.docs.reserve(vectors);
+        self.scales.reserve(vectors);
+        self.levels.reserve(vectors.saturating_mul(self.dims));
+        self.sketches.reserve(vectors.saturating_mul(self.rotation.words()));
+    }
+
     /// Vectors.
     pub fn len(&self) -> usize {
         self.docs.len()
