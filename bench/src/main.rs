@@ -29,10 +29,6 @@ use fts5::Fts5;
 use options::{Options, Part, Wanted};
 use tantivy_index::TantivyIndex;
 
-/// The product's allocator, for every engine that allocates through Rust. SQLite has its own.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
