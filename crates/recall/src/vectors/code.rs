@@ -1,15 +1,17 @@
 //! One vector as it is kept: i8 levels scaled by its largest component, and its sketch.
 
-use super::codes::LEVELS;
-use super::sketch::Rotation;
+use super::sketch::{self, Rotation};
 use crate::embed::Embedding;
+
+/// Levels go from -127 to 127.
+pub(super) const LEVELS: i64 = 127;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     /// The largest component; 0 for the zero vector.
     pub(crate) scale: i16,
     pub(crate) levels: Vec<i8>,
-    pub(crate) sketch: Vec<u64>,
+    pub(crate) sketch: Vec<u8>,
 }
 
 /// Makes codes of vectors with so many dimensions.
@@ -25,8 +27,7 @@ impl Coder {
 
     pub fn code(&self, embedding: &Embedding) -> Code {
         let scale = embedding.values().iter().map(|v| v.saturating_abs()).max().unwrap_or(0);
-        let mut sketch = Vec::with_capacity(self.rotation.words());
-        self.rotation.sketch(embedding.values(), &mut sketch);
+        let sketch = self.rotation.sketch(embedding.values());
         let levels = levels(embedding.values(), scale.max(1));
         Code { scale, levels, sketch }
     }
@@ -41,24 +42,23 @@ impl Code {
 
     /// Bytes of a code in a row.
     pub(crate) fn size(dims: usize) -> usize {
-        2 + dims + sketch_words(dims) * 8
+        2 + dims + sketch_bytes(dims)
     }
 
     pub(crate) fn push_to(&self, out: &mut Vec<u8>) {
         out.extend(self.scale.to_le_bytes());
         out.extend(self.levels.iter().map(|level| level.cast_unsigned()));
-        out.extend(self.sketch.iter().flat_map(|word| word.to_le_bytes()));
+        out.extend(&self.sketch);
     }
 
     /// Reads what `push_to` wrote; `None` if there are not just as many bytes.
     pub(crate) fn read(dims: usize, bytes: &[u8]) -> Option<Code> {
         let (scale, rest) = bytes.split_first_chunk::<2>()?;
         let (levels, sketch) = rest.split_at_checked(dims)?;
-        let (sketch, rest) = sketch.as_chunks::<8>();
-        (sketch.len() == sketch_words(dims) && rest.is_empty()).then(|| Code {
+        (sketch.len() == sketch_bytes(dims)).then(|| Code {
             scale: i16::from_le_bytes(*scale),
             levels: levels.iter().map(|level| level.cast_signed()).collect(),
-            sketch: sketch.iter().map(|word| u64::from_le_bytes(*word)).collect(),
+            sketch: sketch.to_vec(),
         })
     }
 }
@@ -78,8 +78,8 @@ fn levels(values: &[i16], scale: i16) -> Vec<i8> {
     values.iter().map(level).collect()
 }
 
-fn sketch_words(dims: usize) -> usize {
-    Rotation::length(dims) / 64
+fn sketch_bytes(dims: usize) -> usize {
+    Rotation::length(dims) / sketch::PER_BYTE
 }
 
 /// Divides, half away from zero, for a positive divisor.

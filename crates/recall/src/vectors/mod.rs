@@ -8,6 +8,7 @@ mod code;
 mod codes;
 mod row;
 mod sketch;
+mod sums;
 
 pub use code::{Code, Coder};
 pub use codes::{Codes, EXACT_UP_TO, Hit};

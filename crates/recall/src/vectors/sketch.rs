@@ -1,11 +1,22 @@
-//! The sketch: the signs of a vector after a fixed rotation, one bit each.
+//! The sketch: a vector after a fixed rotation, two bits for each component.
 //!
-//! Real embeddings put much of their length in few directions, where signs say little; the rotation (random signs, then a
-//! Hadamard transform, twice) spreads it over all bits. Integers only, and the seed is fixed: sketches of different
-//! processes are the same.
+//! Real embeddings put much of their length in few directions; the rotation (random signs, then a Hadamard transform, twice)
+//! spreads it over all components, and two bits are then enough to tell where each lies among four equal steps. Integers
+//! only, and the seed is fixed: sketches of different processes are the same.
+//!
+//! A step is as wide as the components are on average, and the four are -3, -1, 1 and 3 halves of one. They are numbered 0 to
+//! 3, so a sum over the numbers orders as one over the values does. Byte `b` of a sketch holds the components `b`, `b + n`,
+//! `b + 2n` and `b + 3n` of `4n`, from its lowest bits up, so that a loop over bytes needs no shuffling.
+
+use super::code::{LEVELS, rounded};
+use super::sums;
 
 const SEED: u64 = 0x636f_7274_6578_0001;
 const ROUNDS: usize = 2;
+
+/// Components in a byte, and where each begins.
+pub(super) const PER_BYTE: usize = 4;
+const SHIFTS: [u32; PER_BYTE] = [0, 2, 4, 6];
 
 /// The rotation for one number of dimensions.
 #[derive(Debug)]
@@ -26,23 +37,35 @@ impl Rotation {
         Rotation { signs, growth: length.trailing_zeros() / 2, length }
     }
 
-    /// Bits of a sketch. At least one word; padding to a power of two only adds zeros.
+    /// Components of a rotated vector. Padding to a power of two only adds zeros.
     pub(super) fn length(dims: usize) -> usize {
         dims.next_power_of_two().max(64)
     }
 
-    /// How many u64 a sketch has.
-    pub(super) fn words(&self) -> usize {
-        self.length / 64
+    /// How many bytes a sketch has.
+    pub(super) fn bytes(&self) -> usize {
+        self.length / PER_BYTE
     }
 
-    /// Appends the sketch of a vector.
-    pub(super) fn sketch(&self, values: &[i16], out: &mut Vec<u64>) {
-        out.extend(signs(&self.rotated(values)));
+    /// The sketch of a vector.
+    pub(super) fn sketch(&self, values: &[i16]) -> Vec<u8> {
+        let rotated = self.rotated(values);
+        let square = |value: &i32| i64::from(*value) * i64::from(*value);
+        let length = i64::try_from(rotated.len()).unwrap_or(i64::MAX);
+        let mean = rotated.iter().map(square).sum::<i64>() / length.max(1);
+        let number = |value: &i32| {
+            (u8::from(*value >= 0) << 1) | u8::from((*value >= 0) == (square(value) >= mean))
+        };
+        let mut sketch = vec![0; self.bytes()];
+        for (part, shift) in rotated.chunks(self.bytes()).zip(SHIFTS) {
+            for (byte, value) in sketch.iter_mut().zip(part) {
+                *byte |= number(value) << shift;
+            }
+        }
+        sketch
     }
 
-    /// The vector that the signs are of.
-    pub(super) fn rotated(&self, values: &[i16]) -> Vec<i32> {
+    fn rotated(&self, values: &[i16]) -> Vec<i32> {
         let mut work = vec![0i32; self.length];
         for (slot, &value) in work.iter_mut().zip(values) {
             *slot = i32::from(value);
@@ -61,48 +84,57 @@ impl Rotation {
     }
 }
 
-/// The signs of a rotated vector, one bit each.
-pub(super) fn signs(rotated: &[i32]) -> Vec<u64> {
-    let word = |part: &[i32]| {
-        part.iter().enumerate().fold(0u64, |word, (bit, &v)| word | (u64::from(v >= 0) << bit))
-    };
-    rotated.chunks(64).map(word).collect()
-}
-
-/// How near sketches are to a vector that is known in full: its components, each with the sign that the sketch has there.
+/// A question, ready to be compared with sketches.
 ///
-/// Two sketches only count the signs that differ; here a large component weighs more than one that could as well have the
-/// other sign. A table for each byte of a sketch has the sums of its eight components, so a row costs a lookup a byte.
-pub(super) struct Nearness {
-    tables: Vec<[i32; 256]>,
+/// Its components are known better than those of the sketches, so they are not cut to two bits but to a byte.
+pub(super) struct Asked {
+    /// For each place in a byte the components that sketches have there.
+    parts: [Vec<i8>; PER_BYTE],
 }
 
-impl Nearness {
-    pub(super) fn new(rotated: &[i32]) -> Nearness {
-        let table = |part: &[i32]| {
-            let mut table = [0i32; 256];
-            // Each sum is that of the byte without its highest bit, with the sign of that bit turned.
-            table[0] = -part.iter().sum::<i32>();
-            for (bit, value) in part.iter().enumerate() {
-                let (known, next) = table.split_at_mut(1 << bit);
-                for (next, known) in next.iter_mut().zip(known) {
-                    *next = *known + 2 * value;
-                }
-            }
-            table
+impl Asked {
+    pub(super) fn new(rotation: &Rotation, values: &[i16]) -> Asked {
+        let rotated = rotation.rotated(values);
+        let largest = rotated.iter().map(|value| value.abs()).max().unwrap_or(0).max(1);
+        let byte = |value: &i32| {
+            i8::try_from(rounded(i64::from(*value) * LEVELS, largest.into())).unwrap_or(i8::MAX)
         };
-        Nearness { tables: rotated.chunks_exact(8).map(table).collect() }
+        let mut parts = rotated.chunks(rotation.bytes());
+        let part = |_| parts.next().unwrap_or_default().iter().map(byte).collect();
+        Asked { parts: SHIFTS.map(part) }
     }
 
-    #[inline]
-    pub(super) fn to(&self, sketch: &[u64]) -> i32 {
-        let (tables, _) = self.tables.as_chunks::<8>();
-        let word = |(word, tables): (&u64, &[[i32; 256]; 8])| -> i32 {
-            let bytes = word.to_le_bytes();
-            bytes.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum()
-        };
-        sketch.iter().zip(tables).map(word).sum()
+    /// One more than the farthest that a sketch can be.
+    pub(super) fn farthest(&self) -> usize {
+        usize::from(farness(-self.most(), self.most())) + 1
     }
+
+    /// The most that a sum over the numbers of a sketch can come to; the least is as much below nothing.
+    fn most(&self) -> i32 {
+        let each = i32::from(i8::MAX) * 3;
+        let components = self.parts.iter().map(Vec::len).sum::<usize>();
+        i32::try_from(components).map_or(i32::MAX, |components| components * each)
+    }
+
+    /// How far each of some sketches is, one after the other.
+    pub(super) fn far(&self, sketches: &[u8], out: &mut [u16]) {
+        let most = self.most();
+        sums::each(&self.parts, sketches, out, |sum| farness(sum, most));
+    }
+}
+
+/// Sums that differ by less count as the same: a few dozen of a hundred thousand vectors.
+const FARNESS_STEP: i32 = 16;
+
+/// Small for a large sum.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "512 components * 127 * 3 * 2 / 16 is below 2^16"
+)]
+#[expect(clippy::cast_sign_loss, reason = "no sum is above the most")]
+#[inline(always)]
+fn farness(sum: i32, most: i32) -> u16 {
+    ((most - sum) / FARNESS_STEP) as u16
 }
 
 fn hadamard(values: &mut [i32]) {
@@ -131,12 +163,17 @@ mod tests {
     use super::*;
     use crate::embed::{Embedder, Embedding, HashEmbedder, StaticEmbedder};
 
-    fn distance(a: &Embedding, b: &Embedding) -> u32 {
-        let rotation = Rotation::new(a.dims());
-        let (mut left, mut right) = (Vec::new(), Vec::new());
-        rotation.sketch(a.values(), &mut left);
-        rotation.sketch(b.values(), &mut right);
-        left.iter().zip(&right).map(|(a, b)| (a ^ b).count_ones()).sum()
+    fn far(question: &Embedding, other: &Embedding) -> u16 {
+        let rotation = Rotation::new(question.dims());
+        let mut out = [0];
+        Asked::new(&rotation, question.values()).far(&rotation.sketch(other.values()), &mut out);
+        out[0]
+    }
+
+    /// The number of a component in a sketch.
+    fn number(sketch: &[u8], component: usize) -> u8 {
+        let (place, byte) = (component / sketch.len(), component % sketch.len());
+        sketch[byte] >> (place * 2) & 3
     }
 
     #[test]
@@ -144,49 +181,71 @@ mod tests {
         let model = StaticEmbedder::shared();
         let [dog, puppy, tax] =
             ["a dog barks", "the puppy is barking", "quarterly tax report"].map(|t| model.embed(t));
-        assert_eq!(distance(&dog, &dog), 0);
-        assert!(distance(&dog, &puppy) < distance(&dog, &tax));
+        assert!(far(&dog, &dog) < far(&dog, &puppy));
+        assert!(far(&dog, &puppy) < far(&dog, &tax));
     }
 
     #[test]
     fn even_a_vector_of_one_component_is_spread() {
         let mut raw = [0i64; 256];
         raw[7] = 1;
-        let mut bits = Vec::new();
-        Rotation::new(256).sketch(Embedding::from_sums(&raw).values(), &mut bits);
-        let ones: u32 = bits.iter().map(|word| word.count_ones()).sum();
-        assert!((64..=192).contains(&ones), "{ones}");
+        let sketch = Rotation::new(256).sketch(Embedding::from_sums(&raw).values());
+        let positive = (0..256).filter(|component| number(&sketch, *component) >= 2).count();
+        assert!((64..=192).contains(&positive), "{positive}");
     }
 
     #[test]
-    fn nearness_is_the_sum_with_the_signs_of_the_sketch() {
+    fn a_component_is_in_the_step_where_it_lies() {
         let (rotation, model) = (Rotation::new(256), StaticEmbedder::shared());
-        let rotated = rotation.rotated(model.embed("a dog barks").values());
-        let nearness = Nearness::new(&rotated);
-        for text in ["a dog barks", "the puppy is barking", "quarterly tax report"] {
-            let mut sketch = Vec::new();
-            rotation.sketch(model.embed(text).values(), &mut sketch);
-            let bit = |at: usize| sketch[at / 64] >> (at % 64) & 1 == 1;
-            let signed = rotated.iter().enumerate().map(|(at, v)| if bit(at) { *v } else { -v });
-            assert_eq!(nearness.to(&sketch), signed.sum::<i32>());
+        let values = model.embed("a dog barks");
+        let (rotated, sketch) =
+            (rotation.rotated(values.values()), rotation.sketch(values.values()));
+        let squares = rotated.iter().map(|v| f64::from(*v).powi(2));
+        let step = (squares.sum::<f64>() / 256.0).sqrt();
+        let mut seen = [0; 4];
+        for (component, value) in rotated.iter().enumerate() {
+            let want = (f64::from(*value) / step).floor().clamp(-2.0, 1.0) + 2.0;
+            let got = number(&sketch, component);
+            assert!((f64::from(got) - want).abs() < 0.5, "{value} of {step}: {got}");
+            seen[usize::from(got)] += 1;
+        }
+        assert!(seen.iter().all(|count| *count > 10), "{seen:?}");
+    }
+
+    #[test]
+    fn farness_falls_as_the_sum_rises() {
+        for dims in [64, 256, 384] {
+            let rotation = Rotation::new(dims);
+            let model = HashEmbedder::new(dims);
+            let asked = Asked::new(&rotation, model.embed("a dog barks").values());
+            for text in ["a dog barks", "the puppy is barking", "quarterly tax report"] {
+                let sketch = rotation.sketch(model.embed(text).values());
+                let parts = asked.parts.concat();
+                let one =
+                    |(at, value): (usize, &i8)| i32::from(*value) * i32::from(number(&sketch, at));
+                let sum: i32 = parts.iter().enumerate().map(one).sum();
+                let mut out = [0];
+                asked.far(&sketch, &mut out);
+                assert_eq!(i32::from(out[0]), (asked.most() - sum) / FARNESS_STEP);
+                assert!(usize::from(out[0]) < asked.farthest());
+            }
         }
     }
 
     #[test]
     fn golden() {
         let rotation = Rotation::new(256);
-        let mut bits = Vec::new();
-        rotation.sketch(HashEmbedder::new(256).embed("fixed for ever").values(), &mut bits);
-        assert_eq!(rotation.words(), 4);
-        assert_eq!(bits, GOLDEN);
-        assert_eq!(Rotation::new(384).words(), 8);
-        assert_eq!(Rotation::new(3).words(), 1);
+        let sketch = rotation.sketch(HashEmbedder::new(256).embed("fixed for ever").values());
+        assert_eq!(rotation.bytes(), 64);
+        assert_eq!(sketch, GOLDEN);
+        assert_eq!(Rotation::new(384).bytes(), 128);
+        assert_eq!(Rotation::new(3).bytes(), 16);
     }
 
-    const GOLDEN: [u64; 4] = [
-        0xe5b0_d366_766d_3b14,
-        0x6be5_412d_76f9_b285,
-        0x0dfc_37f3_e27f_4a61,
-        0x3deb_6612_ee79_c830,
+    const GOLDEN: [u8; 64] = [
+        57, 17, 10, 85, 151, 224, 101, 93, 70, 106, 21, 230, 90, 90, 164, 201, 186, 52, 34, 186,
+        233, 190, 174, 88, 81, 190, 219, 144, 91, 174, 174, 165, 45, 167, 78, 93, 160, 42, 118, 49,
+        122, 230, 161, 84, 34, 224, 159, 18, 137, 145, 109, 225, 102, 170, 172, 175, 191, 73, 183,
+        232, 212, 155, 95, 83,
     ];
 }
