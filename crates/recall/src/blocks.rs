@@ -1,17 +1,20 @@
-//! Blocks: the codes and places of memories that came one after the other, in one row.
+//! Blocks: what is known of memories that came one after the other, in one row.
 //!
-//! The first search of an open actor wants all codes and places; a hundred rows of many memories are read ten times as fast
-//! as a hundred thousand of one. All rows of a new memory lie beside each other, before those of the memory before it and
-//! behind the newest row of the text index, so that a write changes one page and not one for each kind. When the journal has grown by a block's entries, codes and places
-//! of its memories are moved into one row, and what they say to rows of their own. What changes later gets a row of its own
-//! for each kind, which stands before what the block says; an erased memory is taken out of its block at once.
+//! The first search of an open actor wants the sketches and places of all memories; a hundred rows of many memories are read
+//! ten times as fast as a hundred thousand of one. It wants the levels of a few, so those lie apart, in groups that fill a
+//! page of the store. All rows of a new memory lie beside each other, before those of the memory before it and
+//! behind the newest row of the text index, so that a write changes one page and not one for each kind. When the journal has
+//! grown by a block's entries, places and sketches of its memories are moved into one row, their levels to groups, and what they
+//! say to rows of their own. What changes later gets a row of its own
+//! for each kind, which stands before what the block says; an erased memory is taken out of its block and its group at once.
 //!
 //! What must stay true: which rows there are depends on the entries alone, and never on how they were grouped into commits.
 //!
 //! The rows of a new memory are `0x87 | ff.. - id | kind u8`: 1 its codes, 2 its place, 3 what it says, each as in the row of its own.
 //!
 //! The row `0x96 | first entry`: version, then for each memory ascending its number u64, the lengths u32 of its place and of
-//! its codes, both as in the rows of their own, 0 for none. Numbers are little-endian.
+//! the heads of its codes (`passages::split_codes`), 0 for none. The row `0x97 | number of the group`: `vectors::Group`.
+//! Numbers are little-endian.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -22,8 +25,10 @@ use kernel::keys;
 use kernel::store::{KeyRange, View};
 
 use crate::error::Result;
+use crate::passages;
+use crate::vectors::Group;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// What there is of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +63,7 @@ fn new_rows(doc: u64) -> Vec<u8> {
 
 /// The row of a memory, where an entry has to write it.
 pub(crate) fn row(kind: Kind, doc: u64, (seq, entries): (u64, u64)) -> Vec<u8> {
-    let open = entries > 0 && doc >= seq - seq % entries;
+    let open = doc >= seq - seq % entries;
     if open { kind.new_key(doc) } else { kind.own_key(doc) }
 }
 
@@ -77,17 +82,44 @@ pub(crate) struct Kept {
     pub(crate) codes: Vec<u8>,
 }
 
-/// What is called for each memory, with its place and its codes.
+impl Kept {
+    fn row(&self) -> Option<Found<'_>> {
+        (!self.codes.is_empty()).then_some(Found::Row(&self.codes))
+    }
+}
+
+/// The codes of a memory, as they are found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found<'f> {
+    /// In a row of their own.
+    Row(&'f [u8]),
+    /// Heads in a block; the levels are in a group.
+    Heads(&'f [u8]),
+}
+
+/// What is called for each memory of a block, with its place and the heads of its codes.
 type Visit<'v> = dyn FnMut(u64, &[u8], &[u8]) -> Result<()> + 'v;
 
 fn key(first: u64) -> Vec<u8> {
     [&[0x96][..], &first.to_be_bytes()].concat()
 }
 
-/// Entries of a block. Of short memories, 768 fill a quarter of a megabyte almost to the end; the store rounds a row up to a
-/// power of two.
+fn group_key(group: u64) -> Vec<u8> {
+    [&[0x97][..], &group.to_be_bytes()].concat()
+}
+
+/// Entries of a block, in whole groups. Of short memories, 510 fill a page of 64 kilobytes almost to the end; the store rounds
+/// a row up to a power of two.
 pub(crate) fn entries(flush_docs: u32) -> u64 {
-    u64::from(flush_docs - flush_docs / 4)
+    let groups = u64::from(flush_docs) / 2 / Group::DOCS;
+    groups.max(1) * Group::DOCS
+}
+
+/// The levels of a group of memories, as far as their block is full.
+pub(crate) fn group(view: &View<'_>, number: u64) -> Result<Group> {
+    let row = view.get(&group_key(number))?.unwrap_or_default();
+    let damaged = || Error::corrupt(format!("levels of group {number}"), "do not decode");
+    Group::decode(&row).ok_or_else(damaged)
 }
 
 /// Called for each entry before anything of it is staged: moves the rows of the block that it ends, if it ends one.
@@ -97,7 +129,7 @@ pub(crate) fn close(
     entries: u64,
     staged: &mut Staged<'_>,
 ) -> Result<()> {
-    if entries == 0 || !seq.is_multiple_of(entries) || seq == 0 {
+    if !seq.is_multiple_of(entries) || seq == 0 {
         return Ok(());
     }
     let first = seq - entries;
@@ -109,6 +141,15 @@ pub(crate) fn close(
             Kind::Codes | Kind::Place => keep(&mut moved, doc, kind, value),
         }
     })?;
+    let mut groups: BTreeMap<u64, Group> = BTreeMap::new();
+    for (doc, kept) in moved.iter_mut().filter(|(_, kept)| !kept.codes.is_empty()) {
+        let (heads, levels) = passages::split_codes(*doc, &kept.codes)?;
+        kept.codes = heads;
+        groups.entry(Group::of(*doc)).or_default().set(*doc, levels);
+    }
+    for (number, group) in groups {
+        staged.set(group_key(number), group.encode());
+    }
     if !moved.is_empty() {
         staged.set(key(first), Some(encode(&moved)));
     }
@@ -143,16 +184,19 @@ fn keep(rows: &mut BTreeMap<u64, Kept>, doc: u64, kind: Kind, value: &[u8]) {
     }
 }
 
-/// Takes a memory out of its block, if it is in one.
+/// Takes a memory out of its block and its group, if it is in one.
 pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
     let Some((key, row)) = holding(view, doc)? else { return Ok(()) };
     let mut kept = BTreeMap::new();
-    each(&row, &mut |doc, place, codes| {
-        kept.insert(doc, Kept { place: place.to_vec(), codes: codes.to_vec() });
+    each(&row, &mut |doc, place, heads| {
+        kept.insert(doc, Kept { place: place.to_vec(), codes: heads.to_vec() });
         Ok(())
     })?;
     if kept.remove(&doc).is_some() {
         staged.set(key, (!kept.is_empty()).then(|| encode(&kept)));
+        let mut group = group(view, Group::of(doc))?;
+        group.set(doc, Vec::new());
+        staged.set(group_key(Group::of(doc)), group.encode());
     }
     Ok(())
 }
@@ -181,39 +225,42 @@ pub(crate) fn of(view: &View<'_>, doc: u64) -> Result<Kept> {
     }
     let mut kept = Kept::default();
     if let Some((_, row)) = holding(view, doc)? {
-        each(&row, &mut |other, place, codes| {
+        each(&row, &mut |other, place, heads| {
             if other == doc {
-                kept = Kept { place: place.to_vec(), codes: codes.to_vec() };
+                kept = Kept { place: place.to_vec(), codes: heads.to_vec() };
             }
             Ok(())
         })?;
     }
     kept.place = place.unwrap_or(kept.place);
-    kept.codes = codes.unwrap_or(kept.codes);
+    if let Some(codes) = codes {
+        kept.codes = codes;
+    } else if !kept.codes.is_empty() {
+        kept.codes = passages::join_codes(doc, &kept.codes, group(view, Group::of(doc))?.get(doc))?;
+    }
     Ok(kept)
 }
 
-/// Every memory with its place and its codes, ascending.
-pub(crate) fn all(view: &View<'_>, visit: &mut Visit<'_>) -> Result<()> {
+/// Calls `visit` for every memory, ascending, with its place and its codes, if it has any.
+pub(crate) fn all(
+    view: &View<'_>,
+    visit: &mut dyn FnMut(u64, &[u8], Option<Found<'_>>) -> Result<()>,
+) -> Result<()> {
     let mut own = own_rows(view)?;
-    view.scan(&KeyRange::prefix(&key(0)[..1]), &mut |_, row| {
-        each(row, &mut |doc, place, codes| {
+    view.scan(&KeyRange::prefix(&key(0)[..1]), &mut |_, block| {
+        each(block, &mut |doc, place, heads| {
             while let Some(entry) = own.first_entry().filter(|entry| *entry.key() < doc) {
                 let (doc, kept) = entry.remove_entry();
-                visit(doc, &kept.place, &kept.codes)?;
+                visit(doc, &kept.place, kept.row())?;
             }
-            let later = own.remove(&doc).unwrap_or_default();
-            let newest = |later: Vec<u8>, before: &[u8]| {
-                if later.is_empty() { before.to_vec() } else { later }
-            };
-            if later == Kept::default() {
-                return visit(doc, place, codes);
-            }
-            visit(doc, &newest(later.place, place), &newest(later.codes, codes))
+            let heads = (!heads.is_empty()).then_some(Found::Heads(heads));
+            let Some(later) = own.remove(&doc) else { return visit(doc, place, heads) };
+            let place = if later.place.is_empty() { place } else { &later.place };
+            visit(doc, place, later.row().or(heads))
         })?;
         Ok(ControlFlow::Continue(()))
     })?;
-    own.into_iter().try_for_each(|(doc, kept)| visit(doc, &kept.place, &kept.codes))
+    own.iter().try_for_each(|(doc, kept)| visit(*doc, &kept.place, kept.row()))
 }
 
 /// The block that holds a memory, if it is in one.
@@ -237,7 +284,7 @@ fn encode(kept: &BTreeMap<u64, Kept>) -> Vec<u8> {
     out
 }
 
-/// Calls `visit` for each memory of a block.
+/// Calls `visit` for each memory of a block, with its place and the heads of its codes.
 fn each(row: &[u8], visit: &mut Visit<'_>) -> Result<()> {
     let damaged = || Error::corrupt("a block of codes and places".to_owned(), "does not decode");
     let Some((&VERSION, mut rest)) = row.split_first() else { return Err(damaged()) };

@@ -5,7 +5,7 @@
 //! who spoke and when, stands there too, so that bodies are read for answers only.
 //!
 //! Two rows, because a scan wants all vectors and a question the words of a few memories. Codes: version, dimensions u16,
-//! count u16, the codes. What was said: version, when it happened i64 (the least for never); count of speakers u8, each a
+//! count u16, the codes, each a scale i16, its levels i8 and its sketch. What was said: version, when it happened i64 (the least for never); count of speakers u8, each a
 //! length u8 and its folded name; then for each passage a count of tokens u16 and the tokens u16. Numbers are little-endian.
 
 use kernel::error::Error;
@@ -13,13 +13,13 @@ use kernel::memory::{Body, Millis};
 use kernel::store::View;
 
 use crate::analyze::fold;
-use crate::blocks::{self, Kind};
+use crate::blocks::{self, Found, Kind};
 use crate::document::{happened, speakers};
-use crate::embed::StaticEmbedder;
+use crate::embed::{DIMS, StaticEmbedder};
 use crate::error::Result;
 use crate::vectors::{Code, Coder, Codes};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Words of a passage, about.
 const PASSAGE_WORDS: usize = 80;
@@ -114,13 +114,42 @@ fn decode_codes(doc: u64, bytes: &[u8]) -> Result<Vec<Code>> {
     codes.map(|code| Code::read(dims, code).ok_or_else(|| damaged(doc))).collect()
 }
 
-/// Adds the codes of a memory, as its row has them. Memories come in ascending order.
-pub(crate) fn append_codes(all: &mut Codes, doc: u64, row: &[u8]) -> Result<()> {
+/// Adds the codes of a memory. Memories come in ascending order.
+pub(crate) fn append_codes(all: &mut Codes, doc: u64, found: Found<'_>) -> Result<()> {
+    let appended = match found {
+        Found::Row(row) => split(row).and_then(|(dims, codes)| {
+            codes.chunks_exact(Code::size(dims)).try_for_each(|code| all.append(doc, code))
+        }),
+        Found::Heads(heads) => all.append_heads(doc, heads),
+    };
+    appended.ok_or_else(|| damaged(doc))
+}
+
+/// The heads of a row of codes, each a scale and a sketch, and their levels. A vector of nothing is near nothing and is
+/// left out.
+pub(crate) fn split_codes(doc: u64, row: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
     let (dims, codes) = split(row).ok_or_else(|| damaged(doc))?;
+    let (mut heads, mut all_levels) = (Vec::new(), Vec::new());
     for code in codes.chunks_exact(Code::size(dims)) {
-        all.append(doc, code).ok_or_else(|| damaged(doc))?;
+        let (scale, levels, sketch) = Code::parts(dims, code).ok_or_else(|| damaged(doc))?;
+        if scale > 0 {
+            heads.extend(scale.to_le_bytes());
+            heads.extend(sketch);
+            all_levels.extend(levels);
+        }
     }
-    Ok(())
+    Ok((heads, all_levels))
+}
+
+/// The row of codes that was split.
+pub(crate) fn join_codes(doc: u64, heads: &[u8], levels: &[u8]) -> Result<Vec<u8>> {
+    let codes = heads.chunks(Code::head_size(DIMS)).zip(levels.chunks(DIMS));
+    let codes = codes.map(|(head, levels)| {
+        let (scale, sketch) = head.split_first_chunk::<2>()?;
+        Code::read(DIMS, &[scale, levels, sketch].concat())
+    });
+    let codes: Vec<Code> = codes.collect::<Option<_>>().ok_or_else(|| damaged(doc))?;
+    Ok(encode_codes(&codes))
 }
 
 impl Said {

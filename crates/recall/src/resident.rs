@@ -62,7 +62,7 @@ impl Columns {
         columns.codes.reserve(usize::try_from(memories).unwrap_or(0));
         columns.places.reserve(usize::try_from(counters.size).unwrap_or(0));
         blocks::all(view, &mut |doc, place, codes| {
-            if !codes.is_empty() {
+            if let Some(codes) = codes {
                 passages::append_codes(&mut columns.codes, doc, codes)?;
             }
             if !place.is_empty() {
@@ -86,6 +86,8 @@ struct Kept {
     /// As of entry `at`; `None` until somebody asks.
     columns: Option<Columns>,
     at: u64,
+    /// As of which entry they were read. What is read later, the groups of levels, an older state may not have.
+    since: u64,
     /// The last committed entry.
     head: u64,
     /// Changes up to this entry were announced; of a state beyond it nothing is known.
@@ -198,7 +200,7 @@ impl Resident {
         let mut kept = self.write();
         // Not while the index is being made again beside the one that the view shows.
         if size <= kept.head && kept.forgotten <= size && kept.at <= size {
-            (kept.columns, kept.at) = (Some(loaded), size);
+            (kept.columns, kept.at, kept.since) = (Some(loaded), size, size);
             kept.catch_up();
             drop(kept);
             let kept = self.read();
@@ -214,5 +216,6 @@ impl Resident {
 }
 
 fn usable(kept: &Kept, size: u64) -> Option<(&Columns, BTreeSet<u64>)> {
-    Some((kept.columns.as_ref()?, kept.stale(size)?))
+    let columns = kept.columns.as_ref().filter(|_| kept.since <= size)?;
+    Some((columns, kept.stale(size)?))
 }

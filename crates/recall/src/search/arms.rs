@@ -106,7 +106,7 @@ pub(super) fn gather(
         };
         looked_at.sort_unstable();
         looked_at.dedup();
-        meaning.learn(looked_at.iter().copied());
+        meaning.learn(looked_at.iter().copied())?;
         for id in looked_at {
             sessions.add(id);
             if counts(Arm::Session) {
@@ -128,8 +128,8 @@ pub(super) fn gather(
         }
         let nearby: Vec<[Option<u64>; 2]> =
             rows.iter().map(|(id, _, _)| sessions.neighbours(*id)).collect();
-        meaning.learn(rows.iter().map(|(id, _, _)| *id));
-        meaning.learn(nearby.iter().flatten().flatten().copied());
+        meaning.learn(rows.iter().map(|(id, _, _)| *id))?;
+        meaning.learn(nearby.iter().flatten().flatten().copied())?;
         let mut candidates = Vec::with_capacity(rows.len());
         for ((id, place, said), neighbours) in rows.into_iter().zip(nearby) {
             let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());

@@ -10,6 +10,7 @@ use super::arms::{Scores, TAKEN};
 use super::by_model::{self, ByModel};
 use super::filter::Judge;
 use super::past::Past;
+use crate::blocks;
 use crate::embed::Embedding;
 use crate::error::Result;
 use crate::passages;
@@ -49,18 +50,25 @@ impl<'a> Meaning<'a> {
     }
 
     /// Finds the scores of many memories at once, which costs less than one after the other.
-    pub(super) fn learn(&self, ids: impl Iterator<Item = u64>) {
+    pub(super) fn learn(&self, ids: impl Iterator<Item = u64>) -> Result<()> {
         let mut asked = self.asked.borrow_mut();
         let other = |id: &u64| self.stale.contains(id) || self.past.get(*id).is_some();
         if self.model.is_some() || self.question.is_zero() {
-            return;
+            return Ok(());
         }
         let mut fresh: Vec<u64> = ids.filter(|id| !asked.contains_key(id) && !other(id)).collect();
         fresh.sort_unstable();
         fresh.dedup();
-        let scores = self.codes.scores(self.question, &fresh);
+        let scores = self.scores(&fresh)?;
         let known = |score: Option<i64>| u64::try_from(score.unwrap_or(0)).unwrap_or(0);
         asked.extend(fresh.into_iter().zip(scores.into_iter().map(known)));
+        Ok(())
+    }
+
+    /// How near memories are that are not stale.
+    fn scores(&self, ids: &[u64]) -> Result<Vec<Option<i64>>> {
+        let read = |number| blocks::group(self.view, number);
+        self.codes.scores_with(self.question, ids, &read)
     }
 
     /// `None` if the question or the memory has no vector.
@@ -84,7 +92,7 @@ impl<'a> Meaning<'a> {
             fresh.set(id, &passages::read_codes(self.view, id)?);
             fresh.score(self.question, id)
         } else {
-            self.codes.score(self.question, id)
+            self.scores(&[id])?.into_iter().next().flatten()
         };
         Ok(score.map(|score| u64::try_from(score).unwrap_or(0)))
     }
@@ -110,7 +118,8 @@ impl<'a> Meaning<'a> {
     pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Scores> {
         let other = |doc| self.stale.contains(&doc) || self.past.get(doc).is_some();
         let current = |doc| !other(doc) && judge.admits(doc);
-        let hits = self.codes.top_k(self.question, TAKEN, &current);
+        let read = |number| blocks::group(self.view, number);
+        let hits = self.codes.top_k_with(self.question, TAKEN, &current, &read)?;
         let mut found: Vec<(u64, u64)> =
             hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
         let others: BTreeSet<u64> =

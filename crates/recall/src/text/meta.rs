@@ -11,7 +11,7 @@ use super::bytes::{Cursor, push_varint};
 use super::rows::{self, damaged};
 use super::score::{FieldWeight, Weights};
 
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 
 /// Changes between two flushes.
 pub const FLUSH_DOCS: u32 = 1024;

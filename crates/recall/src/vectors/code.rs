@@ -51,15 +51,24 @@ impl Code {
         out.extend(&self.sketch);
     }
 
+    /// Bytes of what is not its levels.
+    pub(crate) fn head_size(dims: usize) -> usize {
+        Code::size(dims) - dims
+    }
+
     /// Reads what `push_to` wrote; `None` if there are not just as many bytes.
     pub(crate) fn read(dims: usize, bytes: &[u8]) -> Option<Code> {
+        let (scale, levels, sketch) = Code::parts(dims, bytes)?;
+        let levels = levels.iter().map(|level| level.cast_signed()).collect();
+        Some(Code { scale, levels, sketch: sketch.to_vec() })
+    }
+
+    /// Scale, levels and sketch in what `push_to` wrote.
+    pub(crate) fn parts(dims: usize, bytes: &[u8]) -> Option<(i16, &[u8], &[u8])> {
         let (scale, rest) = bytes.split_first_chunk::<2>()?;
         let (levels, sketch) = rest.split_at_checked(dims)?;
-        (sketch.len() == sketch_bytes(dims)).then(|| Code {
-            scale: i16::from_le_bytes(*scale),
-            levels: levels.iter().map(|level| level.cast_signed()).collect(),
-            sketch: sketch.to_vec(),
-        })
+        let whole = sketch.len() == sketch_bytes(dims);
+        whole.then_some((i16::from_le_bytes(*scale), levels, sketch))
     }
 }
 

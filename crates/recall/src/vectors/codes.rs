@@ -6,10 +6,12 @@
 //! choices are by (farness or score, then document).
 
 use std::cmp::Reverse;
+use std::convert::Infallible;
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::code::{Code, LEVELS, rounded};
+use super::levels::{At, Group, Levels};
 use super::sketch::{Asked, Rotation};
 use crate::embed::{Embedding, FETCHED, Wide, dot, fetch, widest};
 
@@ -42,8 +44,10 @@ pub struct Codes {
     /// Ascending; a document is there once for each of its vectors.
     docs: Vec<u64>,
     sketches: Vec<u8>,
-    levels: Vec<i8>,
     scales: Vec<i16>,
+    /// Where the levels are.
+    at: Vec<At>,
+    levels: Levels,
     spare: Mutex<Vec<Scan>>,
 }
 
@@ -62,8 +66,9 @@ impl Codes {
             rotation: Rotation::new(dims),
             docs: Vec::new(),
             sketches: Vec::new(),
-            levels: Vec::new(),
             scales: Vec::new(),
+            at: Vec::new(),
+            levels: Levels::new(dims),
             spare: Mutex::default(),
         }
     }
@@ -76,7 +81,7 @@ impl Codes {
     pub(crate) fn reserve(&mut self, vectors: usize) {
         self.docs.reserve(vectors);
         self.scales.reserve(vectors);
-        self.levels.reserve(vectors.saturating_mul(self.dims));
+        self.at.reserve(vectors);
         self.sketches.reserve(vectors.saturating_mul(self.rotation.bytes()));
     }
 
@@ -95,7 +100,7 @@ impl Codes {
 
     /// Bytes held by the columns.
     pub fn bytes(&self) -> usize {
-        self.sketches.len() + self.levels.len() + self.scales.len() * 2 + self.docs.len() * 8
+        self.sketches.len() + self.levels.bytes() + self.len() * (2 + 4 + 8)
     }
 
     fn rows_of(&self, doc: u64) -> Range<usize> {
@@ -137,11 +142,15 @@ impl Codes {
         }
         let codes = codes.iter().filter(|code| code.scale > 0);
         let old = self.rows_of(doc);
-        let n = codes.clone().count();
+        for at in &self.at[old.clone()] {
+            self.levels.drop(doc, *at);
+        }
+        let at: Vec<At> =
+            codes.clone().map(|code| self.levels.hold(code.levels.iter().copied())).collect();
+        let n = at.len();
         self.docs.splice(old.clone(), std::iter::repeat_n(doc, n));
         self.scales.splice(old.clone(), codes.clone().map(|code| code.scale));
-        let levels = codes.clone().flat_map(|code| code.levels.iter().copied());
-        self.levels.splice(old.start * self.dims..old.end * self.dims, levels);
+        self.at.splice(old.clone(), at);
         let sketches = codes.flat_map(|code| code.sketch.iter().copied());
         self.sketches.splice(old.start * bytes..old.end * bytes, sketches);
         true
@@ -149,48 +158,102 @@ impl Codes {
 
     /// Adds a vector from its bytes, see `Code::push_to`. Documents come in ascending order. `None` if it does not fit.
     pub(crate) fn append(&mut self, doc: u64, bytes: &[u8]) -> Option<()> {
-        let (scale, rest) = bytes.split_first_chunk::<2>()?;
-        let (levels, sketch) = rest.split_at_checked(self.dims)?;
-        if sketch.len() != self.rotation.bytes() {
-            return None;
-        }
-        let scale = i16::from_le_bytes(*scale);
+        let (scale, levels, sketch) = Code::parts(self.dims, bytes)?;
         if scale > 0 {
-            self.docs.push(doc);
-            self.scales.push(scale);
-            self.levels.extend(levels.iter().map(|level| level.cast_signed()));
-            self.sketches.extend(sketch);
+            let at = self.levels.hold(levels.iter().map(|level| level.cast_signed()));
+            self.push(doc, (scale, sketch), at);
         }
         Some(())
     }
 
-    /// How near a document is; `None` if it has no vector.
-    pub fn score(&self, query: &Embedding, doc: u64) -> Option<i64> {
-        let rows: Vec<usize> = self.rows_of(doc).collect();
-        widest(RowScores { codes: self, query, rows: &rows }).into_iter().max()
+    /// Adds the vectors of a document whose levels are in a group. Each has a scale and a sketch.
+    pub(crate) fn append_heads(&mut self, doc: u64, heads: &[u8]) -> Option<()> {
+        let heads = heads.chunks(Code::head_size(self.dims));
+        self.levels.reserve(doc);
+        for head in heads {
+            let (scale, sketch) = head.split_first_chunk::<2>()?;
+            if sketch.len() != self.rotation.bytes() {
+                return None;
+            }
+            self.push(doc, (i16::from_le_bytes(*scale), sketch), At::GROUP);
+        }
+        Some(())
     }
 
-    /// How near some documents are, each as `score` tells it. Asked for together they cost less.
+    fn push(&mut self, doc: u64, (scale, sketch): (i16, &[u8]), at: At) {
+        self.docs.push(doc);
+        self.scales.push(scale);
+        self.sketches.extend(sketch);
+        self.at.push(at);
+    }
+
+    /// How near a document is; `None` if it has no vector. For codes without groups.
+    pub fn score(&self, query: &Embedding, doc: u64) -> Option<i64> {
+        self.scores(query, &[doc]).into_iter().next().flatten()
+    }
+
+    /// How near some documents are. For codes without groups.
     pub fn scores(&self, query: &Embedding, docs: &[u64]) -> Vec<Option<i64>> {
+        let Ok(scores) = self.scores_with(query, docs, &no_groups);
+        scores
+    }
+
+    /// How near some documents are; `read` gives the groups that are not in memory yet.
+    pub(crate) fn scores_with<E>(
+        &self,
+        query: &Embedding,
+        docs: &[u64],
+        read: &Read<'_, E>,
+    ) -> Result<Vec<Option<i64>>, E> {
         let ranges: Vec<Range<usize>> = docs.iter().map(|doc| self.rows_of(*doc)).collect();
         let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
-        let mut scores = widest(RowScores { codes: self, query, rows: &rows }).into_iter();
-        ranges.iter().map(|range| scores.by_ref().take(range.len()).max()).collect()
+        let mut scores = self.row_scores(query, &rows, read)?.into_iter();
+        Ok(ranges.iter().map(|range| scores.by_ref().take(range.len()).max()).collect())
     }
 
-    /// The nearest `k` documents by their codes, best first.
+    /// The nearest `k` documents by their codes, best first. For codes without groups.
     pub fn top_k(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<Hit> {
+        let Ok(hits) = self.top_k_with(query, k, filter, &no_groups);
+        hits
+    }
+
+    /// The nearest `k` documents by their codes, best first; `read` gives the groups that are not in memory yet.
+    pub(crate) fn top_k_with<E>(
+        &self,
+        query: &Embedding,
+        k: usize,
+        filter: &dyn Fn(u64) -> bool,
+        read: &Read<'_, E>,
+    ) -> Result<Vec<Hit>, E> {
         if k == 0 || query.dims() != self.dims || query.is_zero() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let rows: Vec<usize> = if self.len() <= EXACT_UP_TO {
             (0..self.len()).filter(|&row| filter(self.docs[row])).collect()
         } else {
             self.candidates(query, k, filter)
         };
-        let scores = widest(RowScores { codes: self, query, rows: &rows });
+        let scores = self.row_scores(query, &rows, read)?;
         let hits = rows.iter().zip(scores).map(|(row, score)| Hit { doc: self.docs[*row], score });
-        best(hits.collect(), k)
+        Ok(best(hits.collect(), k))
+    }
+
+    fn row_scores<E>(
+        &self,
+        query: &Embedding,
+        rows: &[usize],
+        read: &Read<'_, E>,
+    ) -> Result<Vec<i64>, E> {
+        for row in rows {
+            let doc = self.docs[*row];
+            if self.levels.wants(doc, self.at[*row]) {
+                let (number, here) = (Group::of(doc), |doc| !self.rows_of(doc).is_empty());
+                self.levels.hold_group(number, &read(number)?, here);
+            }
+        }
+        let levels: Vec<&[i8]> = rows.iter().map(|row| self.levels_of(*row)).collect();
+        let scales = rows.iter().map(|row| self.scales[*row]).collect();
+        Ok(widest(RowScores { query, levels, scales }))
     }
 
     /// Rows the filter accepts that the sketches leave, ascending: as many as `kept` says, if there are.
@@ -249,23 +312,25 @@ impl Codes {
     }
 
     fn levels_of(&self, row: usize) -> &[i8] {
-        &self.levels[row * self.dims..(row + 1) * self.dims]
+        let doc = self.docs[row];
+        let nth = self.docs[..row].iter().rev().take_while(|other| **other == doc).count();
+        self.levels.get(doc, nth, self.at[row])
     }
+}
 
-    #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
-    #[inline(always)]
-    fn score_row(&self, query: &Embedding, row: usize) -> i64 {
-        // At most |query| * |codes| = 2^15 * 127 * sqrt(512): within i32.
-        let dot = dot(query.values(), self.levels_of(row), i16::from);
-        rounded(i64::from(dot) * i64::from(self.scales[row]), LEVELS)
-    }
+/// Reads a group of levels.
+pub(crate) type Read<'r, E> = dyn Fn(u64) -> Result<Group, E> + 'r;
+
+/// For codes that have all their levels in memory, and never ask.
+fn no_groups(_: u64) -> Result<Group, Infallible> {
+    Ok(Group::default())
 }
 
 /// The scores of some rows.
 struct RowScores<'c> {
-    codes: &'c Codes,
     query: &'c Embedding,
-    rows: &'c [usize],
+    levels: Vec<&'c [i8]>,
+    scales: Vec<i16>,
 }
 
 impl Wide for RowScores<'_> {
@@ -274,10 +339,14 @@ impl Wide for RowScores<'_> {
     #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
     #[inline(always)]
     fn call(self) -> Vec<i64> {
-        let mut scores = Vec::with_capacity(self.rows.len());
-        for rows in self.rows.chunks(FETCHED) {
-            fetch(rows.iter().map(|row| self.codes.levels_of(*row)));
-            scores.extend(rows.iter().map(|row| self.codes.score_row(self.query, *row)));
+        let mut scores = Vec::with_capacity(self.levels.len());
+        for (levels, scales) in self.levels.chunks(FETCHED).zip(self.scales.chunks(FETCHED)) {
+            fetch(levels.iter().copied());
+            for (levels, scale) in levels.iter().zip(scales) {
+                // At most |query| * |codes| = 2^15 * 127 * sqrt(512): within i32.
+                let dot = dot(self.query.values(), levels, i16::from);
+                scores.push(rounded(i64::from(dot) * i64::from(*scale), LEVELS));
+            }
         }
         scores
     }

@@ -6,10 +6,12 @@
 
 mod code;
 mod codes;
+mod levels;
 mod row;
 mod sketch;
 mod sums;
 
 pub use code::{Code, Coder};
 pub use codes::{Codes, EXACT_UP_TO, Hit};
+pub use levels::Group;
 pub use row::{RowError, decode, encode};

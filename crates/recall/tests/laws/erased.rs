@@ -76,10 +76,11 @@ fn nothing_is_left(flush_docs: u32) {
         let found = ask(&twice.warm.read().unwrap(), &everything(weights));
         assert_eq!(ids(&found).first(), Some(&secret));
     }
-    // The first vector, and the last tokens: long enough to be no chance.
+    // The levels of the first vector, its sketch, and the last tokens: long enough to be no chance.
     let (vectors, tokens) =
         (row(&twice, VECTORS, secret).unwrap(), row(&twice, TOKENS, secret).unwrap());
-    let traces = [vectors[5..60].to_vec(), tokens[tokens.len() - 60..].to_vec()];
+    let traces =
+        [vectors[7..62].to_vec(), vectors[263..327].to_vec(), tokens[tokens.len() - 60..].to_vec()];
     for n in 30..40u64 {
         twice.warm.write(stamp(2), fact(n, &format!("note {n}"), "an ordinary text")).unwrap();
     }

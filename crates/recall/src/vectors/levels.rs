@@ -1,0 +1,233 @@
+//! The levels of vectors: those that are held for themselves, and those of groups that are read when a question comes near.
+//!
+//! Sketches choose a hundredth of all vectors; only their levels are looked at. So memory holds the levels of what was asked
+//! for, and the first question of a large store does not wait until all are read. A group is read whole: memories that
+//! came together are asked for together. What must stay true: reading a group changes what is held and never a score.
+
+use std::sync::OnceLock;
+
+/// Where the levels of a row are: a number in `Levels::own`, or in the group of its document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct At(u32);
+
+impl At {
+    pub(super) const GROUP: At = At(u32::MAX);
+}
+
+/// The levels of documents whose numbers follow one another, as a row has them: for each the length u16 of its levels,
+/// little-endian, then all levels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group([Vec<u8>; GROUP_DOCS]);
+
+/// With a vector of 256 bytes each they fill a page of the store.
+const GROUP_DOCS: usize = 15;
+
+impl Group {
+    /// Documents of a group.
+    pub(crate) const DOCS: u64 = GROUP_DOCS as u64;
+
+    /// The group of a document.
+    pub(crate) fn of(doc: u64) -> u64 {
+        doc / Group::DOCS
+    }
+
+    pub(crate) fn set(&mut self, doc: u64, levels: Vec<u8>) {
+        self.0[place(doc)] = levels;
+    }
+
+    pub(crate) fn get(&self, doc: u64) -> &[u8] {
+        &self.0[place(doc)]
+    }
+
+    /// `None` when it holds nothing.
+    pub(crate) fn encode(&self) -> Option<Vec<u8>> {
+        let length = |levels: &Vec<u8>| u16::try_from(levels.len()).unwrap_or(u16::MAX);
+        let lengths = self.0.iter().flat_map(|levels| length(levels).to_le_bytes());
+        let any = self.0.iter().any(|levels| !levels.is_empty());
+        any.then(|| lengths.chain(self.0.iter().flatten().copied()).collect())
+    }
+
+    /// What `encode` gave, and nothing of no bytes.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Group> {
+        let mut group = Group::default();
+        if bytes.is_empty() {
+            return Some(group);
+        }
+        let (lengths, mut rest) = bytes.split_at_checked(2 * GROUP_DOCS)?;
+        for (levels, length) in group.0.iter_mut().zip(lengths.as_chunks::<2>().0) {
+            let (own, after) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
+            *levels = own.to_vec();
+            rest = after;
+        }
+        rest.is_empty().then_some(group)
+    }
+}
+
+/// The place of a document in its group.
+fn place(doc: u64) -> usize {
+    usize::try_from(doc % Group::DOCS).unwrap_or(0)
+}
+
+/// A group in memory.
+#[derive(Debug)]
+struct Held {
+    ends: [usize; GROUP_DOCS],
+    levels: Box<[i8]>,
+}
+
+#[derive(Debug)]
+pub(super) struct Levels {
+    dims: usize,
+    own: Vec<i8>,
+    /// Numbers in `own` that are free again.
+    free: Vec<u32>,
+    groups: Vec<OnceLock<Held>>,
+}
+
+impl Levels {
+    pub(super) fn new(dims: usize) -> Levels {
+        Levels { dims, own: Vec::new(), free: Vec::new(), groups: Vec::new() }
+    }
+
+    /// Makes room for groups up to that of a document.
+    pub(super) fn reserve(&mut self, last: u64) {
+        let groups = usize::try_from(Group::of(last)).unwrap_or(0) + 1;
+        if groups > self.groups.len() {
+            self.groups.resize_with(groups, OnceLock::new);
+        }
+    }
+
+    /// Holds the levels of one vector.
+    pub(super) fn hold(&mut self, levels: impl Iterator<Item = i8>) -> At {
+        if let Some(free) = self.free.pop() {
+            let slot = self.slot(free);
+            self.own[slot].iter_mut().zip(levels).for_each(|(to, from)| *to = from);
+            return At(free);
+        }
+        let next = u32::try_from(self.own.len() / self.dims.max(1)).unwrap_or(u32::MAX);
+        self.own.extend(levels);
+        At(next)
+    }
+
+    /// Gives up what a row of a document held. Nothing of it stays in memory.
+    pub(super) fn drop(&mut self, doc: u64, at: At) {
+        if at != At::GROUP {
+            let slot = self.slot(at.0);
+            self.own[slot].fill(0);
+            self.free.push(at.0);
+        } else if let Some(group) = self.group_mut(doc) {
+            *group = OnceLock::new();
+        }
+    }
+
+    fn slot(&self, number: u32) -> std::ops::Range<usize> {
+        let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.dims);
+        start..start.saturating_add(self.dims)
+    }
+
+    fn group(&self, doc: u64) -> Option<&OnceLock<Held>> {
+        self.groups.get(usize::try_from(Group::of(doc)).ok()?)
+    }
+
+    fn group_mut(&mut self, doc: u64) -> Option<&mut OnceLock<Held>> {
+        self.groups.get_mut(usize::try_from(Group::of(doc)).ok()?)
+    }
+
+    /// Whether the group of a document is to be read.
+    pub(super) fn wants(&self, doc: u64, at: At) -> bool {
+        at == At::GROUP && self.group(doc).is_some_and(|group| group.get().is_none())
+    }
+
+    /// Holds a group, of it the documents that `is_here` says: another may have been erased since.
+    pub(super) fn hold_group(&self, number: u64, group: &Group, is_here: impl Fn(u64) -> bool) {
+        let (mut ends, mut levels) = ([0; GROUP_DOCS], Vec::new());
+        for (doc, (end, own)) in (number * Group::DOCS..).zip(ends.iter_mut().zip(&group.0)) {
+            if is_here(doc) {
+                levels.extend(own.iter().map(|level| level.cast_signed()));
+            }
+            *end = levels.len();
+        }
+        if let Some(place) = self.group(number * Group::DOCS) {
+            // Somebody else may have read it meanwhile: the same.
+            let _ = place.set(Held { ends, levels: levels.into_boxed_slice() });
+        }
+    }
+
+    /// The levels of the `nth` vector of a document; nothing if its group was not read.
+    pub(super) fn get(&self, doc: u64, nth: usize, at: At) -> &[i8] {
+        if at != At::GROUP {
+            return self.own.get(self.slot(at.0)).unwrap_or_default();
+        }
+        let Some(held) = self.group(doc).and_then(OnceLock::get) else { return &[] };
+        let before = place(doc).checked_sub(1).map_or(0, |before| held.ends[before]);
+        let start = before + nth * self.dims;
+        let end = (start + self.dims).min(held.ends[place(doc)]);
+        held.levels.get(start..end).unwrap_or_default()
+    }
+
+    /// Bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let held = self.groups.iter().filter_map(OnceLock::get);
+        self.own.len() + held.map(|held| held.levels.len()).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn groups_come_back_and_damage_is_noticed(
+            all in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), GROUP_DOCS),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut group = Group::default();
+            for (doc, levels) in (30..).zip(&all) {
+                group.set(doc, levels.clone());
+            }
+            let bytes = group.encode().unwrap_or_default();
+            prop_assert_eq!(Group::decode(&bytes), Some(group.clone()));
+            if !bytes.is_empty() {
+                prop_assert_ne!(Group::decode(&bytes[..cut.index(bytes.len())]), Some(group));
+            }
+        }
+
+        #[test]
+        fn what_is_held_is_what_was_given(
+            rows in prop::collection::vec((0u64..60, prop::array::uniform4(any::<i8>())), 1..30),
+        ) {
+            let mut levels = Levels::new(4);
+            let held: Vec<At> = rows.iter().map(|(_, own)| levels.hold(own.iter().copied())).collect();
+            levels.drop(rows[0].0, held[0]);
+            prop_assert!(levels.get(rows[0].0, 0, held[0]).iter().all(|level| *level == 0));
+            let again = levels.hold([1, 2, 3, 4].into_iter());
+            prop_assert_eq!(levels.get(7, 0, again), &[1, 2, 3, 4]);
+            for ((doc, own), at) in rows.iter().zip(&held).skip(1) {
+                prop_assert_eq!(levels.get(*doc, 0, *at), own);
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_is_held_without_what_is_not_there_any_more() {
+        let mut levels = Levels::new(2);
+        levels.reserve(44);
+        let mut group = Group::default();
+        for doc in [30, 31, 33] {
+            group.set(doc, vec![1, 2, 3, u8::try_from(doc).unwrap()]);
+        }
+        assert!(levels.wants(31, At::GROUP) && levels.get(31, 0, At::GROUP).is_empty());
+        levels.hold_group(2, &group, |doc| doc != 31);
+        assert!(!levels.wants(31, At::GROUP));
+        assert_eq!(levels.get(30, 1, At::GROUP), [3, 30]);
+        assert_eq!(levels.get(33, 0, At::GROUP), [1, 2]);
+        assert_eq!(levels.get(33, 1, At::GROUP), [3, 33]);
+        for (doc, nth) in [(31, 0), (32, 0), (33, 2), (44, 0), (45, 0)] {
+            assert!(levels.get(doc, nth, At::GROUP).is_empty(), "{doc} {nth}");
+        }
+        levels.drop(30, At::GROUP);
+        assert!(levels.wants(33, At::GROUP));
+    }
+}
