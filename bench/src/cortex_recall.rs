@@ -30,7 +30,7 @@ pub const HYBRID: &str = "hybrid recall";
 
 /// What rows of recall are, by the first byte of their keys.
 const ROWS: [(&str, std::ops::RangeInclusive<u8>); 2] =
-    [("text", 0x80..=0x86), ("passages", 0x87..=0x96)];
+    [("text", 0x80..=0x86), ("passages", 0x87..=0x97)];
 
 pub fn analyzer() -> Analyzer {
     Analyzer::new(Language::English)

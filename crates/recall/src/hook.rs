@@ -1,8 +1,8 @@
 //! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
 //!
 //! Rows: the text index under its own prefixes, `0x90 | id` the vectors of a memory, `0x91` and `0x92` the entities it
-//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` blocks of `0x90` and
-//! `0x93`, `0x87` vectors, place and tokens of memories whose block is not full yet. All of it follows from the journal and
+//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` and `0x97` blocks of
+//! `0x90` and `0x93`, `0x87` vectors, place and tokens of memories whose block is not full yet. All of it follows from the journal and
 //! the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be restored and because some questions include them; erased ones are gone from every row.
 
 use std::sync::Arc;

@@ -119,37 +119,44 @@ impl Places {
 
     /// Sets a place from its row.
     pub(crate) fn read(&mut self, doc: u64, row: &[u8]) -> Result<()> {
-        let place = Place::decode_with(doc, row, |session| {
-            let known = self.sessions.get_key_value(session);
-            known.map_or_else(|| Arc::from(session), |(name, _)| Arc::clone(name))
-        })?;
-        self.set(doc, Some(place));
+        let place = Place::decode_with(doc, row, |session| self.name(session))?;
+        self.put(doc, Some(place));
         Ok(())
     }
 
-    pub(crate) fn set(&mut self, doc: u64, place: Option<Place>) {
+    pub(crate) fn set(&mut self, doc: u64, mut place: Option<Place>) {
+        if let Some(session) = place.as_mut().and_then(|place| place.session.as_mut()) {
+            *session = self.name(session);
+        }
+        self.put(doc, place);
+    }
+
+    /// The one copy of a session's name. Most memories are of the same session as the one before.
+    fn name(&self, session: &str) -> Arc<str> {
+        let last = self.by_doc.last().and_then(|place| place.as_ref()?.session.as_ref());
+        let last = last.filter(|name| ***name == *session);
+        let known = last.or_else(|| self.sessions.get_key_value(session).map(|(name, _)| name));
+        known.map_or_else(|| Arc::from(session), Arc::clone)
+    }
+
+    fn put(&mut self, doc: u64, place: Option<Place>) {
         let at = index(doc);
         if at >= self.by_doc.len() {
             self.by_doc.resize(at + 1, None);
         }
-        let mut place = place;
         let before = self.by_doc[at].take().and_then(|place| place.session);
-        let after = place.as_mut().and_then(|place| place.session.as_mut());
-        if before.as_ref() != after.as_deref() {
+        let after = place.as_ref().and_then(|place| place.session.as_ref());
+        if before.as_ref() != after {
             if let Some(docs) = before.and_then(|before| self.sessions.get_mut(&before)) {
                 docs.retain(|other| *other != doc);
             }
             if let Some(session) = after {
-                // One copy of each name.
-                match self.sessions.get_key_value(session) {
-                    Some((name, _)) => *session = Arc::clone(name),
+                match self.sessions.get_mut(session) {
+                    Some(docs) => docs.insert(docs.partition_point(|other| *other < doc), doc),
                     None => {
-                        self.sessions.insert(Arc::clone(session), Vec::new());
+                        self.sessions.insert(Arc::clone(session), vec![doc]);
                     }
                 }
-                let docs = self.sessions.entry(Arc::clone(session)).or_default();
-                let place = docs.partition_point(|other| *other < doc);
-                docs.insert(place, doc);
             }
         }
         self.in_sight

@@ -1,5 +1,5 @@
-//! What recall keeps in memory while an actor is open: the tail of the text index, the codes of all vectors, and where every
-//! memory stands.
+//! What recall keeps in memory while an actor is open: the tail of the text index, the sketches of all vectors with the levels
+//! of those that were asked for, and where every memory stands.
 //!
 //! The hook writes it, searches read it. Both may be a commit apart, so what must stay true is: a search sees exactly the
 //! state its view shows. The tail carries the number of the entry it belongs to. For codes and places, every change is

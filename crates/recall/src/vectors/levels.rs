@@ -4,6 +4,7 @@
 //! for, and the first question of a large store does not wait until all are read. A group is read whole: memories that
 //! came together are asked for together. What must stay true: reading a group changes what is held and never a score.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Where the levels of a row are: a number in `Levels::own`, or in the group of its document.
@@ -17,7 +18,11 @@ impl At {
 /// The levels of documents whose numbers follow one another, as a row has them: for each the length u16 of its levels,
 /// little-endian, then all levels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group([Vec<u8>; GROUP_DOCS]);
+pub struct Group {
+    /// Where the levels of each end.
+    ends: [usize; GROUP_DOCS],
+    levels: Vec<u8>,
+}
 
 /// With a vector of 256 bytes each they fill a page of the store.
 const GROUP_DOCS: usize = 15;
@@ -32,19 +37,26 @@ impl Group {
     }
 
     pub(crate) fn set(&mut self, doc: u64, levels: Vec<u8>) {
-        self.0[place(doc)] = levels;
+        let (old, new) = (self.range(place(doc)), levels.len());
+        for end in &mut self.ends[place(doc)..] {
+            *end = *end - old.len() + new;
+        }
+        self.levels.splice(old, levels);
     }
 
     pub(crate) fn get(&self, doc: u64) -> &[u8] {
-        &self.0[place(doc)]
+        &self.levels[self.range(place(doc))]
+    }
+
+    fn range(&self, place: usize) -> Range<usize> {
+        range(&self.ends, place)
     }
 
     /// `None` when it holds nothing.
     pub(crate) fn encode(&self) -> Option<Vec<u8>> {
-        let length = |levels: &Vec<u8>| u16::try_from(levels.len()).unwrap_or(u16::MAX);
-        let lengths = self.0.iter().flat_map(|levels| length(levels).to_le_bytes());
-        let any = self.0.iter().any(|levels| !levels.is_empty());
-        any.then(|| lengths.chain(self.0.iter().flatten().copied()).collect())
+        let length = |place| u16::try_from(self.range(place).len()).unwrap_or(u16::MAX);
+        let lengths = (0..GROUP_DOCS).flat_map(|place| length(place).to_le_bytes());
+        (!self.levels.is_empty()).then(|| lengths.chain(self.levels.iter().copied()).collect())
     }
 
     /// What `encode` gave, and nothing of no bytes.
@@ -53,19 +65,24 @@ impl Group {
         if bytes.is_empty() {
             return Some(group);
         }
-        let (lengths, mut rest) = bytes.split_at_checked(2 * GROUP_DOCS)?;
-        for (levels, length) in group.0.iter_mut().zip(lengths.as_chunks::<2>().0) {
-            let (own, after) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
-            *levels = own.to_vec();
-            rest = after;
+        let (lengths, levels) = bytes.split_at_checked(2 * GROUP_DOCS)?;
+        let mut sum = 0;
+        for (end, length) in group.ends.iter_mut().zip(lengths.as_chunks::<2>().0) {
+            sum += usize::from(u16::from_le_bytes(*length));
+            *end = sum;
         }
-        rest.is_empty().then_some(group)
+        group.levels = levels.to_vec();
+        (sum == levels.len()).then_some(group)
     }
 }
 
 /// The place of a document in its group.
 fn place(doc: u64) -> usize {
     usize::try_from(doc % Group::DOCS).unwrap_or(0)
+}
+
+fn range(ends: &[usize; GROUP_DOCS], place: usize) -> Range<usize> {
+    place.checked_sub(1).map_or(0, |before| ends[before])..ends[place]
 }
 
 /// A group in memory.
@@ -120,7 +137,7 @@ impl Levels {
         }
     }
 
-    fn slot(&self, number: u32) -> std::ops::Range<usize> {
+    fn slot(&self, number: u32) -> Range<usize> {
         let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.dims);
         start..start.saturating_add(self.dims)
     }
@@ -140,10 +157,10 @@ impl Levels {
 
     /// Holds a group, of it the documents that `is_here` says: another may have been erased since.
     pub(super) fn hold_group(&self, number: u64, group: &Group, is_here: impl Fn(u64) -> bool) {
-        let (mut ends, mut levels) = ([0; GROUP_DOCS], Vec::new());
-        for (doc, (end, own)) in (number * Group::DOCS..).zip(ends.iter_mut().zip(&group.0)) {
+        let (mut ends, mut levels) = ([0; GROUP_DOCS], Vec::with_capacity(group.levels.len()));
+        for (doc, end) in (number * Group::DOCS..).zip(&mut ends) {
             if is_here(doc) {
-                levels.extend(own.iter().map(|level| level.cast_signed()));
+                levels.extend(group.get(doc).iter().map(|level| level.cast_signed()));
             }
             *end = levels.len();
         }
@@ -159,10 +176,9 @@ impl Levels {
             return self.own.get(self.slot(at.0)).unwrap_or_default();
         }
         let Some(held) = self.group(doc).and_then(OnceLock::get) else { return &[] };
-        let before = place(doc).checked_sub(1).map_or(0, |before| held.ends[before]);
-        let start = before + nth * self.dims;
-        let end = (start + self.dims).min(held.ends[place(doc)]);
-        held.levels.get(start..end).unwrap_or_default()
+        let own = range(&held.ends, place(doc));
+        let start = own.start + nth * self.dims;
+        held.levels.get(start..(start + self.dims).min(own.end)).unwrap_or_default()
     }
 
     /// Bytes in memory.

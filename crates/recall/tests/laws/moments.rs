@@ -13,7 +13,7 @@ use recall::search::{Answer, Query, Weights};
 use testkit::Disk;
 use testkit::build::{fact, id, removal, salt, stamp};
 
-use crate::support::{Moment, Twice, answers, ask, assert_same, ids, turn};
+use crate::support::{Moment, Twice, answers, ask, assert_same, hooks_flushed_after, ids, turn};
 
 fn draft(n: u64) -> Draft {
     let mut draft = Draft::new(turn(n), salt(n));
@@ -219,6 +219,27 @@ fn a_reading_that_is_very_old_still_shows_its_state() {
     for (reading, then) in readings.iter().rev().chain(&readings) {
         assert_same(&answers(reading), then, "long ago");
     }
+}
+
+// recall: blocks that are full in what others have loaded, and not yet in an older reading
+#[test]
+fn a_reading_from_before_a_block_was_full_shows_its_state() {
+    let twice = Twice::open_with(&Disk::new(), hooks_flushed_after(8));
+    let write = |numbers: std::ops::RangeInclusive<u64>| {
+        for n in numbers {
+            twice.warm.write(stamp(1), draft(n)).unwrap();
+        }
+    };
+    write(1..=29);
+    let (early, then) = (twice.warm.read().unwrap(), answers(&twice.cold.read().unwrap()));
+    write(30..=50);
+    let (full, later) = (twice.warm.read().unwrap(), twice.agree("the block is full"));
+    assert_same(&answers(&early), &then, "before the block was full");
+    twice.warm.erase(stamp(2), removal(20)).unwrap();
+    twice.agree("erased");
+    assert_same(&answers(&early), &then, "before the block was full and the erasure");
+    assert_same(&answers(&full), &later, "before the erasure");
+    twice.agree("erased, after a look at the past");
 }
 
 // recall: searches during a rebuild, of the present and of the past
