@@ -233,8 +233,11 @@ fn a_reading_from_before_a_block_was_full_shows_its_state() {
     write(1..=29);
     let (early, then) = (twice.warm.read().unwrap(), answers(&twice.cold.read().unwrap()));
     write(30..=50);
-    let (full, later) = (twice.warm.read().unwrap(), twice.agree("the block is full"));
+    // By words alone: the block is loaded, and no vector of it was looked at.
+    let by_words = Query { weights: Weights([1, 0, 0, 0, 0, 0, 0, 0]), ..Query::new("key", 5) };
+    assert!(!ask(&twice.warm.read().unwrap(), &by_words).hits.is_empty());
     assert_same(&answers(&early), &then, "before the block was full");
+    let (full, later) = (twice.warm.read().unwrap(), twice.agree("the block is full"));
     twice.warm.erase(stamp(2), removal(20)).unwrap();
     twice.agree("erased");
     assert_same(&answers(&early), &then, "before the block was full and the erasure");
