@@ -23,7 +23,7 @@ pub const EXACT_UP_TO: usize = 20_000;
 /// the four hundred that a search takes 0.94.
 const LEAST: usize = 1_200;
 const FOR_EACH: usize = 3;
-const ONE_OF: usize = 250;
+const ONE_OF: usize = 500;
 
 fn kept(vectors: usize, k: usize) -> usize {
     k.saturating_mul(FOR_EACH).max(LEAST).max(vectors / ONE_OF)

@@ -81,14 +81,15 @@ fn place(doc: u64) -> usize {
     usize::try_from(doc % Group::DOCS).unwrap_or(0)
 }
 
-fn range(ends: &[usize; GROUP_DOCS], place: usize) -> Range<usize> {
-    place.checked_sub(1).map_or(0, |before| ends[before])..ends[place]
+fn range<N: Copy + Default>(ends: &[N; GROUP_DOCS], place: usize) -> Range<N> {
+    place.checked_sub(1).map_or_else(N::default, |before| ends[before])..ends[place]
 }
 
 /// A group in memory.
 #[derive(Debug)]
 struct Held {
-    ends: [usize; GROUP_DOCS],
+    /// Where the vectors of each document end, counted in vectors.
+    ends: [u16; GROUP_DOCS],
     levels: Box<[i8]>,
 }
 
@@ -162,7 +163,7 @@ impl Levels {
             if is_here(doc) {
                 levels.extend(group.get(doc).iter().map(|level| level.cast_signed()));
             }
-            *end = levels.len();
+            *end = u16::try_from(levels.len() / self.dims.max(1)).unwrap_or(u16::MAX);
         }
         if let Some(place) = self.group(number * Group::DOCS) {
             // Somebody else may have read it meanwhile: the same.
@@ -177,8 +178,10 @@ impl Levels {
         }
         let Some(held) = self.group(doc).and_then(OnceLock::get) else { return &[] };
         let own = range(&held.ends, place(doc));
-        let start = own.start + nth * self.dims;
-        held.levels.get(start..(start + self.dims).min(own.end)).unwrap_or_default()
+        let at = usize::from(own.start) + nth;
+        let is_own = at < usize::from(own.end);
+        let levels = is_own.then(|| held.levels.get(at * self.dims..(at + 1) * self.dims));
+        levels.flatten().unwrap_or_default()
     }
 
     /// Bytes in memory.
