@@ -109,9 +109,7 @@ impl Meta {
     pub(super) fn read(view: &View<'_>) -> Result<Option<Meta>> {
         match view.get(&rows::meta())? {
             Some(bytes) => Meta::decode(&bytes).map(Some),
-            None if view.get(&rows::former_meta())?.is_some() => {
-                Err(another_format("one of the first"))
-            }
+            None if view.get(&rows::former_meta())?.is_some() => Err(another_format("1 or 2")),
             None => Ok(None),
         }
     }
@@ -206,7 +204,7 @@ impl Meta {
 }
 
 fn another_format(found: impl std::fmt::Display) -> Error {
-    Error::outdated("the index", format!("its format is {found}, this one makes {FORMAT}"))
+    Error::outdated("the index", format!("format {found}, not {FORMAT}"))
 }
 
 fn parse_run(cursor: &mut Cursor<'_>) -> Option<Run> {
