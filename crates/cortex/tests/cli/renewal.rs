@@ -23,7 +23,7 @@ fn actor(home: &Home) -> PathBuf {
 
 /// Leaves the store as a build would have that makes another format.
 fn of_format(home: &Home, format: u8) {
-    tamper_on(Box::new(DiskMedium::new(&actor(home))), |reader, side, rows| {
+    tamper_on(Box::new(DiskMedium::new(actor(home))), |reader, side, rows| {
         let mut row = reader.get(Space::Derived(side), &META).unwrap().unwrap();
         row[0] = format;
         rows.put(Space::Derived(side), META.to_vec(), row);
