@@ -83,6 +83,9 @@ pub enum Error {
     Corrupt { place: String, reason: String },
     #[error("the store was written by schema {found}; this build reads schema {expected}")]
     Schema { found: u32, expected: u32 },
+    /// Rows of a hook that this build does not read. Opening the actor makes them again.
+    #[error("{what} was made by another version of this program: {reason}")]
+    Outdated { what: &'static str, reason: String },
     #[error("another process has this actor open")]
     Busy,
     #[error("a write failed earlier; reopen the actor to continue")]
@@ -113,6 +116,10 @@ impl Error {
 
     pub fn corrupt(place: impl Into<String>, reason: impl Into<String>) -> Error {
         Error::Corrupt { place: place.into(), reason: reason.into() }
+    }
+
+    pub fn outdated(what: &'static str, reason: impl Into<String>) -> Error {
+        Error::Outdated { what, reason: reason.into() }
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "callers name ids and texts alike")]
@@ -151,6 +158,7 @@ impl Error {
             Error::NonCanonical { .. } => "non_canonical",
             Error::Corrupt { .. } => "corrupt",
             Error::Schema { .. } => "schema",
+            Error::Outdated { .. } => "outdated",
             Error::Busy => "busy",
             Error::Poisoned => "poisoned",
             Error::Closed => "closed",
@@ -173,6 +181,7 @@ impl Error {
             | Error::Closed => Fault::State,
             Error::Corrupt { .. }
             | Error::Schema { .. }
+            | Error::Outdated { .. }
             | Error::Poisoned
             | Error::DiskFull(_)
             | Error::Storage(_)

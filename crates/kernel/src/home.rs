@@ -1,8 +1,11 @@
 //! A home: many actors, each opened when it is first needed and closed when it has been idle, never more than a few at once.
+//!
+//! Opening can take long, when rows of another version of the program are made again. Whoever wants that actor waits; nobody
+//! else does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::actor::ActorName;
 use crate::cortex::{Cortex, Options};
@@ -28,7 +31,16 @@ pub struct Home {
     folder: PathBuf,
     options: Options,
     limits: HomeLimits,
-    open: Mutex<BTreeMap<ActorName, OpenActor>>,
+    open: Mutex<Open>,
+    /// Somebody has finished opening an actor, or failed to.
+    opened: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    actors: BTreeMap<ActorName, OpenActor>,
+    /// Those that somebody opens right now.
+    opening: BTreeSet<ActorName>,
 }
 
 #[derive(Debug)]
@@ -39,7 +51,8 @@ struct OpenActor {
 
 impl Home {
     pub fn new(folder: impl Into<PathBuf>, options: Options, limits: HomeLimits) -> Home {
-        Home { folder: folder.into(), options, limits, open: Mutex::default() }
+        let (open, opened) = (Mutex::default(), Condvar::new());
+        Home { folder: folder.into(), options, limits, open, opened }
     }
 
     /// The folder of one actor.
@@ -75,40 +88,53 @@ impl Home {
 
     /// The actor's memory, opened now if it is not open, and anew if a write to it failed. `now` only decides who is idle.
     pub fn actor(&self, name: &ActorName, now: Millis) -> Result<Arc<Cortex>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        match open.get_mut(name) {
-            // A write failed. What is on disk is known again once it is opened anew, which has to wait for whoever still
-            // holds it; not here, where all others would wait too.
-            Some(actor) if actor.cortex.is_poisoned() => {
-                if Arc::strong_count(&actor.cortex) > 1 {
-                    return Err(Error::Poisoned);
+        let mut open = self.lock();
+        loop {
+            match open.actors.get_mut(name) {
+                // A write failed. What is on disk is known again once it is opened anew, which has to wait for whoever
+                // still holds it; not here, where all others would wait too.
+                Some(actor) if actor.cortex.is_poisoned() => {
+                    if Arc::strong_count(&actor.cortex) > 1 {
+                        return Err(Error::Poisoned);
+                    }
+                    open.actors.remove(name);
                 }
-                open.remove(name);
+                Some(actor) => {
+                    actor.used = actor.used.max(now);
+                    return Ok(Arc::clone(&actor.cortex));
+                }
+                None => {}
             }
-            Some(actor) => {
-                actor.used = actor.used.max(now);
-                return Ok(Arc::clone(&actor.cortex));
+            if !open.opening.contains(name) {
+                break;
             }
-            None => {}
+            open = self.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
-        if open.len() >= self.limits.open_max {
+        if open.actors.len() + open.opening.len() >= self.limits.open_max {
             close_longest_idle(&mut open)?;
         }
+        open.opening.insert(name.clone());
+        drop(open);
+        let _opening = Opening { home: self, name };
         let folder = self.actor_folder(name);
         let cortex = Arc::new(Cortex::open(&folder, name, self.options.clone())?);
-        open.insert(name.clone(), OpenActor { cortex: Arc::clone(&cortex), used: now });
+        let actor = OpenActor { cortex: Arc::clone(&cortex), used: now };
+        self.lock().actors.insert(name.clone(), actor);
         Ok(cortex)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The actor's memory if it is open. Looking is not using: it may be closed as if nobody had asked.
     pub fn if_open(&self, name: &ActorName) -> Option<Arc<Cortex>> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.get(name).map(|actor| Arc::clone(&actor.cortex))
+        self.lock().actors.get(name).map(|actor| Arc::clone(&actor.cortex))
     }
 
     /// Closes actors that nobody holds and nobody used for a while; returns how many.
     pub fn close_idle(&self, now: Millis) -> usize {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = &mut self.lock().actors;
         let before = open.len();
         open.retain(|_, actor| {
             let idle = now.get().saturating_sub(actor.used.get()) >= self.limits.idle_ms;
@@ -119,30 +145,45 @@ impl Home {
 
     /// Closes every actor that nobody holds; returns how many stay open.
     pub fn close_all(&self) -> usize {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = &mut self.lock().actors;
         open.retain(|_, actor| Arc::strong_count(&actor.cortex) > 1);
         open.len()
     }
 
     pub fn open_count(&self) -> usize {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.lock().actors.len()
+    }
+}
+
+/// Lets the next one try when this one is done, however it ended.
+struct Opening<'a> {
+    home: &'a Home,
+    name: &'a ActorName,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.home.lock().opening.remove(self.name);
+        self.home.opened.notify_all();
     }
 }
 
 /// Makes room by closing the actor that was idle longest; one in use cannot be closed.
-fn close_longest_idle(open: &mut BTreeMap<ActorName, OpenActor>) -> Result<()> {
+fn close_longest_idle(open: &mut Open) -> Result<()> {
     let idle = open
+        .actors
         .iter()
         .filter(|(_, actor)| Arc::strong_count(&actor.cortex) == 1)
         .min_by_key(|(_, actor)| actor.used)
         .map(|(name, _)| name.clone());
     match idle {
         Some(name) => {
-            open.remove(&name);
+            open.actors.remove(&name);
             Ok(())
         }
         None => {
-            Err(Error::TooMany { field: "open actors", count: open.len() + 1, max: open.len() })
+            let max = open.actors.len() + open.opening.len();
+            Err(Error::TooMany { field: "open actors", count: max + 1, max })
         }
     }
 }

@@ -45,6 +45,9 @@ pub trait JournalHook: Send + fmt::Debug {
     fn name(&self) -> &'static str;
 
     /// Starts from the state that `view` shows: at open, before a rebuild (then it is empty) and when a rebuild goes on.
+    ///
+    /// Rows that another version of the program made, and that this one does not read, are `Error::Outdated`: everything
+    /// derived is then made again from the journal, and the hook is opened anew. Damage is `Error::Corrupt`, and stays.
     fn open(&mut self, view: &View<'_>) -> Result<()>;
 
     /// Called for each entry after the kernel's own changes for it are staged; `view` includes them. An error aborts

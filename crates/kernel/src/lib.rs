@@ -93,7 +93,7 @@ pub mod store;
 pub mod uri;
 
 pub use apply::{Changes, EdgeChange, HeadChange};
-pub use cortex::{Cortex, HookFactory, Options, Reading, Resolved, birth};
+pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, Resolved, birth};
 pub use digest::Digest;
 pub use error::{Error, Fault, Result};
 pub use pen::{Progress, Request};

@@ -7,7 +7,9 @@ use kernel::actor::ActorName;
 use kernel::command::{Command, Draft, HeadRevision, Receipt, Removal, Revision, Stamp};
 use kernel::journal::{HeadPatch, Payload};
 use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
-use kernel::store::{EngineOptions, KeyRange, Reader, RedbStorage, Side, Space, Storage, WriteSet};
+use kernel::store::{
+    EngineOptions, KeyRange, Medium, Reader, RedbStorage, Side, Space, Storage, WriteSet,
+};
 use kernel::{Cortex, Options, Request, Result, VerifyReport};
 
 use crate::disk::Disk;
@@ -135,7 +137,12 @@ pub fn assert_refused<T: std::fmt::Debug>(
 
 /// Changes rows of a closed store behind the kernel's back. `edit` is told which side is live.
 pub fn tamper(disk: &Disk, edit: impl FnOnce(&dyn Reader, Side, &mut WriteSet)) {
-    let storage = RedbStorage::open(disk.medium(), EngineOptions::default(), WriteSet::new)
+    tamper_on(disk.medium(), edit);
+}
+
+/// The same for a store on any medium.
+pub fn tamper_on(medium: Box<dyn Medium>, edit: impl FnOnce(&dyn Reader, Side, &mut WriteSet)) {
+    let storage = RedbStorage::open(medium, EngineOptions::default(), WriteSet::new)
         .expect("the store opens");
     let reader = storage.reader().expect("the store reads");
     let live = reader.get(Space::Engine, b"live").expect("the row reads");

@@ -174,7 +174,7 @@ fn stores(
                 report.ok("daemon", "none runs; agents start one when they need it");
             }
             let settings = config.map(Config::settings).unwrap_or_default();
-            let ops = Ops::new(folder, settings, wait(globals));
+            let ops = Ops::new(folder, settings, wait(globals)).telling(around.talk.of_renewals());
             let answer = ops.health(&caller, HealthRequest {});
             ops.close(caller.now()?)?;
             answer

@@ -264,7 +264,8 @@ pub(crate) fn act_under(caller: &mut ops::Caller, files: ops::GrantFiles) -> ops
 fn output_of(json: bool, around: Surroundings) -> (Output, Around) {
     let Surroundings { cwd, variables, input, input_is_terminal, out, talk, .. } = around;
     let output = Output::new(json, out, talk, around.talk_is_terminal);
-    (output, Around { cwd, variables, input, input_is_terminal, ops: around.ops })
+    let talk = output.talk().clone();
+    (output, Around { cwd, variables, input, input_is_terminal, ops: around.ops, talk })
 }
 
 fn run_here(cli: &Cli, around: Surroundings) -> u8 {

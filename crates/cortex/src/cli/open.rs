@@ -19,6 +19,7 @@ use kernel::scope::{Authority, Operation};
 use kernel::{Cortex, Digest, Error, Options};
 
 use super::failure::{Failure, Outcome};
+use super::output::Talk;
 use super::{delegate, parse, surroundings};
 use crate::config::{self, Config};
 use crate::ops::{Caller, DEFAULT_ACTOR, Delegate, GrantFiles, Machine, Ops, Pinned, World as _};
@@ -35,6 +36,7 @@ pub(crate) struct Around {
     pub(crate) input: Box<dyn Read + Send>,
     pub(crate) input_is_terminal: bool,
     pub(crate) ops: Option<Arc<Ops>>,
+    pub(crate) talk: Talk,
 }
 
 #[derive(Args, Debug, Clone, Default)]
@@ -166,7 +168,7 @@ impl Invocation {
         addressed: Option<&ActorName>,
         around: Around,
     ) -> Outcome<Invocation> {
-        let Around { cwd, variables, input, input_is_terminal, ops } = around;
+        let Around { cwd, variables, input, input_is_terminal, ops, talk } = around;
         let folder = home_folder(globals, &variables, &cwd)?;
         let caller = caller(globals, &variables, &cwd, addressed)?;
         let own = ops.is_none();
@@ -175,7 +177,7 @@ impl Invocation {
             None => {
                 let settings = config::load(&folder, &variables)?.settings();
                 let ops = Ops::new(&folder, settings, wait(globals));
-                Arc::new(ops.with_embedder(variables.clone()))
+                Arc::new(ops.with_embedder(variables.clone()).telling(talk.of_renewals()))
             }
         };
         let input = Input { reader: input, is_terminal: input_is_terminal };

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
+use crate::ops::renewal;
 
 /// Where talk goes; may be used from several threads.
 #[derive(Clone)]
@@ -26,6 +27,12 @@ impl Talk {
     /// Something for the person at the terminal that is no data.
     pub(crate) fn say(&self, line: impl fmt::Display) {
         self.write(format_args!("{line}\n"));
+    }
+
+    /// Tells the person why the first command after an update takes long.
+    pub(crate) fn of_renewals(&self) -> kernel::RenewalWatch {
+        let talk = self.clone();
+        renewal::told(move |line| talk.say(line))
     }
 
     pub(crate) fn write(&self, text: impl fmt::Display) {

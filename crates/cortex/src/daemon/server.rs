@@ -18,7 +18,7 @@ use super::connection;
 use super::place::{Place, failed};
 use crate::hands::live::{HandsSettings, LiveHands};
 use crate::ops::error::{Error, Fault, Result};
-use crate::ops::{Caller, DEFAULT_ACTOR, Machine, Ops, Settings, World};
+use crate::ops::{Caller, DEFAULT_ACTOR, Machine, Ops, Settings, World, renewal};
 use crate::rest::{self, Http};
 
 /// Connections at once.
@@ -117,7 +117,8 @@ pub fn serve(place: &Place, life: &Life, ready: impl FnOnce(&Web)) -> Result<Ser
         .build()
         .map_err(|error| Error::new("io", Fault::Server, format!("a runtime: {error}")))?;
     let ops = Ops::new(&place.home, life.settings.clone(), OWN_WAIT);
-    let ops = Arc::new(ops.with_embedder(life.variables.clone()));
+    let ops = ops.with_embedder(life.variables.clone()).telling(renewal::told(log));
+    let ops = Arc::new(ops);
     let outcome = runtime.block_on(live(place, life, Arc::clone(&ops), ready));
     // Everything that blocks has ended or had its grace; what is left must not keep the process.
     runtime.shutdown_timeout(Duration::from_secs(1));

@@ -10,9 +10,10 @@ use crate::config;
 use crate::daemon::client::{Client, GONE};
 use crate::daemon::place::Place;
 use crate::daemon::protocol::{From, encode};
+use crate::daemon::server::log;
 use crate::ops::error::{Error, Result};
 use crate::ops::wire::Operation;
-use crate::ops::{Caller, Ops};
+use crate::ops::{Caller, Ops, renewal};
 
 /// Between two looks at a home that somebody is about to open or close.
 const STEP: Duration = Duration::from_millis(10);
@@ -74,7 +75,8 @@ impl Memory {
             if let Some(_lock) = self.place.share()? {
                 let settings = config::load(&self.place.home, &self.variables)?.settings();
                 let ops = Ops::new(&self.place.home, settings, self.wait)
-                    .with_embedder(self.variables.clone());
+                    .with_embedder(self.variables.clone())
+                    .telling(renewal::told(log));
                 let answer = request.run(&ops, &caller);
                 let closed = ops.close(caller.now()?);
                 return answer.and_then(|answer| closed.map(|()| answer));

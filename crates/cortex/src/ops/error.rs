@@ -171,6 +171,7 @@ fn fault_of(error: &KernelError) -> Fault {
         KernelError::Busy | KernelError::RateLimited(_) | KernelError::Closed => Fault::Busy,
         KernelError::Corrupt { .. }
         | KernelError::Schema { .. }
+        | KernelError::Outdated { .. }
         | KernelError::NonCanonical { .. }
         | KernelError::Poisoned
         | KernelError::RootMismatch { .. }
@@ -230,6 +231,7 @@ fn hint_of(error: &KernelError) -> Option<String> {
         KernelError::Corrupt { .. } | KernelError::NonCanonical { .. } => {
             "`cortex verify` lists the damage; `cortex rebuild` heals what is derived, a backup the rest"
         }
+        KernelError::Outdated { .. } => "`cortex rebuild` makes it again",
         KernelError::Schema { .. } => "use the version of cortex that wrote it",
         KernelError::ProofRefused(_) => "do not trust this file; ask for a new proof",
         KernelError::RootMismatch { .. } => {

@@ -44,6 +44,7 @@ pub mod prompt;
 pub mod proof;
 pub mod read;
 pub mod recall;
+pub mod renewal;
 pub mod save;
 pub mod score;
 pub mod search;
@@ -67,7 +68,7 @@ use kernel::home::{Home, HomeLimits};
 use kernel::journal::Access;
 use kernel::limits::TOUCHES_MAX;
 use kernel::memory::{MemoryId, Millis};
-use kernel::{Digest, Options, Reading};
+use kernel::{Digest, Options, Reading, RenewalWatch};
 
 pub use caller::{Caller, DEFAULT_ACTOR, Machine, Pinned, World};
 pub use door::{Delegate, GrantFiles};
@@ -193,6 +194,14 @@ impl Ops {
     pub fn with_embedder(mut self, variables: BTreeMap<String, String>) -> Ops {
         self.tending = Tending::new(&self.folder, variables.clone());
         self.embedders = Some(InUse::new(&self.folder, variables));
+        self
+    }
+
+    /// Operations that say when an actor is made again before it opens; see [`renewal::told`].
+    #[must_use]
+    pub fn telling(mut self, renewing: RenewalWatch) -> Ops {
+        self.options.renewing = renewing;
+        self.home = Home::new(&self.folder, self.options.clone(), HomeLimits::default());
         self
     }
 

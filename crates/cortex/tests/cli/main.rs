@@ -18,6 +18,7 @@ mod memories;
 mod mind;
 mod models;
 mod proofs;
+mod renewal;
 mod runs;
 mod service;
 mod setup;

@@ -39,10 +39,15 @@ pub use reading::{Reading, Resolved};
 /// Makes the hooks of the layers above, one set per use: the live store, and each verification.
 pub type HookFactory = Arc<dyn Fn() -> Vec<Box<dyn JournalHook>> + Send + Sync>;
 
+/// Told when an actor has rows that another version of the program made, with the error that says which. They are made again
+/// before the actor is open; what this returns hears how far that is, and of all entries once it is done.
+pub type RenewalWatch = Arc<dyn Fn(&ActorName, &Error) -> Box<Progress<'static>> + Send + Sync>;
+
 #[derive(Clone)]
 pub struct Options {
     pub engine: EngineOptions,
     pub hooks: HookFactory,
+    pub renewing: RenewalWatch,
     /// How long to wait for another process that has the actor open.
     pub wait: Duration,
 }
@@ -52,6 +57,7 @@ impl Default for Options {
         Options {
             engine: EngineOptions::default(),
             hooks: Arc::new(Vec::new),
+            renewing: Arc::new(|_, _| Box::new(|_, _| {})),
             wait: Duration::ZERO,
         }
     }
@@ -79,7 +85,8 @@ pub struct Cortex {
 }
 
 impl Cortex {
-    /// Opens the actor in a folder of its own, making both if they are not there.
+    /// Opens the actor in a folder of its own, making both if they are not there. Rows of hooks that another version of the
+    /// program made are made again first, which takes as long as a rebuild; see `Options::renewing`.
     pub fn open(folder: &Path, actor: &ActorName, options: Options) -> Result<Cortex> {
         let lock = claim(folder, options.wait)?;
         let medium = Box::new(DiskMedium::new(folder));
@@ -141,8 +148,15 @@ impl Cortex {
         let view = View::new(&*reader, side);
         check_agreement(&view)?;
         let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
-        hooks.each(|hook| hook.open(&view))?;
+        let opened = hooks.each(|hook| hook.open(&view));
         drop(reader);
+        let side = match opened {
+            Err(outdated @ Error::Outdated { .. }) => {
+                let mut progress = (options.renewing)(actor, &outdated);
+                replay::renew(&*storage, side, actor, &mut hooks, &mut *progress)?
+            }
+            opened => opened.map(|()| side)?,
+        };
         let shared = hooks.shared().into();
         let writer = Writer::new(actor.clone(), Arc::clone(&storage), side, hooks);
         let pen = Pen::start(writer, actor.as_str())?;

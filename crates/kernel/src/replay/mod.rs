@@ -1,8 +1,9 @@
 //! Replay: everything but the journal and the bodies can be dropped and made again, to the same bytes.
 //!
 //! `rebuild` fills the side of the store that is not live, in slices that each commit, and then switches sides in one
-//! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `verify` replays into a store
-//! of its own and compares every row.
+//! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `renew` is the rebuild that
+//! nobody asked for: it switches only to a state of the same root. `verify` replays into a store of its own and compares
+//! every row.
 
 mod rebuild;
 mod verify;
@@ -13,7 +14,7 @@ use crate::keys;
 use crate::memory::Sealed;
 use crate::store::{Reader, Side, Space};
 
-pub(crate) use rebuild::rebuild;
+pub(crate) use rebuild::{rebuild, renew};
 pub(crate) use verify::verify;
 pub use verify::{PROBLEMS_MAX, Problem, VerifyReport};
 

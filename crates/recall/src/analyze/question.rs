@@ -214,6 +214,10 @@ impl Parser {
     /// Documents hold stems, so a beginning longer than the stem is also tried as its own stem.
     fn prefix(&mut self, analyzer: &Analyzer, word: &str) {
         let folded = analyzer.folded(word);
+        // Nothing is left of a word that is nothing but marks; as a beginning it would be that of every word.
+        if folded.is_empty() {
+            return;
+        }
         self.surface.push(folded.clone());
         analyzer.word(word, 0, &mut |term| {
             let shorter = folded.starts_with(&term.text) && term.text.len() < folded.len();

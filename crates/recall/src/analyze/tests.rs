@@ -156,6 +156,7 @@ fn questions() {
     assert_eq!(ask("src/auth*").prefixes, ["src/auth"]);
     assert_eq!(ask("cargo --release -v well -5").excluded, Vec::<String>::new());
     assert_eq!(ask("**bold** a*b").prefixes, Vec::<String>::new());
+    assert!(ask("\u{385}*").is_empty(), "marks begin no word");
     assert_eq!(ask("say \"hello").terms, ["say", "hello"]);
     assert_eq!(ask("“blue green” «old wall»").phrases, [["blue", "green"], ["old", "wall"]]);
     assert!(ask("").is_empty() && ask("-\"\" * - \"\" ?").is_empty());

@@ -45,8 +45,8 @@ impl TextIndex {
     ) -> Result<TextIndex> {
         let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(settings));
         if meta.settings != settings {
-            let reason = "was made by another analyzer or with other weights; rebuild it";
-            return Err(Error::corrupt("text index", reason));
+            let reason = "another analyzer, or other weights";
+            return Err(Error::outdated("the index", reason));
         }
         let tail = Arc::new(Tail::read(view, &meta)?);
         published.publish(Arc::clone(&tail));

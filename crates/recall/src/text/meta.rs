@@ -11,7 +11,12 @@ use super::bytes::{Cursor, push_varint};
 use super::rows::{self, damaged};
 use super::score::{FieldWeight, Weights};
 
+/// Of all rows of recall, whoever makes them: raised whenever one is made otherwise. The number comes first in the row, and
+/// the row stays where it is, so that every build can tell its own rows from those of others.
 const FORMAT: u64 = 4;
+
+/// Numbers above it are no format of any build, but damage.
+const FORMAT_MAX: u64 = 127;
 
 /// Changes between two flushes.
 pub const FLUSH_DOCS: u32 = 1024;
@@ -104,7 +109,7 @@ impl Meta {
     pub(super) fn read(view: &View<'_>) -> Result<Option<Meta>> {
         match view.get(&rows::meta())? {
             Some(bytes) => Meta::decode(&bytes).map(Some),
-            None if view.get(&rows::former_meta())?.is_some() => Err(another_format()),
+            None if view.get(&rows::former_meta())?.is_some() => Err(another_format("1 or 2")),
             None => Ok(None),
         }
     }
@@ -156,10 +161,11 @@ impl Meta {
     }
 
     fn decode(bytes: &[u8]) -> Result<Meta> {
-        if Cursor::new(bytes).varint().is_some_and(|format| format != FORMAT) {
-            return Err(another_format());
+        match Cursor::new(bytes).varint() {
+            Some(FORMAT) => Meta::parse(bytes).ok_or_else(|| damaged("meta", "does not decode")),
+            Some(format @ 1..=FORMAT_MAX) => Err(another_format(format)),
+            _ => Err(damaged("meta", "has no format")),
         }
-        Meta::parse(bytes).ok_or_else(|| damaged("meta", "does not decode"))
     }
 
     fn parse(bytes: &[u8]) -> Option<Meta> {
@@ -197,8 +203,8 @@ impl Meta {
     }
 }
 
-fn another_format() -> Error {
-    Error::corrupt("text index", "another format; rebuild it")
+fn another_format(found: impl std::fmt::Display) -> Error {
+    Error::outdated("the index", format!("format {found}, not {FORMAT}"))
 }
 
 fn parse_run(cursor: &mut Cursor<'_>) -> Option<Run> {

@@ -241,5 +241,5 @@ fn other_settings_are_refused() {
     let view = View::new(&bench.rows, Side::A);
     let other = Settings { flush_docs: 4, analyzer: 2, ..Settings::default() };
     let refused = TextIndex::open_with(&view, other, TailHandle::default()).unwrap_err();
-    assert_eq!(refused.code(), "corrupt");
+    assert_eq!(refused.code(), "outdated");
 }
