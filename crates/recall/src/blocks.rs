@@ -26,7 +26,7 @@ use kernel::store::{KeyRange, View};
 
 use crate::error::Result;
 use crate::passages;
-use crate::vectors::Group;
+use crate::vectors::{Group, Groups};
 
 const VERSION: u8 = 2;
 
@@ -116,10 +116,34 @@ pub(crate) fn entries(flush_docs: u32) -> u64 {
 }
 
 /// The levels of a group of memories, as far as their block is full.
-pub(crate) fn group(view: &View<'_>, number: u64) -> Result<Group> {
+fn group(view: &View<'_>, number: u64) -> Result<Group> {
     let row = view.get(&group_key(number))?.unwrap_or_default();
+    decode_group(number, &row)
+}
+
+fn decode_group(number: u64, row: &[u8]) -> Result<Group> {
     let damaged = || Error::corrupt(format!("levels of group {number}"), "do not decode");
-    Group::decode(&row).ok_or_else(damaged)
+    Group::decode(row).ok_or_else(damaged)
+}
+
+/// The groups in the state that a view shows.
+pub(crate) struct InStore<'v>(pub(crate) &'v View<'v>);
+
+impl Groups for InStore<'_> {
+    type Error = Error;
+
+    fn group(&self, number: u64) -> Result<Group> {
+        group(self.0, number)
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(u64, &Group)) -> Result<()> {
+        self.0.scan(&KeyRange::prefix(&group_key(0)[..1]), &mut |key, row| {
+            if let Some(number) = keys::trailing_u64(key) {
+                visit(number, &decode_group(number, row)?);
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
 }
 
 /// Called for each entry before anything of it is staged: moves the rows of the block that it ends, if it ends one.

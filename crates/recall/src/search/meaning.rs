@@ -10,7 +10,7 @@ use super::arms::{Scores, TAKEN};
 use super::by_model::{self, ByModel};
 use super::filter::Judge;
 use super::past::Past;
-use crate::blocks;
+use crate::blocks::InStore;
 use crate::embed::Embedding;
 use crate::error::Result;
 use crate::passages;
@@ -67,8 +67,7 @@ impl<'a> Meaning<'a> {
 
     /// How near memories are that are not stale.
     fn scores(&self, ids: &[u64]) -> Result<Vec<Option<i64>>> {
-        let read = |number| blocks::group(self.view, number);
-        self.codes.scores_with(self.question, ids, &read)
+        self.codes.scores_with(self.question, ids, &InStore(self.view))
     }
 
     /// `None` if the question or the memory has no vector.
@@ -118,8 +117,7 @@ impl<'a> Meaning<'a> {
     pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Scores> {
         let other = |doc| self.stale.contains(&doc) || self.past.get(doc).is_some();
         let current = |doc| !other(doc) && judge.admits(doc);
-        let read = |number| blocks::group(self.view, number);
-        let hits = self.codes.top_k_with(self.question, TAKEN, &current, &read)?;
+        let hits = self.codes.top_k_with(self.question, TAKEN, &current, &InStore(self.view))?;
         let mut found: Vec<(u64, u64)> =
             hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
         let others: BTreeSet<u64> =

@@ -194,37 +194,37 @@ impl Codes {
 
     /// How near some documents are. For codes without groups.
     pub fn scores(&self, query: &Embedding, docs: &[u64]) -> Vec<Option<i64>> {
-        let Ok(scores) = self.scores_with(query, docs, &no_groups);
+        let Ok(scores) = self.scores_with(query, docs, &NoGroups);
         scores
     }
 
-    /// How near some documents are; `read` gives the groups that are not in memory yet.
-    pub(crate) fn scores_with<E>(
+    /// How near some documents are; `groups` gives those that are not in memory yet.
+    pub(crate) fn scores_with<G: Groups>(
         &self,
         query: &Embedding,
         docs: &[u64],
-        read: &Read<'_, E>,
-    ) -> Result<Vec<Option<i64>>, E> {
+        groups: &G,
+    ) -> Result<Vec<Option<i64>>, G::Error> {
         let ranges: Vec<Range<usize>> = docs.iter().map(|doc| self.rows_of(*doc)).collect();
         let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
-        let mut scores = self.row_scores(query, &rows, read)?.into_iter();
+        let mut scores = self.row_scores(query, &rows, groups)?.into_iter();
         Ok(ranges.iter().map(|range| scores.by_ref().take(range.len()).max()).collect())
     }
 
     /// The nearest `k` documents by their codes, best first. For codes without groups.
     pub fn top_k(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<Hit> {
-        let Ok(hits) = self.top_k_with(query, k, filter, &no_groups);
+        let Ok(hits) = self.top_k_with(query, k, filter, &NoGroups);
         hits
     }
 
-    /// The nearest `k` documents by their codes, best first; `read` gives the groups that are not in memory yet.
-    pub(crate) fn top_k_with<E>(
+    /// The nearest `k` documents by their codes, best first; `groups` gives those that are not in memory yet.
+    pub(crate) fn top_k_with<G: Groups>(
         &self,
         query: &Embedding,
         k: usize,
         filter: &dyn Fn(u64) -> bool,
-        read: &Read<'_, E>,
-    ) -> Result<Vec<Hit>, E> {
+        groups: &G,
+    ) -> Result<Vec<Hit>, G::Error> {
         if k == 0 || query.dims() != self.dims || query.is_zero() {
             return Ok(Vec::new());
         }
@@ -233,27 +233,39 @@ impl Codes {
         } else {
             self.candidates(query, k, filter)
         };
-        let scores = self.row_scores(query, &rows, read)?;
+        let scores = self.row_scores(query, &rows, groups)?;
         let hits = rows.iter().zip(scores).map(|(row, score)| Hit { doc: self.docs[*row], score });
         Ok(best(hits.collect(), k))
     }
 
-    fn row_scores<E>(
+    fn row_scores<G: Groups>(
         &self,
         query: &Embedding,
         rows: &[usize],
-        read: &Read<'_, E>,
-    ) -> Result<Vec<i64>, E> {
-        for row in rows {
-            let doc = self.docs[*row];
-            if self.levels.wants(doc, self.at[*row]) {
-                let (number, here) = (Group::of(doc), |doc| !self.rows_of(doc).is_empty());
-                self.levels.hold_group(number, &read(number)?, here);
-            }
-        }
+        groups: &G,
+    ) -> Result<Vec<i64>, G::Error> {
+        self.read_levels(rows, groups)?;
         let levels: Vec<&[i8]> = rows.iter().map(|row| self.levels_of(*row)).collect();
         let scales = rows.iter().map(|row| self.scales[*row]).collect();
         Ok(widest(RowScores { query, levels, scales }))
+    }
+
+    /// Brings the levels of some rows into memory.
+    fn read_levels<G: Groups>(&self, rows: &[usize], groups: &G) -> Result<(), G::Error> {
+        let wanted = rows.iter().map(|row| (self.docs[*row], self.at[*row]));
+        let wanted = wanted.filter(|(doc, at)| self.levels.wants(*doc, *at));
+        let mut wanted: Vec<u64> = wanted.map(|(doc, _)| Group::of(doc)).collect();
+        wanted.dedup();
+        let is_here = |doc| !self.rows_of(doc).is_empty();
+        if self.levels.wants_all(wanted.len()) {
+            return groups.each(&mut |number, group| {
+                self.levels.hold_group(number, group, is_here);
+            });
+        }
+        for number in wanted {
+            self.levels.hold_group(number, &groups.group(number)?, is_here);
+        }
+        Ok(())
     }
 
     /// Rows the filter accepts that the sketches leave, ascending: as many as `kept` says, if there are.
@@ -318,12 +330,29 @@ impl Codes {
     }
 }
 
-/// Reads a group of levels.
-pub(crate) type Read<'r, E> = dyn Fn(u64) -> Result<Group, E> + 'r;
+/// Where groups of levels are read from.
+pub(crate) trait Groups {
+    type Error;
+
+    fn group(&self, number: u64) -> Result<Group, Self::Error>;
+
+    /// All of them, which takes a fraction of the time.
+    fn each(&self, visit: &mut dyn FnMut(u64, &Group)) -> Result<(), Self::Error>;
+}
 
 /// For codes that have all their levels in memory, and never ask.
-fn no_groups(_: u64) -> Result<Group, Infallible> {
-    Ok(Group::default())
+struct NoGroups;
+
+impl Groups for NoGroups {
+    type Error = Infallible;
+
+    fn group(&self, _: u64) -> Result<Group, Infallible> {
+        Ok(Group::default())
+    }
+
+    fn each(&self, _: &mut dyn FnMut(u64, &Group)) -> Result<(), Infallible> {
+        Ok(())
+    }
 }
 
 /// The scores of some rows.

@@ -2,10 +2,13 @@
 //!
 //! Sketches choose a hundredth of all vectors; only their levels are looked at. So memory holds the levels of what was asked
 //! for, and the first question of a large store does not wait until all are read. A group is read whole: memories that
-//! came together are asked for together. What must stay true: reading a group changes what is held and never a score.
+//! came together are asked for together. Once a quarter of all is asked for, the rest is read too: one after the other costs a
+//! fraction of each for itself. What must stay true: reading a group changes what is held and never a score.
 
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Where the levels of a row are: a number in `Levels::own`, or in the group of its document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +103,14 @@ pub(super) struct Levels {
     /// Numbers in `own` that are free again.
     free: Vec<u32>,
     groups: Vec<OnceLock<Held>>,
+    /// How many of them are held, about.
+    held: AtomicUsize,
 }
 
 impl Levels {
     pub(super) fn new(dims: usize) -> Levels {
-        Levels { dims, own: Vec::new(), free: Vec::new(), groups: Vec::new() }
+        let held = AtomicUsize::new(0);
+        Levels { dims, own: Vec::new(), free: Vec::new(), groups: Vec::new(), held }
     }
 
     /// Makes room for groups up to that of a document.
@@ -133,8 +139,8 @@ impl Levels {
             let slot = self.slot(at.0);
             self.own[slot].fill(0);
             self.free.push(at.0);
-        } else if let Some(group) = self.group_mut(doc) {
-            *group = OnceLock::new();
+        } else if self.group_mut(doc).and_then(OnceLock::take).is_some() {
+            self.held.fetch_sub(1, Relaxed);
         }
     }
 
@@ -156,8 +162,18 @@ impl Levels {
         at == At::GROUP && self.group(doc).is_some_and(|group| group.get().is_none())
     }
 
+    /// Whether so many more groups are reason to read all. A few never are: they are read again when a memory changed.
+    pub(super) fn wants_all(&self, more: usize) -> bool {
+        let asked = self.held.load(Relaxed) + more;
+        more * 64 > self.groups.len() && asked * 4 > self.groups.len()
+    }
+
     /// Holds a group, of it the documents that `is_here` says: another may have been erased since.
     pub(super) fn hold_group(&self, number: u64, group: &Group, is_here: impl Fn(u64) -> bool) {
+        let Some(place) = self.group(number * Group::DOCS) else { return };
+        if place.get().is_some() {
+            return;
+        }
         let (mut ends, mut levels) = ([0; GROUP_DOCS], Vec::with_capacity(group.levels.len()));
         for (doc, end) in (number * Group::DOCS..).zip(&mut ends) {
             if is_here(doc) {
@@ -165,9 +181,10 @@ impl Levels {
             }
             *end = u16::try_from(levels.len() / self.dims.max(1)).unwrap_or(u16::MAX);
         }
-        if let Some(place) = self.group(number * Group::DOCS) {
-            // Somebody else may have read it meanwhile: the same.
-            let _ = place.set(Held { ends, levels: levels.into_boxed_slice() });
+        // Somebody else may have read it meanwhile: the same.
+        let held = Held { ends, levels: levels.into_boxed_slice() };
+        if place.set(held).is_ok() {
+            self.held.fetch_add(1, Relaxed);
         }
     }
 
@@ -248,5 +265,22 @@ mod tests {
         }
         levels.drop(30, At::GROUP);
         assert!(levels.wants(33, At::GROUP));
+    }
+
+    #[test]
+    fn a_quarter_is_reason_to_read_all_but_a_few_never_are() {
+        let mut levels = Levels::new(2);
+        levels.reserve(999 * Group::DOCS);
+        assert!(!levels.wants_all(0) && !levels.wants_all(250) && levels.wants_all(251));
+        for number in 0..300 {
+            levels.hold_group(number, &Group::default(), |_| true);
+            levels.hold_group(number, &Group::default(), |_| true);
+        }
+        assert!(levels.wants_all(16) && !levels.wants_all(15));
+        for number in 0..100 {
+            levels.drop(number * Group::DOCS, At::GROUP);
+            levels.drop(number * Group::DOCS, At::GROUP);
+        }
+        assert!(levels.wants_all(51) && !levels.wants_all(50));
     }
 }

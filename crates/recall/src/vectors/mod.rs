@@ -12,6 +12,7 @@ mod sketch;
 mod sums;
 
 pub use code::{Code, Coder};
+pub(crate) use codes::Groups;
 pub use codes::{Codes, EXACT_UP_TO, Hit};
 pub use levels::Group;
 pub use row::{RowError, decode, encode};
