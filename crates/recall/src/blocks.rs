@@ -97,6 +97,9 @@ pub(crate) enum Found<'f> {
     Heads(&'f [u8]),
 }
 
+/// What is called for each memory, with its place and its codes, if it has any.
+type VisitAll<'v> = dyn FnMut(u64, &[u8], Option<Found<'_>>) -> Result<()> + 'v;
+
 /// What is called for each memory of a block, with its place and the heads of its codes.
 type Visit<'v> = dyn FnMut(u64, &[u8], &[u8]) -> Result<()> + 'v;
 
@@ -265,11 +268,8 @@ pub(crate) fn of(view: &View<'_>, doc: u64) -> Result<Kept> {
     Ok(kept)
 }
 
-/// Calls `visit` for every memory, ascending, with its place and its codes, if it has any.
-pub(crate) fn all(
-    view: &View<'_>,
-    visit: &mut dyn FnMut(u64, &[u8], Option<Found<'_>>) -> Result<()>,
-) -> Result<()> {
+/// Calls `visit` for every memory, ascending.
+pub(crate) fn all(view: &View<'_>, visit: &mut VisitAll<'_>) -> Result<()> {
     let mut own = own_rows(view)?;
     view.scan(&KeyRange::prefix(&key(0)[..1]), &mut |_, block| {
         each(block, &mut |doc, place, heads| {

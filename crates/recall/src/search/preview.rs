@@ -1,6 +1,6 @@
 //! The passage of a text that answers best, cut to a few lines.
 
-use crate::analyze::{Analyzer, Question};
+use crate::analyze::{Analyzer, Language, Question};
 use crate::known_words::{KnownWords, Shared};
 
 /// Characters of a preview.
@@ -17,6 +17,41 @@ pub(super) struct Previews<'q> {
     question: &'q Question,
     shared: &'q Shared,
     words: KnownWords,
+    initials: Initials,
+}
+
+/// How the question's terms begin. Most words of a text begin otherwise, and need not be stemmed to see that they are not asked
+/// for.
+struct Initials(Option<[bool; 256]>);
+
+impl Initials {
+    /// Only in English, which is all suffixes: there a word of plain letters and its terms begin alike.
+    fn of(analyzer: &Analyzer, question: &Question) -> Initials {
+        let begins = || {
+            let mut begins = [false; 256];
+            for byte in question.terms.iter().filter_map(|term| term.bytes().next()) {
+                begins[usize::from(byte)] = true;
+            }
+            begins
+        };
+        Initials((analyzer.language() == Language::English).then(begins))
+    }
+
+    /// False for a word that has none of the terms, for sure.
+    fn allow(&self, word: &str) -> bool {
+        let (Some(begins), Some(letter)) = (&self.0, plain_initial(word)) else { return true };
+        begins[usize::from(letter)]
+    }
+}
+
+/// The first letter of a word that is one letter after the other, marks around it aside.
+fn plain_initial(word: &str) -> Option<u8> {
+    let (first, rest) = word
+        .trim_matches(['"', '(', ')', ',', ';', '!', '?', '.', ':'])
+        .as_bytes()
+        .split_first()?;
+    let plain = first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase);
+    plain.then(|| first.to_ascii_lowercase())
 }
 
 impl<'q> Previews<'q> {
@@ -25,12 +60,14 @@ impl<'q> Previews<'q> {
         question: &'q Question,
         shared: &'q Shared,
     ) -> Previews<'q> {
-        Previews { analyzer, question, shared, words: shared.take() }
+        let initials = Initials::of(analyzer, question);
+        Previews { analyzer, question, shared, words: shared.take(), initials }
     }
 
     fn asks_for(&mut self, word: &str) -> bool {
         let terms = &self.question.terms;
-        self.words.any(self.analyzer, word, |term| terms.iter().any(|other| other == term))
+        self.initials.allow(word)
+            && self.words.any(self.analyzer, word, |term| terms.iter().any(|other| other == term))
     }
 
     pub(super) fn of(&mut self, text: &str) -> String {
@@ -72,5 +109,42 @@ impl<'q> Previews<'q> {
 impl Drop for Previews<'_> {
     fn drop(&mut self) {
         self.shared.give(std::mem::take(&mut self.words));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::StaticEmbedder;
+
+    #[test]
+    fn every_term_of_a_plain_english_word_begins_as_it_does() {
+        let analyzer = Analyzer::new(Language::English);
+        let table = StaticEmbedder::shared().table();
+        let mut plain = 0;
+        for word in (0..).map_while(|id| table.piece(id)) {
+            let mut capital = word.to_owned();
+            capital.get_mut(..1).map(str::make_ascii_uppercase);
+            for written in [word.to_owned(), format!("\"{capital},\"")] {
+                let Some(initial) = plain_initial(&written) else { continue };
+                plain += 1;
+                analyzer.terms(&written, &mut |term, _| {
+                    assert_eq!(term.as_bytes().first(), Some(&initial), "{written}: {term}");
+                });
+            }
+        }
+        assert!(plain > 30_000, "{plain}");
+    }
+
+    #[test]
+    fn only_plain_words_are_judged_by_how_they_begin() {
+        for (word, initial) in [("Deploys,", b'd'), ("(run)", b'r'), ("a", b'a')] {
+            assert_eq!(plain_initial(word), Some(initial), "{word}");
+        }
+        for word in
+            ["", "...", "openFile", "open_file", "don't", "état", "über", "x86", "API", "a.b"]
+        {
+            assert_eq!(plain_initial(word), None, "{word}");
+        }
     }
 }

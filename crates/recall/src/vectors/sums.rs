@@ -43,7 +43,7 @@ impl<T: Fn(i32) -> u16> Wide for Each<'_, T> {
 #[inline(always)]
 fn sum(sketch: &[u8], [a, b, c, d]: &Parts) -> i32 {
     let others = a.iter().zip(b).zip(c.iter().zip(d));
-    let byte = |(byte, ((a, b), (c, d))): (&u8, ((&i8, &i8), (&i8, &i8)))| {
+    let each = sketch.iter().zip(others).map(|(byte, ((a, b), (c, d)))| {
         let number = |shift: u32| i16::from(byte >> shift & 3);
         // Four products of at most 127 * 3.
         let sum = i16::from(*a) * number(0)
@@ -51,8 +51,8 @@ fn sum(sketch: &[u8], [a, b, c, d]: &Parts) -> i32 {
             + i16::from(*c) * number(4)
             + i16::from(*d) * number(6);
         i32::from(sum)
-    };
-    sketch.iter().zip(others).map(byte).sum()
+    });
+    each.sum()
 }
 
 #[cfg(target_arch = "x86_64")]
