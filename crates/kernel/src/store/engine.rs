@@ -28,7 +28,8 @@ const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
 pub struct EngineOptions {
     /// Page cache of one open store.
     pub cache_bytes: usize,
-    /// From this file size on, each commit also saves what a reopen after a crash would otherwise have to work out.
+    /// From this file size on, each commit also saves what a reopen after a crash would otherwise have to work out: at 500 MB
+    /// that takes most of a second. It costs every commit a second wait for the disk and some forty kilobytes.
     pub quick_repair_from_bytes: u64,
 }
 
@@ -36,7 +37,7 @@ impl Default for EngineOptions {
     fn default() -> Self {
         // The system keeps the file's pages besides. Of 64 MB, more than half was rows that are read once, and each page of
         // it had to be made: at 100,000 memories the first answer came later and no question was answered faster.
-        EngineOptions { cache_bytes: 16 << 20, quick_repair_from_bytes: 512 << 20 }
+        EngineOptions { cache_bytes: 16 << 20, quick_repair_from_bytes: 640 << 20 }
     }
 }
 
