@@ -5,13 +5,12 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
 use crate::service::{Service, Turn};
-use crate::support::Home;
+use crate::support::{Home, until};
 
 fn talent(home: &Home, name: &str, text: &str) {
     let folder = home.path().join("talent");
@@ -82,16 +81,6 @@ fn process(pid: u32) -> Pid {
 fn daemon(home: &Home) -> u32 {
     let pid = home.run(&["status", "--json"]).ok().json()["pid"].as_u64().unwrap();
     u32::try_from(pid).unwrap()
-}
-
-/// Waits for something that another process does.
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_mins(1);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 // execution R1-R13, R57-R60; issue 5: a finished run is attested

@@ -3,12 +3,11 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 
-use crate::support::Home;
+use crate::support::{Home, until};
 
 /// The supervisor of a home, and what it says.
 struct Supervisor {
@@ -58,15 +57,6 @@ impl Drop for Supervisor {
         // One that has ended needs no end.
         let _ended = self.child.kill();
         let _collected = self.child.wait();
-    }
-}
-
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_mins(1);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

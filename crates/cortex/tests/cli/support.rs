@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -146,4 +147,14 @@ fn stable(line: &str) -> String {
     };
     let shown = words.iter().enumerate().map(|(n, word)| if hidden(n) { "[n]" } else { word });
     shown.collect::<Vec<_>>().join(" ")
+}
+
+/// Waits for something that another process does.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_mins(1);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }

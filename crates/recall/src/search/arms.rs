@@ -39,6 +39,8 @@ const PREFIX_TERMS: usize = 64;
 const INTERACTION_TOKENS: usize = 128;
 /// Scores each arm takes: enough for candidates and for what their sessions say.
 pub(super) const TAKEN: usize = 400;
+/// And where sessions do not count: enough for candidates and their neighbours.
+const TAKEN_ALONE: usize = 2 * CANDIDATES;
 
 /// A memory that may answer, with what each arm says of it. All scores are as the arm measures them.
 #[derive(Clone, Debug)]
@@ -68,10 +70,11 @@ pub(super) fn gather(
 ) -> Result<Vec<Candidate>> {
     with_columns((view, resident), query, |columns, stale, model| {
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
-        let (past, search, words) =
-            by_words((view, resident), (lens, &judge), (analyzer, question))?;
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
+        let taken = if counts(Arm::Session) { TAKEN } else { TAKEN_ALONE };
+        let (past, search, words) =
+            by_words((view, resident), (lens, &judge), (analyzer, question), taken)?;
         let said = SaidRows::new(view, &past);
         let mut dense = DenseQuestion::nothing();
         if counts(Arm::Meaning) || counts(Arm::Interaction) {
@@ -179,11 +182,12 @@ fn by_words<'v>(
     (view, resident): (&'v View<'v>, &Resident),
     (lens, judge): (&Lens<'_>, &Judge<'_>),
     (analyzer, question): (&Analyzer, &Question),
+    taken: usize,
 ) -> Result<(Past, Search<'v>, Scores)> {
     let past = Past::new(lens, judge, analyzer)?;
     let mut search = Search::new(view, &resident.tail)?;
     search.add(past.documents())?;
-    let words = word_scores(&search, (judge, &past), question)?;
+    let words = word_scores(&search, (judge, &past), question, taken)?;
     Ok((past, search, words))
 }
 
@@ -196,7 +200,8 @@ pub(super) fn names_in(
 ) -> Result<BTreeSet<String>> {
     resident.with_columns(view, |columns, stale| {
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
-        let (past, _, words) = by_words((view, resident), (lens, &judge), (analyzer, question))?;
+        let (past, _, words) =
+            by_words((view, resident), (lens, &judge), (analyzer, question), CANDIDATES)?;
         SaidRows::new(view, &past).names(&words)
     })
 }
@@ -295,13 +300,14 @@ fn word_scores(
     search: &Search<'_>,
     (judge, past): (&Judge<'_>, &Past),
     question: &Question,
+    taken: usize,
 ) -> Result<Scores> {
     let mut terms: Vec<(String, u32)> = question.terms.iter().map(|t| (t.clone(), 16)).collect();
     for prefix in &question.prefixes {
         terms.extend(search.prefix_terms(prefix, PREFIX_TERMS)?.into_iter().map(|t| (t, 16)));
     }
     let admits = |doc| past.memory(doc).is_some_and(|id| judge.admits(id));
-    let mut found = search.top_k(&terms, TAKEN, &admits, &question.excluded)?;
+    let mut found = search.top_k(&terms, taken, &admits, &question.excluded)?;
     for (doc, _) in &mut found {
         *doc = past.memory(*doc).unwrap_or(*doc);
     }

@@ -7,27 +7,17 @@
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::code::{Code, LEVELS, rounded};
 use super::levels::{At, Group, Levels};
+use super::scan::{self, Scan};
 use super::sketch::{Asked, Rotation};
 use crate::embed::{Embedding, FETCHED, Wide, dot, fetch, widest};
 
 /// So many vectors are ranked one by one: about a millisecond.
 pub const EXACT_UP_TO: usize = 20_000;
-
-/// What the sketches leave to be ranked by codes: at least so many vectors, so many for each result asked for, and one of so
-/// many of all. Of 100,000 generated memories they find what ranking all by codes would: 0.985 of the true ten, and of
-/// the four hundred that a search takes 0.94.
-const LEAST: usize = 1_200;
-const FOR_EACH: usize = 3;
-const ONE_OF: usize = 500;
-
-fn kept(vectors: usize, k: usize) -> usize {
-    k.saturating_mul(FOR_EACH).max(LEAST).max(vectors / ONE_OF)
-}
 
 /// A found document; the score is the cosine times `embed::ONE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +39,6 @@ pub struct Codes {
     at: Vec<At>,
     levels: Levels,
     spare: Mutex<Vec<Scan>>,
-}
-
-/// What a scan writes down. Kept for the next one: asking the system for so much memory each time costs as much as a step of
-/// the scan. There are as many as there were scans at the same time.
-#[derive(Debug, Default)]
-struct Scan {
-    far: Vec<u16>,
-    counts: Vec<u32>,
 }
 
 impl Codes {
@@ -268,54 +250,14 @@ impl Codes {
         Ok(())
     }
 
-    /// Rows the filter accepts that the sketches leave, ascending: as many as `kept` says, if there are.
-    ///
-    /// Rings of growing distance are looked at until there are enough: the filter is the caller's and may be slow, so it is
-    /// asked of the nearest first, and of others only if those do not suffice.
+    /// Rows the filter accepts that the sketches leave, ascending.
     fn candidates(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<usize> {
         let mut scan = self.spare().pop().unwrap_or_default();
-        let rows = self.scan(&mut scan, query, k, filter);
-        self.spare().push(scan);
-        rows
-    }
-
-    fn scan(
-        &self,
-        Scan { far, counts }: &mut Scan,
-        query: &Embedding,
-        k: usize,
-        filter: &dyn Fn(u64) -> bool,
-    ) -> Vec<usize> {
         let asked = Asked::new(&self.rotation, query.values());
-        far.resize(self.len(), 0);
-        asked.far(&self.sketches, far);
-        counts.clear();
-        counts.resize(asked.farthest(), 0);
-        for &far in &*far {
-            counts[usize::from(far)] += 1;
-        }
-        let keep = kept(self.len(), k);
-        let mut accepted: Vec<(u16, u32)> = Vec::with_capacity(keep.min(self.len()));
-        let (mut from, mut target) = (0u16, keep);
-        loop {
-            let to = reach(counts, target);
-            each_between(far, from..=to, |row| {
-                if filter(self.docs[place(row)]) {
-                    accepted.push((far[place(row)], row));
-                }
-            });
-            if accepted.len() >= keep || usize::from(to) + 1 >= counts.len() {
-                break;
-            }
-            from = to + 1;
-            target = target.saturating_mul(8);
-        }
-        if keep < accepted.len() {
-            accepted.select_nth_unstable(keep);
-            accepted.truncate(keep);
-        }
-        let mut rows: Vec<usize> = accepted.into_iter().map(|(_, row)| place(row)).collect();
-        rows.sort_unstable();
+        let keep = scan::kept(self.len(), k);
+        scan.look(&asked, &self.sketches, self.len());
+        let rows = scan.nearest(keep, &|row| filter(self.docs[row]));
+        self.spare().push(scan);
         rows
     }
 
@@ -379,42 +321,6 @@ impl Wide for RowScores<'_> {
         }
         scores
     }
-}
-
-/// 2^32 rows would take a terabyte.
-fn place(row: u32) -> usize {
-    usize::try_from(row).unwrap_or(usize::MAX)
-}
-
-/// Calls `visit` for the rows that are so far, ascending. Few are, so most parts are passed over whole.
-fn each_between(far: &[u16], between: RangeInclusive<u16>, mut visit: impl FnMut(u32)) {
-    const PART: usize = 64;
-    let (from, Some(width)) = (*between.start(), between.end().checked_sub(*between.start()))
-    else {
-        return;
-    };
-    for (part, first) in far.chunks(PART).zip((0u32..).step_by(PART)) {
-        // As plain as this, the compiler compares many at once: what is below `from` wraps to far above.
-        let nearest = part.iter().fold(u16::MAX, |least, far| least.min(far.wrapping_sub(from)));
-        if nearest > width {
-            continue;
-        }
-        for (row, far) in (first..).zip(part) {
-            if between.contains(far) {
-                visit(row);
-            }
-        }
-    }
-}
-
-/// The smallest farness up to which the counts reach `target`, or the last one.
-fn reach(counts: &[u32], target: usize) -> u16 {
-    let mut sum = 0;
-    let at = counts.iter().position(|count| {
-        sum += place(*count);
-        sum >= target
-    });
-    u16::try_from(at.unwrap_or(counts.len().saturating_sub(1))).unwrap_or(u16::MAX)
 }
 
 /// The best `k` documents, each with its nearest vector. Hits come in the order of their documents.

@@ -8,6 +8,7 @@ mod code;
 mod codes;
 mod levels;
 mod row;
+mod scan;
 mod sketch;
 mod sums;
 
