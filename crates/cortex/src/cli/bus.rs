@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use exec::UseId;
 use exec::callosum::{CALLOSUM, Clause, ClientError, Filter, Message};
-use exec::runner::log::read::is_terminal;
+use exec::layout::Layout;
+use exec::runner::log::read::{self, is_terminal};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -151,7 +152,8 @@ pub(crate) enum Interrupt {
     Leaves,
 }
 
-/// Shows a run to its end. A daemon that dies meanwhile is started again: it ends the run and tells how.
+/// Shows a run to its end. A daemon that dies meanwhile is started again: it ends the run and tells how. One that was stopped has
+/// ended the run before it went, and stays away.
 pub(crate) async fn follow(
     place: &Place,
     mut line: Line,
@@ -187,6 +189,13 @@ pub(crate) async fn follow(
                 line.cancel("use_id", run.as_str()).await?;
             }
             Ok(None) | Err(ClientError::ConnectionLost) if starts < STARTS_MAX => {
+                let rest = rest_of_ended(place, run, last)?;
+                for event in &rest {
+                    show(event, out)?;
+                }
+                if let Some(end) = rest.into_iter().next_back() {
+                    return Ok(Ending::Ended(end));
+                }
                 starts += 1;
                 out.say("the daemon went away; it is started again");
                 line = again(place).await?;
@@ -196,6 +205,24 @@ pub(crate) async fn follow(
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// What the log of a run that has ended says after event `last`, its end included; nothing while it has not ended.
+fn rest_of_ended(
+    place: &Place,
+    run: &UseId,
+    last: Option<u64>,
+) -> Outcome<Vec<Map<String, Value>>> {
+    let layout = Layout::new(&place.home);
+    let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
+    let found = read::find(&layout, run).map_err(unread)?.filter(|found| !found.active);
+    let Some(found) = found else { return Ok(Vec::new()) };
+    let log = read::read(&found.path).map_err(unread)?;
+    let seq = |event: &Map<String, Value>| event.get("seq").and_then(Value::as_u64);
+    let mut rest: Vec<_> = log.events.into_iter().filter(|event| seq(event) > last).collect();
+    let ended = rest.iter().rposition(is_terminal);
+    rest.truncate(ended.map_or(0, |end| end + 1));
+    Ok(rest)
 }
 
 async fn again(place: &Place) -> Outcome<Line> {
