@@ -15,7 +15,7 @@ usage: cortex-bench [OPTIONS]      make bench BENCH_ARGS='OPTIONS'
                     ablation: which arm of recall earns its place, on a labelled set (needs --data)
                     [default: all of them; ablation if --data is given]
   --memories N      memories of the kernel's bars [default: 100000]
-  --recall N,N,...  sizes of the recall bars [default: 10000,100000]; 1000000 takes about an hour and 10 GB of disk
+  --recall N,N,...  sizes of the recall bars [default: 10000,100000]; 1000000 takes a quarter of an hour and 5 GB of disk
   --data DIR        a labelled set as `cortex eval` takes it: corpus.jsonl, queries.jsonl, qrels.tsv
   --dir FOLDER      where to put the stores while measuring [default: the folder for temporary files]
   --help            this text
