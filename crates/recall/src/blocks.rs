@@ -135,8 +135,11 @@ pub(crate) struct InStore<'v>(pub(crate) &'v View<'v>);
 impl Groups for InStore<'_> {
     type Error = Error;
 
+    /// Of memories in a full block, so it is there.
     fn group(&self, number: u64) -> Result<Group> {
-        group(self.0, number)
+        let row = self.0.get(&group_key(number))?;
+        let missing = || Error::corrupt(format!("levels of group {number}"), "are not there");
+        decode_group(number, &row.ok_or_else(missing)?)
     }
 
     fn each(&self, visit: &mut dyn FnMut(u64, &Group)) -> Result<()> {

@@ -143,8 +143,11 @@ pub(crate) fn split_codes(doc: u64, row: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
 
 /// The row of codes that was split.
 pub(crate) fn join_codes(doc: u64, heads: &[u8], levels: &[u8]) -> Result<Vec<u8>> {
-    let codes = heads.chunks(Code::head_size(DIMS)).zip(levels.chunks(DIMS));
-    let codes = codes.map(|(head, levels)| {
+    let (heads, levels) = (heads.chunks(Code::head_size(DIMS)), levels.chunks(DIMS));
+    if heads.len() != levels.len() {
+        return Err(damaged(doc));
+    }
+    let codes = heads.zip(levels).map(|(head, levels)| {
         let (scale, sketch) = head.split_first_chunk::<2>()?;
         Code::read(DIMS, &[scale, levels, sketch].concat())
     });
@@ -289,6 +292,12 @@ mod tests {
             prop_assert_ne!(decode_said(shorter), Some(said));
             let bytes = encode_codes(&codes);
             prop_assert_eq!(&decode_codes(7, &bytes).unwrap(), &codes);
+            let (heads, levels) = split_codes(7, &bytes).unwrap();
+            let kept: Vec<Code> = codes.into_iter().filter(|code| code.scale > 0).collect();
+            prop_assert_eq!(join_codes(7, &heads, &levels).unwrap(), encode_codes(&kept));
+            if !levels.is_empty() {
+                prop_assert!(join_codes(7, &heads, &levels[DIMS..]).is_err());
+            }
             prop_assert!(decode_codes(7, &bytes[..cut_at.index(bytes.len())]).is_err());
         }
     }

@@ -125,7 +125,7 @@ impl Codes {
         let codes = codes.iter().filter(|code| code.scale > 0);
         let old = self.rows_of(doc);
         for at in &self.at[old.clone()] {
-            self.levels.drop(doc, *at);
+            self.levels.release(doc, *at);
         }
         let at: Vec<At> =
             codes.clone().map(|code| self.levels.hold(code.levels.iter().copied())).collect();

@@ -57,6 +57,7 @@ impl Group {
 
     /// `None` when it holds nothing.
     pub(crate) fn encode(&self) -> Option<Vec<u8>> {
+        // A memory has at most 65 vectors of 256 levels.
         let length = |place| u16::try_from(self.range(place).len()).unwrap_or(u16::MAX);
         let lengths = (0..GROUP_DOCS).flat_map(|place| length(place).to_le_bytes());
         (!self.levels.is_empty()).then(|| lengths.chain(self.levels.iter().copied()).collect())
@@ -134,7 +135,7 @@ impl Levels {
     }
 
     /// Gives up what a row of a document held. Nothing of it stays in memory.
-    pub(super) fn drop(&mut self, doc: u64, at: At) {
+    pub(super) fn release(&mut self, doc: u64, at: At) {
         if at != At::GROUP {
             let slot = self.slot(at.0);
             self.own[slot].fill(0);
@@ -236,7 +237,7 @@ mod tests {
         ) {
             let mut levels = Levels::new(4);
             let held: Vec<At> = rows.iter().map(|(_, own)| levels.hold(own.iter().copied())).collect();
-            levels.drop(rows[0].0, held[0]);
+            levels.release(rows[0].0, held[0]);
             prop_assert!(levels.get(rows[0].0, 0, held[0]).iter().all(|level| *level == 0));
             let again = levels.hold([1, 2, 3, 4].into_iter());
             prop_assert_eq!(levels.get(7, 0, again), &[1, 2, 3, 4]);
@@ -263,7 +264,7 @@ mod tests {
         for (doc, nth) in [(31, 0), (32, 0), (33, 2), (44, 0), (45, 0)] {
             assert!(levels.get(doc, nth, At::GROUP).is_empty(), "{doc} {nth}");
         }
-        levels.drop(30, At::GROUP);
+        levels.release(30, At::GROUP);
         assert!(levels.wants(33, At::GROUP));
     }
 
@@ -278,8 +279,8 @@ mod tests {
         }
         assert!(levels.wants_all(16) && !levels.wants_all(15));
         for number in 0..100 {
-            levels.drop(number * Group::DOCS, At::GROUP);
-            levels.drop(number * Group::DOCS, At::GROUP);
+            levels.release(number * Group::DOCS, At::GROUP);
+            levels.release(number * Group::DOCS, At::GROUP);
         }
         assert!(levels.wants_all(51) && !levels.wants_all(50));
     }
