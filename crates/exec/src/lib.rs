@@ -4,6 +4,7 @@
 //! event. This crate knows processes, files, sockets and providers; it does not know the memory: the tools a talent may
 //! use come in as a trait, and what a finished run teaches goes out as an event.
 
+mod api_error;
 pub mod callosum;
 pub mod chronicle;
 pub mod layout;

@@ -1,0 +1,104 @@
+//! The agents that `cortex setup` knows. What differs between them is data in `recipe` and `places`.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// A program that can use Cortex as its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agent {
+    ClaudeCode,
+    Codex,
+    GeminiCli,
+    #[value(name = "opencode")]
+    #[serde(rename = "opencode")]
+    OpenCode,
+    Cursor,
+    #[value(name = "vscode")]
+    #[serde(rename = "vscode")]
+    VsCode,
+    Windsurf,
+}
+
+impl Agent {
+    pub const ALL: [Agent; 7] = [
+        Agent::ClaudeCode,
+        Agent::Codex,
+        Agent::GeminiCli,
+        Agent::OpenCode,
+        Agent::Cursor,
+        Agent::VsCode,
+        Agent::Windsurf,
+    ];
+
+    /// The word on the command line and in hook commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            Agent::ClaudeCode => "claude-code",
+            Agent::Codex => "codex",
+            Agent::GeminiCli => "gemini-cli",
+            Agent::OpenCode => "opencode",
+            Agent::Cursor => "cursor",
+            Agent::VsCode => "vscode",
+            Agent::Windsurf => "windsurf",
+        }
+    }
+
+    /// The program whose presence on PATH says that the agent is installed.
+    pub fn program(self) -> &'static str {
+        match self {
+            Agent::ClaudeCode => "claude",
+            Agent::Codex => "codex",
+            Agent::GeminiCli => "gemini",
+            Agent::OpenCode => "opencode",
+            Agent::Cursor => "cursor",
+            Agent::VsCode => "code",
+            Agent::Windsurf => "windsurf",
+        }
+    }
+
+    /// Whether people start it from a desktop, where the shell's PATH is often missing.
+    pub fn is_desktop(self) -> bool {
+        matches!(self, Agent::Cursor | Agent::VsCode | Agent::Windsurf)
+    }
+}
+
+impl fmt::Display for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// For whom the settings hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Everything this user does.
+    User,
+    /// One project folder; the files may be shared with others who work on it.
+    Project,
+}
+
+impl Scope {
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_on_the_command_line_and_in_json() {
+        for agent in Agent::ALL {
+            assert_eq!(agent.to_possible_value().unwrap().get_name(), agent.name());
+            assert_eq!(serde_json::to_value(agent).unwrap(), agent.name());
+        }
+    }
+}

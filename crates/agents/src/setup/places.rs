@@ -1,0 +1,227 @@
+//! Where each agent keeps its settings: a pure function of the surroundings.
+//!
+//! Nothing here looks at a disk. Where an agent reads several files, all of them are named in the order in which it prefers
+//! them, and the caller takes the first that exists.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::setup::agent::{Agent, Scope};
+
+/// The kind of system, as far as it decides where settings are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    Linux,
+    MacOs,
+    Windows,
+}
+
+impl System {
+    /// The one this program was built for.
+    pub fn current() -> System {
+        if cfg!(windows) {
+            System::Windows
+        } else if cfg!(target_os = "macos") {
+            System::MacOs
+        } else {
+            System::Linux
+        }
+    }
+}
+
+/// What is known about the machine and the user.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    pub system: System,
+    /// The user's home folder.
+    pub home: PathBuf,
+    /// The folder that project settings are for.
+    pub project: PathBuf,
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Surroundings {
+    fn variable(&self, name: &str) -> Option<PathBuf> {
+        self.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+
+    /// Folders to look for programs in.
+    pub fn path(&self) -> Vec<PathBuf> {
+        let path = self.variables.get("PATH").map(String::as_str).unwrap_or_default();
+        std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect()
+    }
+
+    /// Where desktop programs keep user data.
+    fn application_data(&self) -> PathBuf {
+        match self.system {
+            System::Linux => {
+                self.variable("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config"))
+            }
+            System::MacOs => self.home.join("Library").join("Application Support"),
+            System::Windows => self
+                .variable("APPDATA")
+                .unwrap_or_else(|| self.home.join("AppData").join("Roaming")),
+        }
+    }
+}
+
+/// The files of one agent in one scope. Two roles may share a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Where MCP servers are listed; the first that exists counts, or the first.
+    pub servers: Vec<PathBuf>,
+    /// Where hooks are listed, if the agent has hooks in a settings file.
+    pub hooks: Option<PathBuf>,
+    /// A file that is ours alone, if the agent loads plugins from a folder.
+    pub plugin: Option<PathBuf>,
+    /// A folder that exists once the agent has been used.
+    pub folder: PathBuf,
+}
+
+/// The places of an agent, or nothing if it has no settings of that scope.
+pub fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Places> {
+    let project = |folder: &str| at.project.join(folder);
+    let both = |folder: PathBuf, servers: &str, hooks: Option<&str>| Places {
+        servers: vec![folder.join(servers)],
+        hooks: hooks.map(|name| folder.join(name)),
+        plugin: None,
+        folder,
+    };
+    Some(match (agent, scope) {
+        (Agent::ClaudeCode, Scope::User) => {
+            let moved = at.variable("CLAUDE_CONFIG_DIR");
+            let folder = moved.clone().unwrap_or_else(|| at.home.join(".claude"));
+            let state = moved.as_deref().unwrap_or(&at.home);
+            Places {
+                servers: vec![state.join(".claude.json")],
+                hooks: Some(folder.join("settings.json")),
+                plugin: None,
+                folder,
+            }
+        }
+        (Agent::ClaudeCode, Scope::Project) => Places {
+            servers: vec![project(".mcp.json")],
+            hooks: Some(project(".claude").join("settings.json")),
+            plugin: None,
+            folder: project(".claude"),
+        },
+        (Agent::Codex, Scope::User) => {
+            let folder = at.variable("CODEX_HOME").unwrap_or_else(|| at.home.join(".codex"));
+            both(folder, "config.toml", Some("hooks.json"))
+        }
+        (Agent::Codex, Scope::Project) => {
+            both(project(".codex"), "config.toml", Some("hooks.json"))
+        }
+        (Agent::GeminiCli, Scope::User) => {
+            let home = at.variable("GEMINI_CLI_HOME").unwrap_or_else(|| at.home.clone());
+            both(home.join(".gemini"), "settings.json", Some("settings.json"))
+        }
+        (Agent::GeminiCli, Scope::Project) => {
+            both(project(".gemini"), "settings.json", Some("settings.json"))
+        }
+        (Agent::OpenCode, Scope::User) => {
+            // OpenCode follows XDG on every system, also where others do not.
+            let config = at.variable("XDG_CONFIG_HOME").unwrap_or_else(|| at.home.join(".config"));
+            opencode(&config.join("opencode"), &config.join("opencode"))
+        }
+        (Agent::OpenCode, Scope::Project) => opencode(&at.project, &project(".opencode")),
+        (Agent::Cursor, Scope::User) => {
+            both(at.home.join(".cursor"), "mcp.json", Some("hooks.json"))
+        }
+        (Agent::Cursor, Scope::Project) => both(project(".cursor"), "mcp.json", Some("hooks.json")),
+        (Agent::VsCode, Scope::User) => {
+            both(at.application_data().join("Code").join("User"), "mcp.json", None)
+        }
+        (Agent::VsCode, Scope::Project) => both(project(".vscode"), "mcp.json", None),
+        (Agent::Windsurf, Scope::User) => {
+            both(at.home.join(".codeium").join("windsurf"), "mcp_config.json", None)
+        }
+        (Agent::Windsurf, Scope::Project) => return None,
+    })
+}
+
+fn opencode(settings: &Path, folder: &Path) -> Places {
+    Places {
+        servers: vec![settings.join("opencode.jsonc"), settings.join("opencode.json")],
+        hooks: None,
+        plugin: Some(folder.join("plugins").join("cortex.js")),
+        folder: folder.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(system: System, variables: &[(&str, &str)]) -> Surroundings {
+        let variables = variables.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+        Surroundings { system, home: "/h".into(), project: "/p".into(), variables }
+    }
+
+    #[track_caller]
+    fn check(agent: Agent, scope: Scope, at: &Surroundings, servers: &str, hooks: Option<&str>) {
+        let places = places(agent, scope, at).unwrap();
+        assert_eq!(places.servers[0], Path::new(servers));
+        assert_eq!(places.hooks.as_deref(), hooks.map(Path::new));
+    }
+
+    #[test]
+    fn user_settings_on_linux() {
+        let at = at(System::Linux, &[]);
+        let settings = Some("/h/.claude/settings.json");
+        check(Agent::ClaudeCode, Scope::User, &at, "/h/.claude.json", settings);
+        let hooks = Some("/h/.codex/hooks.json");
+        check(Agent::Codex, Scope::User, &at, "/h/.codex/config.toml", hooks);
+        let settings = "/h/.gemini/settings.json";
+        check(Agent::GeminiCli, Scope::User, &at, settings, Some(settings));
+        check(Agent::OpenCode, Scope::User, &at, "/h/.config/opencode/opencode.jsonc", None);
+        let hooks = Some("/h/.cursor/hooks.json");
+        check(Agent::Cursor, Scope::User, &at, "/h/.cursor/mcp.json", hooks);
+        check(Agent::VsCode, Scope::User, &at, "/h/.config/Code/User/mcp.json", None);
+        check(Agent::Windsurf, Scope::User, &at, "/h/.codeium/windsurf/mcp_config.json", None);
+    }
+
+    #[test]
+    fn project_settings() {
+        let at = at(System::Linux, &[]);
+        let settings = Some("/p/.claude/settings.json");
+        check(Agent::ClaudeCode, Scope::Project, &at, "/p/.mcp.json", settings);
+        let hooks = Some("/p/.codex/hooks.json");
+        check(Agent::Codex, Scope::Project, &at, "/p/.codex/config.toml", hooks);
+        check(Agent::OpenCode, Scope::Project, &at, "/p/opencode.jsonc", None);
+        check(Agent::VsCode, Scope::Project, &at, "/p/.vscode/mcp.json", None);
+        assert_eq!(places(Agent::Windsurf, Scope::Project, &at), None);
+    }
+
+    #[test]
+    fn agents_that_were_moved_by_a_variable() {
+        let at = at(
+            System::Linux,
+            &[
+                ("CLAUDE_CONFIG_DIR", "/c"),
+                ("CODEX_HOME", "/x"),
+                ("GEMINI_CLI_HOME", "/g"),
+                ("XDG_CONFIG_HOME", "/xdg"),
+            ],
+        );
+        let settings = Some("/c/settings.json");
+        check(Agent::ClaudeCode, Scope::User, &at, "/c/.claude.json", settings);
+        check(Agent::Codex, Scope::User, &at, "/x/config.toml", Some("/x/hooks.json"));
+        let settings = "/g/.gemini/settings.json";
+        check(Agent::GeminiCli, Scope::User, &at, settings, Some(settings));
+        check(Agent::OpenCode, Scope::User, &at, "/xdg/opencode/opencode.jsonc", None);
+        check(Agent::VsCode, Scope::User, &at, "/xdg/Code/User/mcp.json", None);
+    }
+
+    #[test]
+    fn macos_and_windows() {
+        let mac = at(System::MacOs, &[("XDG_CONFIG_HOME", "/xdg")]);
+        let file = "/h/Library/Application Support/Code/User/mcp.json";
+        check(Agent::VsCode, Scope::User, &mac, file, None);
+        let windows = at(System::Windows, &[("APPDATA", "/roaming")]);
+        check(Agent::VsCode, Scope::User, &windows, "/roaming/Code/User/mcp.json", None);
+        let windows = at(System::Windows, &[]);
+        let file = "/h/AppData/Roaming/Code/User/mcp.json";
+        check(Agent::VsCode, Scope::User, &windows, file, None);
+    }
+}

@@ -1,0 +1,185 @@
+//! What each agent gets: which file, in which format, with which entries.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::hooks::EventName;
+use crate::setup::agent::Agent;
+use crate::setup::entry::{Entry, Fault};
+use crate::setup::launch::{Launch, mark};
+use crate::setup::places::Places;
+use crate::setup::{json, toml};
+
+/// Our name in every list of servers.
+pub const SERVER: &str = "cortex";
+/// What the first line of a file that is ours alone says.
+pub const SIGNATURE: &str = "Written by `cortex setup";
+/// Events that settings subscribe to. `Stop` is not among them: it fires after every answer.
+const SUBSCRIBED: [EventName; 5] = [
+    EventName::SessionStart,
+    EventName::PromptSubmit,
+    EventName::PreCompact,
+    EventName::SessionEnd,
+    EventName::SubagentStop,
+];
+
+/// One file and what belongs into it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The first that exists counts, or the first.
+    pub candidates: Vec<PathBuf>,
+    pub content: Content,
+}
+
+#[derive(Clone, Debug)]
+pub enum Content {
+    Json(Vec<Entry>),
+    Toml(Vec<Entry>),
+    /// A file that is ours alone.
+    Whole(String),
+}
+
+impl Content {
+    pub fn entries(&self) -> &[Entry] {
+        match self {
+            Content::Json(entries) | Content::Toml(entries) => entries,
+            Content::Whole(_) => &[],
+        }
+    }
+
+    pub fn read(&self, text: &str) -> Result<Value, Fault> {
+        match self {
+            Content::Json(_) => json::read(text),
+            Content::Toml(_) => toml::read(text),
+            Content::Whole(_) => Ok(Value::from(text)),
+        }
+    }
+
+    pub fn add(&self, text: &str) -> Result<String, Fault> {
+        match self {
+            Content::Json(entries) => json::add(text, entries),
+            Content::Toml(entries) => toml::add(text, entries),
+            Content::Whole(whole) => {
+                let first = text.lines().next().unwrap_or_default();
+                if text.is_empty() || first.contains(SIGNATURE) {
+                    Ok(whole.clone())
+                } else {
+                    Err(Fault::at(text, 0, "this file is not from cortex and would be lost"))
+                }
+            }
+        }
+    }
+
+    pub fn remove(&self, text: &str, made: &[Vec<String>]) -> Result<String, Fault> {
+        match self {
+            Content::Json(entries) => json::remove(text, entries, made),
+            Content::Toml(entries) => toml::remove(text, entries),
+            Content::Whole(_) => {
+                let ours = text.lines().next().is_some_and(|line| line.contains(SIGNATURE));
+                Ok(if ours { String::new() } else { text.to_owned() })
+            }
+        }
+    }
+
+    /// Containers that adding would make.
+    pub fn missing(&self, text: &str) -> Result<Vec<Vec<String>>, Fault> {
+        match self {
+            Content::Json(entries) => json::missing(text, entries),
+            Content::Toml(_) | Content::Whole(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether any of it is in the text.
+    pub fn is_in(&self, text: &str) -> Result<bool, Fault> {
+        if let Content::Whole(_) = self {
+            return Ok(text.lines().next().is_some_and(|line| line.contains(SIGNATURE)));
+        }
+        let settings = self.read(text)?;
+        let entries = self.entries().iter().filter(|entry| !entry.is_required());
+        Ok(entries.into_iter().any(|entry| entry.is_in(&settings)))
+    }
+}
+
+/// Everything that `cortex setup` writes for an agent.
+pub fn targets(agent: Agent, places: &Places, launch: &Launch) -> Vec<Target> {
+    let mut targets = vec![Target {
+        candidates: places.servers.clone(),
+        content: match agent {
+            Agent::Codex => Content::Toml(vec![server(agent, launch)]),
+            _ => Content::Json(vec![server(agent, launch)]),
+        },
+    }];
+    if let Some(file) = &places.hooks {
+        let entries = hooks(agent, launch);
+        match &mut targets[0] {
+            Target { candidates, content: Content::Json(servers) }
+                if candidates == std::slice::from_ref(file) =>
+            {
+                servers.extend(entries);
+            }
+            _ => targets
+                .push(Target { candidates: vec![file.clone()], content: Content::Json(entries) }),
+        }
+    }
+    if let Some(file) = &places.plugin {
+        let content = Content::Whole(plugin(launch));
+        targets.push(Target { candidates: vec![file.clone()], content });
+    }
+    targets
+}
+
+fn server(agent: Agent, launch: &Launch) -> Entry {
+    let (program, arguments) = (&launch.program, launch.server_arguments());
+    let plain = json!({ "command": program, "args": arguments });
+    let typed = json!({ "type": "stdio", "command": program, "args": arguments });
+    match agent {
+        Agent::ClaudeCode => Entry::own(&["mcpServers", SERVER], typed),
+        Agent::VsCode => Entry::own(&["servers", SERVER], typed),
+        Agent::Codex => Entry::own(&["mcp_servers", SERVER], plain),
+        Agent::GeminiCli | Agent::Cursor | Agent::Windsurf => {
+            Entry::own(&["mcpServers", SERVER], plain)
+        }
+        Agent::OpenCode => {
+            let mut words = vec![program.clone()];
+            words.extend(arguments);
+            let local = json!({ "type": "local", "command": words, "enabled": true });
+            Entry::own(&["mcp", SERVER], local)
+        }
+    }
+}
+
+fn hooks(agent: Agent, launch: &Launch) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    if agent == Agent::Cursor {
+        entries.push(Entry::required(&["version"], json!(1)));
+    }
+    for event in SUBSCRIBED {
+        let Some(name) = event.wire_name(agent) else { continue };
+        let line = launch.hook_line(event, agent);
+        let seconds = event.limit_seconds();
+        let value = match agent {
+            Agent::Cursor => json!({ "command": line, "timeout": seconds }),
+            Agent::GeminiCli => {
+                let hook = json!({
+                    "name": SERVER, "type": "command", "command": line, "timeout": seconds * 1000
+                });
+                json!({ "hooks": [hook] })
+            }
+            _ => {
+                let hook = json!({ "type": "command", "command": line, "timeout": seconds });
+                json!({ "hooks": [hook] })
+            }
+        };
+        entries.push(Entry::element(&["hooks", name], value, mark(event, agent)));
+    }
+    entries
+}
+
+fn plugin(launch: &Launch) -> String {
+    let program = json!(launch.program).to_string();
+    let options = json!(launch.globals).to_string();
+    include_str!("opencode.js")
+        .replace("\"@PROGRAM@\"", &program)
+        .replace("[\"@OPTIONS@\"]", &options)
+}

@@ -1,0 +1,129 @@
+//! How each agent stands: is it there, does it know Cortex, and would what it knows work?
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::setup::agent::{Agent, Scope};
+use crate::setup::files;
+use crate::setup::launch::Launch;
+use crate::setup::places::{Surroundings, places};
+use crate::setup::recipe::{SERVER, targets};
+use crate::setup::run::chosen;
+
+#[derive(Debug, Serialize)]
+pub struct State {
+    pub agent: Agent,
+    pub scope: Scope,
+    /// Its program is on PATH or its settings folder exists.
+    pub installed: bool,
+    /// Its list of servers names Cortex.
+    pub configured: bool,
+    /// Everything else (hooks, plugin) is there too.
+    pub complete: bool,
+    /// The settings files, whether they exist or not.
+    pub files: Vec<PathBuf>,
+    /// The program that the settings start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// Whether that program exists. Nothing if Cortex is not configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub healthy: Option<bool>,
+    /// Why the settings could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// The state of every agent. Project settings are listed where they name Cortex.
+pub fn states(at: &Surroundings) -> Vec<State> {
+    let mut states = Vec::new();
+    for agent in Agent::ALL {
+        for scope in [Scope::User, Scope::Project] {
+            let state = state(agent, scope, at);
+            states.extend(state.filter(|state| scope == Scope::User || state.configured));
+        }
+    }
+    states
+}
+
+fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<State> {
+    let places = places(agent, scope, at)?;
+    // Only paths and names are looked at; what would be written does not matter here.
+    let launch = Launch {
+        program: SERVER.to_owned(),
+        globals: Vec::new(),
+        tools: String::new(),
+        system: at.system,
+    };
+    let mut state = State {
+        agent,
+        scope,
+        installed: on_path(agent.program(), at).is_some() || places.folder.is_dir(),
+        configured: false,
+        complete: true,
+        files: Vec::new(),
+        program: None,
+        healthy: None,
+        problem: None,
+    };
+    for (number, target) in targets(agent, &places, &launch).iter().enumerate() {
+        let path = chosen(target);
+        state.files.push(path.to_owned());
+        let text = match files::read(path) {
+            Ok(text) => text.unwrap_or_default(),
+            Err(error) => {
+                state.problem = Some(error.to_string());
+                continue;
+            }
+        };
+        let settings = match target.content.read(&text) {
+            Ok(settings) => settings,
+            Err(fault) => {
+                state.problem = Some(format!("{}: {fault}", path.display()));
+                continue;
+            }
+        };
+        let all = target.content.entries().iter().all(|entry| entry.is_in(&settings));
+        state.complete &= all && target.content.is_in(&text).unwrap_or(false);
+        if number == 0
+            && let Some(server) = target.content.entries().first().and_then(|e| e.found(&settings))
+        {
+            state.configured = true;
+            state.program = program(server);
+            let works = state.program.as_deref().is_some_and(|program| is_there(program, at));
+            state.healthy = Some(works);
+        }
+    }
+    state.complete &= state.configured;
+    Some(state)
+}
+
+/// The program in a server's entry: `command` is a word, or a list of words whose first it is.
+fn program(server: &Value) -> Option<String> {
+    let command = server.get("command")?;
+    let word = command.as_str().or_else(|| command.get(0)?.as_str())?;
+    Some(word.to_owned())
+}
+
+fn is_there(program: &str, at: &Surroundings) -> bool {
+    let path = Path::new(program);
+    if path.components().count() > 1 { is_program(path) } else { on_path(program, at).is_some() }
+}
+
+/// Where a shell would find a program.
+pub fn on_path(program: &str, at: &Surroundings) -> Option<PathBuf> {
+    let name = if cfg!(windows) { format!("{program}.exe") } else { program.to_owned() };
+    at.path().into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}

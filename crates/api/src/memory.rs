@@ -1,0 +1,99 @@
+//! Answers that several operations share. Field names are those of the wire; they are added, never renamed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A memory in full.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Memory {
+    pub id: u64,
+    pub title: String,
+    pub content: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub project: String,
+    pub scope: String,
+    pub session_id: String,
+    pub topic_key: String,
+    pub created_at: String,
+    pub updated_at: String,
+    pub uri: String,
+    pub memory_type: String,
+    /// The version shown, and the newest there is.
+    pub version: u32,
+    pub latest: u32,
+    /// How often the same thing was saved again.
+    pub duplicates: u32,
+    pub tags: Vec<String>,
+    pub fields: Value,
+    pub pinned: bool,
+    pub archived: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<String>,
+    /// Why it was forgotten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_reason: Option<String>,
+    pub erased: bool,
+    pub accesses: u64,
+    pub citations: u64,
+    pub by: String,
+    pub confidence: f64,
+    pub importance: f64,
+    /// private, scoped or public: what grants may show.
+    pub visibility: String,
+    pub channel: String,
+    /// user, derived, observed or imported.
+    pub source: String,
+    /// `12#3`: memories it follows from.
+    pub derived_from: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// The journal entry that holds this version.
+    pub entry: u64,
+    /// Where it stood in another system, if it was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// A memory in one line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Brief {
+    pub id: u64,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub project: String,
+    pub scope: String,
+    pub session_id: String,
+    pub created_at: String,
+    /// The beginning of what it says.
+    pub preview: String,
+    pub pinned: bool,
+    pub superseded: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct EdgeView {
+    /// The entry that made it.
+    pub id: u64,
+    pub from_obs_id: u64,
+    pub to_obs_id: u64,
+    pub relation_type: String,
+    pub weight: f64,
+    pub created_at: String,
+    pub by: String,
+}
+
+/// One version of a memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct VersionView {
+    pub version: u32,
+    pub title: String,
+    pub content: String,
+    pub created_at: String,
+    pub by: String,
+}

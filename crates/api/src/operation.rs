@@ -1,0 +1,122 @@
+//! Every operation as one list: its name on the wire, its request, its answer.
+//!
+//! A request knows its answer ([`Operation`]), so that a client gets back what the operation returned. Whoever answers
+//! operations matches on [`Call`], so that an operation without an answer does not compile.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    activity, admin, archive, attest, audit, bulletin, bundle, capture, change, channel, context,
+    grants, graph, health, mind, projects, prompt, proof, read, save, score, search, session,
+    stats, timeline,
+};
+
+/// A request, and what it is answered with.
+pub trait Operation: Serialize + Send + 'static {
+    type Answer: Serialize + DeserializeOwned + Send + 'static;
+
+    /// Its name on the wire.
+    const NAME: &'static str;
+
+    fn into_call(self) -> Call;
+}
+
+macro_rules! operations {
+    ($($variant:ident $name:literal: $request:ty => $answer:ty;)+) => {
+        /// Any operation with its request.
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[allow(clippy::large_enum_variant, reason = "one at a time, on its way to be answered")]
+        #[serde(tag = "op", content = "args")]
+        pub enum Call {
+            $(#[serde(rename = $name)] $variant($request),)+
+        }
+
+        /// The names of all operations.
+        pub const NAMES: &[&str] = &[$($name),+];
+
+        impl Call {
+            /// The name of the operation on the wire.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Call::$variant(_) => $name,)+
+                }
+            }
+        }
+
+        $(impl Operation for $request {
+            type Answer = $answer;
+            const NAME: &'static str = $name;
+
+            fn into_call(self) -> Call {
+                Call::$variant(self)
+            }
+        })+
+    };
+}
+
+operations! {
+    Save "save": save::SaveRequest => save::SaveAnswer;
+    Get "get": read::GetRequest => read::GetAnswer;
+    List "list": read::ListRequest => read::ListAnswer;
+    Update "update": change::UpdateRequest => change::ChangeAnswer;
+    Delete "delete": change::DeleteRequest => change::DeleteAnswer;
+    Archive "archive": change::ArchiveRequest => change::ChangeAnswer;
+    Restore "restore": change::RestoreRequest => change::ChangeAnswer;
+    Pin "pin": change::PinRequest => change::ChangeAnswer;
+    Search "search": search::SearchRequest => search::SearchAnswer;
+    Context "context": context::ContextRequest => context::ContextAnswer;
+    Bundle "bundle": bundle::BundleRequest => bundle::BundleAnswer;
+    Timeline "timeline": timeline::TimelineRequest => timeline::TimelineAnswer;
+    SessionStart "session_start": session::SessionStartRequest => session::SessionView;
+    SessionEnd "session_end": session::SessionEndRequest => session::SessionView;
+    SessionGet "session_get": session::SessionGetRequest => session::SessionView;
+    SessionList "session_list": session::SessionListRequest => session::SessionListAnswer;
+    SessionSummary "session_summary": session::SummaryRequest => save::SaveAnswer;
+    PromptSave "prompt_save": prompt::PromptSaveRequest => prompt::PromptView;
+    PromptList "prompt_list": prompt::PromptListRequest => prompt::PromptListAnswer;
+    Relate "relate": graph::RelateRequest => graph::RelateAnswer;
+    Unrelate "unrelate": graph::UnrelateRequest => graph::UnrelateAnswer;
+    Graph "graph": graph::GraphRequest => graph::GraphAnswer;
+    Score "score": score::ScoreRequest => score::ScoreAnswer;
+    Stats "stats": stats::StatsRequest => stats::StatsAnswer;
+    Projects "projects": stats::ProjectsRequest => stats::ProjectsAnswer;
+    MergeProjects "merge_projects": projects::MergeRequest => projects::MergeAnswer;
+    SeparateProject "separate_project": projects::SeparateRequest => projects::SeparateAnswer;
+    Entities "entities": stats::EntitiesRequest => stats::EntitiesAnswer;
+    EntityList "entity_list": stats::EntityListRequest => stats::EntityListAnswer;
+    Capture "capture": capture::CaptureRequest => capture::CaptureAnswer;
+    Suggest "suggest_topic_key": capture::SuggestRequest => capture::SuggestAnswer;
+    Prove "prove": proof::ProveRequest => proof::ProveAnswer;
+    VerifyProof "verify_proof": proof::VerifyRequest => proof::VerifyAnswer;
+    Grant "grant": grants::GrantRequest => grants::GrantAnswer;
+    GrantList "grant_list": grants::GrantListRequest => grants::GrantListAnswer;
+    Revoke "revoke": grants::RevokeRequest => grants::RevokeAnswer;
+    Root "root": proof::RootRequest => proof::RootAnswer;
+    Activity "activity": activity::ActivityRequest => activity::ActivityAnswer;
+    Attest "attest": attest::AttestRequest => attest::AttestAnswer;
+    Salience "salience": attest::SalienceRequest => attest::SalienceAnswer;
+    Health "health": health::HealthRequest => health::HealthAnswer;
+    Audit "audit": audit::AuditRequest => audit::AuditAnswer;
+    Bulletin "bulletin": bulletin::BulletinRequest => bulletin::BulletinAnswer;
+    BulletinHistory "bulletin_history": bulletin::BulletinHistoryRequest => bulletin::BulletinHistoryAnswer;
+    MindJobs "mind_jobs": mind::JobsRequest => mind::JobsAnswer;
+    MindRun "mind_run": mind::RunJobRequest => mind::RunAnswer;
+    MindPause "mind_pause": mind::PauseJobRequest => mind::JobView;
+    MindRuns "mind_runs": mind::RunsRequest => mind::RunsAnswer;
+    MindShow "mind_show": mind::ShowRunRequest => mind::RunView;
+    MindUndo "mind_undo": mind::UndoRequest => mind::UndoAnswer;
+    MindEvents "mind_events": mind::ProcessEventsRequest => mind::ProcessEventsAnswer;
+    MemoryRecall "memory_recall": mind::MemoryRecallRequest => mind::MemoryRecallAnswer;
+    ToolAsk "tool_ask": mind::ToolAskRequest => mind::ToolAskAnswer;
+    Budget "budget": mind::BudgetRequest => mind::BudgetAnswer;
+    Admin "admin": admin::AdminRequest => admin::AdminAnswer;
+    ChannelSay "channel_say": channel::ChannelSayRequest => channel::ChannelRunAnswer;
+    ChannelBranch "channel_branch": channel::ChannelBranchRequest => channel::ChannelRunAnswer;
+    ChannelWorker "channel_worker": channel::ChannelWorkerRequest => channel::ChannelRunAnswer;
+    ChannelStop "channel_stop": channel::ChannelStopRequest => channel::ChannelStopAnswer;
+    ChannelRemove "channel_remove": channel::ChannelRemoveRequest => channel::ChannelView;
+    ChannelList "channel_list": channel::ChannelListRequest => channel::ChannelListAnswer;
+    ChannelGet "channel_get": channel::ChannelGetRequest => channel::ChannelGetAnswer;
+    Sweep "sweep": archive::SweepRequest => archive::SweepAnswer;
+}

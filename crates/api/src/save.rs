@@ -1,0 +1,79 @@
+//! Saving: redact, then update the topic's memory, count a repetition, or write a new one.
+
+use serde::{Deserialize, Serialize};
+
+with_details! {
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct SaveRequest {
+        pub title: String,
+        pub content: String,
+        /// One of the nine; follows from the kind if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub memory_type: Option<String>,
+        /// True: a save that names no session and finds none alive belongs to `manual-save`, as agents expect.
+        pub default_session: bool,
+        pub tags: Vec<String>,
+        pub pinned: bool,
+    }
+}
+
+/// What became of a save.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Saved {
+    #[default]
+    Created,
+    /// The memory of the topic key has a new version.
+    Updated,
+    /// It was saved before, within the window; only counted.
+    Duplicate,
+    /// An earlier request with the same idempotency key was answered again.
+    Replayed,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct SaveAnswer {
+    pub id: u64,
+    pub uri: String,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub memory_type: String,
+    pub version: u32,
+    pub status: Saved,
+    pub project: String,
+    pub scope: String,
+    pub session_id: String,
+    pub topic_key: String,
+    /// A key under which the next save of this topic would update it. Empty if it has one.
+    pub suggested_topic_key: String,
+    /// Files, symbols, packages … that it names.
+    pub entities: Vec<EntityView>,
+    /// What was taken out: private blocks, secrets. Empty if nothing was.
+    pub redacted: String,
+    /// Memories that say nearly the same, nearest first: perhaps it replaces or contradicts one of them.
+    pub similar: Vec<SimilarView>,
+    /// Set if it is the first of a project whose name is nearly another's.
+    pub project_note: String,
+    pub seq: u64,
+    pub at: String,
+    pub changed: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct SimilarView {
+    pub id: u64,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// 0 to 1; a copy has 1.
+    pub nearness: f64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct EntityView {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub value: String,
+}

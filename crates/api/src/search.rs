@@ -1,0 +1,110 @@
+//! Search: a question in ordinary words. Titles and previews; the whole text is another step.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SearchRequest {
+    pub query: String,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Any of them, besides `type`.
+    pub kinds: Vec<String>,
+    pub memory_types: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// All of them.
+    pub tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
+    pub include_forgotten: bool,
+    pub include_archived: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// True: looking is not using.
+    pub quiet: bool,
+    /// What is near this memory by meaning, instead of what the words say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similar_to: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct SearchAnswer {
+    pub query: String,
+    /// Best first.
+    pub hits: Vec<HitView>,
+    /// Memories that were looked at.
+    pub candidates: usize,
+    /// Which arms found something: `text`, or `text + vectors`; `newest` for a question without words.
+    pub mode: String,
+    /// Nothing was found where it was looked for, but this much elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
+    /// The optional model that judged meaning, where memories have a vector of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Candidates whose meaning that model judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_model: Option<usize>,
+    /// Why the chosen model did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct HitView {
+    pub id: u64,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub memory_type: String,
+    pub project: String,
+    pub scope: String,
+    pub session_id: String,
+    pub topic_key: String,
+    pub created_at: String,
+    pub updated_at: String,
+    pub uri: String,
+    /// At most 300 characters around the best passage.
+    pub preview: String,
+    /// True if there is more to read.
+    pub cut: bool,
+    /// 0 to 1.
+    pub rank: f64,
+    /// What the full text costs.
+    pub tokens: u32,
+    /// current, superseded …
+    pub standing: String,
+    pub pinned: bool,
+    /// What replaces it.
+    pub superseded_by: Vec<NamedView>,
+    /// What it contradicts or is contradicted by.
+    pub contradicts: Vec<NamedView>,
+    pub arms: Vec<ArmView>,
+}
+
+/// Another memory that a hit points at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct NamedView {
+    pub id: u64,
+    pub title: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ArmView {
+    pub arm: String,
+    pub rank: usize,
+    pub score: f64,
+    pub weight: f64,
+    /// The optional model that said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}

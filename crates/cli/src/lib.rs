@@ -1,0 +1,444 @@
+//! The command line: it translates between what people type and what the kernel knows, and nothing else.
+//!
+//! One file per command: an args struct whose doc comments are the help text, and a `run` that calls one kernel operation
+//! and prints. `open` brings clock, chance and environment in; `failure` decides exit codes and hints; `output` keeps data
+//! and talk apart; `views` are the JSON shapes.
+
+mod admin;
+mod attest;
+mod audit;
+mod browse;
+mod bulletin;
+mod bus;
+mod chat;
+mod chronicle;
+mod compact;
+mod config;
+mod context;
+#[macro_use]
+mod details;
+mod doctor;
+mod entities;
+mod entry_view;
+mod eval;
+mod export;
+mod facet;
+mod failure;
+mod find;
+mod forget;
+mod get;
+mod graph;
+mod history;
+mod hook;
+mod import;
+mod journal;
+mod kinds;
+mod language;
+mod mcp;
+mod mind;
+mod model;
+mod model_check;
+mod open;
+mod output;
+mod prove;
+mod relate;
+mod root;
+mod salience;
+mod save;
+mod save_lines;
+mod scope;
+mod score;
+mod search;
+mod serve;
+mod session;
+mod setup;
+mod snapshot;
+mod stats;
+mod supervisor;
+pub mod surroundings;
+mod talent;
+mod think;
+mod tour;
+mod tui;
+mod update;
+mod usage;
+mod verify;
+mod verify_proof;
+mod version;
+mod views;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use service::{fields, parse};
+
+use daemon::server::command::CommandContext;
+use failure::{EXIT_CODES, Failure, Outcome};
+use open::{Around, Globals, Invocation};
+use output::Output;
+
+/// Durable, verifiable memory for AI agents.
+///
+/// Every change is one entry in a journal that only grows; everything else follows from it. What you save is on disk when
+/// the command returns, stays readable in every version, and can be proved to others with a file.
+#[derive(Parser, Debug)]
+#[command(name = "cortex", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+#[command(disable_help_subcommand = true)]
+enum Command {
+    #[command(flatten)]
+    Home(HomeCommand),
+    #[command(flatten)]
+    Local(LocalCommand),
+}
+
+/// Commands about the memories of a home: run in this process, or by the daemon that owns the home.
+#[derive(Subcommand, Debug)]
+enum HomeCommand {
+    Save(Box<save::SaveArgs>),
+    Get(get::GetArgs),
+    Update(Box<update::UpdateArgs>),
+    History(history::HistoryArgs),
+    Search(Box<search::SearchArgs>),
+    Similar(Box<search::SimilarArgs>),
+    Entities(entities::EntitiesArgs),
+    Find(find::FindArgs),
+    Context(context::ContextArgs),
+    Bulletin(bulletin::BulletinArgs),
+    Timeline(browse::TimelineArgs),
+    Delete(forget::DeleteArgs),
+    Forget(forget::ForgetArgs),
+    Restore(forget::RestoreArgs),
+    Erase(forget::EraseArgs),
+    Archive(browse::ArchiveArgs),
+    Relate(relate::RelateArgs),
+    Unrelate(relate::UnrelateArgs),
+    Graph(graph::GraphArgs),
+    Score(score::ScoreArgs),
+    Session(session::SessionArgs),
+    Sessions(browse::SessionsArgs),
+    Prompt(session::PromptArgs),
+    Prompts(browse::PromptsArgs),
+    Projects(browse::ProjectsArgs),
+    Stats(stats::StatsArgs),
+    Audit(audit::AuditArgs),
+    Salience(salience::SalienceArgs),
+    Actors(stats::ActorsArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
+    Journal(journal::JournalArgs),
+    Root(root::RootArgs),
+    Snapshot(snapshot::SnapshotArgs),
+    Prove(prove::ProveArgs),
+    Verify(verify::VerifyArgs),
+    Rebuild(verify::RebuildArgs),
+    Language(language::LanguageArgs),
+    Attest(attest::AttestArgs),
+    Compact(compact::CompactArgs),
+    Mind(mind::MindArgs),
+    Budget(mind::BudgetArgs),
+    Admin(admin::AdminArgs),
+    ScopeGrant(Box<scope::GrantArgs>),
+    ScopeRevoke(scope::RevokeArgs),
+    ScopeList(scope::ListArgs),
+    ScopeKeygen(scope::KeygenArgs),
+    Model(model::ModelArgs),
+}
+
+/// Commands that need no home, or one of their own, or the daemon itself: never run by the daemon.
+#[derive(Subcommand, Debug)]
+enum LocalCommand {
+    VerifyProof(verify_proof::VerifyProofArgs),
+    Eval(eval::EvalArgs),
+    Setup(setup::SetupArgs),
+    Hook(hook::HookArgs),
+    Mcp(mcp::McpArgs),
+    Serve(serve::ServeArgs),
+    Status(serve::StatusArgs),
+    Stop(serve::StopArgs),
+    Doctor(doctor::DoctorArgs),
+    Config(config::ConfigArgs),
+    Tour(tour::TourArgs),
+    Tui(tui::TuiArgs),
+    Talent(talent::TalentArgs),
+    Think(think::ThinkArgs),
+    Facet(facet::FacetArgs),
+    Chronicle(chronicle::ChronicleArgs),
+    Bus(bus::BusArgs),
+    Chat(chat::ChatArgs),
+    Supervisor(supervisor::SupervisorArgs),
+    Completions(version::CompletionsArgs),
+    Man(version::ManArgs),
+    Version(version::VersionArgs),
+    Help(HelpArgs),
+}
+
+/// Shows help for a command, or about `exit-codes` or `replays`.
+#[derive(clap::Args, Debug)]
+struct HelpArgs {
+    /// A command, exit-codes or replays
+    topic: Option<String>,
+}
+
+const REPLAYS: &str = "\
+Two options that no help lists make a run repeatable to the last byte of its root:
+  --now TIME       the clock stands still at this moment
+  --salt-seed N    salts, keys and nonces follow from this number
+They are for tests and replays. Never give a seed for memories that matter: whoever knows it can guess at erased
+content and at secret keys.";
+
+/// Runs the program as it was called.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::tell(&error),
+    };
+    let mut around = surroundings::own_context();
+    if is_local(&cli.command) {
+        return ExitCode::from(run_here(&cli, around));
+    }
+    if matches!(cli.command, Command::Home(HomeCommand::Model(_))) {
+        bring_key(&cli.globals, &mut around);
+    }
+    let entry = open::home_folder(&cli.globals, &around.variables, &around.cwd)
+        .and_then(|folder| serve::enter(&folder, open::wait(&cli.globals)));
+    match entry {
+        // Held to the end: no daemon takes the home while a command uses it in this process.
+        Ok(serve::Entry::Free(_lock)) => ExitCode::from(run_here(&cli, around)),
+        Ok(serve::Entry::Served(client)) => serve::forward(client, around, cli.globals.json),
+        Err(failure) => {
+            report(&failure, &output_of(cli.globals.json, around).0);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Takes the key of an embedding service along: the daemon that runs the command has variables of its own.
+fn bring_key(globals: &Globals, around: &mut CommandContext) {
+    let config = open::home_folder(globals, &around.variables, &around.cwd)
+        .and_then(|folder| Ok(service::config::load(&folder, &around.variables)?));
+    // A file that cannot be read is reported by the command itself.
+    let Ok(config) = config else { return };
+    if let Some(name) = config.text("embedder.key_env")
+        && let Some(key) = surroundings::own_variable(name)
+    {
+        around.variables.insert(name.to_owned(), key);
+    }
+}
+
+/// Runs a command line for somebody else, with their surroundings. Returns its exit code.
+pub fn run_for(arguments: &[String], around: CommandContext) -> u8 {
+    match Cli::try_parse_from(std::iter::once("cortex").chain(arguments.iter().map(String::as_str)))
+    {
+        Ok(cli) if !is_local(&cli.command) => run_here(&cli, around),
+        // The caller's own program took this command line for one of ours.
+        Ok(_) | Err(_) => api::error::exit::BAD_INPUT,
+    }
+}
+
+fn is_local(command: &Command) -> bool {
+    match command {
+        Command::Local(_) => true,
+        Command::Home(HomeCommand::Model(args)) => args.is_local(),
+        Command::Home(HomeCommand::Audit(args)) => args.is_local(),
+        Command::Home(_) => false,
+    }
+}
+
+fn output_of(json: bool, around: CommandContext) -> (Output, Around) {
+    let CommandContext { cwd, variables, input, input_is_terminal, out, talk, .. } = around;
+    let output = Output::new(json, out, talk, around.talk_is_terminal);
+    let talk = output.talk().clone();
+    (output, Around { cwd, variables, input, input_is_terminal, ops: around.host, talk })
+}
+
+fn run_here(cli: &Cli, around: CommandContext) -> u8 {
+    let (mut out, around) = output_of(cli.globals.json, around);
+    let outcome = run(cli, around, &mut out).and_then(|()| out.flush());
+    match outcome {
+        Ok(()) => 0,
+        Err(failure) => {
+            // What was already found is data, even if the command failed in the end.
+            let flushed = out.flush();
+            if !matches!(failure, Failure::BrokenPipe) && flushed.is_ok() {
+                report(&failure, &out);
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
+    match &cli.command {
+        Command::Local(command) => run_local(command, &cli.globals, around, out),
+        Command::Home(command) => {
+            let inv = &Invocation::new(&cli.globals, addressed(command), around)?;
+            let outcome = run_at_home(command, inv, out);
+            outcome.and_then(|()| inv.finish())
+        }
+    }
+}
+
+fn run_local(
+    command: &LocalCommand,
+    globals: &Globals,
+    around: Around,
+    out: &mut Output,
+) -> Outcome {
+    match command {
+        LocalCommand::VerifyProof(args) => verify_proof::run(args, out),
+        LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, around)?, out),
+        LocalCommand::Setup(args) => setup::run(args, globals, around, out),
+        LocalCommand::Hook(args) => {
+            // Agents read an exit code as "stop"; trouble is for the person, and in the log.
+            if let Err(failure) = hook::run(args, globals, around, out) {
+                out.say(format_args!("{failure}"));
+            }
+            Ok(())
+        }
+        LocalCommand::Mcp(args) => mcp::run(args, globals, &around),
+        LocalCommand::Serve(args) => serve::serve(args, globals, &around, out),
+        LocalCommand::Status(args) => serve::status(args, globals, &around, out),
+        LocalCommand::Stop(args) => serve::stop(args, globals, &around, out),
+        LocalCommand::Doctor(args) => doctor::run(args, globals, &around, out),
+        LocalCommand::Config(args) => config::run(args, globals, &around, out),
+        LocalCommand::Tour(args) => tour::run(args, globals, out),
+        LocalCommand::Tui(args) => tui::run(args, globals, &around),
+        LocalCommand::Talent(args) => talent::run(args, globals, around, out),
+        LocalCommand::Think(args) => think::run(args, globals, &around, out),
+        LocalCommand::Facet(args) => facet::run(args, globals, &around, out),
+        LocalCommand::Chronicle(args) => chronicle::run(args, globals, around, out),
+        LocalCommand::Bus(args) => bus::run(args, globals, around, out),
+        LocalCommand::Chat(args) => chat::run(args, globals, around, out),
+        LocalCommand::Supervisor(args) => supervisor::run(args, globals, &around, out),
+        LocalCommand::Completions(args) => version::completions(args, Cli::command(), out),
+        LocalCommand::Man(args) => version::man(args, Cli::command(), &around.cwd, out),
+        LocalCommand::Version(args) => version::version(args, out),
+        LocalCommand::Help(args) => help(args, out),
+    }
+}
+
+fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Outcome {
+    match command {
+        HomeCommand::Save(args) => save::run(args, inv, out),
+        HomeCommand::Get(args) => get::run(args, inv, out),
+        HomeCommand::Update(args) => update::run(args, inv, out),
+        HomeCommand::History(args) => history::run(args, inv, out),
+        HomeCommand::Search(args) => search::search(args, inv, out),
+        HomeCommand::Similar(args) => search::similar(args, inv, out),
+        HomeCommand::Entities(args) => entities::run(args, inv, out),
+        HomeCommand::Find(args) => find::run(args, inv, out),
+        HomeCommand::Context(args) => context::run(args, inv, out),
+        HomeCommand::Delete(args) => forget::delete(args, inv, out),
+        HomeCommand::Forget(args) => forget::forget(args, inv, out),
+        HomeCommand::Restore(args) => forget::restore(args, inv, out),
+        HomeCommand::Erase(args) => forget::erase(args, inv, out),
+        HomeCommand::Relate(args) => relate::relate(args, inv, out),
+        HomeCommand::Unrelate(args) => relate::unrelate(args, inv, out),
+        HomeCommand::Graph(args) => graph::run(args, inv, out),
+        HomeCommand::Root(args) => root::run(args, inv, out),
+        HomeCommand::Snapshot(args) => snapshot::run(args, inv, out),
+        HomeCommand::Prove(args) => prove::run(args, inv, out),
+        HomeCommand::Verify(args) => verify::verify(args, inv, out),
+        HomeCommand::Rebuild(args) => verify::rebuild(args, inv, out),
+        HomeCommand::Language(args) => language::run(args, inv, out),
+        HomeCommand::Journal(args) => journal::run(args, inv, out),
+        HomeCommand::Stats(args) => stats::stats(args, inv, out),
+        HomeCommand::Audit(args) => audit::run(args, inv, out),
+        HomeCommand::Attest(args) => attest::run(args, inv, out),
+        HomeCommand::Compact(args) => compact::run(args, inv, out),
+        HomeCommand::Score(args) => score::run(args, inv, out),
+        HomeCommand::Salience(args) => salience::run(args, inv, out),
+        HomeCommand::Session(args) => session::run(args, inv, out),
+        HomeCommand::Prompt(args) => session::prompt(args, inv, out),
+        HomeCommand::Export(args) => export::run(args, inv, out),
+        HomeCommand::Import(args) => import::run(args, inv, out),
+        HomeCommand::ScopeGrant(args) => scope::grant(args, inv, out),
+        HomeCommand::ScopeRevoke(args) => scope::revoke(args, inv, out),
+        HomeCommand::ScopeList(args) => scope::list(args, inv, out),
+        HomeCommand::ScopeKeygen(args) => scope::keygen(args, inv, out),
+        HomeCommand::Model(args) => model::run(args, inv, out),
+        HomeCommand::Actors(args) => stats::actors(args, inv, out),
+        HomeCommand::Timeline(args) => browse::timeline(args, inv, out),
+        HomeCommand::Sessions(args) => browse::sessions(args, inv, out),
+        HomeCommand::Prompts(args) => browse::prompts(args, inv, out),
+        HomeCommand::Projects(args) => browse::projects(args, inv, out),
+        HomeCommand::Archive(args) => browse::archive(args, inv, out),
+        HomeCommand::Bulletin(args) => bulletin::run(args, inv, out),
+        HomeCommand::Mind(args) => mind::run(args, inv, out),
+        HomeCommand::Budget(args) => mind::budget(args, inv, out),
+        HomeCommand::Admin(args) => admin::run(args, inv, out),
+    }
+}
+
+/// The actor in the URI that a command is about.
+fn addressed(command: &HomeCommand) -> Option<&kernel::actor::ActorName> {
+    let memory = match command {
+        HomeCommand::Get(args) => &args.memory,
+        HomeCommand::Update(args) => &args.memory,
+        HomeCommand::History(args) => &args.memory,
+        HomeCommand::Delete(args) => &args.memory,
+        HomeCommand::Forget(args) => &args.memory,
+        HomeCommand::Restore(args) => &args.memory,
+        HomeCommand::Erase(args) => &args.memory,
+        HomeCommand::Graph(args) => &args.memory,
+        HomeCommand::Similar(args) => &args.memory,
+        HomeCommand::Score(args) => &args.memory,
+        HomeCommand::Prove(args) => args.memory.as_ref()?,
+        _ => return None,
+    };
+    memory.uri.as_ref().map(|uri| &uri.actor)
+}
+
+fn help(args: &HelpArgs, out: &mut Output) -> Outcome {
+    let mut cli = Cli::command();
+    cli.build();
+    match args.topic.as_deref() {
+        Some("exit-codes") => out.line(EXIT_CODES),
+        Some("replays") => out.line(REPLAYS),
+        None => out.line(cli.render_long_help()),
+        Some(topic) => match cli.find_subcommand_mut(topic) {
+            Some(command) => out.line(command.render_long_help()),
+            None => Err(Failure::input(format!("no command {topic:?}; `cortex help` lists them"))),
+        },
+    }
+}
+
+fn report(failure: &Failure, out: &Output) {
+    if out.is_json() {
+        out.say(serde_json::json!({ "error": failure.view() }));
+        return;
+    }
+    out.say(format_args!("error: {}", output::plain(&failure.to_string())));
+    if let Some(hint) = failure.hint() {
+        out.say(format_args!("hint: {hint}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:") || name == "help", "{name} has no example");
+            assert!(command.get_about().is_some(), "{name} says nothing about itself");
+        }
+    }
+}

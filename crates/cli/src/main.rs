@@ -1,0 +1,5 @@
+//! `cortex`: durable, verifiable memory for AI agents, on the command line.
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -1,0 +1,157 @@
+//! Where output goes: data on standard output, as text or as JSON; talk on standard error. No colour at all, so there is
+//! nothing for NO_COLOR to switch off.
+
+use std::fmt;
+use std::io::{self, BufWriter, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::failure::{Failure, Outcome};
+use service::renewal;
+
+/// Where talk goes; may be used from several threads.
+#[derive(Clone)]
+pub(crate) struct Talk {
+    writer: Arc<Mutex<Box<dyn Write + Send>>>,
+    is_terminal: bool,
+}
+
+impl fmt::Debug for Talk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Talk").field("is_terminal", &self.is_terminal).finish_non_exhaustive()
+    }
+}
+
+impl Talk {
+    /// Something for the person at the terminal that is no data.
+    pub(crate) fn say(&self, line: impl fmt::Display) {
+        self.write(format_args!("{line}\n"));
+    }
+
+    /// Tells the person why the first command after an update takes long.
+    pub(crate) fn of_renewals(&self) -> kernel::RenewalWatch {
+        let talk = self.clone();
+        renewal::told(move |line| talk.say(line))
+    }
+
+    pub(crate) fn write(&self, text: impl fmt::Display) {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody is left to be told when standard error is closed.
+        let _unheard = writer.write_all(text.to_string().as_bytes()).and_then(|()| writer.flush());
+    }
+}
+
+/// Standard output, buffered, with the choice between text and JSON, and the talk beside it.
+pub(crate) struct Output {
+    json: bool,
+    out: BufWriter<Box<dyn Write + Send>>,
+    talk: Talk,
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("json", &self.json).finish_non_exhaustive()
+    }
+}
+
+impl Output {
+    pub(crate) fn new(
+        json: bool,
+        out: Box<dyn Write + Send>,
+        talk: Box<dyn Write + Send>,
+        talk_is_terminal: bool,
+    ) -> Output {
+        let talk = Talk { writer: Arc::new(Mutex::new(talk)), is_terminal: talk_is_terminal };
+        Output { json, out: BufWriter::new(out), talk }
+    }
+
+    pub(crate) fn talk(&self) -> &Talk {
+        &self.talk
+    }
+
+    /// Something for the person at the terminal that is no data.
+    pub(crate) fn say(&self, line: impl fmt::Display) {
+        self.talk.say(line);
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// One line of text.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) -> Outcome {
+        writeln!(self.out, "{line}").map_err(Failure::output)
+    }
+
+    /// Text as it comes, without a line of its own.
+    pub(crate) fn text(&mut self, text: impl fmt::Display) -> Outcome {
+        write!(self.out, "{text}").map_err(Failure::output)
+    }
+
+    /// Standard output for whoever writes it in many pieces.
+    pub(crate) fn writer(&mut self) -> &mut dyn Write {
+        &mut self.out
+    }
+
+    /// One JSON value on a line of its own.
+    pub(crate) fn object(&mut self, value: &impl Serialize) -> Outcome {
+        serde_json::to_writer(&mut self.out, value)
+            .map_err(|error| Failure::output(io::Error::from(error)))?;
+        self.out.write_all(b"\n").map_err(Failure::output)
+    }
+
+    /// The JSON value with `--json`, else the line.
+    pub(crate) fn either(&mut self, value: &impl Serialize, line: impl fmt::Display) -> Outcome {
+        if self.json { self.object(value) } else { self.line(line) }
+    }
+
+    /// Sends everything on its way: at the end, and after each acknowledgement of a stream.
+    pub(crate) fn flush(&mut self) -> Outcome {
+        self.out.flush().map_err(Failure::output)
+    }
+}
+
+/// Progress of a long job: one line that rewrites itself, and only on a terminal.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    talk: Talk,
+    verb: &'static str,
+    percent: Option<u64>,
+}
+
+impl Progress {
+    pub(crate) fn new(out: &Output, verb: &'static str) -> Progress {
+        Progress { talk: out.talk().clone(), verb, percent: None }
+    }
+
+    pub(crate) fn at(&mut self, done: u64, total: u64) {
+        if !self.talk.is_terminal || total == 0 {
+            return;
+        }
+        let percent = done * 100 / total;
+        if self.percent != Some(percent) {
+            self.percent = Some(percent);
+            let end = if done == total { "\n" } else { "" };
+            let verb = self.verb;
+            self.talk.write(format_args!("\r{verb} {done} of {total} ({percent} %){end}"));
+        }
+    }
+}
+
+/// Text on one line, so that stored text cannot draw on the terminal: control characters become spaces, and so do the signs
+/// that turn the direction of what follows.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
+}
+
+/// Overrides and isolates of direction: what stands behind one is read in another order than it is stored.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The same for text of many lines: line breaks and tabs stay.
+pub(crate) fn plain_lines(text: &str) -> String {
+    let kept = |c: char| c == '\n' || c == '\t' || !c.is_control() && !turns(c);
+    text.chars().map(|c| if kept(c) { c } else { ' ' }).collect()
+}

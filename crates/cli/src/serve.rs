@@ -1,0 +1,311 @@
+//! `cortex serve`, `status` and `stop`: the daemon, and how commands find it.
+
+use api::ErrorCode;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use exec::runner::Program;
+use exec::supervisor::end_with_supervisor;
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Outcome};
+use crate::open::{Around, Globals, home_folder};
+use crate::output::Output;
+use crate::surroundings;
+use api::{Error, Fault};
+use client::connection::DaemonClient;
+use client::place::DaemonPlace;
+use client::protocol::CommandLine;
+use client::start::Ready;
+use daemon::server;
+use daemon::server::command::CommandContext;
+use daemon::server::{Life, Served};
+use daemon::talents_host::live::HandsSettings;
+use service::config;
+
+/// Between two looks at whether another daemon has ended.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Runs the daemon of this home in the foreground, until it is interrupted.
+///
+/// Serves HTTP too: http://127.0.0.1:7438, or the port that CORTEX_PORT names. If another program has the port, the daemon
+/// says so and serves its socket alone.
+///
+/// Agents and hooks start one in the background by themselves; it ends when nobody is connected for a while. While a
+/// daemon runs, every command is answered by it.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex serve
+  cortex --home /srv/cortex serve
+  CORTEX_PORT=8080 cortex serve")]
+pub(crate) struct ServeArgs {
+    // For agents and hooks: say when ready, end when idle.
+    #[arg(long, hide = true)]
+    background: bool,
+    // For the supervisor: waits until the home is free, ends when standard input does.
+    #[arg(long, hide = true, conflicts_with = "background")]
+    supervised: bool,
+    // For tests: end after this long without a connection.
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    idle: Option<u64>,
+}
+
+/// Shows whether a daemon runs for this home. Exit code 3 if none does.
+///
+/// JSON: {running, pid, version, home, socket, http, http_problem, uptime_seconds, connections, requests, open_actors,
+/// ends_when_idle_for_seconds, hands: {callosum, running, queued, ended, services, schedule, …}}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex status
+  cortex status --json")]
+pub(crate) struct StatusArgs {}
+
+/// Ends the daemon of this home, when all it was asked to write is on disk.
+///
+/// JSON: {stopped, pid}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex stop")]
+pub(crate) struct StopArgs {}
+
+/// How a command gets at the home.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    /// Nobody owns it: this process may open it, for as long as it holds this.
+    Free(Option<File>),
+    Served(DaemonClient),
+}
+
+/// Finds the daemon, or takes the right to do without one.
+pub(crate) fn enter(folder: &Path, wait: Duration) -> Outcome<Entry> {
+    let place = DaemonPlace::new(folder);
+    let until = Instant::now() + wait;
+    loop {
+        if let Some(client) = DaemonClient::connect(&place)? {
+            return Ok(Entry::Served(client));
+        }
+        match place.share() {
+            Ok(Some(lock)) => return Ok(Entry::Free(Some(lock))),
+            // A daemon is about to be there, or about to be gone.
+            Ok(None) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Ok(None) => return Err(kernel::Error::Busy.into()),
+            // A home that cannot be written to: opening it says why, better than we could.
+            Err(_) => return Ok(Entry::Free(None)),
+        }
+    }
+}
+
+/// Has the daemon run this very command line.
+pub(crate) fn forward(mut client: DaemonClient, around: CommandContext, json: bool) -> ExitCode {
+    let arguments: Option<Vec<String>> =
+        std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect();
+    let CommandContext { cwd, variables, mut input, mut out, mut talk, .. } = around;
+    let Some(arguments) = arguments else {
+        let _unheard = writeln!(talk, "error: an argument is not UTF-8");
+        return ExitCode::from(api::error::exit::BAD_INPUT);
+    };
+    let body = CommandLine {
+        arguments,
+        cwd,
+        variables,
+        input_is_terminal: around.input_is_terminal,
+        talk_is_terminal: around.talk_is_terminal,
+    };
+    match client.run(body, &mut input, &mut out, &mut talk) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let code = error.exit_code();
+            let output = Output::new(json, out, talk, around.talk_is_terminal);
+            crate::report(&Failure::Operation(error), &output);
+            ExitCode::from(code)
+        }
+    }
+}
+
+pub(crate) fn serve(
+    args: &ServeArgs,
+    globals: &Globals,
+    around: &Around,
+    out: &mut Output,
+) -> Outcome {
+    let outcome = serve_home(args, globals, around, out);
+    if args.background
+        && let Err(failure) = &outcome
+    {
+        // Whoever started us waits for this line.
+        let error = match failure {
+            Failure::Operation(error) => error.clone(),
+            other => Error::new(ErrorCode::named(other.code()), Fault::Server, other.to_string()),
+        };
+        out.object(&Ready::Error(error))?;
+        out.flush()?;
+    }
+    outcome
+}
+
+fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
+    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+    let config = config::load(&folder, &around.variables)?;
+    let idle = args.background.then(|| config.idle());
+    let idle = args.idle.map(Duration::from_secs).or(idle);
+    let http = (!args.background || config.http_in_background())
+        .then(|| config.http(&around.variables))
+        .transpose()?;
+    // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
+    let idle = idle.filter(|_| !args.background || http.is_none());
+    let variables = around.variables.clone();
+    let hands = HandsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
+    let life = Life {
+        settings: config.settings(),
+        variables,
+        idle,
+        http,
+        hands,
+        run_command: crate::run_for,
+        serve_http: |parts| Box::pin(http::serve(parts)),
+    };
+    let place = DaemonPlace::new(&folder);
+    if args.supervised {
+        end_with_supervisor()
+            .map_err(|error| Failure::Io { what: "a thread".to_owned(), error })?;
+    }
+    let mut said: Outcome = Ok(());
+    let mut told = false;
+    let served = loop {
+        let ready = |web: &server::Web| said = tell_ready(args, &place, web, out);
+        match server::serve(&place, &life, ready)? {
+            Served::ByAnother(pid) if args.supervised => {
+                if !told {
+                    let pid = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+                    out.say(format_args!(
+                        "another daemon{pid} serves this home; waiting for its end"
+                    ));
+                }
+                told = true;
+                std::thread::sleep(LOOK);
+            }
+            served => break served,
+        }
+    };
+    match served {
+        Served::Here if args.background => Ok(()),
+        Served::Here => said,
+        // Somebody else was faster; whoever started us can connect all the same.
+        Served::ByAnother(Some(pid)) if args.background => out.object(&Ready::Ready(pid)),
+        Served::ByAnother(pid) => {
+            let who =
+                pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+            let message = format!("{who} already owns {}", place.home.display());
+            Err(Error::new(ErrorCode::Served, Fault::Busy, message)
+                .with_hint("`cortex stop` ends it")
+                .into())
+        }
+    }
+}
+
+/// Says that callers can connect.
+fn tell_ready(
+    args: &ServeArgs,
+    place: &DaemonPlace,
+    web: &server::Web,
+    out: &mut Output,
+) -> Outcome {
+    if args.background {
+        return out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush());
+    }
+    let view = json!({
+        "pid": std::process::id(), "home": place.home.display().to_string(),
+        "socket": place.socket.display().to_string(),
+        "http": web.address(), "http_problem": web.problem(),
+    });
+    let http = match (web.address(), web.problem()) {
+        (Some(address), _) => format!(" at {address}"),
+        (None, Some(why)) => format!(", without HTTP ({why})"),
+        (None, None) => String::new(),
+    };
+    let line = format!(
+        "cortex serves {}{http} (process {}); Ctrl-C ends it",
+        place.home.display(),
+        std::process::id()
+    );
+    out.either(&view, line).and_then(|()| out.flush())
+}
+
+/// What a talent runs in: this program, in a process of its own.
+fn talent_program() -> Outcome<Program> {
+    let path = std::env::current_exe()
+        .map_err(|error| Failure::Io { what: "this program".to_owned(), error })?;
+    let args = ["talent", "exec"].map(Into::into).to_vec();
+    Ok(Program { path, args, ..Program::default() })
+}
+
+pub(crate) fn status(
+    _: &StatusArgs,
+    globals: &Globals,
+    around: &Around,
+    out: &mut Output,
+) -> Outcome {
+    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+    let place = DaemonPlace::new(&folder);
+    let Some(mut client) = DaemonClient::connect(&place)? else {
+        if out.is_json() {
+            let home = place.home.display().to_string();
+            out.object(&json!({"running": false, "home": home}))?;
+        }
+        let message = format!("no daemon runs for {}", place.home.display());
+        return Err(Error::new(ErrorCode::NotRunning, Fault::Missing, message)
+            .with_hint("`cortex serve` starts one; agents start one by themselves")
+            .into());
+    };
+    let mut view = client.status()?;
+    if !out.is_json() {
+        let hands = view["hands"].take();
+        let count = |name: &str| hands[name].as_array().map_or(0, Vec::len);
+        view["hands"] = match &hands["problem"] {
+            Value::String(why) => json!(format!("cannot run talents: {why}")),
+            _ => json!(format!(
+                "{} runs go on, {} wait; `cortex supervisor status` says more",
+                count("running"),
+                count("queued")
+            )),
+        };
+    }
+    crate::stats::table(out, &view)
+}
+
+pub(crate) fn stop(_: &StopArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
+    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+    let place = DaemonPlace::new(&folder);
+    let Some(client) = DaemonClient::connect(&place)? else {
+        return out.either(&json!({"stopped": false, "pid": null}), "no daemon runs");
+    };
+    let pid = client.welcome().pid;
+    client.stop()?;
+    if !ended(&place, pid, crate::open::wait(globals))? {
+        return Err(Error::new(ErrorCode::Busy, Fault::Busy, "the daemon has not ended yet").into());
+    }
+    out.either(&json!({"stopped": true, "pid": pid}), format_args!("stopped process {pid}"))
+}
+
+/// Whether the daemon has let go of the home: nobody has it now, or one that waited for it.
+fn ended(place: &DaemonPlace, pid: u32, patience: Duration) -> Outcome<bool> {
+    let until = Instant::now() + patience;
+    loop {
+        // The lock is the last thing a daemon lets go of.
+        if place.own(LOOK)?.is_some() {
+            return Ok(true);
+        }
+        if DaemonClient::connect(place)?.is_some_and(|other| other.welcome().pid != pid) {
+            return Ok(true);
+        }
+        if Instant::now() >= until {
+            return Ok(false);
+        }
+    }
+}

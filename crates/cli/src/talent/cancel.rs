@@ -1,0 +1,69 @@
+//! `cortex talent cancel`: tells runs to end.
+
+use ::exec::callosum::Filter;
+use ::exec::runner::log::read;
+use ::exec::{Layout, UseId};
+use api::ErrorCode;
+use clap::Args;
+use serde_json::json;
+
+use crate::bus::{place, runtime};
+use crate::failure::Outcome;
+use crate::open::{Around, Globals};
+use crate::output::Output;
+use api::{Error, Fault};
+use daemon::talents_host::live::line::Line;
+
+/// Cancels runs: one, all of a talent, or all that a run asked for.
+///
+/// Exit code 3 if there is none to cancel. JSON: {cancelled: [use_id]}
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+#[command(after_help = "Examples:
+  cortex talent cancel 1768464000123
+  cortex talent cancel --name daily_brief
+  cortex talent cancel --parent 1768464000123")]
+pub(super) struct CancelArgs {
+    /// The id of a run
+    run: Option<String>,
+    /// All runs of this talent
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// All runs that this one asked for, and theirs
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+}
+
+pub(super) fn run(
+    args: &CancelArgs,
+    globals: &Globals,
+    around: &Around,
+    out: &mut Output,
+) -> Outcome {
+    let place = place(globals, around)?;
+    let given = [("use_id", &args.run), ("name", &args.name), ("parent", &args.parent)];
+    let (which, value) = given
+        .into_iter()
+        .find_map(|(which, value)| Some((which, value.as_deref()?)))
+        .unwrap_or_default();
+    let cancelled = runtime()?.block_on(async {
+        Line::connect(&place.callosum(), "cli", &Filter::none()).await?.cancel(which, value).await
+    })?;
+    if cancelled.is_empty() {
+        let ended = which == "use_id"
+            && UseId::parse(value).is_ok_and(|run| {
+                matches!(read::find(&Layout::new(&place.home), &run), Ok(Some(_)))
+            });
+        let why = match which {
+            _ if ended => format!("run {value} has ended already"),
+            "use_id" => format!("there is no run {value}"),
+            "name" => format!("no run of {value} goes on"),
+            _ => format!("no run that {value} asked for goes on"),
+        };
+        return Err(Error::new(ErrorCode::NotFound, Fault::Missing, why)
+            .with_hint("`cortex talent log` shows the runs there are")
+            .into());
+    }
+    let said = format!("cancelled {}", cancelled.join(", "));
+    out.either(&json!({"cancelled": cancelled}), said)
+}

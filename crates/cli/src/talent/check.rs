@@ -1,0 +1,76 @@
+//! `cortex talent check`: every problem of every talent file.
+
+use std::fs;
+
+use clap::Args;
+use exec::process::{ChronicleTools, Toolbox as _};
+use exec::talents::{Problem, Severity, Source};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Outcome};
+use crate::open::{Around, Globals};
+use crate::output::{Output, plain};
+use daemon::talents_host::{Hands, toolbox};
+
+/// Checks all talent files and names every problem with file, line and reason. Exit code 1 if a file cannot be used.
+///
+/// JSON: {ok, talents, problems: [{file, line, severity, reason}]}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex talent check
+  cortex talent check --json | jq .problems")]
+pub(super) struct CheckArgs {}
+
+pub(super) fn run(_: &CheckArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
+    let hands = crate::talent::hands(globals, around)?;
+    let mut problems = hands.shelf.problems().to_vec();
+    problems.extend(unknown_tools(&hands));
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    let talents = hands.shelf.all().count();
+    if out.is_json() {
+        let views: Vec<Value> = problems.iter().map(view).collect();
+        out.object(&json!({"ok": errors == 0, "talents": talents, "problems": views}))?;
+    } else {
+        for problem in &problems {
+            out.line(plain(&problem.to_string()))?;
+        }
+        if errors == 0 {
+            out.line(format_args!("{talents} talents can be used"))?;
+        }
+    }
+    if errors == 0 {
+        return Ok(());
+    }
+    let message = format!("{errors} problem{}", if errors == 1 { "" } else { "s" });
+    Err(Failure::Check { code: "talents_not_clean", message })
+}
+
+/// Tools that nobody has. A run goes on without them, so it is only a warning.
+fn unknown_tools(hands: &Hands) -> Vec<Problem> {
+    let chronicle = ChronicleTools::new(hands.layout.clone(), hands.shelf.clone());
+    let known: Vec<String> =
+        chronicle.tools().into_iter().chain(toolbox::specs()).map(|spec| spec.name).collect();
+    let mut found = Vec::new();
+    for talent in hands.shelf.all().filter(|talent| talent.source == Source::User) {
+        let file = hands.layout.talents().join(format!("{}.md", talent.name));
+        for tool in talent.front.tools.iter().flatten().filter(|tool| !known.contains(tool)) {
+            // The file was read a moment ago; without it the line is not known.
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let quoted = format!("{tool:?}");
+            let line = text.lines().position(|line| line.contains(&quoted)).unwrap_or(0) + 1;
+            let reason = format!("there is no tool {quoted}; there are {}", known.join(", "));
+            let severity = Severity::Warning;
+            found.push(Problem { file: file.clone(), line, severity, reason });
+        }
+    }
+    found
+}
+
+fn view(problem: &Problem) -> Value {
+    json!({
+        "file": problem.file.display().to_string(),
+        "line": problem.line,
+        "severity": if problem.is_error() { "error" } else { "warning" },
+        "reason": problem.reason,
+    })
+}

@@ -1,0 +1,262 @@
+//! `cortex talent run`: asks the daemon for a run, shows what it does, prints what came of it.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
+use ::exec::Layout;
+use ::exec::callosum::Filter;
+use ::exec::models::{BUILT_IN, KeyRef, ProviderSettings};
+use ::exec::runner::log::read::kind;
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::bus::{Ending, Interrupt, follow, place, runtime};
+use crate::failure::{Failure, Outcome};
+use crate::open::{Around, Globals, caller};
+use crate::output::{Output, plain, plain_lines};
+use crate::surroundings;
+use client::place::DaemonPlace;
+use client::start::connect_or_start;
+use daemon::talents_host::live::line::Line;
+use daemon::talents_host::settings;
+use service::config;
+
+/// Bytes of a prompt that is read from standard input.
+const PROMPT_BYTES_MAX: u64 = 512 * 1024;
+
+/// Runs a talent and prints its result.
+///
+/// The daemon runs it, in a process of its own; it is started if it is not there. What the run does is shown on standard error, its
+/// result is printed. Ctrl-C cancels it; a second one leaves it alone. Keys of services that are set here go with the request, and
+/// are kept nowhere. Exit code 1 if the run fails.
+///
+/// JSON: the event that ended the run; with --follow every event, one per line; with --detach {state, use_id, position}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex talent run default 'What did I decide about the cache?'
+  git diff | cortex talent run default - --tier lite
+  cortex talent run daily_brief --day 20260109 --refresh
+  cortex talent run default 'Go on' --chat plans --detach")]
+pub(super) struct RunArgs {
+    /// Name of the talent
+    name: String,
+    /// What it is asked; `-` reads standard input
+    prompt: Option<String>,
+    /// Project context
+    #[arg(long, value_name = "NAME")]
+    facet: Option<String>,
+    /// YYYYMMDD
+    #[arg(long, value_name = "DAY")]
+    day: Option<String>,
+    /// HHMMSS_SECONDS
+    #[arg(long, value_name = "KEY")]
+    segment: Option<String>,
+    /// Segments that follow each other, HHMMSS_SECONDS,…
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', conflicts_with = "segment")]
+    span: Vec<String>,
+    /// Provider, instead of the one that the settings choose
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// Model, instead of the one that the settings choose
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// pro, flash or lite
+    #[arg(long, value_name = "TIER")]
+    tier: Option<String>,
+    /// Write an output: md or json
+    #[arg(long, value_name = "FORMAT")]
+    output: Option<String>,
+    /// Where to write it, inside the chronicle, instead of the usual place
+    #[arg(long, value_name = "PATH")]
+    output_path: Option<String>,
+    /// Write the output anew although it is there
+    #[arg(long)]
+    refresh: bool,
+    /// Tokens of the answer at most
+    #[arg(long, value_name = "N")]
+    max_output_tokens: Option<u32>,
+    /// Tokens of thinking at most, where the provider has such a limit
+    #[arg(long, value_name = "N")]
+    thinking_budget: Option<u32>,
+    /// Go on with this session of the provider
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID")]
+    chat: Option<String>,
+    /// Variable for the process; its value is kept nowhere; repeat for more
+    #[arg(long, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// Seconds it may take
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<f64>,
+    /// Print the id and do not wait
+    #[arg(long, conflicts_with = "follow")]
+    detach: bool,
+    /// Show the text while it is written, and every event with --json
+    #[arg(long)]
+    follow: bool,
+}
+
+pub(super) fn run(
+    args: &RunArgs,
+    globals: &Globals,
+    mut around: Around,
+    out: &mut Output,
+) -> Outcome {
+    let place = place(globals, &around)?;
+    let config = config::load(&place.home, &around.variables)?;
+    let providers = settings::providers(&Layout::new(&place.home), &config)?;
+    let actor = caller(globals, &around.variables, &around.cwd, None)?.actor;
+    let mut request = request(args, &providers, &mut around)?;
+    request.extend(daemon::channels::actor_key(&actor));
+    // Held to the end: a daemon that nobody is connected to ends by itself.
+    let _daemon = connect_or_start(&place)?;
+    runtime()?.block_on(work(args, &place, request, out))
+}
+
+async fn work(
+    args: &RunArgs,
+    place: &DaemonPlace,
+    request: Map<String, Value>,
+    out: &mut Output,
+) -> Outcome {
+    let mut line = Line::connect(&place.callosum(), "cli", &Filter::none()).await?;
+    let taken = line.request(request).await?;
+    let run = taken.use_id;
+    if args.detach {
+        let state = if taken.position.is_some() { "queued" } else { "accepted" };
+        let view = json!({"state": state, "use_id": run.as_str(), "position": taken.position});
+        return out.either(&view, &run);
+    }
+    match taken.position {
+        Some(position) => out.say(format_args!("run {run} waits, at place {position}")),
+        None => out.say(format_args!("run {run}")),
+    }
+    let mut wrote = false;
+    let ending = follow(place, line, &run, Interrupt::Cancels, out, |event, out| {
+        if out.is_json() {
+            if args.follow {
+                out.object(event)?;
+                out.flush()?;
+            }
+        } else if args.follow && kind(event) == "text_delta" {
+            let text =
+                ["text", "delta", "content"].iter().find_map(|key| event.get(*key)?.as_str());
+            out.text(plain_lines(text.unwrap_or_default()))?;
+            out.flush()?;
+            wrote = true;
+        } else if let Some(told) = daemon::talents_host::live::line::told(event) {
+            out.say(format_args!("  {told}"));
+        }
+        Ok(())
+    })
+    .await?;
+    match ending {
+        Ending::Left => Err(Failure::Check {
+            code: "left",
+            message: format!("run {run} goes on; `cortex talent log {run} --follow` shows it"),
+        }),
+        Ending::Ended(event) => finish(args, &event, wrote, out),
+    }
+}
+
+fn finish(args: &RunArgs, event: &Map<String, Value>, wrote: bool, out: &mut Output) -> Outcome {
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    if out.is_json() && !args.follow {
+        out.object(event)?;
+    }
+    if kind(event) != "finish" {
+        let reason = match text("reason") {
+            "" => String::new(),
+            reason => format!(" ({reason})"),
+        };
+        let message = format!("the run failed: {}{reason}", plain(text("error")));
+        return Err(Failure::Check { code: "run_failed", message });
+    }
+    if out.is_json() {
+        return Ok(());
+    }
+    if wrote {
+        out.line("")?;
+    } else if !text("result").is_empty() {
+        out.line(plain_lines(text("result").trim_end()))?;
+    }
+    if !text("skipped").is_empty() {
+        out.say(format_args!("nothing was done: {}", plain(text("skipped"))));
+    }
+    if !text("output_path").is_empty() {
+        out.say(format_args!("written to {}", plain(text("output_path"))));
+    }
+    Ok(())
+}
+
+fn request(
+    args: &RunArgs,
+    providers: &ProviderSettings,
+    around: &mut Around,
+) -> Outcome<Map<String, Value>> {
+    let mut request = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        request.extend(value.map(|value| (key.to_owned(), value)));
+    };
+    let text = |text: &Option<String>| text.clone().map(Value::String);
+    put("name", Some(json!(args.name)));
+    put("prompt", prompt(args, around)?.map(Value::String));
+    put("facet", text(&args.facet));
+    put("day", text(&args.day));
+    put("segment", text(&args.segment));
+    put("span", (!args.span.is_empty()).then(|| json!(args.span)));
+    put("provider", text(&args.provider));
+    put("model", text(&args.model));
+    put("tier", args.tier.as_ref().map(|tier| tier.parse::<u8>().map_or(json!(tier), Value::from)));
+    put("output", text(&args.output));
+    put("output_path", text(&args.output_path));
+    put("max_output_tokens", args.max_output_tokens.map(Value::from));
+    put("thinking_budget", args.thinking_budget.map(Value::from));
+    put("refresh", args.refresh.then_some(json!(true)));
+    put("session_id", text(&args.session));
+    put("chat_id", text(&args.chat));
+    put("timeout_seconds", args.timeout.map(Value::from));
+    let mut env = keys(providers, &surroundings::own_environment());
+    for given in &args.env {
+        let (name, value) = given
+            .split_once('=')
+            .ok_or_else(|| Failure::input(format!("--env {given:?} is not NAME=VALUE")))?;
+        env.insert(name.to_owned(), value.to_owned());
+    }
+    put("env", (!env.is_empty()).then(|| json!(env)));
+    Ok(request)
+}
+
+/// Keys of services that are set here: the daemon has the environment of whoever started it.
+pub(crate) fn keys(
+    providers: &ProviderSettings,
+    environment: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let named = providers.endpoints.values().filter_map(|endpoint| match &endpoint.key {
+        Some(KeyRef::Env(name)) => Some(name.as_str()),
+        _ => None,
+    });
+    let usual = BUILT_IN.iter().map(|known| known.key_env).filter(|name| !name.is_empty());
+    named
+        .chain(usual)
+        .filter_map(|name| Some((name.to_owned(), environment.get(name)?.clone())))
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
+}
+
+fn prompt(args: &RunArgs, around: &mut Around) -> Outcome<Option<String>> {
+    if args.prompt.as_deref() != Some("-") {
+        return Ok(args.prompt.clone());
+    }
+    let mut text = String::new();
+    let mut input = (&mut around.input).take(PROMPT_BYTES_MAX + 1);
+    input
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::Io { what: "standard input".to_owned(), error })?;
+    if text.len() as u64 > PROMPT_BYTES_MAX {
+        return Err(Failure::input(format!("the prompt has more than {PROMPT_BYTES_MAX} bytes")));
+    }
+    Ok(Some(text))
+}

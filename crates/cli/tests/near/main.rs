@@ -1,0 +1,71 @@
+//! Goal: a save names what says nearly the same, and leaves other facts of the same topic alone.
+//! Method: facts of a software project, each with a rewording and with another fact of its topic, saved through `Service`.
+
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use cortex::ops::save::{SaveAnswer, SaveRequest};
+use cortex::ops::{Caller, Service, Settings};
+use kernel::actor::ActorName;
+use tempfile::TempDir;
+
+const FACTS: &str = include_str!("facts.tsv");
+
+struct Home {
+    _folder: TempDir,
+    ops: Service,
+    caller: Caller,
+}
+
+impl Home {
+    fn new() -> Home {
+        let folder = TempDir::new().unwrap();
+        let ops = Service::new(folder.path(), Settings::default(), Duration::ZERO);
+        let caller = Caller::new(ActorName::parse("default").unwrap(), "ada");
+        Home { _folder: folder, ops, caller }
+    }
+
+    fn save(&self, text: &str) -> SaveAnswer {
+        let title = text.split_whitespace().take(8).collect::<Vec<_>>().join(" ");
+        let content = text.to_owned();
+        let project = Some("web".to_owned());
+        let request = SaveRequest { title, content, project, ..SaveRequest::default() };
+        self.ops.save(&self.caller, request).unwrap()
+    }
+}
+
+// users: unnoticed duplicates, and warnings that nobody reads
+#[test]
+fn a_rewording_is_named_and_another_fact_is_not() {
+    let home = Home::new();
+    let facts: Vec<Vec<&str>> = FACTS
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split('\t').collect())
+        .collect();
+    let known: Vec<u64> = facts.iter().map(|fact| home.save(fact[0]).id).collect();
+    let mut false_alarms = 0;
+    for fact in &facts {
+        false_alarms += usize::from(!home.save(fact[2]).similar.is_empty());
+    }
+    let mut named = 0;
+    for (fact, id) in facts.iter().zip(&known) {
+        let similar = home.save(fact[1]).similar;
+        named += usize::from(similar.iter().any(|near| near.id == *id));
+        false_alarms += similar.iter().filter(|near| near.id != *id).count();
+    }
+    assert_eq!(facts.len(), 36);
+    assert!(named * 10 >= facts.len() * 9, "{named} of {} rewordings", facts.len());
+    assert_eq!(false_alarms, 0);
+}
+
+// The tenth copy is as near as the first.
+#[test]
+fn copies_do_not_hide_each_other() {
+    let home = Home::new();
+    for n in 0..12 {
+        let saved = home.save(&format!("The nightly backup runs at three and keeps {n} days."));
+        assert_eq!(saved.similar.len(), n.min(3), "{saved:?}");
+    }
+}

@@ -1,5 +1,0 @@
-//! `cortex`: durable, verifiable memory for AI agents, on the command line.
-
-fn main() -> std::process::ExitCode {
-    cortex::cli::main()
-}

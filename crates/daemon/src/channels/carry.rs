@@ -1,0 +1,273 @@
+//! What a channel wants done, done.
+
+use api::ErrorCode;
+use exec::Layout;
+use exec::process::{Context, Said, Speaker};
+use kernel::actor::ActorName;
+use kernel::memory::Millis;
+use mind::budget::{Cost, Purpose};
+use mind::conversation::{ChannelEffect, Message, NewMemory, Role};
+use serde_json::{Map, Value, json};
+
+use crate::channels::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
+use crate::host::Host;
+use api::DEFAULT_ACTOR;
+use api::Fault;
+use api::save::SaveRequest;
+use service::Caller;
+use service::error::{Error, Result};
+
+/// Tokens of an answer that are reserved; what it really took is settled at its end.
+const ANSWER_TOKENS: u64 = 8_000;
+/// Tokens that a talent's own words and its tools take.
+const FRAME_TOKENS: u64 = 4_000;
+/// After this long a call that nobody settled counts as its worst case.
+const CALL_MS: i64 = 3_600_000;
+
+/// What goes with the runs of one request: keys of services, and the model that was asked for.
+#[derive(Clone, Default)]
+pub struct With {
+    pub env: Map<String, Value>,
+    pub model: Option<String>,
+    pub provider: Option<String>,
+}
+
+impl std::fmt::Debug for With {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Values of the environment are keys.
+        f.debug_struct("With").field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+/// What a part of a conversation asks, and of which talent. The last message is what it is asked.
+struct Asks<'a> {
+    talent: &'a str,
+    part: Part,
+    context: &'a str,
+    system: &'a str,
+    messages: &'a [Message],
+}
+
+/// A run that was started for a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    pub use_id: String,
+}
+
+impl Host {
+    pub(super) fn layout(&self) -> Layout {
+        Layout::new(self.folder())
+    }
+
+    /// Carries out effects and all that follow from them. A run that cannot be started is an answer too; the last that was started
+    /// is given back.
+    pub fn carry_channel(
+        &self,
+        caller: &Caller,
+        kept: &mut Kept,
+        effects: Vec<ChannelEffect>,
+        with: &With,
+    ) -> Result<Option<Started>> {
+        let settings = self.tended(caller)?.part().mind.settings.channel.clone();
+        let mut waiting = std::collections::VecDeque::from(effects);
+        let mut started = None;
+        while let Some(effect) = waiting.pop_front() {
+            let now = caller.now()?;
+            match effect {
+                ChannelEffect::Ask { turn, system, messages } => {
+                    let part = format!("{}-turn-{turn}", kept.channel.channel_id);
+                    let context = context_of(&caller.actor, &part);
+                    let part = Part::Turn { turn };
+                    let (system, messages) = (system.as_str(), &messages[..]);
+                    let asks = Asks { talent: TURN, part, context: &context, system, messages };
+                    let run = self.start_part(caller, kept, asks, with);
+                    match run {
+                        Ok(run) => started = Some(run),
+                        Err(error) => {
+                            let why = Err(error.to_string().clone());
+                            waiting.extend(kept.channel.answered(turn, why, &settings, now));
+                            self.keep_channel(caller, kept)?;
+                            return Err(error);
+                        }
+                    }
+                }
+                ChannelEffect::StartBranch { branch, system, mut messages } => {
+                    let context = context_of(&caller.actor, &branch.branch_id);
+                    let part = Part::Branch { branch: branch.branch_id.clone() };
+                    messages.push(question(&branch.description, now));
+                    let (system, messages) = (system.as_str(), &messages[..]);
+                    let asks = Asks { talent: BRANCH, part, context: &context, system, messages };
+                    let run = self.start_part(caller, kept, asks, with);
+                    match run {
+                        Ok(run) => started = Some(run),
+                        Err(error) => {
+                            kept.channel.concluded(&branch.branch_id, &error.to_string(), now)?;
+                            self.keep_channel(caller, kept)?;
+                            return Err(error);
+                        }
+                    }
+                }
+                ChannelEffect::Extract { run, system, user } => {
+                    let part = Part::Extract { run: run.clone() };
+                    let messages = [question(&user, now)];
+                    let (system, messages) = (system.as_str(), &messages[..]);
+                    let context = context_of(&caller.actor, &run);
+                    let context = context.as_str();
+                    let asks = Asks { talent: COMPACTION, part, context, system, messages };
+                    let asked = self.start_part(caller, kept, asks, with);
+                    if let Err(error) = asked {
+                        // Without a model the messages are kept as they are.
+                        waiting.extend(kept.channel.extracted(&run, Err(error.to_string()), now));
+                    }
+                }
+                ChannelEffect::Store { run, memories, .. } => {
+                    match self.store_memories(caller, kept, &run, &memories) {
+                        Ok(()) => kept.channel.stored(&run, now),
+                        Err(error) => {
+                            kept.channel.store_failed(&run);
+                            kept.last_error = Some(format!("not compacted: {}", error.to_string()));
+                        }
+                    }
+                }
+                ChannelEffect::Reply { .. } => kept.last_error = None,
+                ChannelEffect::Failed { why, .. } => kept.last_error = Some(why),
+            }
+        }
+        self.keep_channel(caller, kept)?;
+        Ok(started)
+    }
+
+    /// Writes the channel down.
+    pub(super) fn keep_channel(&self, caller: &Caller, kept: &Kept) -> Result<()> {
+        keep::store(&self.service.home().actor_folder(&caller.actor), kept)
+    }
+
+    /// Starts a run for a part of a conversation.
+    fn start_part(
+        &self,
+        caller: &Caller,
+        kept: &mut Kept,
+        asks: Asks<'_>,
+        with: &With,
+    ) -> Result<Started> {
+        let Asks { talent, part, context, system, messages } = asks;
+        let hands = self.run_control()?;
+        let purpose = if talent == COMPACTION { Purpose::Maintenance } else { Purpose::Chat };
+        let (asked, before) = messages
+            .split_last()
+            .ok_or_else(|| Error::internal("a conversation without a message asks nobody"))?;
+        let told: u64 = messages.iter().map(|message| u64::from(message.tokens)).sum();
+        let told = told + u64::from(kernel::forms::tokens(system)) + FRAME_TOKENS;
+        let worst = Cost { tokens: told + ANSWER_TOKENS, micro_dollars: 0 };
+        let now = caller.now()?;
+        let until = Millis(now.get().saturating_add(CALL_MS));
+        let tended = self.tended(caller)?;
+        let admitted = tended.part().mind.admit((purpose, context), worst, (now, until));
+        admitted.map_err(|refusal| over_budget(&refusal))?;
+        let said = before.iter().map(said).collect();
+        let layout = self.layout();
+        let write = || Context { system: system.trim().to_owned(), said }.write(&layout, context);
+        write().map_err(|error| {
+            tended.part().mind.not_called(context);
+            Error::new(ErrorCode::Io, Fault::Server, format!("the context {context}: {error}"))
+        })?;
+        kept.waiting.insert(context.to_owned(), part);
+        // Before the run: an end that comes after a crash must find what it belongs to.
+        self.keep_channel(caller, kept)?;
+        let mut request = Map::new();
+        request.insert("name".to_owned(), json!(talent));
+        request.insert("prompt".to_owned(), json!(asked.text));
+        request.insert("channel".to_owned(), json!(kept.channel.channel_id));
+        request.insert("context".to_owned(), json!(context));
+        request.extend(actor_key(&caller.actor));
+        add(&mut request, with);
+        match hands.start(request, &format!("channel {}", kept.channel.channel_id)) {
+            Ok(use_id) => Ok(Started { use_id }),
+            Err(error) => {
+                kept.waiting.remove(context);
+                tended.part().mind.not_called(context);
+                let _left_to_the_next_start = Context::remove(&layout, context);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Saves what a compaction found. Told twice, it is saved once.
+    fn store_memories(
+        &self,
+        caller: &Caller,
+        kept: &Kept,
+        run: &str,
+        memories: &[NewMemory],
+    ) -> Result<()> {
+        for (place, memory) in memories.iter().enumerate() {
+            let caller = Caller {
+                idempotency_key: Some(format!("channel/{run}/{place}")),
+                by: mind::proposal::BY.to_owned(),
+                ..caller.clone()
+            };
+            let visibility = if kept.channel.private { "private" } else { "scoped" };
+            self.service.save(
+                &caller,
+                SaveRequest {
+                    title: memory.title.clone(),
+                    content: memory.content.clone(),
+                    memory_type: Some(memory.kernel_type().name().to_owned()),
+                    channel: Some(kept.channel.channel_id.clone()),
+                    visibility: Some(visibility.to_owned()),
+                    session_id: Some(session_of(&kept.channel.channel_id)),
+                    source: Some("derived".to_owned()),
+                    origin: Some(run.to_owned()),
+                    ..SaveRequest::default()
+                },
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The session under which a channel's messages are journaled.
+pub fn session_of(channel: &str) -> String {
+    format!("channel-{channel}")
+}
+
+/// The channel whose session this is.
+pub fn channel_of(session: &str) -> Option<&str> {
+    session.strip_prefix("channel-").filter(|channel| crate::channels::check_name(channel).is_ok())
+}
+
+/// The key that says whose memory a run works with; none for the home's own.
+pub fn actor_key(actor: &ActorName) -> Option<(String, Value)> {
+    let is_other = actor.as_str() != DEFAULT_ACTOR;
+    is_other.then(|| ("actor".to_owned(), json!(actor.as_str())))
+}
+
+/// Adds keys and model to a request.
+pub fn add(request: &mut Map<String, Value>, with: &With) {
+    let text = |text: &Option<String>| text.clone().map(Value::String);
+    let env = (!with.env.is_empty()).then(|| Value::Object(with.env.clone()));
+    for (key, value) in
+        [("model", text(&with.model)), ("provider", text(&with.provider)), ("env", env)]
+    {
+        request.extend(value.map(|value| (key.to_owned(), value)));
+    }
+}
+
+pub(super) fn over_budget(refusal: &mind::budget::Refusal) -> Error {
+    Error::new(ErrorCode::named(refusal.code()), Fault::Caller, refusal.to_string())
+        .with_hint("`cortex budget` shows what is left; [defaults.budget] in cortex.toml sets it")
+}
+
+fn question(text: &str, now: Millis) -> Message {
+    let tokens = kernel::forms::tokens(text);
+    Message { number: 0, role: Role::User, text: text.to_owned(), at_unix_ms: now.get(), tokens }
+}
+
+fn said(message: &Message) -> Said {
+    let by = match message.role {
+        Role::User | Role::ToolResult { .. } => Speaker::User,
+        Role::Assistant | Role::ToolCall { .. } => Speaker::Assistant,
+        Role::Note => Speaker::Note,
+    };
+    Said { by, text: message.text.clone() }
+}

@@ -1,0 +1,220 @@
+//! What the end of a run means: for the channel it belongs to, for the budget, and for whoever waits for its worker.
+
+use exec::process::Context;
+use exec::runner::{EndedRun, Outcome};
+use kernel::memory::Millis;
+use mind::budget::{Cost, Purpose};
+use serde_json::Value;
+
+use crate::channels::carry::With;
+use crate::channels::{ADMIN, BRANCH, COMPACTION, Part, TURN, alone, keep};
+use crate::host::Host;
+use service::Caller;
+use service::error::Result;
+
+/// Characters of a worker's result that its conversation is told.
+const RESULT_CHARS: usize = 4_000;
+
+/// What the calls of a run are paid from.
+pub fn purpose(talent: &str, is_of_channel: bool) -> Purpose {
+    match talent {
+        COMPACTION if is_of_channel => Purpose::Maintenance,
+        TURN | BRANCH if is_of_channel => Purpose::Chat,
+        ADMIN if !is_of_channel => Purpose::Chat,
+        _ => Purpose::Talents,
+    }
+}
+
+/// What a run came to, or why to nothing.
+fn answer(run: &EndedRun) -> std::result::Result<String, String> {
+    match run.outcome {
+        Outcome::Finished => Ok(run.result.clone().unwrap_or_default()),
+        Outcome::Skipped => Err("it is disabled".to_owned()),
+        Outcome::Cancelled => Err("it was cancelled".to_owned()),
+        Outcome::Failed => {
+            Err(run.row.error_message.clone().unwrap_or_else(|| "it failed".to_owned()))
+        }
+    }
+}
+
+/// What a run took, as its end says.
+pub fn cost_of(run: &EndedRun) -> Cost {
+    let count = |key: &str| {
+        run.usage.as_ref().and_then(|usage| usage.get(key)).and_then(Value::as_u64).unwrap_or(0)
+    };
+    let tokens = count("total_tokens").max(count("input_tokens") + count("output_tokens"));
+    let dollars = run.cost.unwrap_or_default();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to what a u64 holds"
+    )]
+    let micro_dollars = (dollars * 1e6).ceil().clamp(0.0, 1e15) as u64;
+    Cost { tokens, micro_dollars }
+}
+
+impl Host {
+    /// Why nothing may be spent for a purpose now. A memory that is not there yet has a whole budget.
+    pub fn may_spend(&self, caller: &Caller, purpose: Purpose) -> Option<mind::budget::Refusal> {
+        if !self.service.home().has(&caller.actor) {
+            return None;
+        }
+        let (tended, now) = (self.tended(caller).ok()?, caller.now().ok()?);
+        tended.part().mind.may_spend(purpose, now).err()
+    }
+
+    /// A run has ended: it is paid for, and its channel goes on. Told twice, it counts once.
+    pub fn run_ended(&self, caller: &Caller, run: &EndedRun) -> Result<()> {
+        let text = |key: &str| run.request.get(key).and_then(Value::as_str);
+        let (channel, context) = (text("channel"), text("context"));
+        let who = context.unwrap_or(run.use_id.as_str());
+        let purpose = purpose(run.name.as_str(), channel.is_some());
+        let tended = self.tended(caller)?;
+        let model = run.row.model.as_deref();
+        let now = caller.now()?;
+        tended.part().mind.budget.paid((purpose, who), cost_of(run), model, now);
+        match (channel, context) {
+            (Some(channel), Some(context)) => self.part_ended(caller, channel, context, run)?,
+            (Some(channel), None) => self.worker_ended(caller, channel, run)?,
+            _ => {}
+        }
+        tended.persist()
+    }
+
+    fn part_ended(
+        &self,
+        caller: &Caller,
+        channel: &str,
+        context: &str,
+        run: &EndedRun,
+    ) -> Result<()> {
+        crate::channels::check_name(channel)?;
+        let lock = self.channels.lock_of(&caller.actor, channel);
+        let _alone = alone(&lock);
+        let folder = self.service.home().actor_folder(&caller.actor);
+        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
+        let Some(part) = kept.waiting.remove(context) else { return Ok(()) };
+        let now = caller.now()?;
+        let effects = self.end_part(caller, &mut kept, part, answer(run), now)?;
+        self.carry_channel(caller, &mut kept, effects, &With::default())?;
+        if let Err(error) = Context::remove(&self.layout(), context) {
+            tracing::warn!("the context {context} was not removed: {error}");
+        }
+        Ok(())
+    }
+
+    fn end_part(
+        &self,
+        caller: &Caller,
+        kept: &mut crate::channels::Kept,
+        part: Part,
+        answer: std::result::Result<String, String>,
+        now: Millis,
+    ) -> Result<Vec<mind::conversation::ChannelEffect>> {
+        let said = kept.channel.messages().last().map_or(0, |message| message.number);
+        let effects = match part {
+            Part::Turn { turn } => {
+                let settings = self.tended(caller)?.part().mind.settings.channel.clone();
+                kept.channel.answered(turn, answer, &settings, now)
+            }
+            Part::Branch { branch } => {
+                let conclusion = answer.unwrap_or_else(|why| format!("it came to nothing: {why}"));
+                kept.channel.concluded(&branch, &conclusion, now)?;
+                Vec::new()
+            }
+            Part::Extract { run } => kept.channel.extracted(&run, answer, now),
+        };
+        self.transcribe_since(caller, kept, said)?;
+        Ok(effects)
+    }
+
+    /// Writes down what was said after a message.
+    pub(super) fn transcribe_since(
+        &self,
+        caller: &Caller,
+        kept: &crate::channels::Kept,
+        number: u64,
+    ) -> Result<()> {
+        let fresh: Vec<_> = kept
+            .channel
+            .messages()
+            .iter()
+            .filter(|message| message.number > number)
+            .cloned()
+            .collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let folder = self.service.home().actor_folder(&caller.actor);
+        keep::transcribe(&folder, &kept.channel.channel_id, &fresh)
+    }
+
+    /// A worker's result stands in its conversation as a note.
+    fn worker_ended(&self, caller: &Caller, channel: &str, run: &EndedRun) -> Result<()> {
+        crate::channels::check_name(channel)?;
+        let lock = self.channels.lock_of(&caller.actor, channel);
+        let _alone = alone(&lock);
+        let folder = self.service.home().actor_folder(&caller.actor);
+        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
+        let mark = format!("Worker {} ({})", run.use_id, run.name);
+        // The same end may be told again after a crash.
+        if kept.channel.messages().iter().any(|message| message.text.starts_with(&mark)) {
+            return Ok(());
+        }
+        let text = match answer(run) {
+            Ok(result) => match result.char_indices().nth(RESULT_CHARS) {
+                None => format!("{mark} ended: {result}"),
+                Some((end, _)) => format!(
+                    "{mark} ended: {} … (the rest: cortex talent log {})",
+                    &result[..end],
+                    run.use_id
+                ),
+            },
+            Err(why) => format!("{mark} came to nothing: {why}"),
+        };
+        let said = kept.channel.messages().last().map_or(0, |message| message.number);
+        kept.channel.noted(&text, caller.now()?);
+        self.transcribe_since(caller, &kept, said)?;
+        self.keep_channel(caller, &kept)
+    }
+
+    /// After a start: what waits for runs that are no longer there is ended, so that nobody waits for ever.
+    pub fn settle_channels(&self, caller: &Caller) -> Result<()> {
+        if !self.service.home().has(&caller.actor) {
+            return Ok(());
+        }
+        let live: Vec<String> =
+            self.run_control()?.live().into_iter().filter_map(|run| run.context).collect();
+        let folder = self.service.home().actor_folder(&caller.actor);
+        for channel in keep::names(&folder)? {
+            let lock = self.channels.lock_of(&caller.actor, &channel);
+            let _alone = alone(&lock);
+            let mut kept = match keep::load(&folder, &channel) {
+                Ok(Some(kept)) => kept,
+                Ok(None) => continue,
+                Err(error) => {
+                    tracing::warn!("{}", error.to_string());
+                    continue;
+                }
+            };
+            let gone: Vec<String> =
+                kept.waiting.keys().filter(|context| !live.contains(context)).cloned().collect();
+            let now = caller.now()?;
+            let mut effects = Vec::new();
+            for context in &gone {
+                if let Some(part) = kept.waiting.remove(context) {
+                    let why = Err("the daemon stopped meanwhile".to_owned());
+                    effects.extend(self.end_part(caller, &mut kept, part, why, now)?);
+                }
+            }
+            if let Some((run, true)) = kept.channel.compacting() {
+                let run = run.to_owned();
+                kept.channel.store_failed(&run);
+            }
+            if !gone.is_empty() {
+                self.carry_channel(caller, &mut kept, effects, &With::default())?;
+            }
+        }
+        Ok(())
+    }
+}

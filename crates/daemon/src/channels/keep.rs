@@ -1,0 +1,141 @@
+//! The files of conversations: one that is replaced whole, and a transcript that only grows.
+
+use api::ErrorCode;
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use mind::conversation::Message;
+
+use crate::channels::Kept;
+use api::Fault;
+use service::error::{Error, Result};
+
+/// The folder of an actor's channels.
+const FOLDER: &str = "channels";
+/// Only the owner reads what was said.
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", path.display()))
+}
+
+fn folder(actor: &Path) -> PathBuf {
+    actor.join(FOLDER)
+}
+
+/// `None` if there is no such channel.
+pub(super) fn load(actor: &Path, channel: &str) -> Result<Option<Kept>> {
+    let path = folder(actor).join(format!("{channel}.json"));
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(&path, &error)),
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+        let message = format!("{} cannot be read: {error}", path.display());
+        Error::new(ErrorCode::ChannelUnreadable, Fault::Server, message)
+            .with_hint("move the file away to begin the channel anew; its transcript stays")
+    })
+}
+
+pub(super) fn store(actor: &Path, kept: &Kept) -> Result<()> {
+    let folder = folder(actor);
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(FOLDER_MODE)
+        .create(&folder)
+        .map_err(|error| failed(&folder, &error))?;
+    let path = folder.join(format!("{}.json", kept.channel.channel_id));
+    let bytes = serde_json::to_vec(kept).map_err(|error| Error::internal(error.to_string()))?;
+    let fresh = folder.join(format!("{}.{}.new", kept.channel.channel_id, std::process::id()));
+    let write = || {
+        let mut options = fs::OpenOptions::new();
+        let mut file =
+            options.write(true).create(true).truncate(true).mode(FILE_MODE).open(&fresh)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        fs::rename(&fresh, &path)
+    };
+    write().map_err(|error| failed(&path, &error))
+}
+
+/// Adds to the transcript. It holds every message as it was said, whatever left the context since.
+pub(super) fn transcribe(actor: &Path, channel: &str, messages: &[Message]) -> Result<()> {
+    let path = folder(actor).join(format!("{channel}.transcript.jsonl"));
+    let mut lines = Vec::new();
+    for message in messages {
+        serde_json::to_writer(&mut lines, message)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        lines.push(b'\n');
+    }
+    let write = || {
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.append(true).create(true).mode(FILE_MODE).open(&path)?;
+        file.write_all(&lines)?;
+        file.sync_data()
+    };
+    write().map_err(|error| failed(&path, &error))
+}
+
+/// Takes messages of these words out of the transcript.
+pub(super) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> {
+    let path = folder(actor).join(format!("{channel}.transcript.jsonl"));
+    let whole = match fs::read_to_string(&path) {
+        Ok(whole) => whole,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(&path, &error)),
+    };
+    let mut lines = String::new();
+    for line in whole.lines() {
+        // A line that was torn by a crash cannot be told apart from what must go.
+        let Ok(mut message) = serde_json::from_str::<Message>(line) else { continue };
+        if message.text == text {
+            mind::conversation::ERASED.clone_into(&mut message.text);
+        }
+        let line = serde_json::to_string(&message);
+        lines.push_str(&line.map_err(|error| Error::internal(error.to_string()))?);
+        lines.push('\n');
+    }
+    let fresh = path.with_extension("new");
+    let write = || {
+        let mut options = fs::OpenOptions::new();
+        let mut file =
+            options.write(true).create(true).truncate(true).mode(FILE_MODE).open(&fresh)?;
+        file.write_all(lines.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&fresh, &path)
+    };
+    write().map_err(|error| failed(&path, &error))
+}
+
+/// Removes a channel and its transcript. Those that are gone already are fine.
+pub(super) fn remove(actor: &Path, channel: &str) -> Result<()> {
+    for name in [format!("{channel}.json"), format!("{channel}.transcript.jsonl")] {
+        let path = folder(actor).join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&path, &error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The names of all channels, in order.
+pub(super) fn names(actor: &Path) -> Result<Vec<String>> {
+    let folder = folder(actor);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(&folder, &error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|error| failed(&folder, &error))?.file_name();
+        names.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}

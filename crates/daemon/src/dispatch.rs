@@ -1,0 +1,104 @@
+//! Every call answered: by the service if the memory is all it needs, by the host if it needs more.
+
+use api::{Call, Operation};
+use serde_json::value::{RawValue, to_raw_value};
+use service::Caller;
+use service::error::{Error, Result};
+
+use crate::host::Host;
+
+/// An operation that a host can answer.
+pub trait HostOperation: Operation {
+    fn run(self, host: &Host, caller: &Caller) -> Result<Self::Answer>;
+}
+
+macro_rules! answered {
+    ($($variant:ident $by:ident $method:ident: $request:ty;)+) => {
+        impl Host {
+            /// Answers any call, as the bytes that go over a wire.
+            pub fn answer(&self, caller: &Caller, call: Call) -> Result<Box<RawValue>> {
+                match call {
+                    $(Call::$variant(request) => raw(&request.run(self, caller)?),)+
+                }
+            }
+        }
+
+        $(impl HostOperation for $request {
+            fn run(self, host: &Host, caller: &Caller) -> Result<Self::Answer> {
+                answered!(@$by host).$method(caller, self)
+            }
+        })+
+    };
+    (@host $host:ident) => { $host };
+    (@service $host:ident) => { $host.service };
+}
+
+answered! {
+    Save service save: api::save::SaveRequest;
+    Get service get: api::read::GetRequest;
+    List service list: api::read::ListRequest;
+    Update service update: api::change::UpdateRequest;
+    Delete host delete: api::change::DeleteRequest;
+    Archive service archive: api::change::ArchiveRequest;
+    Restore service restore: api::change::RestoreRequest;
+    Pin service pin: api::change::PinRequest;
+    Search service search: api::search::SearchRequest;
+    Context service recent_context: api::context::ContextRequest;
+    Bundle service bundle: api::bundle::BundleRequest;
+    Timeline service timeline: api::timeline::TimelineRequest;
+    SessionStart host session_start: api::session::SessionStartRequest;
+    SessionEnd service session_end: api::session::SessionEndRequest;
+    SessionGet service session_get: api::session::SessionGetRequest;
+    SessionList service session_list: api::session::SessionListRequest;
+    SessionSummary service session_summary: api::session::SummaryRequest;
+    PromptSave service prompt_save: api::prompt::PromptSaveRequest;
+    PromptList service prompt_list: api::prompt::PromptListRequest;
+    Relate service relate: api::graph::RelateRequest;
+    Unrelate service unrelate: api::graph::UnrelateRequest;
+    Graph service graph: api::graph::GraphRequest;
+    Score service score: api::score::ScoreRequest;
+    Stats service stats: api::stats::StatsRequest;
+    Projects service projects: api::stats::ProjectsRequest;
+    MergeProjects service merge_projects: api::projects::MergeRequest;
+    SeparateProject service separate_project: api::projects::SeparateRequest;
+    Entities service entities: api::stats::EntitiesRequest;
+    EntityList service entity_list: api::stats::EntityListRequest;
+    Capture service capture: api::capture::CaptureRequest;
+    Suggest service suggest: api::capture::SuggestRequest;
+    Prove service prove: api::proof::ProveRequest;
+    VerifyProof service verify_proof: api::proof::VerifyRequest;
+    Grant service grant: api::grants::GrantRequest;
+    GrantList service grant_list: api::grants::GrantListRequest;
+    Revoke service revoke: api::grants::RevokeRequest;
+    Root service root: api::proof::RootRequest;
+    Activity service activity: api::activity::ActivityRequest;
+    Attest service attest: api::attest::AttestRequest;
+    Salience service salience: api::attest::SalienceRequest;
+    Health service health: api::health::HealthRequest;
+    Audit service audit: api::audit::AuditRequest;
+    Bulletin host bulletin: api::bulletin::BulletinRequest;
+    BulletinHistory host bulletin_history: api::bulletin::BulletinHistoryRequest;
+    MindJobs host mind_jobs: api::mind::JobsRequest;
+    MindRun host mind_run: api::mind::RunJobRequest;
+    MindPause host mind_pause: api::mind::PauseJobRequest;
+    MindRuns host mind_runs: api::mind::RunsRequest;
+    MindShow host mind_show: api::mind::ShowRunRequest;
+    MindUndo host mind_undo: api::mind::UndoRequest;
+    MindEvents host mind_events: api::mind::ProcessEventsRequest;
+    MemoryRecall host memory_recall: api::mind::MemoryRecallRequest;
+    ToolAsk host tool_ask: api::mind::ToolAskRequest;
+    Budget host budget: api::mind::BudgetRequest;
+    Admin host admin: api::admin::AdminRequest;
+    ChannelSay host channel_say: api::channel::ChannelSayRequest;
+    ChannelBranch host channel_branch: api::channel::ChannelBranchRequest;
+    ChannelWorker host channel_worker: api::channel::ChannelWorkerRequest;
+    ChannelStop host channel_stop: api::channel::ChannelStopRequest;
+    ChannelRemove host channel_remove: api::channel::ChannelRemoveRequest;
+    ChannelList host channel_list: api::channel::ChannelListRequest;
+    ChannelGet host channel_get: api::channel::ChannelGetRequest;
+    Sweep service sweep: api::archive::SweepRequest;
+}
+
+fn raw(answer: &impl serde::Serialize) -> Result<Box<RawValue>> {
+    to_raw_value(answer).map_err(|error| Error::internal(error.to_string()))
+}

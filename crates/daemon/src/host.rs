@@ -1,0 +1,56 @@
+//! Everything that answers operations of a home, in the daemon or in the process of one command.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use api::{ErrorCode, Fault};
+use service::Service;
+use service::error::{Error, Result};
+
+use crate::channels::Channels;
+use crate::mind_host::Tending;
+use crate::run_control::RunControl;
+
+/// The operations of a home, with the minds and conversations that belong to them.
+#[derive(Debug)]
+pub struct Host {
+    pub service: Service,
+    pub minds: Tending,
+    pub channels: Channels,
+    /// Lent by the daemon, for as long as talents can run.
+    runs: Mutex<Option<Weak<dyn RunControl>>>,
+}
+
+impl Host {
+    /// `variables` decide about the configuration of the minds.
+    pub fn new(service: Service, variables: BTreeMap<String, String>) -> Host {
+        let minds = Tending::new(service.folder(), variables);
+        Host { service, minds, channels: Channels::default(), runs: Mutex::default() }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.service.folder()
+    }
+
+    /// From now on runs are started and stopped through `runs`, for as long as it is there.
+    pub fn lend_runs(&self, runs: Weak<dyn RunControl>) {
+        *self.runs() = Some(runs);
+    }
+
+    pub fn run_control_if_there(&self) -> Option<Arc<dyn RunControl>> {
+        self.runs().as_ref().and_then(Weak::upgrade)
+    }
+
+    pub fn run_control(&self) -> Result<Arc<dyn RunControl>> {
+        self.run_control_if_there().ok_or_else(|| {
+            let message = "no daemon is there to run talents";
+            Error::new(ErrorCode::NotServed, Fault::Server, message)
+                .with_hint("`cortex serve` starts one; `cortex status` says why talents cannot run")
+        })
+    }
+
+    fn runs(&self) -> MutexGuard<'_, Option<Weak<dyn RunControl>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

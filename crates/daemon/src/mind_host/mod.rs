@@ -1,0 +1,331 @@
+//! Tends the memories of a home: a mind per actor, its effects carried out, what it published for everybody to read.
+//!
+//! - here: which minds there are, what is kept of them over a restart, what is published.
+//! - `carry`: each effect of a mind against the store. `model`: the model that may write the bulletin.
+//! - `processes`: what happens to channels, branches and workers, and what supervision does about it.
+//! - `prompts`: what people said, from the journal. `settings`: what is set, and noticing when that changes.
+//!
+//! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs; a
+//! change to a memory goes through the same door as any client's; an actor that nobody uses is not opened.
+
+mod carry;
+mod model;
+mod processes;
+mod prompts;
+mod settings;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use api::ErrorCode;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+use kernel::actor::ActorName;
+use kernel::memory::Millis;
+use mind::audience::Audience;
+use mind::bulletin::{Bulletin, Gathered};
+use mind::{Effect, Event, Mind, MindState};
+use serde::{Deserialize, Serialize};
+
+use api::Fault;
+use processes::EventLog;
+pub use processes::process_of;
+use service::error::{Error, Result};
+use service::{Caller, World};
+pub use settings::{Known, read as read_settings};
+
+/// The file in an actor's folder that holds what its mind keeps.
+const FILE: &str = "mind.json";
+/// What could not be read is put aside under this name.
+const ASIDE: &str = "mind.unreadable.json";
+/// Raised when the shape of that file changes.
+const FORMAT: u32 = 1;
+
+/// What conversations read.
+#[derive(Clone, Debug, Default)]
+pub struct Published {
+    pub owner: Option<Arc<Bulletin>>,
+    pub shared: Option<Arc<Bulletin>>,
+}
+
+impl Published {
+    fn of(mind: &Mind) -> Published {
+        let current = |audience| mind.bulletin(&audience).cloned().map(Arc::new);
+        Published { owner: current(Audience::Owner), shared: current(Audience::Shared) }
+    }
+
+    pub fn get(&self, audience: &Audience) -> Option<Arc<Bulletin>> {
+        match audience {
+            Audience::Owner => self.owner.clone(),
+            Audience::Shared => self.shared.clone(),
+        }
+    }
+}
+
+/// What is kept over a restart.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    format: u32,
+    /// Journal entries whose prompts were looked at.
+    prompts: u64,
+    mind: MindState,
+}
+
+#[derive(Debug)]
+pub struct Part {
+    pub mind: Mind,
+    prompts: u64,
+    known: Arc<Known>,
+}
+
+/// What was gathered last, for as long as the journal does not grow.
+type Remembered = BTreeMap<Audience, (Millis, Gathered)>;
+
+/// One actor's mind.
+#[derive(Debug)]
+pub struct Tended {
+    pub actor: ActorName,
+    file: PathBuf,
+    part: Mutex<Part>,
+    published: ArcSwap<Published>,
+    /// Runs that were asked to stop.
+    stopped: Mutex<BTreeSet<String>>,
+    gathered: Mutex<Remembered>,
+    /// Changes that jobs made in this process, by their names.
+    changes: Mutex<BTreeMap<&'static str, u64>>,
+    /// What happened to channels, branches and workers.
+    events: EventLog,
+    /// Held while the file is written, so that an older state never replaces a newer one.
+    writing: Mutex<()>,
+}
+
+/// A panic elsewhere leaves a state that the next event corrects.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Tended {
+    fn open(actor: &ActorName, folder: &Path, known: Arc<Known>, now: Millis) -> Result<Tended> {
+        let file = folder.join(FILE);
+        let kept = load(&file)?;
+        let (prompts, state) = kept.map(|kept| (kept.prompts, kept.mind)).unwrap_or_default();
+        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
+        let mind = Mind::new(actor.as_str(), known.settings.clone(), provider, state, now);
+        Ok(Tended {
+            actor: actor.clone(),
+            file,
+            published: ArcSwap::from_pointee(Published::of(&mind)),
+            part: Mutex::new(Part { mind, prompts, known }),
+            stopped: Mutex::default(),
+            gathered: Mutex::default(),
+            changes: Mutex::default(),
+            events: EventLog::new(folder),
+            writing: Mutex::default(),
+        })
+    }
+
+    /// The mind, for as long as it takes to ask it something. Nothing that waits may be done meanwhile.
+    pub fn part(&self) -> MutexGuard<'_, Part> {
+        lock(&self.part)
+    }
+
+    /// Changes that jobs made in this process.
+    pub fn changes(&self) -> BTreeMap<&'static str, u64> {
+        lock(&self.changes).clone()
+    }
+
+    /// What is published now. Never waits.
+    pub fn published(&self) -> Arc<Published> {
+        self.published.load_full()
+    }
+
+    /// Tells the mind what happened.
+    fn handle(&self, event: Event, caller: &Caller) -> Result<Vec<Effect>> {
+        let now = caller.now()?;
+        Ok(self.part().mind.handle(event, now, &mut chance(caller.world.as_ref())))
+    }
+
+    /// Writes down what is to survive.
+    pub fn persist(&self) -> Result<()> {
+        let failed = |error: std::io::Error| {
+            Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", self.file.display()))
+        };
+        let _one_at_a_time = lock(&self.writing);
+        let kept = {
+            let part = self.part();
+            Kept { format: FORMAT, prompts: part.prompts, mind: part.mind.state() }
+        };
+        let bytes =
+            serde_json::to_vec(&kept).map_err(|error| Error::internal(error.to_string()))?;
+        let fresh = self.file.with_extension(format!("{}.new", std::process::id()));
+        let write = || {
+            let mut file = fs::File::create(&fresh)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            fs::rename(&fresh, &self.file)
+        };
+        write().map_err(failed)
+    }
+}
+
+/// What was kept; `None` if there is nothing, or nothing that can be read, which is then put aside.
+fn load(file: &Path) -> Result<Option<Kept>> {
+    let bytes = match fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let message = format!("{}: {error}", file.display());
+            return Err(Error::new(ErrorCode::Io, Fault::Server, message));
+        }
+    };
+    match serde_json::from_slice::<Kept>(&bytes) {
+        Ok(kept) if kept.format == FORMAT => Ok(Some(kept)),
+        read => {
+            let why = read.map_or_else(|error| error.to_string(), |kept| kept.format.to_string());
+            let aside = file.with_file_name(ASIDE);
+            tracing::warn!("{} was put aside, it cannot be read: {why}", file.display());
+            fs::rename(file, &aside).map_err(|error| {
+                Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", aside.display()))
+            })?;
+            Ok(None)
+        }
+    }
+}
+
+/// Is anything kept for the actor in this folder?
+fn is_kept(folder: &Path) -> bool {
+    folder.join(FILE).exists() || folder.join(ASIDE).exists()
+}
+
+/// Removes all that is kept.
+fn discard(folder: &Path) -> Result<()> {
+    for name in [FILE, ASIDE] {
+        let path = folder.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let message = format!("{}: {error}", path.display());
+                return Err(Error::new(ErrorCode::Io, Fault::Server, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A number up to the one given, by the caller's chance; none if there is none.
+fn chance(world: &dyn World) -> impl FnMut(u64) -> u64 + '_ {
+    move |most| {
+        let mut bytes = [0; 8];
+        match world.fill(&mut bytes) {
+            Ok(()) => u64::from_le_bytes(bytes) % most.saturating_add(1).max(1),
+            Err(_) => 0,
+        }
+    }
+}
+
+/// The minds of a home.
+#[derive(Debug)]
+pub struct Tending {
+    home: PathBuf,
+    variables: BTreeMap<String, String>,
+    minds: ArcSwap<BTreeMap<ActorName, Arc<Tended>>>,
+    /// Held while a mind is made, so that there is one of each.
+    making: Mutex<()>,
+    known: Mutex<Option<(settings::Look, Arc<Known>)>>,
+    ending: AtomicBool,
+    /// A daemon tends this home: bulletins are made again by themselves.
+    served: AtomicBool,
+    /// What went wrong last, so that it is said once.
+    trouble: Mutex<Option<String>>,
+}
+
+impl Tending {
+    /// `variables` decide about the configuration.
+    pub fn new(home: &Path, variables: BTreeMap<String, String>) -> Tending {
+        Tending {
+            home: home.to_owned(),
+            variables,
+            minds: ArcSwap::default(),
+            making: Mutex::default(),
+            known: Mutex::default(),
+            ending: AtomicBool::new(false),
+            served: AtomicBool::new(false),
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// The mind of an actor, if it was used before in this process. Never waits.
+    pub fn if_there(&self, actor: &ActorName) -> Option<Arc<Tended>> {
+        self.minds.load().get(actor).cloned()
+    }
+
+    /// All minds that were used in this process.
+    pub fn all(&self) -> Vec<Arc<Tended>> {
+        self.minds.load().values().cloned().collect()
+    }
+
+    /// The mind of an actor whose folder is `folder`.
+    pub fn of(&self, actor: &ActorName, folder: &Path, now: Millis) -> Result<Arc<Tended>> {
+        if let Some(tended) = self.if_there(actor) {
+            return Ok(tended);
+        }
+        let known = self.known()?;
+        let _alone = lock(&self.making);
+        if let Some(tended) = self.if_there(actor) {
+            return Ok(tended);
+        }
+        let tended = Arc::new(Tended::open(actor, folder, known, now)?);
+        let mut minds = BTreeMap::clone(&self.minds.load());
+        minds.insert(actor.clone(), Arc::clone(&tended));
+        self.minds.store(Arc::new(minds));
+        Ok(tended)
+    }
+
+    /// What is set now. Read again only if the file changed.
+    pub fn known(&self) -> Result<Arc<Known>> {
+        let path = service::config::path(&self.home, &self.variables);
+        let look = settings::look(&path);
+        let mut known = lock(&self.known);
+        match &*known {
+            Some((seen, known)) if *seen == look => Ok(Arc::clone(known)),
+            _ => {
+                let fresh = Arc::new(Known::load(&self.home, &self.variables)?);
+                *known = Some((look, Arc::clone(&fresh)));
+                Ok(fresh)
+            }
+        }
+    }
+
+    /// No run begins or goes on.
+    pub fn end(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+    }
+
+    fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
+    }
+
+    pub fn is_served(&self) -> bool {
+        self.served.load(Ordering::SeqCst)
+    }
+
+    /// Says what went wrong, once for as long as it stays the same.
+    pub fn say(&self, actor: &ActorName, outcome: Result<()>) {
+        let said = outcome.err().map(|error| format!("{} ({})", error.to_string(), error.code()));
+        let mut trouble = lock(&self.trouble);
+        if let Some(said) = said.as_ref().filter(|said| trouble.as_ref() != Some(*said)) {
+            tracing::warn!("the mind of {actor}: {said}");
+        }
+        *trouble = said;
+    }
+
+    fn serve(&self) {
+        self.served.store(true, Ordering::SeqCst);
+    }
+}

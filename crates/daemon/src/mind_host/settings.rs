@@ -1,0 +1,67 @@
+//! What is set about the mind: the tables of `[defaults]` and the model that `[providers]` names for it.
+
+use api::ErrorCode;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::SystemTime;
+
+use mind::settings::Settings;
+
+use crate::mind_host::model::{Writer, is_named};
+use api::Fault;
+use service::config;
+use service::config::Config;
+use service::error::{Error, Result};
+
+/// What a file looked like when it was read.
+pub(super) type Look = Option<(SystemTime, u64)>;
+
+pub(super) fn look(path: &Path) -> Look {
+    let data = std::fs::metadata(path).ok()?;
+    Some((data.modified().ok()?, data.len()))
+}
+
+/// Settings, and the model that may write.
+#[derive(Debug)]
+pub struct Known {
+    pub settings: Settings,
+    pub writer: Option<Writer>,
+    /// A model is named for whatever asks, whoever writes the bulletin.
+    pub names_model: bool,
+}
+
+impl Known {
+    pub(super) fn load(home: &Path, variables: &BTreeMap<String, String>) -> Result<Known> {
+        let config = config::load(home, variables)?;
+        let (settings, writer) = (read(&config)?, Writer::of(&config, home)?);
+        Ok(Known { settings, writer, names_model: is_named(&config)? })
+    }
+}
+
+/// The tables of the mind, checked.
+pub fn read(config: &Config) -> Result<Settings> {
+    const TABLES: [&str; 7] =
+        ["warmup", "cortex", "bulletin", "patterns", "budget", "supervision", "channel"];
+    let wrong = |message: String| Error::new(ErrorCode::Config, Fault::Caller, message);
+    for (name, _) in config.in_sections() {
+        let mut parts = name.split('.');
+        if parts.next() == Some("defaults") {
+            let table = parts.next().unwrap_or_default();
+            if !TABLES.contains(&table) {
+                let tables = TABLES.join(", ");
+                return Err(wrong(format!("[defaults] has no {table:?}; its tables are {tables}")));
+            }
+        }
+    }
+    let settings = Settings {
+        warmup: config.section("defaults", &["warmup"])?,
+        cortex: config.section("defaults", &["cortex"])?,
+        bulletin: config.section("defaults", &["bulletin"])?,
+        patterns: config.section("defaults", &["patterns"])?,
+        budget: config.section("defaults", &["budget"])?,
+        supervision: config.section("defaults", &["supervision"])?,
+        channel: config.section("defaults", &["channel"])?,
+    };
+    settings.validate().map_err(|error| wrong(error.to_string()))?;
+    Ok(settings)
+}

@@ -1,0 +1,170 @@
+//! Readers never wait, and the log of processes goes on over restarts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kernel::actor::ActorName;
+use kernel::memory::Millis;
+use mind::audience::Audience;
+use mind::supervision::ProcessEvent;
+use tempfile::TempDir;
+
+use crate::host::Host;
+use api::DEFAULT_ACTOR;
+use api::save::SaveRequest;
+use service::{Caller, Settings};
+
+fn here(home: &TempDir) -> (Arc<Host>, Caller) {
+    let ops = Host::new(home.path(), Settings::default(), std::time::Duration::from_secs(5));
+    let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).unwrap(), "test");
+    (Arc::new(ops), caller)
+}
+
+// mind 7-10; issue 6: 10,000 readers of the bulletin during a refresh never block
+#[test]
+fn ten_thousand_readers_do_not_wait_for_a_refresh() {
+    let home = TempDir::new().unwrap();
+    let (ops, caller) = here(&home);
+    let save = |title: &str| {
+        let request = SaveRequest {
+            title: title.to_owned(),
+            kind: Some("decision".to_owned()),
+            content: "It is decided.".to_owned(),
+            ..SaveRequest::default()
+        };
+        ops.save(&caller, request).unwrap();
+    };
+    save("Use tabs");
+    let refresh = || {
+        let request = api::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
+        ops.mind_run(&caller, request).unwrap();
+    };
+    refresh();
+    let tended = ops.tended(&caller).unwrap();
+    let read = AtomicUsize::new(0);
+    // A refresh that never ends: everything that a refresh holds is held.
+    let part = tended.part();
+    let writing = crate::mind_host::lock(&tended.writing);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..1_250 {
+                    let tended = ops.tended(&caller).unwrap();
+                    let bulletin = tended.published().get(&Audience::Owner).unwrap();
+                    assert!(bulletin.text.contains("Use tabs"));
+                    read.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(read.load(Ordering::Relaxed), 10_000);
+    drop((part, writing));
+    // While bulletins are published, every reader sees a whole one.
+    let before = tended.published().get(&Audience::Owner).unwrap().number;
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut last = before;
+                    while last < before + 3 {
+                        let bulletin = tended.published().get(&Audience::Owner).unwrap();
+                        assert!(bulletin.number >= last && bulletin.text.contains("Use tabs"));
+                        last = bulletin.number;
+                    }
+                })
+            })
+            .collect();
+        for day in ["Mondays", "Tuesdays", "Wednesdays"] {
+            save(&format!("Ship on {day}"));
+            refresh();
+        }
+        for reader in readers {
+            reader.join().unwrap();
+        }
+    });
+}
+
+// section 11, point 11: whoever runs is told that a tool is left alone, and what is wrong with it
+#[test]
+fn a_run_is_told_that_a_tool_is_left_alone() {
+    let home = TempDir::new().unwrap();
+    let (ops, caller) = here(&home);
+    ops.cortex(&caller).unwrap();
+    let ask = |tool: &str| {
+        let request = api::mind::ToolAskRequest { tool: tool.to_owned() };
+        ops.tool_ask(&caller, request).unwrap().left_alone
+    };
+    for _ in 0..3 {
+        assert_eq!(ask("web_fetch"), None);
+        ops.observe(
+            &caller,
+            ProcessEvent::ToolCompleted {
+                process: mind::supervision::ProcessId::worker("1"),
+                tool_name: "web_fetch".to_owned(),
+                error: Some("no network".to_owned()),
+                broken: true,
+            },
+        );
+    }
+    assert!(ask("web_fetch").unwrap().contains("no network"));
+    assert_eq!(ask("memory_recall"), None);
+}
+
+// What goes with a request holds keys: they are in no text that is made for a log.
+#[test]
+fn keys_of_services_are_masked() {
+    use api::channel::{ChannelBranchRequest, ChannelSayRequest, ChannelWorkerRequest};
+    let env: serde_json::Map<_, _> =
+        [("OPENAI_API_KEY".to_owned(), serde_json::json!("sk-secret"))].into_iter().collect();
+    let shown = format!(
+        "{:?} {:?} {:?}",
+        ChannelSayRequest { env: env.clone(), ..Default::default() },
+        ChannelBranchRequest { env: env.clone(), ..Default::default() },
+        ChannelWorkerRequest { env, ..Default::default() },
+    );
+    assert!(shown.contains("OPENAI_API_KEY") && !shown.contains("sk-secret"), "{shown}");
+}
+
+#[test]
+fn contexts_of_actors_do_not_meet() {
+    use crate::channels::{context_of, part_of};
+    let actor = |name: &str| ActorName::parse(name).unwrap();
+    let own = context_of(&actor(DEFAULT_ACTOR), "main-turn-3");
+    assert_eq!(own, "main-turn-3");
+    let ada = context_of(&actor("ada"), "main-turn-3");
+    let eve = context_of(&actor("eve"), "main-turn-3");
+    assert!(ada != eve && ada != own && exec::process::is_context(&ada), "{ada} {eve}");
+    assert_eq!(part_of(&actor("ada"), &ada), "main-turn-3");
+    assert_eq!(part_of(&actor(DEFAULT_ACTOR), &own), "main-turn-3");
+}
+
+#[test]
+fn the_log_of_processes_goes_on_after_a_torn_line() {
+    let home = TempDir::new().unwrap();
+    let started = |id: &str| ProcessEvent::WorkerStarted {
+        worker_id: id.to_owned(),
+        channel_id: None,
+        task: "t".to_owned(),
+        started_at: 1,
+    };
+    let numbers = |ops: &Host, caller: &Caller| -> Vec<u64> {
+        let events = ops.process_events(caller, 10).unwrap();
+        events.iter().map(|event| event["seq"].as_u64().unwrap()).collect()
+    };
+    {
+        let (ops, caller) = here(&home);
+        ops.cortex(&caller).unwrap();
+        ops.observe(&caller, started("1"));
+        ops.observe(&caller, started("2"));
+        assert_eq!(numbers(&ops, &caller), [1, 2]);
+        ops.close(Millis(2)).unwrap();
+    }
+    let (ops, caller) = here(&home);
+    let folder = ops.home().actor_folder(&caller.actor).join("process-events");
+    let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    text.push_str("{\"seq\":3,\"at_un");
+    std::fs::write(&file, text).unwrap();
+    ops.observe(&caller, started("3"));
+    assert_eq!(numbers(&ops, &caller), [1, 2, 3]);
+}

@@ -1,0 +1,130 @@
+//! A command line run by the daemon for a caller: the same code, with the caller's folder, variables and streams.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::mpsc as blocking;
+
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::mpsc;
+
+use crate::server::Shared;
+use crate::server::command::CommandContext;
+use crate::server::connection::{Incoming, Reader, receive, send};
+use api::Result;
+use client::protocol;
+use client::protocol::{
+    CHUNK_BYTES, CommandLine, DaemonReply, DaemonRequest, ReplyBody, RequestBody,
+};
+
+/// Frames that wait for a slow reader.
+const FRAMES_MAX: usize = 16;
+
+/// Runs the command and carries its streams until it ends. An error means that the caller is gone.
+pub(super) async fn run(
+    id: u64,
+    body: CommandLine,
+    shared: &Arc<Shared>,
+    read: &mut Reader,
+    write: &mut OwnedWriteHalf,
+) -> Result<()> {
+    let (frames, mut outgoing) = mpsc::channel::<ReplyBody>(FRAMES_MAX);
+    let (give, input) = blocking::channel::<Vec<u8>>();
+    let (host, run) = (Arc::clone(&shared.host), shared.run_command);
+    let ended = frames.clone();
+    let work = tokio::task::spawn_blocking(move || {
+        let context = CommandContext {
+            cwd: body.cwd,
+            variables: body.variables,
+            input: Box::new(Wanted { frames: frames.clone(), input, chunk: Vec::new(), at: 0 }),
+            input_is_terminal: body.input_is_terminal,
+            out: Box::new(Sent { frames: frames.clone(), frame: ReplyBody::Out }),
+            talk: Box::new(Sent { frames, frame: ReplyBody::Err }),
+            talk_is_terminal: body.talk_is_terminal,
+            host: Some(host),
+        };
+        run(&body.arguments, context)
+    });
+    let watch = tokio::spawn(async move {
+        let code = work.await.unwrap_or(api::error::exit::STORE);
+        // A caller that is gone needs no exit code.
+        let _ = ended.send(ReplyBody::Exit(code)).await;
+    });
+    let outcome = carry(id, &mut outgoing, &give, read, write).await;
+    // Without its streams the command soon ends; what it began is finished first.
+    drop((outgoing, give));
+    // The watcher only ends; a panic of the command was its exit code.
+    let _ = watch.await;
+    outcome
+}
+
+async fn carry(
+    id: u64,
+    outgoing: &mut mpsc::Receiver<ReplyBody>,
+    give: &blocking::Sender<Vec<u8>>,
+    read: &mut Reader,
+    write: &mut OwnedWriteHalf,
+) -> Result<()> {
+    let gone = || protocol::garbled(&"the caller went away");
+    while let Some(frame) = outgoing.recv().await {
+        let ended = matches!(frame, ReplyBody::Exit(_));
+        let wanted = matches!(frame, ReplyBody::Read);
+        send(write, &DaemonReply { id: Some(id), body: frame }).await?;
+        if ended {
+            return Ok(());
+        }
+        if wanted {
+            match receive::<DaemonRequest>(read).await {
+                Incoming::Message(DaemonRequest { body: RequestBody::Input(chunk), .. }) => {
+                    // A command that no longer reads has ended.
+                    let _ = give.send(protocol::decode(&chunk)?);
+                }
+                _ => return Err(gone()),
+            }
+        }
+    }
+    Err(gone())
+}
+
+/// The caller's standard input, asked for when it is read.
+#[derive(Debug)]
+struct Wanted {
+    frames: mpsc::Sender<ReplyBody>,
+    input: blocking::Receiver<Vec<u8>>,
+    chunk: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Wanted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.chunk.len() {
+            let lost = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+            self.frames.blocking_send(ReplyBody::Read).map_err(lost)?;
+            self.chunk = self.input.recv().map_err(|_| io::ErrorKind::BrokenPipe)?;
+            self.at = 0;
+        }
+        let length = buffer.len().min(self.chunk.len() - self.at);
+        buffer[..length].copy_from_slice(&self.chunk[self.at..self.at + length]);
+        self.at += length;
+        Ok(length)
+    }
+}
+
+/// One of the caller's outputs.
+struct Sent {
+    frames: mpsc::Sender<ReplyBody>,
+    frame: fn(String) -> ReplyBody,
+}
+
+impl Write for Sent {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let chunk = &bytes[..bytes.len().min(CHUNK_BYTES)];
+        self.frames
+            .blocking_send((self.frame)(protocol::encode(chunk)))
+            .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        Ok(chunk.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,372 @@
+//! The life of a daemon: owns the home, accepts, tidies up, ends when told to or when nobody is left.
+
+pub mod command;
+mod connection;
+mod forward;
+
+use api::ErrorCode;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use kernel::actor::ActorName;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
+
+use crate::host::Host;
+use crate::talents_host::live::{HandsSettings, LiveHands};
+use api::DEFAULT_ACTOR;
+use api::Fault;
+use api::{Error, Result};
+use client::connection::DaemonClient;
+use client::place::{DaemonPlace, failed};
+use command::RunCommand;
+use service::config::http::HttpSettings;
+use service::{Caller, Machine, Service, Settings, World, renewal};
+
+/// Connections at once.
+pub const CONNECTIONS_MAX: usize = 512;
+/// How long processes that use the home for one command may take before a daemon gives up.
+const OWN_WAIT: Duration = Duration::from_secs(10);
+/// How long requests may take that were under way when the daemon was told to end.
+const GRACE: Duration = Duration::from_secs(20);
+/// The same for HTTP, whose callers may keep connections open for no reason.
+const WEB_GRACE: Duration = Duration::from_secs(3);
+/// How often accesses are journaled and idle actors closed.
+const TIDY_EVERY: Duration = Duration::from_secs(5);
+/// How often new memories get their vectors of the chosen model.
+const EMBED_EVERY: Duration = Duration::from_secs(2);
+/// How often the minds look what is due.
+const TEND_EVERY: Duration = Duration::from_secs(5);
+/// A time that is never reached.
+const NEVER: Duration = Duration::from_hours(1);
+/// Threads for work that blocks. More than this many requests wait for each other.
+const BLOCKING_THREADS: usize = 128;
+
+/// How a daemon is to behave.
+#[derive(Clone, Debug)]
+pub struct Life {
+    pub settings: Settings,
+    /// The variables that decide about the configuration.
+    pub variables: BTreeMap<String, String>,
+    /// Ends after this long without a connection; never if absent.
+    pub idle: Option<Duration>,
+    /// Serves HTTP as well.
+    pub http: Option<HttpSettings>,
+    /// Runs talents.
+    pub hands: HandsSettings,
+    /// Runs command lines for callers.
+    pub run_command: RunCommand,
+    /// Answers HTTP.
+    pub serve_http: ServeHttp,
+}
+
+/// Answers HTTP on a listener until it is told to end. The interface brings it.
+pub type ServeHttp = fn(HttpParts) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
+
+/// What HTTP is served with.
+#[derive(Debug)]
+pub struct HttpParts {
+    pub listener: TcpListener,
+    pub settings: HttpSettings,
+    pub host: Arc<Host>,
+    /// Absent if talents cannot run here.
+    pub talents: Option<Arc<LiveHands>>,
+    pub ending: watch::Receiver<bool>,
+}
+
+/// What became of the wish to serve HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Web {
+    /// Nobody asked for it.
+    Off,
+    At(SocketAddr),
+    /// It could not listen; the daemon serves its socket all the same.
+    Failed(String),
+}
+
+impl Web {
+    /// Where to reach it.
+    pub fn address(&self) -> Option<String> {
+        match self {
+            Web::At(address) => Some(format!("http://{address}")),
+            _ => None,
+        }
+    }
+
+    pub fn problem(&self) -> Option<&str> {
+        match self {
+            Web::Failed(why) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+/// What connections share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) host: Arc<Host>,
+    pub(super) place: DaemonPlace,
+    pub(super) started: Instant,
+    pub(super) connections: AtomicUsize,
+    pub(super) requests: AtomicU64,
+    pub(super) idle: Option<Duration>,
+    /// Somebody wants the daemon to end.
+    pub(super) end: watch::Sender<bool>,
+    /// Nobody is served any more.
+    pub(super) over: watch::Sender<bool>,
+    pub(super) web: Web,
+    pub(super) run_command: RunCommand,
+    /// The hands, or why there are none: the memory is served all the same.
+    pub(super) hands: std::result::Result<Arc<LiveHands>, String>,
+}
+
+/// Serves the home until it ends. `ready` is called once, when callers can connect.
+pub fn serve(place: &DaemonPlace, life: &Life, ready: impl FnOnce(&Web)) -> Result<Served> {
+    if let Some(client) = DaemonClient::connect(place)? {
+        return Ok(Served::ByAnother(Some(client.welcome().pid)));
+    }
+    let Some(lock) = place.own(OWN_WAIT)? else {
+        return Ok(Served::ByAnother(
+            DaemonClient::connect_soon(place, OWN_WAIT)?.map(|client| client.welcome().pid),
+        ));
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("daemon")
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(ErrorCode::Io, Fault::Server, format!("a runtime: {error}")))?;
+    let service = Service::new(&place.home, life.settings.clone(), OWN_WAIT)
+        .with_embedder(life.variables.clone(), life.hands.environment.clone())
+        .telling(renewal::told(|line| tracing::info!("{line}")));
+    let host = Arc::new(Host::new(service, life.variables.clone()));
+    let outcome = runtime.block_on(live(place, life, Arc::clone(&host), ready));
+    // Everything that blocks has ended or had its grace; what is left must not keep the process.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    let closed = host.service.close(Machine.now()?);
+    drop(host);
+    // Only now may somebody else own the home.
+    drop(lock);
+    outcome?;
+    closed?;
+    Ok(Served::Here)
+}
+
+/// Who served.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Served {
+    /// This process did, and has ended well.
+    Here,
+    /// Another daemon does; its process, if it answers.
+    ByAnother(Option<u32>),
+}
+
+async fn live(
+    place: &DaemonPlace,
+    life: &Life,
+    host: Arc<Host>,
+    ready: impl FnOnce(&Web),
+) -> Result<()> {
+    // The lock is ours, so whatever lies here was left behind.
+    match std::fs::remove_file(&place.socket) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(failed(&place.socket, &error));
+        }
+        _ => {}
+    }
+    let listener =
+        UnixListener::bind(&place.socket).map_err(|error| failed(&place.socket, &error))?;
+    let (end, mut ending) = watch::channel(false);
+    // What an earlier daemon left is ended before anybody is answered.
+    let hands = hands(place, life, &host).await;
+    let (web, web_task) = web(life, &host, hands.as_ref().ok(), &ending).await;
+    let shared = Arc::new(Shared {
+        host,
+        place: place.clone(),
+        started: Instant::now(),
+        connections: AtomicUsize::new(0),
+        requests: AtomicU64::new(0),
+        idle: life.idle,
+        end,
+        over: watch::Sender::new(false),
+        web,
+        run_command: life.run_command,
+        hands,
+    });
+    let signals = |kind| signal(kind).map_err(|error| Error::internal(error.to_string()));
+    let mut terminate = signals(SignalKind::terminate())?;
+    let mut interrupt = signals(SignalKind::interrupt())?;
+    let mut hang_up = signals(SignalKind::hangup())?;
+    let mut tidy = interval(TIDY_EVERY);
+    tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut embed = interval(EMBED_EVERY);
+    embed.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut tend = interval(TEND_EVERY);
+    tend.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut idle_since = tokio::time::Instant::now();
+    let mut open = JoinSet::new();
+    ready(&shared.web);
+    loop {
+        let idle_at = life.idle.map(|idle| idle_since + idle);
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    open.spawn(connection::attend(stream, Arc::clone(&shared)));
+                }
+                // Out of files, perhaps; those who are connected go on.
+                Err(error) => {
+                    tracing::warn!("a connection was not accepted: {error}");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            },
+            Some(_) = open.join_next(), if !open.is_empty() => {
+                idle_since = tokio::time::Instant::now();
+            }
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = hang_up.recv() => {}
+            _ = ending.changed() => break,
+            () = sleep_until(idle_at.unwrap_or_else(|| idle_since + NEVER)),
+                if idle_at.is_some() && open.is_empty() =>
+            {
+                if !shared.hands.as_ref().is_ok_and(|hands| hands.is_busy()) {
+                    break;
+                }
+                idle_since = tokio::time::Instant::now();
+            }
+            _ = tidy.tick() => background(&shared, |host| {
+                Ok(host.service.tidy(Machine.now()?).map(drop)?)
+            }),
+            _ = embed.tick() => background(&shared, |host| {
+                Ok(host.service.embed_new(Machine.now()?).map(drop)?)
+            }),
+            _ = tend.tick() => background(&shared, tend_minds),
+        }
+    }
+    shared.host.service.end_embedding();
+    // Those who are connected are answered until the runs have ended: a run may want to write down what it knows.
+    shared.end.send_replace(true);
+    if let Ok(hands) = &shared.hands {
+        let mut stopping = std::pin::pin!(hands.stop());
+        loop {
+            tokio::select! {
+                () = &mut stopping => break,
+                Ok((stream, _)) = listener.accept() => {
+                    open.spawn(connection::attend(stream, Arc::clone(&shared)));
+                }
+            }
+        }
+    }
+    shared.host.end_tending();
+    drop(listener);
+    let removed = std::fs::remove_file(&place.socket);
+    shared.over.send_replace(true);
+    let finished = async { while open.join_next().await.is_some() {} };
+    if tokio::time::timeout(GRACE, finished).await.is_err() {
+        tracing::warn!("some requests did not finish in time");
+    }
+    if let Some(mut task) = web_task
+        && tokio::time::timeout(WEB_GRACE, &mut task).await.is_err()
+    {
+        // A caller that holds its connection and says nothing must not keep the home.
+        task.abort();
+    }
+    removed.map_err(|error| failed(&place.socket, &error))
+}
+
+/// Starts the hands. What is wrong with them is no reason not to serve the memory.
+async fn hands(
+    place: &DaemonPlace,
+    life: &Life,
+    host: &Arc<Host>,
+) -> std::result::Result<Arc<LiveHands>, String> {
+    let started = LiveHands::start(place, life.hands.clone(), life.variables.clone(), host).await;
+    started.map(Arc::new).map_err(|error| {
+        tracing::warn!("warning: talents cannot run: {} ({})", error.message, error.code);
+        error.message
+    })
+}
+
+/// Listens for HTTP if that is wanted. A port that somebody else has is no reason not to serve the socket.
+async fn web(
+    life: &Life,
+    host: &Arc<Host>,
+    talents: Option<&Arc<LiveHands>>,
+    ending: &watch::Receiver<bool>,
+) -> (Web, Option<JoinHandle<()>>) {
+    let Some(http) = life.http.clone() else { return (Web::Off, None) };
+    let parts = |listener, settings| HttpParts {
+        listener,
+        settings,
+        host: Arc::clone(host),
+        talents: talents.cloned(),
+        ending: ending.clone(),
+    };
+    let bound = TcpListener::bind(http.address).await.and_then(|listener| {
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    match bound {
+        Ok((listener, address)) => {
+            // The port of the mind's own documents. Whoever has it may keep it.
+            if let Some(second) = http.second()
+                && let Ok(listener) = TcpListener::bind(second.address).await
+            {
+                tokio::spawn(answer((life.serve_http)(parts(listener, second))));
+            }
+            let task = tokio::spawn(answer((life.serve_http)(parts(listener, http))));
+            (Web::At(address), Some(task))
+        }
+        Err(error) => {
+            let why = format!("cannot listen on {}: {error}", http.address);
+            tracing::warn!("HTTP is not served: {why}; CORTEX_PORT sets another port");
+            (Web::Failed(why), None)
+        }
+    }
+}
+
+async fn answer(serving: impl Future<Output = std::io::Result<()>>) {
+    if let Err(error) = serving.await {
+        tracing::warn!("HTTP ended: {error}");
+    }
+}
+
+/// Work that nobody waits for. What goes wrong is said in the log.
+fn background(shared: &Arc<Shared>, work: fn(&Host) -> Result<()>) {
+    let host = Arc::clone(&shared.host);
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = work(&host) {
+            tracing::warn!("in the background: {} ({})", error.message, error.code);
+        }
+    });
+}
+
+/// What is due for the minds of the home.
+fn tend_minds(host: &Host) -> Result<()> {
+    let actor = ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?;
+    Ok(host.tend(&Caller::new(actor, mind::proposal::BY))?)
+}
+
+impl Shared {
+    /// A place among the connections; `false` if all are taken.
+    pub(super) fn enter(&self) -> bool {
+        let taken = self.connections.fetch_add(1, Ordering::SeqCst);
+        if taken >= CONNECTIONS_MAX {
+            self.leave();
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn leave(&self) {
+        self.connections.fetch_sub(1, Ordering::SeqCst);
+    }
+}

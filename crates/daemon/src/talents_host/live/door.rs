@@ -1,0 +1,83 @@
+//! The hands as the operations use them: from a thread that may block, without knowing the runner.
+
+use std::time::Duration;
+
+use exec::UseId;
+use exec::callosum::{Hub, Message};
+use exec::runner::log::read::{is_terminal, kind};
+use exec::runner::{Receipt, Runner, Select};
+use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+
+use crate::run_control::{LiveRun, RunControl};
+use api::Fault;
+use api::{Error, ErrorCode, Result};
+
+#[derive(Debug)]
+pub(super) struct Door {
+    runner: Runner,
+    hub: Hub,
+    runtime: Handle,
+}
+
+impl Door {
+    /// Must be made inside the daemon's runtime.
+    pub(super) fn new(runner: Runner, hub: Hub) -> Door {
+        Door { runner, hub, runtime: Handle::current() }
+    }
+}
+
+impl RunControl for Door {
+    fn start(&self, request: Map<String, Value>, by: &str) -> Result<String> {
+        match self.runtime.block_on(self.runner.submit(request, by)) {
+            Receipt::Accepted { use_id, .. } | Receipt::Queued { use_id, .. } => Ok(use_id),
+            Receipt::Rejected { code, reason } => {
+                let fault = match code {
+                    "unknown_talent" => Fault::Missing,
+                    "queue_full" | "shutting_down" | "log_failed" | "internal" => Fault::Server,
+                    _ => Fault::Caller,
+                };
+                Err(Error::new(ErrorCode::named(code), fault, reason))
+            }
+        }
+    }
+
+    fn wait(&self, use_id: &str, patience: Duration) -> std::result::Result<String, String> {
+        let run = UseId::parse(use_id).map_err(|error| error.to_string())?;
+        let mut events = self.runner.follow(&run, None);
+        let ended = async {
+            loop {
+                match events.next().await {
+                    Ok(Some(event)) if is_terminal(&event.fields) => break Ok(event.fields),
+                    Ok(Some(_)) => {}
+                    Ok(None) => break Err("the run has no end".to_owned()),
+                    Err(error) => break Err(error.to_string()),
+                }
+            }
+        };
+        let ended = self.runtime.block_on(async { tokio::time::timeout(patience, ended).await });
+        let end = ended.map_err(|_| format!("run {use_id} is not done yet"))??;
+        let text = |key: &str| end.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        if kind(&end) == "finish" { Ok(text("result")) } else { Err(text("error")) }
+    }
+
+    fn cancel(&self, use_id: &str) -> bool {
+        UseId::parse(use_id).is_ok_and(|run| !self.runner.cancel(&Select::Run(run)).is_empty())
+    }
+
+    fn live(&self) -> Vec<LiveRun> {
+        let status = self.runner.status();
+        let run = |run: exec::runner::LiveRun| LiveRun {
+            use_id: run.use_id,
+            talent: run.name,
+            actor: run.actor,
+            channel: run.channel,
+            context: run.context,
+        };
+        status.running.into_iter().chain(status.queued).map(run).collect()
+    }
+
+    fn tell(&self, tract: &str, event: Map<String, Value>) {
+        self.hub.publish(Message::new(tract, "").and(event));
+    }
+}

@@ -1,0 +1,63 @@
+//! What the runner must know of a talent before it starts it: looked up for every request, so that an edited talent or a
+//! changed setting counts at once.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use exec::TalentName;
+use exec::models::Ask;
+use exec::runner::{Facts, Rejection, TalentFacts};
+use serde_json::{Map, Value};
+
+use crate::channels::{actor_of, purpose};
+use crate::host::Host;
+use crate::talents_host::live::Sources;
+use api::DEFAULT_ACTOR;
+use service::Caller;
+
+#[derive(Debug)]
+pub(super) struct ShelfFacts {
+    sources: Sources,
+    ops: Weak<Host>,
+}
+
+impl ShelfFacts {
+    pub(super) fn new(sources: Sources, ops: &Arc<Host>) -> ShelfFacts {
+        ShelfFacts { sources, ops: Arc::downgrade(ops) }
+    }
+}
+
+impl TalentFacts for ShelfFacts {
+    fn facts(&self, name: &TalentName) -> Result<Facts, String> {
+        let hands = self.sources.hands().map_err(|error| error.message)?;
+        let talent = hands.shelf.find(name).map_err(|error| error.to_string())?;
+        // A talent that no model can be found for is still started: its own process says why, in its log.
+        let choice = hands.choice(&talent, &Ask::default());
+        Ok(Facts {
+            timeout: talent.front.timeout_seconds.map(Duration::from_secs),
+            env: talent.front.env,
+            provider: choice.ok().map(|choice| choice.provider),
+        })
+    }
+
+    /// The budget is asked before a run begins; parts of conversations were admitted when they were asked for.
+    fn refusal(&self, request: &Map<String, Value>) -> Option<Rejection> {
+        let text = |key: &str| request.get(key).and_then(Value::as_str);
+        let actor = match actor_of(request) {
+            Ok(actor) => actor,
+            Err(error) => return Some(Rejection::new("bad_actor", error.to_string())),
+        };
+        let ops = self.ops.upgrade()?;
+        if actor.as_str() != DEFAULT_ACTOR && !ops.service.home().has(&actor) {
+            return Some(Rejection::new("unknown_actor", format!("there is no actor {actor}")));
+        }
+        if text("context").is_some() {
+            return None;
+        }
+        let caller = Caller::new(actor, "runner");
+        let purpose = purpose(text("name").unwrap_or_default(), text("channel").is_some());
+        let refusal = ops.may_spend(&caller, purpose)?;
+        let why = format!("{refusal}; `cortex budget` shows what is left");
+        Some(Rejection::new(refusal.code(), why))
+    }
+}

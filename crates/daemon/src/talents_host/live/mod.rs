@@ -1,0 +1,341 @@
+//! The hands at work in the daemon: the bus, the runner and the supervisor, put together and tied to the memory.
+//!
+//! - `facts`: what the runner must know of a talent; `attest`: what a run that has ended teaches the memory.
+//! - `nightly`: the work of a day that is over, through `runs`.
+//! - `door`: the hands as the operations use them; `watch`: what the mind learns of runs while they go on.
+//! - `line`: one connection to the bus, for commands.
+//!
+//! What must stay true: runs that an earlier daemon left are ended before the first new one; hands that cannot start do not
+//! take the memory with them; whatever is started here is ended here, within a grace, before the daemon lets go of the home.
+
+mod attest;
+mod door;
+mod facts;
+pub mod line;
+mod nightly;
+mod runs;
+mod watch;
+
+use api::ErrorCode;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use exec::Layout;
+use exec::callosum::{BusSettings, Hub, HubStatus, Server};
+use exec::runner::{Program, Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus};
+use exec::supervisor::{
+    Calendar, Schedule, Service, ServiceStatus, Supervisor, SupervisorSettings, Work,
+};
+use exec::world::World;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::talents_host::Hands;
+use api::Fault;
+use api::{Error, Result};
+use attest::Attester;
+use client::place::DaemonPlace;
+use door::Door;
+use facts::ShelfFacts;
+use nightly::Nightly;
+use service::Caller;
+use service::config;
+use service::config::Config;
+
+/// What a stop may take beyond the grace that runs have.
+const STOP_MARGIN: Duration = Duration::from_secs(5);
+/// The service that does the work of days.
+pub const SCHEDULE: &str = "schedule";
+
+/// How the hands are to behave.
+#[derive(Clone, Debug)]
+pub struct HandsSettings {
+    pub bus: BusSettings,
+    pub runner: RunnerSettings,
+    pub supervisor: SupervisorSettings,
+    /// What is started for a run.
+    pub program: Program,
+    /// The whole environment of the daemon: which providers have a key here.
+    pub environment: BTreeMap<String, String>,
+}
+
+impl HandsSettings {
+    /// What the configuration says. Parts that are wrong are refused now, not at midnight.
+    pub fn of(
+        config: &Config,
+        program: Program,
+        environment: BTreeMap<String, String>,
+    ) -> Result<HandsSettings> {
+        crate::talents_host::settings::own(config)?;
+        let runner: RunnerSettings = config.section("runner", &[])?;
+        let mut supervisor: SupervisorSettings = config.section("supervisor", &[])?;
+        if supervisor.zone.is_empty() {
+            supervisor.zone.clone_from(&runner.zone);
+        }
+        let bus = config.section("callosum", &[])?;
+        Ok(HandsSettings { bus, runner, supervisor, program, environment })
+    }
+}
+
+/// Where talents and settings come from: the files as they are now, so that a changed one needs no new daemon.
+#[derive(Clone, Debug)]
+struct Sources {
+    place: DaemonPlace,
+    layout: Layout,
+    /// Those that decide about the configuration.
+    variables: BTreeMap<String, String>,
+    environment: BTreeMap<String, String>,
+}
+
+impl Sources {
+    fn hands(&self) -> Result<Hands> {
+        let config = config::load(self.layout.home(), &self.variables)?;
+        Hands::open(self.layout.home(), &config, self.environment.clone())
+    }
+}
+
+/// The hands at work.
+#[derive(Debug)]
+pub struct LiveHands {
+    hub: Hub,
+    runner: Runner,
+    supervisor: Supervisor,
+    schedule: Arc<Schedule>,
+    nightly: Arc<Nightly>,
+    attester: Arc<Attester>,
+    /// Lent to the operations for as long as it is held here.
+    _door: Arc<Door>,
+    recovery: Recovery,
+    bus: Mutex<Option<Server>>,
+    grace: Duration,
+}
+
+impl LiveHands {
+    /// Ends what was left, then takes requests.
+    pub async fn start(
+        place: &DaemonPlace,
+        settings: HandsSettings,
+        variables: BTreeMap<String, String>,
+        ops: &Arc<Host>,
+    ) -> Result<LiveHands> {
+        let failed =
+            |code: &str, why: String| Error::new(ErrorCode::named(code), Fault::Server, why);
+        let world = World::system();
+        let layout = Layout::new(&place.home);
+        let hub = Hub::new(settings.bus, Arc::clone(&world.clock));
+        let environment = settings.environment;
+        let place_of = place.clone();
+        let sources = Sources { place: place_of, layout: layout.clone(), variables, environment };
+        let attester = Arc::new(Attester::new(Arc::clone(ops)));
+        let grace = Duration::from_millis(settings.runner.stop_grace_ms) + STOP_MARGIN;
+        // Half of the places, so that a person need not wait for the night's work.
+        let jobs = (settings.runner.runs_max / 2).max(1);
+        let (runner, recovery) = Runner::start(RunnerParts {
+            layout: layout.clone(),
+            hub: hub.clone(),
+            world: world.clone(),
+            settings: settings.runner,
+            program: settings.program,
+            facts: Arc::new(ShelfFacts::new(sources.clone(), ops)),
+            observer: Arc::clone(&attester) as _,
+            probe: Arc::new(()),
+        })
+        .await
+        .map_err(|error| failed(error.code(), error.to_string()))?;
+        let door = Arc::new(Door::new(runner.clone(), hub.clone()));
+        ops.lend_runs(Arc::downgrade(&door) as _);
+        watch::start(&hub, ops, &runner);
+        settle(ops).await;
+        for failure in &recovery.failures {
+            tracing::warn!("recovery: {failure}");
+        }
+        let bus = Server::start(hub.clone(), layout.clone(), &place.callosum())
+            .await
+            .map_err(|error| failed(error.code(), error.to_string()))?;
+        let supervisor = Supervisor::start(
+            settings.supervisor.clone(),
+            world.clone(),
+            hub.clone(),
+            place.home.clone(),
+        );
+        let nightly = Arc::new(Nightly::new(sources, hub.clone(), runner.clone(), jobs));
+        let schedule = schedule(&settings.supervisor, &layout, world, &hub, &nightly)?;
+        let keeps = Arc::clone(&schedule);
+        let service = Service {
+            name: SCHEDULE.to_owned(),
+            work: Work::Task(Arc::new(move |context| {
+                let schedule = Arc::clone(&keeps);
+                Box::pin(async move {
+                    schedule.run(context.stop).await;
+                    Ok(())
+                })
+            })),
+            heartbeat_ms_max: None,
+        };
+        supervisor.add(service).map_err(|error| failed(error.code(), error.to_string()))?;
+        let bus = Mutex::new(Some(bus));
+        Ok(LiveHands {
+            hub,
+            runner,
+            supervisor,
+            schedule,
+            nightly,
+            attester,
+            _door: door,
+            recovery,
+            bus,
+            grace,
+        })
+    }
+
+    /// Talents and providers as the files say now.
+    pub fn hands(&self) -> Result<Hands> {
+        self.nightly.hands()
+    }
+
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    pub fn runner(&self) -> &Runner {
+        &self.runner
+    }
+
+    pub fn services(&self) -> Vec<ServiceStatus> {
+        self.supervisor.status()
+    }
+
+    /// True while somebody would miss the daemon: runs, the work of a day, listeners of the bus.
+    pub fn is_busy(&self) -> bool {
+        !self.runner.is_idle() || self.nightly.is_working() || self.bus_clients() > 0
+    }
+
+    fn bus_status(&self) -> Value {
+        let bus = self.bus.lock().unwrap_or_else(PoisonError::into_inner);
+        bus.as_ref().map_or(Value::Null, Server::status)
+    }
+
+    fn bus_clients(&self) -> usize {
+        self.bus_status()["clients"].as_array().map_or(0, Vec::len)
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts {
+            runner: self.runner.status(),
+            bus: self.hub.status(),
+            bus_clients: self.bus_clients(),
+            ended: self.attester.ended(),
+            attest_failures: self.attester.failures(),
+        }
+    }
+
+    /// Everything a person may want to know about them.
+    pub fn status(&self) -> Value {
+        let counts = self.counts();
+        let bus = self.bus.lock().unwrap_or_else(PoisonError::into_inner);
+        let socket = bus.as_ref().map(|bus| bus.path().display().to_string());
+        drop(bus);
+        json!({
+            "callosum": socket,
+            "listeners": counts.bus_clients,
+            "dropped": counts.bus.dropped,
+            "running": counts.runner.running,
+            "queued": counts.runner.queued,
+            "counters": counts.runner.counters,
+            "last_failure": counts.runner.last_failure,
+            "ended": counts.ended.iter().copied().collect::<BTreeMap<_, _>>(),
+            "attest_failures": counts.attest_failures,
+            "recovered": self.recovery,
+            "services": self.services(),
+            "schedule": self.schedule.state(),
+            "working_on": self.nightly.day(),
+            "next_midnight": self.schedule.next_midnight().to_string(),
+            "vitals": self.supervisor.vitals(),
+        })
+    }
+
+    /// Ends everything, the newest first: no more work by itself, then the runs, then the bus that tells their ends.
+    pub async fn stop(&self) {
+        let stopping = async {
+            self.supervisor.stop().await;
+            let left = self.runner.shutdown().await;
+            if left > 0 {
+                tracing::warn!("{left} runs did not end; the next daemon ends them");
+            }
+            let bus = self.bus.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(bus) = bus
+                && let Err(error) = bus.stop().await
+            {
+                tracing::warn!("the bus: {error}");
+            }
+        };
+        if tokio::time::timeout(self.grace, stopping).await.is_err() {
+            tracing::warn!("the hands did not stop in time; the next daemon ends what is left");
+        }
+    }
+}
+
+/// Conversations that wait for runs of an earlier daemon wait no longer.
+async fn settle(ops: &Arc<Host>) {
+    let ops = Arc::clone(ops);
+    let work = tokio::task::spawn_blocking(move || {
+        for actor in ops.service.home().actors().map_err(service::Error::from)? {
+            ops.settle_channels(&Caller::new(actor, mind::proposal::BY))?;
+        }
+        Ok::<(), Error>(())
+    });
+    match work.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!("channels: {} ({})", error.message, error.code),
+        Err(error) => tracing::warn!("channels: {error}"),
+    }
+}
+
+/// What there is to count.
+#[derive(Debug)]
+pub struct Counts {
+    pub runner: RunnerStatus,
+    pub bus: HubStatus,
+    pub bus_clients: usize,
+    /// Runs that ended since the daemon started, by how they ended.
+    pub ended: [(&'static str, u64); 4],
+    /// Ends that the memory did not learn of.
+    pub attest_failures: u64,
+}
+
+fn schedule(
+    settings: &SupervisorSettings,
+    layout: &Layout,
+    world: World,
+    hub: &Hub,
+    nightly: &Arc<Nightly>,
+) -> Result<Arc<Schedule>> {
+    let zone = if settings.zone.is_empty() {
+        TimeZone::system()
+    } else {
+        TimeZone::get(&settings.zone).map_err(|_| {
+            let why = format!("the time zone {:?} is not known", settings.zone);
+            Error::new(ErrorCode::UnknownZone, Fault::Caller, why)
+        })?
+    };
+    let calendar = Calendar { zone, catch_up_days_max: settings.catch_up_days_max };
+    let worker = Arc::clone(nightly);
+    let work = Arc::new(move |day| {
+        let nightly = Arc::clone(&worker);
+        Box::pin(async move { nightly.work(day).await }) as _
+    });
+    let schedule = Schedule::open(
+        layout.schedule(),
+        calendar,
+        settings.day_attempts_max,
+        world,
+        hub.clone(),
+        work,
+    );
+    schedule.map(Arc::new).map_err(|error| {
+        let why = format!("{}: {error}", layout.schedule().display());
+        Error::new(ErrorCode::Schedule, Fault::Server, why)
+    })
+}

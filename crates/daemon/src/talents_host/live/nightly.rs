@@ -1,0 +1,177 @@
+//! The work of a day that is over: old run logs make room, and the talents that are scheduled work through the day.
+//!
+//! What must stay true: without a provider nothing is started; what has failed is tried again alone, because what has
+//! succeeded has been paid for.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use exec::callosum::{Hub, Message};
+use exec::providers::BoxFuture;
+use exec::runner::Runner;
+use exec::talents::Shelf;
+use exec::think::{self, Asked, Hooks, Output, Report, ThinkError, Work};
+use exec::{Day, TalentName};
+use kernel::actor::ActorName;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::talents_host::live::Sources;
+use crate::talents_host::live::runs::OwnRuns;
+use crate::talents_host::memory::Memory;
+use crate::talents_host::{Hands, outputs};
+use api::DEFAULT_ACTOR;
+use service::Caller;
+
+/// Who asks for the runs of the night, and who saves their outputs.
+const CALLER: &str = "think";
+/// How long an output waits for a memory that somebody else has open.
+const MEMORY_WAIT: Duration = Duration::from_secs(10);
+/// Failures that the reason of a failed day names.
+const NAMED_MAX: usize = 5;
+
+/// Does the work of days, one at a time.
+#[derive(Debug)]
+pub(super) struct Nightly {
+    sources: Sources,
+    hub: Hub,
+    runner: Runner,
+    jobs: usize,
+    day: Mutex<Option<Day>>,
+    /// The talents of a day that failed.
+    failed: Mutex<Option<(Day, BTreeSet<TalentName>)>>,
+}
+
+impl Nightly {
+    pub(super) fn new(sources: Sources, hub: Hub, runner: Runner, jobs: usize) -> Nightly {
+        let (day, failed) = (Mutex::default(), Mutex::default());
+        Nightly { sources, hub, runner, jobs, day, failed }
+    }
+
+    pub(super) fn hands(&self) -> api::Result<Hands> {
+        self.sources.hands()
+    }
+
+    /// The day that is worked on now.
+    pub(super) fn day(&self) -> Option<String> {
+        let day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
+        day.map(|day| day.to_string())
+    }
+
+    pub(super) fn is_working(&self) -> bool {
+        self.day().is_some()
+    }
+
+    pub(super) async fn work(&self, day: Day) -> Result<(), String> {
+        *self.day.lock().unwrap_or_else(PoisonError::into_inner) = Some(day);
+        let _done = Done(&self.day);
+        match self.runner.sweep().await {
+            Ok(removed) if removed.is_empty() => {}
+            Ok(removed) => tracing::warn!("{} old runs were removed", removed.len()),
+            Err(error) => tracing::warn!("old runs were not removed: {error}"),
+        }
+        let sources = self.sources.clone();
+        let shelf = tokio::task::spawn_blocking(move || {
+            let hands = sources.hands().map_err(|error| error.message)?;
+            Ok::<_, String>(hands.can_think().then_some(hands.shelf))
+        });
+        let Some(shelf) = shelf.await.map_err(|error| error.to_string())?? else {
+            return Ok(());
+        };
+        let mut failed = BTreeSet::new();
+        let mut labels = Vec::new();
+        for asked in self.asked(day) {
+            match self.think(&shelf, &asked).await? {
+                Ok(report) => {
+                    failed.extend(
+                        report.failed().filter_map(|unit| TalentName::parse(&unit.talent).ok()),
+                    );
+                    labels.extend(report.failed().map(think::UnitReport::label));
+                }
+                // Nothing was recorded on that day.
+                Err(ThinkError::NoDay(_)) => return Ok(()),
+                Err(error) => {
+                    failed.extend(asked.talent.clone());
+                    labels.push(error.to_string());
+                }
+            }
+        }
+        let well = labels.is_empty();
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) =
+            (!failed.is_empty()).then_some((day, failed));
+        if well {
+            return Ok(());
+        }
+        let more = labels.len().saturating_sub(NAMED_MAX);
+        labels.truncate(NAMED_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Err(format!("{}{more}", labels.join(", ")))
+    }
+
+    /// The whole day; only what failed if it was tried before.
+    fn asked(&self, day: Day) -> Vec<Asked> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let whole = Asked { day, work: Work::All, facet: None, talent: None, refresh: false };
+        match &*failed {
+            Some((tried, talents)) if *tried == day => talents
+                .iter()
+                .map(|talent| Asked { talent: Some(talent.clone()), ..whole.clone() })
+                .collect(),
+            _ => vec![whole],
+        }
+    }
+
+    async fn think(
+        &self,
+        shelf: &Shelf,
+        asked: &Asked,
+    ) -> Result<Result<Report, ThinkError>, String> {
+        // Whoever stops the schedule drops this, and with it the runs.
+        let (_never, stop) = watch::channel(false);
+        let runs = Arc::new(OwnRuns::new(self.runner.clone(), CALLER));
+        let sources = self.sources.clone();
+        let actor = ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
+        let caller = Caller::new(actor, CALLER);
+        let memory = Memory::new(
+            sources.place.clone(),
+            caller,
+            sources.variables.clone(),
+            sources.environment.clone(),
+            MEMORY_WAIT,
+        );
+        let hooks = Arc::new(DayHooks { memory, hub: self.hub.clone(), sources });
+        let layout = &self.sources.layout;
+        Ok(think::run(layout, shelf, asked, self.jobs, runs, hooks, stop).await)
+    }
+}
+
+/// The day is no longer worked on, however the work ended.
+struct Done<'a>(&'a Mutex<Option<Day>>);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+struct DayHooks {
+    memory: Memory,
+    hub: Hub,
+    sources: Sources,
+}
+
+impl Hooks for DayHooks {
+    fn tell(&self, event: Value) {
+        if let Value::Object(fields) = event {
+            self.hub.publish(Message::new(CALLER, "").and(fields));
+        }
+    }
+
+    fn index<'a>(&'a self, output: &'a Output) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let saved = outputs::index(&self.memory, self.sources.layout.home(), output).await;
+            saved.map(drop).map_err(|error| error.message)
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! Runs of this daemon, for the work of the night: started and waited for without the bus.
+//!
+//! What must stay true: the time a run may take counts from the start of its process, not from the queue; runs that nobody
+//! waits for any more because their owner is gone are cancelled.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use exec::UseId;
+use exec::providers::BoxFuture;
+use exec::runner::log::read::{is_terminal, kind};
+use exec::runner::{Follow, Receipt, Runner, Select};
+use exec::think::{Ended, Runs};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+type Fields = Map<String, Value>;
+
+/// Waits for the end, at most `limit` from when the process began.
+async fn end_of(mut events: Follow, limit: Duration) -> Ended {
+    let lost = |error: String| Ended::Failed { error, code: "lost".to_owned() };
+    let mut until = None;
+    loop {
+        let next = events.next();
+        let next = match until {
+            None => next.await,
+            Some(until) => match tokio::time::timeout_at(until, next).await {
+                Ok(next) => next,
+                Err(_) => return Ended::TimedOut,
+            },
+        };
+        let event = match next {
+            Ok(Some(event)) => event.fields,
+            Ok(None) => return lost("the run has no end".to_owned()),
+            Err(error) => return lost(error.to_string()),
+        };
+        if kind(&event) == "spawned" {
+            until = Some(Instant::now() + limit);
+        }
+        if is_terminal(&event) {
+            return ended(event);
+        }
+    }
+}
+
+fn ended(event: Fields) -> Ended {
+    if kind(&event) == "finish" {
+        return Ended::Finished(Value::Object(event));
+    }
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let code = match text("reason") {
+        reason if reason.is_empty() => text("code"),
+        reason => reason,
+    };
+    Ended::Failed { error: text("error"), code }
+}
+
+fn fields(request: Value) -> Result<Fields, String> {
+    match request {
+        Value::Object(fields) => Ok(fields),
+        _ => Err("a request is an object".to_owned()),
+    }
+}
+
+fn run_id(use_id: &str) -> Result<UseId, Ended> {
+    UseId::parse(use_id)
+        .map_err(|error| Ended::Failed { error: error.to_string(), code: error.code().to_owned() })
+}
+
+/// Runs of this daemon.
+#[derive(Debug)]
+pub struct OwnRuns {
+    runner: Runner,
+    caller: String,
+    open: Mutex<BTreeSet<UseId>>,
+}
+
+impl OwnRuns {
+    pub fn new(runner: Runner, caller: &str) -> OwnRuns {
+        OwnRuns { runner, caller: caller.to_owned(), open: Mutex::default() }
+    }
+
+    fn closed(&self, run: &UseId) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+    }
+}
+
+impl Runs for OwnRuns {
+    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move {
+            let receipt = self.runner.submit(fields(request)?, &self.caller).await;
+            match receipt {
+                Receipt::Rejected { code, reason } => Err(format!("{reason} ({code})")),
+                Receipt::Accepted { ref use_id, .. } | Receipt::Queued { ref use_id, .. } => {
+                    let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+                    open.extend(receipt.run());
+                    drop(open);
+                    Ok(use_id.clone())
+                }
+            }
+        })
+    }
+
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+        Box::pin(async move {
+            let run = match run_id(use_id) {
+                Ok(run) => run,
+                Err(ended) => return ended,
+            };
+            let ended = end_of(self.runner.follow(&run, None), limit).await;
+            if ended != Ended::TimedOut {
+                self.closed(&run);
+            }
+            ended
+        })
+    }
+
+    fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if let Ok(run) = run_id(use_id) {
+                self.runner.cancel(&Select::Run(run.clone()));
+                self.closed(&run);
+            }
+        })
+    }
+}
+
+impl Drop for OwnRuns {
+    fn drop(&mut self) {
+        let open = std::mem::take(self.open.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for run in open {
+            self.runner.cancel(&Select::Run(run));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Looks over the shoulder of every run: what the bus tells of runs becomes what the mind knows of processes.
+//!
+//! What must stay true: a run is never held up by being watched; if messages were missed, the mind is told who runs now and judges
+//! nobody by old news.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use exec::callosum::{CORTEX, Delivery, Filter, Hub, Message};
+use exec::runner::Runner;
+use exec::runner::log::read::is_terminal;
+use kernel::actor::ActorName;
+use mind::hook::CortexHook;
+use mind::supervision::{ProcessEvent, ProcessId, ProcessKind};
+use mind::warmup::ProcessType;
+use serde_json::{Map, Value};
+
+use crate::channels::actor_of;
+use crate::host::Host;
+use crate::mind_host::process_of;
+use service::Caller;
+
+/// Who tells the mind.
+const BY: &str = "runner";
+/// Text that streams in is progress; it is told this often.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+/// What one message of the bus can make of itself.
+const TOLD_MAX: usize = 16;
+/// Characters of a task or a result that the log of processes keeps; the run's own log has the whole.
+const SHOWN_CHARS: usize = 500;
+
+struct Watched {
+    /// Whose memory the run works with.
+    caller: Caller,
+    hook: CortexHook,
+    channel: Option<String>,
+    status: String,
+    told: Instant,
+}
+
+/// Runs that are watched.
+struct Watch {
+    runs: BTreeMap<String, Watched>,
+    send: SyncSender<ProcessEvent>,
+    seen: Receiver<ProcessEvent>,
+}
+
+/// Watches until the daemon is gone.
+pub(super) async fn watch(hub: Hub, ops: Weak<Host>, runner: Runner) {
+    let mut subscription = hub.subscribe(Filter::tract(CORTEX));
+    drop(hub);
+    let (send, seen) = sync_channel(TOLD_MAX);
+    let mut watch = Watch { runs: BTreeMap::new(), send, seen };
+    loop {
+        let delivery = subscription.next().await;
+        let Some(ops) = ops.upgrade() else { return };
+        let runner = runner.clone();
+        // The mind writes to its log: that may block.
+        let worked = tokio::task::spawn_blocking(move || {
+            match delivery {
+                Delivery::Event(event) => watch.hear(&ops, &event.message),
+                Delivery::Dropped(_) => watch.missed(&ops, &runner),
+            }
+            watch
+        });
+        watch = match worked.await {
+            Ok(watch) => watch,
+            Err(error) => {
+                tracing::warn!("runs are no longer watched: {error}");
+                return;
+            }
+        };
+    }
+}
+
+impl Watch {
+    fn hear(&mut self, ops: &Host, message: &Message) {
+        let Some(use_id) = message.use_id() else { return };
+        if message.event() == "request" {
+            self.begun(ops, use_id, message.fields());
+            return;
+        }
+        let fields = message.fields();
+        let Some(run) = self.runs.get_mut(use_id) else { return };
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+        // The hook says only ever to go on.
+        let _goes_on = match message.event() {
+            "queued" => {
+                run.says("waits for its turn");
+                run.hook.on_queued()
+            }
+            "spawned" => run.says("begins"),
+            "start" => {
+                run.says(&format!("asks {}", text("model")));
+                run.hook.on_completion_start()
+            }
+            "tool_start" => {
+                run.says(&format!("uses {}", text("tool")));
+                run.hook.on_tool_start(text("tool"))
+            }
+            "tool_end" => {
+                let result = fields.get("result").cloned().unwrap_or_default();
+                // One that was not asked, because it failed before, did not fail again.
+                if text("blame") != "past" {
+                    let broken = text("blame") == "tool";
+                    run.hook.on_tool_result(text("tool"), &result.to_string(), broken);
+                }
+                run.says("reads what came back");
+                run.hook.on_completion_start()
+            }
+            "finish" => run.hook.on_completion_response(tokens(fields)),
+            _ => {
+                if run.told.elapsed() >= PROGRESS_EVERY {
+                    run.told = Instant::now();
+                    ops.progressed(&run.caller, &run.hook.process);
+                }
+                mind::hook::HookAction::Continue
+            }
+        };
+        for event in self.seen.try_iter() {
+            ops.observe(&run.caller, event);
+        }
+        if is_terminal(fields) {
+            self.ended(ops, use_id, fields);
+        }
+    }
+
+    fn begun(&mut self, ops: &Host, use_id: &str, request: &Map<String, Value>) {
+        let Some(process) = process_of(request, use_id) else { return };
+        // A name that is none was refused before it became a run.
+        let Ok(actor) = actor_of(request) else { return };
+        let caller = Caller::new(actor, BY);
+        let text = |key: &str| request.get(key).and_then(Value::as_str);
+        if process.kind == ProcessKind::Worker {
+            let kind =
+                if text("schedule").is_some() { ProcessType::Cron } else { ProcessType::Worker };
+            // A worker of a channel was counted when the channel asked for it.
+            if text("channel").is_none() {
+                ops.dispatched(&caller, kind);
+            }
+            let task = match text("prompt") {
+                Some(prompt) => format!("{}: {}", text("name").unwrap_or_default(), shown(prompt)),
+                None => text("name").unwrap_or_default().to_owned(),
+            };
+            let started_at = request.get("ts").and_then(Value::as_i64).unwrap_or_default();
+            ops.observe(
+                &caller,
+                ProcessEvent::WorkerStarted {
+                    worker_id: use_id.to_owned(),
+                    channel_id: text("channel").map(str::to_owned),
+                    task,
+                    started_at,
+                },
+            );
+        }
+        let agent_id = caller.actor.as_str().to_owned();
+        let hook = CortexHook { agent_id, process, event_tx: self.send.clone() };
+        let (channel, status) = (text("channel").map(str::to_owned), String::new());
+        let watched = Watched { caller, hook, channel, status, told: Instant::now() };
+        self.runs.insert(use_id.to_owned(), watched);
+    }
+
+    fn ended(&mut self, ops: &Host, use_id: &str, fields: &Map<String, Value>) {
+        let Some(run) = self.runs.remove(use_id) else { return };
+        let process = run.hook.process;
+        // A conversation goes on after a turn.
+        if process.kind != ProcessKind::Channel {
+            let text = |key: &str| fields.get(key).and_then(Value::as_str);
+            let result = match text("error") {
+                Some(error) => format!("failed: {}", shown(error)),
+                None => shown(text("result").unwrap_or_default()),
+            };
+            ops.process_ended(&run.caller, &process, &result);
+        }
+    }
+
+    /// Messages were lost: who runs now is asked for.
+    fn missed(&mut self, ops: &Host, runner: &Runner) {
+        let status = runner.status();
+        let live: Vec<String> =
+            status.running.into_iter().chain(status.queued).map(|run| run.use_id).collect();
+        self.runs.retain(|use_id, _| live.contains(use_id));
+        let mut running: BTreeMap<ActorName, Vec<ProcessId>> = BTreeMap::new();
+        for actor in ops.minds.all().iter().map(|tended| tended.actor.clone()) {
+            running.insert(actor, Vec::new());
+        }
+        for run in self.runs.values() {
+            let process = run.hook.process.clone();
+            running.entry(run.caller.actor.clone()).or_default().push(process);
+        }
+        for (actor, running) in running {
+            ops.hands_were_missed(&Caller::new(actor, BY), &running);
+        }
+    }
+}
+
+impl Watched {
+    /// Tells what it does now, if that is news.
+    fn says(&mut self, status: &str) -> mind::hook::HookAction {
+        if self.status == status {
+            return mind::hook::HookAction::Continue;
+        }
+        status.clone_into(&mut self.status);
+        self.hook.on_status(self.channel.as_deref(), status)
+    }
+}
+
+fn tokens(fields: &Map<String, Value>) -> u64 {
+    let usage = fields.get("usage");
+    let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
+    count("total_tokens")
+        .unwrap_or_else(|| count("input_tokens").unwrap_or(0) + count("output_tokens").unwrap_or(0))
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// Starts watching.
+pub(super) fn start(hub: &Hub, ops: &Arc<Host>, runner: &Runner) {
+    tokio::spawn(watch(hub.clone(), Arc::downgrade(ops), runner.clone()));
+}

@@ -1,0 +1,282 @@
+//! Runs over the bus, for `think`: asked for, heard, waited for, cancelled.
+//!
+//! Ends of runs are listened for before the first run is asked for, so none can be missed. After a lost connection, or when
+//! messages were dropped, every run that is still waited for is replayed from its log. What must stay true: a wait ends when its run
+//! has ended, when its time is up counted from the process's start, or when the bus stays away.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use exec::callosum::{
+    CALLOSUM, CORTEX, Clause, Client, ClientSettings, Filter, Incoming, Message, ask_once,
+};
+use exec::providers::BoxFuture;
+use exec::runner::cortex_request;
+use exec::think::{Ended, Runs};
+use exec::world::SystemChance;
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
+
+use api::Fault;
+use api::{Error, ErrorCode, Result};
+
+/// How long the runner may take to say whether it takes a run.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+/// How long the bus may be away before a run is given up.
+const AWAY_MAX: Duration = Duration::from_mins(1);
+/// Between two looks at whether the bus is there.
+const LOOK: Duration = Duration::from_secs(1);
+/// Runs of others whose ends are kept until it is known whose they are.
+const STRANGERS_MAX: usize = 4_096;
+
+#[derive(Debug, Default)]
+struct Run {
+    /// Somebody here waits for it.
+    ours: bool,
+    began: Option<Instant>,
+    ended: Option<Ended>,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    runs: Mutex<HashMap<String, Run>>,
+    changed: Notify,
+}
+
+impl Heard {
+    fn runs(&self) -> MutexGuard<'_, HashMap<String, Run>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, message: &Message) {
+        let Some(use_id) = message.use_id().filter(|_| message.tract() == CORTEX) else { return };
+        let mut runs = self.runs();
+        if runs.len() >= STRANGERS_MAX && !runs.contains_key(use_id) {
+            runs.retain(|_, run| run.ours);
+        }
+        let run = runs.entry(use_id.to_owned()).or_default();
+        match message.event() {
+            "spawned" => run.began = run.began.or_else(|| Some(Instant::now())),
+            "finish" => run.ended = Some(Ended::Finished(finish(message.fields()))),
+            "error" if message.get("terminal") != Some(&Value::Bool(false)) => {
+                let text = |key: &str| message.text(key).unwrap_or_default().to_owned();
+                run.ended = Some(Ended::Failed { error: text("error"), code: text("reason") });
+            }
+            _ => return,
+        }
+        drop(runs);
+        self.changed.notify_waiters();
+    }
+
+    /// The runs somebody waits for.
+    fn open(&self) -> Vec<String> {
+        let runs = self.runs();
+        let open = runs.iter().filter(|(_, run)| run.ours && run.ended.is_none());
+        open.map(|(use_id, _)| use_id.clone()).collect()
+    }
+}
+
+/// The last event without the answer itself, which may be long and is on disk.
+fn finish(fields: &Map<String, Value>) -> Value {
+    let kept = fields.iter().filter(|(key, _)| *key != "result" && *key != "tract");
+    Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+#[derive(Debug)]
+pub struct BusRuns {
+    client: Arc<Client>,
+    heard: Arc<Heard>,
+}
+
+impl BusRuns {
+    /// Connects to the bus; says at once if nobody serves it.
+    pub async fn connect(socket: &Path) -> Result<BusRuns> {
+        let status = Message::new(CALLOSUM, "status");
+        ask_once(socket, status, ANSWER_PATIENCE).await.map_err(|error| {
+            Error::new(ErrorCode::named(error.code()), Fault::Busy, error.to_string())
+                .with_hint("`cortex serve` runs talents; `cortex doctor` tells more")
+        })?;
+        let settings = ClientSettings { name: "think".to_owned(), ..ClientSettings::default() };
+        let (client, incoming) = Client::start(socket, settings, Arc::new(SystemChance));
+        let client = Arc::new(client);
+        client.subscribe(Filter::of(vec![Clause {
+            tract: vec![CORTEX.to_owned()],
+            event: ["spawned", "finish", "error"].map(str::to_owned).to_vec(),
+            use_id: Vec::new(),
+        }]));
+        let heard = Arc::new(Heard::default());
+        tokio::spawn(listen(Arc::downgrade(&client), incoming, Arc::clone(&heard)));
+        Ok(BusRuns { client, heard })
+    }
+
+    /// Tells everybody.
+    pub fn tell(&self, tract: &str, event: Value) {
+        if let Value::Object(fields) = event
+            && let Some(name) = fields.get("event").and_then(Value::as_str).map(str::to_owned)
+        {
+            // What does not fit is counted by the client; nobody depends on hearing it.
+            let _told = self.client.send(Message::new(tract, &name).and(fields));
+        }
+    }
+
+    async fn ended(&self, use_id: &str, limit: Duration) -> Ended {
+        let mut there = Instant::now();
+        loop {
+            let changed = self.heard.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let until = {
+                let runs = self.heard.runs();
+                let run = runs.get(use_id);
+                if let Some(ended) = run.and_then(|run| run.ended.clone()) {
+                    return ended;
+                }
+                run.and_then(|run| run.began).map(|began| began + limit)
+            };
+            let now = Instant::now();
+            if self.client.status().connected {
+                there = now;
+            } else if now.duration_since(there) > AWAY_MAX {
+                let error = "the daemon went away".to_owned();
+                return Ended::Failed { error, code: "daemon_gone".to_owned() };
+            }
+            if until.is_some_and(|until| now >= until) {
+                return Ended::TimedOut;
+            }
+            let look = until.map_or(now + LOOK, |until| until.min(now + LOOK));
+            tokio::select! {
+                () = &mut changed => {}
+                () = tokio::time::sleep_until(look) => {}
+            }
+        }
+    }
+}
+
+async fn listen(
+    client: std::sync::Weak<Client>,
+    mut incoming: mpsc::Receiver<Incoming>,
+    heard: Arc<Heard>,
+) {
+    while let Some(came) = incoming.recv().await {
+        match came {
+            Incoming::Message(message) => heard.take(&message),
+            Incoming::Disconnected => {}
+            // Something may have been said meanwhile; the logs know.
+            Incoming::Connected | Incoming::Dropped(_) => {
+                let Some(client) = client.upgrade() else { return };
+                for use_id in heard.open() {
+                    client.send(Message::new(CALLOSUM, "replay").with("use_id", use_id));
+                }
+            }
+        }
+    }
+}
+
+impl Runs for BusRuns {
+    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move {
+            let Value::Object(request) = request else {
+                return Err("a request is an object".to_owned());
+            };
+            let answer = cortex_request(&self.client, request, ANSWER_PATIENCE).await;
+            let answer = answer.map_err(|error| error.to_string())?;
+            let text = |key: &str| answer.get(key).and_then(Value::as_str);
+            match (text("state"), text("use_id")) {
+                (Some("accepted" | "queued"), Some(use_id)) => {
+                    self.heard.runs().entry(use_id.to_owned()).or_default().ours = true;
+                    Ok(use_id.to_owned())
+                }
+                _ => Err(text("reason").unwrap_or("the runner did not take it").to_owned()),
+            }
+        })
+    }
+
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+        Box::pin(self.ended(use_id, limit))
+    }
+
+    fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let cancel = Message::new(CORTEX, "cancel").with("use_id", use_id);
+            // A run that ended meanwhile needs no cancelling, and its end was told.
+            let _gone = self.client.ask(cancel, ANSWER_PATIENCE).await;
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use exec::callosum::{BusSettings, Hub, Server};
+    use exec::runner::{Facts, Program, Runner, RunnerParts, RunnerSettings, TalentFacts};
+    use exec::world::{SystemClock, World};
+    use exec::{Layout, TalentName};
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Any;
+
+    impl TalentFacts for Any {
+        fn facts(&self, name: &TalentName) -> std::result::Result<Facts, String> {
+            let known = name.as_str() != "missing";
+            if known { Ok(Facts::default()) } else { Err("there is no such talent".to_owned()) }
+        }
+    }
+
+    const SHELL: &str = r#"read -r request; case "$CORTEX_TALENT_TEST" in
+        sleep) sleep 60;;
+        fail) printf '{"event":"error","error":"broke","reason":"no_output"}\n';;
+        *) printf '{"event":"finish","result":"long","output_path":"/x"}\n';;
+    esac"#;
+
+    // execution R113, R116
+    #[tokio::test]
+    async fn runs_are_started_waited_for_and_cancelled_over_the_real_bus() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        let hub = Hub::new(BusSettings::default(), Arc::new(SystemClock));
+        let program = Program {
+            path: "/bin/sh".into(),
+            args: vec!["-c".into(), SHELL.into()],
+            ..Program::default()
+        };
+        let (runner, _) = Runner::start(RunnerParts {
+            layout: layout.clone(),
+            hub: hub.clone(),
+            world: World::system(),
+            settings: RunnerSettings { stop_grace_ms: 200, ..RunnerSettings::default() },
+            program,
+            facts: Arc::new(Any),
+            observer: Arc::new(()),
+            probe: Arc::new(()),
+        })
+        .await
+        .unwrap();
+        let none = BusRuns::connect(&layout.callosum()).await.unwrap_err();
+        assert_eq!(none.code, "no_bus");
+        std::fs::create_dir_all(layout.callosum().parent().unwrap()).unwrap();
+        let server = Server::start(hub, layout.clone(), &layout.callosum()).await.unwrap();
+        let runs = BusRuns::connect(&layout.callosum()).await.unwrap();
+        let ask =
+            |what: &str| json!({"name": "x", "prompt": "p", "env": {"CORTEX_TALENT_TEST": what}});
+        let wait = Duration::from_secs(30);
+        let good = runs.start(ask("")).await.unwrap();
+        let Ended::Finished(finish) = runs.wait(&good, wait).await else { panic!("no finish") };
+        assert_eq!((&finish["output_path"], &finish["result"]), (&json!("/x"), &Value::Null));
+        let bad = runs.start(ask("fail")).await.unwrap();
+        let broke = Ended::Failed { error: "broke".into(), code: "no_output".into() };
+        assert_eq!(runs.wait(&bad, wait).await, broke);
+        assert!(runs.start(json!({"name": "missing"})).await.is_err());
+        let slow = runs.start(ask("sleep")).await.unwrap();
+        assert_eq!(runs.wait(&slow, Duration::from_millis(100)).await, Ended::TimedOut);
+        runs.cancel(&slow).await;
+        let ended = runs.wait(&slow, wait).await;
+        assert!(matches!(&ended, Ended::Failed { code, .. } if code == "cancelled"), "{ended:?}");
+        runner.shutdown().await;
+        server.stop().await.unwrap();
+    }
+}

@@ -1,0 +1,81 @@
+//! The tools of agents over HTTP, at `/mcp` (Streamable HTTP).
+//!
+//! The guard of all routes comes first; the protocol's own checks of host and origin are set to the same names, so that
+//! neither depends on the other. No sessions: every request stands for itself, in the revisions that know sessions too, so
+//! that a daemon that was started anew goes on where the old one was.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use kernel::actor::ActorName;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use crate::App;
+use crate::input::{BODY_BYTES_MAX, caller_of};
+use api::DEFAULT_ACTOR;
+use api::Result;
+use daemon::{Host, HostHandle};
+use mcp::Server;
+use mcp::backend::Backend;
+use mcp::tools::Choice;
+use service::Caller;
+use service::config::http::HttpSettings;
+
+/// Names of this machine for itself.
+const HERE: [&str; 4] = ["localhost", "127.0.0.1", "::1", "[::1]"];
+
+type Tools = StreamableHttpService<Server, NeverSessionManager>;
+
+/// The route, and what ends the answers that are still being given.
+pub(super) fn route(
+    http: &HttpSettings,
+    ops: Arc<Host>,
+) -> Result<(Router<App>, impl FnOnce() + Send + 'static + use<>)> {
+    let host = Arc::clone(&ops);
+    let tools = tools(http, ops)?;
+    let end = tools.config.cancellation_token.clone();
+    let router = Router::new()
+        .route_service("/mcp", tools)
+        .layer(axum::middleware::from_fn_with_state(host, name_caller));
+    Ok((router, move || end.cancel()))
+}
+
+/// Says with every request who asks.
+async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match caller_of(&parts, "mcp") {
+        Ok(caller) => {
+            parts.extensions.insert(Backend(Arc::new(HostHandle { host, caller })));
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn tools(http: &HttpSettings, ops: Arc<Host>) -> Result<Tools> {
+    let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?, "mcp");
+    let server =
+        Server::new(Backend(Arc::new(HostHandle { host: ops, caller })), &Choice::parse("all")?);
+    let mut hosts: Vec<String> = HERE.iter().map(|host| (*host).to_owned()).collect();
+    hosts.extend(http.hosts.iter().cloned());
+    let own = http.address.ip();
+    if !own.is_loopback() && !own.is_unspecified() {
+        hosts.push(if own.is_ipv6() { format!("[{own}]") } else { own.to_string() });
+    }
+    let origins: Vec<String> = hosts
+        .iter()
+        .filter(|host| *host != "::1")
+        .flat_map(|host| [format!("http://{host}:*"), format!("https://{host}:*")])
+        .collect();
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts)
+        .with_allowed_origins(origins)
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY_BYTES_MAX);
+    Ok(StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config))
+}

@@ -1,0 +1,118 @@
+//! Is it there, is it ready, what did it do; and what there is not.
+
+#![allow(clippy::unused_async, reason = "routes are async, also those that need not wait")]
+
+use api::ErrorCode;
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use kernel::actor::ActorName;
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::problem::Problem;
+use crate::{App, Reply};
+use api::DEFAULT_ACTOR;
+use api::Error;
+use api::mind::WarmupView;
+use daemon::Host;
+use service::Caller;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Health {
+    /// Always `ok`.
+    status: &'static str,
+    /// Always `cortex`.
+    service: &'static str,
+    version: &'static str,
+}
+
+const HEALTHY: Health =
+    Health { status: "ok", service: "cortex", version: env!("CARGO_PKG_VERSION") };
+
+/// Somebody is there.
+#[utoipa::path(
+    get, path = "/health", tag = "health", operation_id = "health",
+    responses((status = 200, description = "It is there", body = Health)),
+)]
+pub(super) async fn health() -> Response {
+    Json(HEALTHY).into_response()
+}
+
+/// The same as `/health`.
+#[utoipa::path(
+    get, path = "/healthz", tag = "health", operation_id = "healthz",
+    responses((status = 200, description = "It is there", body = Health)),
+)]
+pub(super) async fn alive() -> Response {
+    Json(HEALTHY).into_response()
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Readiness {
+    /// Always `ready`.
+    status: &'static str,
+    /// Whose memory there is.
+    actors: usize,
+    /// How the services of the daemon are: `running`, `waiting`, `given_up` or `stopped`.
+    #[schema(value_type = Object)]
+    services: BTreeMap<String, Value>,
+    /// How warm the mind of the default actor is. Requests are served in every state.
+    warmup: WarmupView,
+}
+
+/// Ready when the home can be read.
+#[utoipa::path(
+    get, path = "/readyz", tag = "health", operation_id = "readyz",
+    responses((status = 200, description = "It is ready", body = Readiness)),
+)]
+pub(super) async fn ready(State(app): State<App>) -> Reply {
+    let look = |ops: &Host| {
+        let caller =
+            Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?, "http");
+        Ok((ops.service.actor_count()?, ops.warmth(&caller)?))
+    };
+    match app.run(look).await {
+        Ok((actors, warmup)) => {
+            let services = app.hands.iter().flat_map(|hands| hands.services());
+            let services = services.map(|service| (service.name, json!(service.health))).collect();
+            Ok(Json(Readiness { status: "ready", actors, services, warmup }).into_response())
+        }
+        Err(_) => Err(Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            ErrorCode::NotReady,
+            "the home cannot be read",
+        )),
+    }
+}
+
+/// What was asked, in the text format of Prometheus.
+#[utoipa::path(
+    get, path = "/metrics", tag = "health", operation_id = "metrics",
+    responses((status = 200, description = "Counters", body = String, content_type = "text/plain")),
+)]
+pub(super) async fn metrics(State(app): State<App>) -> Response {
+    let mut text = app.metrics.text(app.ops.service.open_count());
+    if let Some(hands) = &app.hands {
+        text.push_str(&crate::metrics::of_hands(&hands.counts()));
+    }
+    text.push_str(&crate::metrics::of_minds(&app.ops.mind_counts()));
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+pub(super) async fn nowhere(uri: Uri) -> Problem {
+    let shown: String = uri.path().chars().take(128).collect();
+    Problem::new(StatusCode::NOT_FOUND, ErrorCode::NoRoute, format!("there is nothing at {shown}"))
+}
+
+pub(super) async fn not_so() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        ErrorCode::MethodNotAllowed,
+        "this route does not take this method",
+    )
+}

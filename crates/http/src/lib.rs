@@ -1,0 +1,224 @@
+//! The HTTP interface: JSON for programs, and the tools of agents at `/mcp`.
+//!
+//! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
+//! - `input`, `problem`: requests into operations, errors into problem details.
+//! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
+//! - `runs`, `events`: talents, and what happens, as it happens.
+//! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
+//! - `mind`: bulletin, jobs, undo, budget, admin chat.
+//! - `agents`: the tools at `/mcp`.
+//! - `metrics`: what was asked, for Prometheus.
+//!
+//! What must stay true: routes only translate; every operation runs on a thread that may block; lists are arrays, never
+//! null, with the true total in `X-Total-Count`; a page of another site never gets an answer.
+
+mod agents;
+mod channels;
+mod docs;
+mod document;
+mod events;
+mod guard;
+mod health;
+mod input;
+mod memories;
+mod metrics;
+mod mind;
+mod overview;
+mod problem;
+mod proofs;
+mod relations;
+mod runs;
+mod scoped;
+mod search;
+mod sessions;
+mod transfer;
+
+use api::ErrorCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use serde::Serialize;
+use service::config::http::HttpSettings;
+use tokio::sync::watch;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use api::{Error, Fault};
+use daemon::Host;
+use daemon::dispatch::HostOperation;
+use daemon::server::HttpParts;
+use daemon::talents_host::live::LiveHands;
+use guard::Guard;
+use metrics::Metrics;
+use problem::Problem;
+use service::Caller;
+
+/// What routes share.
+#[derive(Clone, Debug)]
+pub struct App {
+    ops: Arc<Host>,
+    metrics: Arc<Metrics>,
+    /// Absent if talents cannot run here.
+    hands: Option<Arc<LiveHands>>,
+    ending: watch::Receiver<bool>,
+    /// The document of all routes, as JSON and as a page.
+    document: Arc<str>,
+    page: Arc<str>,
+}
+
+impl App {
+    /// Runs work on a thread that may block. A panic is an answer too.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Host) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let ops = Arc::clone(&self.ops);
+        tokio::task::spawn_blocking(move || work(&ops)).await.unwrap_or_else(|_| {
+            Err(Error::internal("the operation failed unexpectedly; the log says more").into())
+        })
+    }
+
+    /// Runs one operation.
+    async fn ask<R: HostOperation>(
+        &self,
+        caller: Caller,
+        request: R,
+    ) -> Result<R::Answer, Problem> {
+        self.run(move |ops| Ok(request.run(ops, &caller)?)).await
+    }
+
+    /// Runs one operation and answers with what it returned.
+    async fn reply<R: HostOperation>(&self, caller: Caller, request: R) -> Reply {
+        self.ask(caller, request).await.map(|answer| Json(answer).into_response())
+    }
+}
+
+/// What a route answers.
+type Reply = Result<Response, Problem>;
+
+/// A page of a list; the header says how many there are in all.
+fn listed(items: &impl Serialize, total: usize) -> Response {
+    let mut response = Json(items).into_response();
+    let name = HeaderName::from_static("x-total-count");
+    response.headers_mut().insert(name, HeaderValue::from(total));
+    response
+}
+
+fn created(body: &impl Serialize) -> Response {
+    (StatusCode::CREATED, Json(body)).into_response()
+}
+
+/// Answers until `end` says so; what is under way then is finished.
+pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
+    let HttpParts { listener, settings: http, host: ops, talents: hands, ending: mut end } = parts;
+    transfer::sweep(ops.folder());
+    let (tools, end_streams) =
+        agents::route(&http, Arc::clone(&ops)).map_err(std::io::Error::other)?;
+    let router = router(&http, ops, hands, end.clone(), tools);
+    let ended = async move {
+        // An error means that the daemon is gone, which is an end as well.
+        let _ = end.wait_for(|end| *end).await;
+        end_streams();
+    };
+    axum::serve(listener, router).with_graceful_shutdown(ended).await
+}
+
+/// Every route, with its entry in the document. Nothing is routed that is not described, but for `/mcp`, which speaks a
+/// protocol of its own.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(health::health))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+        .routes(routes!(docs::document))
+        .routes(routes!(docs::page))
+        .routes(routes!(memories::list, memories::create))
+        .routes(routes!(overview::capture))
+        .routes(routes!(memories::read, memories::update, memories::amend, memories::delete))
+        .routes(routes!(memories::archive))
+        .routes(routes!(memories::restore))
+        .routes(routes!(memories::pin, memories::unpin))
+        .routes(routes!(memories::entities))
+        .routes(routes!(search::similar))
+        .routes(routes!(proofs::prove))
+        .routes(routes!(search::search))
+        .routes(routes!(sessions::list, sessions::start))
+        .routes(routes!(sessions::read))
+        .routes(routes!(sessions::end))
+        .routes(routes!(sessions::summary))
+        .routes(routes!(sessions::prompts, sessions::save_prompt))
+        .routes(routes!(relations::relate))
+        .routes(routes!(relations::unrelate))
+        .routes(routes!(relations::walk))
+        .routes(routes!(relations::related))
+        .routes(routes!(relations::score))
+        .routes(routes!(relations::recalculate))
+        .routes(routes!(overview::context))
+        .routes(routes!(overview::timeline))
+        .routes(routes!(overview::stats))
+        .routes(routes!(overview::audit))
+        .routes(routes!(overview::projects))
+        .routes(routes!(overview::list_entities))
+        .routes(routes!(overview::merge_projects))
+        .routes(routes!(overview::suggest))
+        .routes(routes!(proofs::root))
+        .routes(routes!(proofs::verify))
+        .routes(routes!(proofs::scopes, proofs::grant))
+        .routes(routes!(proofs::revoke))
+        .routes(routes!(events::stream))
+        .routes(routes!(runs::list, runs::create))
+        .routes(routes!(runs::read, runs::cancel))
+        .routes(routes!(events::of_run))
+        .routes(routes!(runs::talents))
+        .routes(routes!(transfer::export))
+        .routes(routes!(transfer::import))
+        .routes(routes!(channels::list))
+        .routes(routes!(channels::read, channels::remove))
+        .routes(routes!(channels::say))
+        .routes(routes!(channels::branch))
+        .routes(routes!(channels::worker))
+        .routes(routes!(channels::stop))
+        .routes(routes!(mind::bulletin))
+        .routes(routes!(mind::history))
+        .routes(routes!(mind::recall))
+        .routes(routes!(mind::jobs))
+        .routes(routes!(mind::run_job))
+        .routes(routes!(mind::pause_job))
+        .routes(routes!(mind::resume_job))
+        .routes(routes!(mind::runs))
+        .routes(routes!(mind::show))
+        .routes(routes!(mind::undo))
+        .routes(routes!(mind::events))
+        .routes(routes!(mind::budget, mind::set_budget))
+        .routes(routes!(mind::chat))
+}
+
+fn router(
+    http: &HttpSettings,
+    ops: Arc<Host>,
+    hands: Option<Arc<LiveHands>>,
+    ending: watch::Receiver<bool>,
+    tools: Router<App>,
+) -> Router {
+    let (routes, described) = routes().split_for_parts();
+    let document = document::complete(&described);
+    let app = App {
+        ops,
+        metrics: Arc::new(Metrics::new(Instant::now())),
+        hands,
+        ending,
+        page: docs::render(&document).into(),
+        document: document.to_string().into(),
+    };
+    let guard = Guard::new(http, Arc::clone(&app.metrics), Arc::clone(&app.ops));
+    routes
+        .merge(tools)
+        .fallback(health::nowhere)
+        .method_not_allowed_fallback(health::not_so)
+        .with_state(app)
+        .layer(axum::middleware::from_fn_with_state(Arc::new(guard), guard::watch))
+}

@@ -1,0 +1,147 @@
+//! What is going on: context, timeline, counts, projects; and texts that memories are made from.
+
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::input::{Asked, Asker, Body, page};
+use crate::{App, Reply};
+use api::audit::{AuditAnswer, AuditRequest, EXAMPLES_MAX};
+use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
+use api::context::{ContextAnswer, ContextRequest, LIMIT_MAX};
+use api::projects::{MergeAnswer, MergeRequest};
+use api::stats::{
+    EntityListAnswer, EntityListRequest, ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest,
+};
+use api::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};
+
+/// What an agent should know when it starts, as Markdown within a budget and as lists.
+#[utoipa::path(
+    get, path = "/api/context", tag = "overview", operation_id = "get_context",
+    params(ContextRequest),
+    responses((status = 200, description = "The context", body = ContextAnswer)),
+)]
+pub(super) async fn context(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(mut request): Asked<ContextRequest>,
+) -> Reply {
+    request.limit = page(request.limit, LIMIT_MAX)?;
+    app.reply(caller, request).await
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct TimelineAsked {
+    /// The memory in the middle.
+    #[param(required, minimum = 1)]
+    observation_id: u64,
+    /// 5 if absent.
+    before: Option<usize>,
+    /// 5 if absent.
+    after: Option<usize>,
+}
+
+/// What was saved before and after a memory, in its session or project.
+#[utoipa::path(
+    get, path = "/api/timeline", tag = "overview", operation_id = "get_timeline",
+    params(TimelineAsked),
+    responses((status = 200, description = "Oldest first", body = TimelineAnswer)),
+)]
+pub(super) async fn timeline(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(asked): Asked<TimelineAsked>,
+) -> Reply {
+    let request = TimelineRequest {
+        id: asked.observation_id,
+        before: page(asked.before, SIDE_MAX)?,
+        after: page(asked.after, SIDE_MAX)?,
+    };
+    app.reply(caller, request).await
+}
+
+/// Counts.
+#[utoipa::path(
+    get, path = "/api/stats", tag = "overview", operation_id = "get_stats",
+    responses((status = 200, description = "Counts", body = StatsAnswer)),
+)]
+pub(super) async fn stats(State(app): State<App>, Asker(caller): Asker) -> Reply {
+    app.reply(caller, StatsRequest {}).await
+}
+
+/// Which memories need attention: copies, contradictions, secrets, what is out of date or was never used. Changes nothing.
+#[utoipa::path(
+    get, path = "/api/audit", tag = "overview", operation_id = "audit",
+    params(AuditRequest),
+    responses((status = 200, description = "What was found, the worst first", body = AuditAnswer)),
+)]
+pub(super) async fn audit(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(mut request): Asked<AuditRequest>,
+) -> Reply {
+    request.limit = page(request.limit, EXAMPLES_MAX)?;
+    app.reply(caller, request).await
+}
+
+/// Projects, latest activity first.
+#[utoipa::path(
+    get, path = "/api/projects", tag = "overview", operation_id = "list_projects",
+    responses((status = 200, description = "Projects", body = ProjectsAnswer)),
+)]
+pub(super) async fn projects(State(app): State<App>, Asker(caller): Asker) -> Reply {
+    app.reply(caller, ProjectsRequest {}).await
+}
+
+/// What all memories name: files, packages, symbols and the like, the most named first.
+#[utoipa::path(
+    get, path = "/api/entities", tag = "overview", operation_id = "list_entities",
+    params(EntityListRequest),
+    responses((status = 200, description = "What is named, and how often", body = EntityListAnswer)),
+)]
+pub(super) async fn list_entities(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(request): Asked<EntityListRequest>,
+) -> Reply {
+    app.reply(caller, request).await
+}
+
+/// Moves every memory of some projects to another name.
+#[utoipa::path(
+    post, path = "/api/projects/merge", tag = "overview", operation_id = "merge_projects",
+    request_body = MergeRequest,
+    responses((status = 200, description = "How many were moved", body = MergeAnswer)),
+)]
+pub(super) async fn merge_projects(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    body: Body,
+) -> Reply {
+    let request: MergeRequest = body.read()?;
+    app.reply(caller, request).await
+}
+
+/// Saves the learnings that a text lists under a heading like `Key Learnings`.
+#[utoipa::path(
+    post, path = "/api/observations/passive", tag = "memories", operation_id = "capture_passive",
+    request_body = CaptureRequest,
+    responses((status = 200, description = "What was saved", body = CaptureAnswer)),
+)]
+pub(super) async fn capture(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    let request: CaptureRequest = body.read()?;
+    app.reply(caller, request).await
+}
+
+/// A stable key for a topic: the same words always give the same key.
+#[utoipa::path(
+    post, path = "/api/topic-keys/suggest", tag = "memories", operation_id = "suggest_topic_key",
+    request_body = SuggestRequest,
+    responses((status = 200, description = "The key", body = SuggestAnswer)),
+)]
+pub(super) async fn suggest(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    let request: SuggestRequest = body.read()?;
+    app.reply(caller, request).await
+}

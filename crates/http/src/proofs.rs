@@ -1,0 +1,110 @@
+//! The root, proofs for whoever trusts nothing else, and the grants that let others in.
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::input::{Asked, Asker, Body, Id, Name};
+use crate::{App, Reply, created, listed, scoped};
+use api::grants::{
+    GrantAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer, RevokeRequest,
+};
+use api::proof::{ProveAnswer, ProveRequest, RootAnswer, RootRequest, VerifyAnswer, VerifyRequest};
+
+/// The root that commits to everything that is remembered.
+#[utoipa::path(
+    get, path = "/api/root", tag = "proofs", operation_id = "get_root",
+    responses((status = 200, description = "The root", body = RootAnswer)),
+)]
+pub(super) async fn root(State(app): State<App>, Asker(caller): Asker) -> Reply {
+    app.reply(caller, RootRequest {}).await
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ProveAsked {
+    /// For the state of this snapshot instead of now.
+    snapshot: Option<u64>,
+}
+
+/// A proof that a memory is there and says what it says, or that none has this id.
+#[utoipa::path(
+    get, path = "/api/observations/{id}/proof", tag = "proofs", operation_id = "prove_observation",
+    params(("id" = u64, Path, minimum = 1), ProveAsked),
+    responses((status = 200, description = "The proof", body = ProveAnswer)),
+)]
+pub(super) async fn prove(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Id(id): Id,
+    Asked(asked): Asked<ProveAsked>,
+) -> Reply {
+    app.reply(caller, ProveRequest { id, snapshot: asked.snapshot }).await
+}
+
+/// Checks a proof by itself, without looking at what is remembered here.
+#[utoipa::path(
+    post, path = "/api/proofs/verify", tag = "proofs", operation_id = "verify_proof",
+    request_body = VerifyRequest,
+    responses((status = 200, description = "What it proves", body = VerifyAnswer)),
+)]
+pub(super) async fn verify(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    let request: VerifyRequest = body.read()?;
+    app.reply(caller, request).await
+}
+
+/// The grants: for whom, for what, until when, how often used.
+#[utoipa::path(
+    get, path = "/api/scopes", tag = "proofs", operation_id = "list_scopes",
+    responses((status = 200, description = "All of them, oldest first", body = [GrantView])),
+)]
+pub(super) async fn scopes(State(app): State<App>, Asker(caller): Asker) -> Reply {
+    let answer = app.ask(caller, GrantListRequest {}).await?;
+    Ok(listed(&answer.grants, answer.grants.len()))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Granted {
+    #[serde(flatten)]
+    grant: GrantAnswer,
+    /// The file as a bearer token. Absent if the delegate brought a key of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// Lets somebody else read or change a part, until a time. The secret is in this answer and nowhere else.
+#[utoipa::path(
+    post, path = "/api/scopes", tag = "proofs", operation_id = "grant_scope",
+    request_body = GrantRequest,
+    responses((status = 201, description = "The grant", body = Granted)),
+)]
+pub(super) async fn grant(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    let request: GrantRequest = body.read()?;
+    let grant = app.ask(caller, request).await?;
+    let usable = grant.file.secret_key.is_some();
+    let token = if usable { Some(scoped::token(&grant.file)?) } else { None };
+    Ok(created(&Granted { grant, token }))
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RevokeAsked {
+    reason: Option<String>,
+}
+
+/// Takes a grant back, and with it everything made from it.
+#[utoipa::path(
+    delete, path = "/api/scopes/{id}", tag = "proofs", operation_id = "revoke_scope",
+    params(("id" = String, Path), RevokeAsked),
+    responses((status = 200, description = "It is revoked", body = RevokeAnswer)),
+)]
+pub(super) async fn revoke(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Name(id): Name,
+    Asked(asked): Asked<RevokeAsked>,
+) -> Reply {
+    app.reply(caller, RevokeRequest { id, reason: asked.reason }).await
+}

@@ -1,0 +1,267 @@
+//! Talents and their runs: asked for, listed, looked at, cancelled. Only for the owner.
+
+use api::ErrorCode;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::IntoResponse;
+use exec::UseId;
+use exec::runner::{Receipt, RunQuery, RunScope, RunStatus, Select};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::events::no_run;
+use crate::input::{Asked, Asker, Body, Name};
+use crate::problem::Problem;
+use crate::{App, Reply, listed};
+use api::Error;
+use daemon::talents_host::live::LiveHands;
+use service::access::for_owner;
+
+/// The caller of runs that come over HTTP; callers with different names are served in turn.
+const CALLER: &str = "http";
+
+pub(super) fn hands(app: &App) -> Result<&Arc<LiveHands>, Problem> {
+    app.hands.as_ref().ok_or_else(|| {
+        let message = "talents cannot run here";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::NotServed, message)
+            .with_hint("`cortex status` says why")
+    })
+}
+
+pub(super) fn run_id(text: &str) -> Result<UseId, Problem> {
+    UseId::parse(text)
+        .map_err(|error| Problem::bad(ErrorCode::named(error.code()), error.to_string()))
+}
+
+/// What is asked for. `docs/callosum.md` has the meaning of each.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub(super) struct RunRequest {
+    /// The talent; `default` if absent.
+    name: Option<String>,
+    prompt: Option<String>,
+    provider: Option<String>,
+    model: Option<String>,
+    /// 1 (pro), 2 (flash) or 3 (lite).
+    tier: Option<u8>,
+    max_output_tokens: Option<u64>,
+    thinking_budget: Option<u64>,
+    session_id: Option<String>,
+    chat_id: Option<String>,
+    facet: Option<String>,
+    /// md or json.
+    output: Option<String>,
+    /// YYYYMMDD.
+    day: Option<String>,
+    /// HHMMSS_LENGTH.
+    segment: Option<String>,
+    span: Option<Vec<String>>,
+    output_path: Option<String>,
+    refresh: Option<bool>,
+    /// Variables of the process; their values are kept nowhere.
+    #[schema(value_type = Option<Object>)]
+    env: Option<Value>,
+    timeout_seconds: Option<f64>,
+    /// The run that asks for this one.
+    parent: Option<String>,
+    /// A retry with the same id is answered with the same run.
+    use_id: Option<String>,
+}
+
+/// What became of a request.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RunReceipt {
+    /// accepted or queued.
+    state: String,
+    use_id: String,
+    /// Place in the queue; 1 is next.
+    position: Option<usize>,
+    /// True if the same request was a run before.
+    replayed: Option<bool>,
+}
+
+/// Asks for a run of a talent. It goes on when this is answered; its events tell how.
+#[utoipa::path(
+    post, path = "/api/runs", tag = "runs", operation_id = "start_run",
+    request_body = RunRequest,
+    responses((status = 202, description = "It runs, or waits for its turn", body = RunReceipt)),
+)]
+pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    for_owner(&caller)?;
+    let receipt = hands(&app)?.runner().submit(body.0, CALLER).await;
+    let Some(run) = receipt.run() else { return Err(rejected(receipt)) };
+    let mut response = (StatusCode::ACCEPTED, Json(receipt)).into_response();
+    if let Ok(place) = HeaderValue::from_str(&format!("/api/runs/{run}")) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+fn rejected(receipt: Receipt) -> Problem {
+    let Receipt::Rejected { code, reason } = receipt else {
+        return Error::internal("a run without an id").into();
+    };
+    let status = match code {
+        "unknown_talent" => StatusCode::NOT_FOUND,
+        "id_taken" | "provider_mismatch" => StatusCode::CONFLICT,
+        "queue_full" | "shutting_down" => StatusCode::SERVICE_UNAVAILABLE,
+        "log_failed" | "internal" => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => StatusCode::UNPROCESSABLE_ENTITY,
+    };
+    Problem::new(status, ErrorCode::named(code), reason)
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RunsAsked {
+    name: Option<String>,
+    facet: Option<String>,
+    /// YYYYMMDD.
+    day: Option<String>,
+    chat_id: Option<String>,
+    parent: Option<String>,
+    /// completed or error.
+    status: Option<String>,
+    /// live, historical or all; all if absent.
+    scope: Option<String>,
+    offset: usize,
+    /// 1 to 100; 10 if absent.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<usize>,
+}
+
+/// Runs that go on or wait (`live`), and those that have ended, newest first (`runs`).
+#[utoipa::path(
+    get, path = "/api/runs", tag = "runs", operation_id = "list_runs",
+    params(RunsAsked),
+    responses((
+        status = 200, description = "{live, runs, total, has_more}; X-Total-Count has the total", body = Object,
+    )),
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(asked): Asked<RunsAsked>,
+) -> Reply {
+    for_owner(&caller)?;
+    let word = |name: &str, given: Option<&str>, words: &[&str]| match given {
+        Some(given) if !words.contains(&given) => {
+            Err(Error::invalid("query", format!("{name} must be {}", words.join(" or "))))
+        }
+        _ => Ok(()),
+    };
+    word("status", asked.status.as_deref(), &["completed", "error"])?;
+    word("scope", asked.scope.as_deref(), &["live", "historical", "all"])?;
+    let query = RunQuery {
+        name: asked.name,
+        facet: asked.facet,
+        day: asked.day,
+        chat_id: asked.chat_id,
+        parent: asked.parent,
+        status: asked.status.map(|status| match status.as_str() {
+            "completed" => RunStatus::Completed,
+            _ => RunStatus::Error,
+        }),
+        offset: asked.offset,
+        limit: crate::input::page(asked.limit, 100)?.unwrap_or(0),
+    };
+    let scope = match asked.scope.as_deref() {
+        Some("live") => RunScope::Live,
+        Some("historical") => RunScope::Historical,
+        _ => RunScope::All,
+    };
+    let runs = hands(&app)?.runner().list(scope, &query);
+    Ok(listed(&runs, runs.total))
+}
+
+/// One run: what is known of it while it goes on, and what the index has of it when it has ended.
+#[utoipa::path(
+    get, path = "/api/runs/{id}", tag = "runs", operation_id = "get_run",
+    params(("id" = String, Path, description = "The run's `use_id`")),
+    responses(
+        (status = 200, description = "The run; `state` is queued, running, completed or error", body = Object),
+        (status = 404, description = "There is no such run"),
+    ),
+)]
+pub(super) async fn read(State(app): State<App>, Asker(caller): Asker, Name(id): Name) -> Reply {
+    for_owner(&caller)?;
+    let run = run_id(&id)?;
+    let hands = hands(&app)?;
+    let live = hands.runner().list(RunScope::Live, &RunQuery::default()).live;
+    if let Some(live) = live.into_iter().find(|live| live.use_id == id) {
+        let state = if live.position.is_some() { "queued" } else { "running" };
+        return Ok(Json(with_state(state, json!(live))).into_response());
+    }
+    match hands.runner().row(&run) {
+        Some(row) => {
+            let state = json!(row.status);
+            let state = state.as_str().unwrap_or_default();
+            Ok(Json(with_state(state, json!(row))).into_response())
+        }
+        None => Err(no_run(&run)),
+    }
+}
+
+fn with_state(state: &str, run: Value) -> Map<String, Value> {
+    let mut shown = Map::new();
+    shown.insert("state".to_owned(), state.into());
+    if let Value::Object(fields) = run {
+        shown.extend(fields);
+    }
+    shown
+}
+
+/// Tells a run to end. It then ends with an `error` whose reason is `cancelled`.
+#[utoipa::path(
+    delete, path = "/api/runs/{id}", tag = "runs", operation_id = "cancel_run",
+    params(("id" = String, Path, description = "The run's `use_id`")),
+    responses(
+        (status = 202, description = "It was told", body = Object),
+        (status = 404, description = "There is no such run"),
+        (status = 409, description = "It has ended"),
+    ),
+)]
+pub(super) async fn cancel(State(app): State<App>, Asker(caller): Asker, Name(id): Name) -> Reply {
+    for_owner(&caller)?;
+    let run = run_id(&id)?;
+    let runner = hands(&app)?.runner();
+    if !runner.cancel(&Select::Run(run.clone())).is_empty() {
+        return Ok((StatusCode::ACCEPTED, Json(json!({"cancelled": [id]}))).into_response());
+    }
+    match runner.row(&run) {
+        Some(_) => {
+            let message = format!("run {run} has ended");
+            Err(Problem::new(StatusCode::CONFLICT, ErrorCode::RunEnded, message))
+        }
+        None => Err(no_run(&run)),
+    }
+}
+
+/// The talents that can be run, what is wrong with the files of others, and which providers could be asked.
+#[utoipa::path(
+    get, path = "/api/talents", tag = "runs", operation_id = "list_talents",
+    responses((
+        status = 200, body = Object,
+        description = "{talents: [{name, title, type, source, …}], problems: [], providers: [{name, ready, problem}]}",
+    )),
+)]
+pub(super) async fn talents(State(app): State<App>, Asker(caller): Asker) -> Reply {
+    for_owner(&caller)?;
+    let live = Arc::clone(hands(&app)?);
+    let view = app
+        .run(move |_| {
+            let hands = live.hands()?;
+            let shelf = &hands.shelf;
+            let talents: Vec<Value> = shelf.all().map(|talent| hands.shown(talent)).collect();
+            let problems: Vec<String> = shelf.problems().iter().map(ToString::to_string).collect();
+            let providers = hands.providers();
+            Ok(json!({"talents": talents, "problems": problems, "providers": providers}))
+        })
+        .await?;
+    Ok(Json(view).into_response())
+}

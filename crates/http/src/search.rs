@@ -1,0 +1,179 @@
+//! Search: by a question, and by what is near a memory.
+
+use api::ErrorCode;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::input::{Asked, Asker, Id};
+use crate::memories::shown;
+use crate::problem::Problem;
+use crate::{App, Reply};
+use api::Fault;
+use api::memory::Memory;
+use api::search::{HitView, SearchRequest};
+use daemon::Host;
+use service::Caller;
+
+/// Hits of a search that names no limit.
+const HITS: usize = 20;
+
+/// A memory and how well it fits the question.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct FoundMemory {
+    #[serde(flatten)]
+    memory: Memory,
+    /// 0 to 1.
+    rank: f64,
+    /// At most 300 characters around the best passage.
+    preview: String,
+    /// current, superseded …
+    standing: String,
+}
+
+/// A memory that was just found; nothing if somebody deleted it meanwhile. Does not count as its use.
+pub(super) fn found(ops: &Host, caller: &Caller, id: u64) -> Result<Option<Memory>, Problem> {
+    match shown(ops, caller, id) {
+        Err(error) if error.fault() == Fault::Missing => Ok(None),
+        outcome => Ok(Some(outcome?.memory)),
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SearchAsked {
+    /// A question in ordinary words.
+    #[param(required)]
+    q: Option<String>,
+    project: Option<String>,
+    scope: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    session_id: Option<String>,
+    /// Made at this time or later.
+    since: Option<String>,
+    /// Made before this time.
+    until: Option<String>,
+    /// What held at this time.
+    as_of: Option<String>,
+    /// 20 if absent.
+    #[param(minimum = 1)]
+    limit: Option<usize>,
+}
+
+/// Finds memories by a question, best first.
+#[utoipa::path(
+    get, path = "/api/search", tag = "memories", operation_id = "search",
+    params(SearchAsked),
+    responses((status = 200, description = "Hits", body = [FoundMemory])),
+)]
+pub(super) async fn search(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Asked(asked): Asked<SearchAsked>,
+) -> Reply {
+    let Some(query) = asked.q.filter(|q| !q.is_empty()) else {
+        return Err(Problem::new(
+            StatusCode::BAD_REQUEST,
+            ErrorCode::NoQuery,
+            "query parameter 'q' is required",
+        ));
+    };
+    let request = SearchRequest {
+        query,
+        kind: asked.kind,
+        project: asked.project,
+        scope: asked.scope,
+        session_id: asked.session_id,
+        since: asked.since,
+        until: asked.until,
+        as_of: asked.as_of,
+        limit: Some(asked.limit.unwrap_or(HITS)),
+        ..SearchRequest::default()
+    };
+    answer(&app, caller, request).await
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SimilarAsked {
+    project: Option<String>,
+    scope: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// 20 if absent.
+    #[param(minimum = 1)]
+    limit: Option<usize>,
+}
+
+/// What is near a memory by meaning, nearest first.
+#[utoipa::path(
+    get, path = "/api/observations/{id}/similar", tag = "memories",
+    operation_id = "list_similar_observations",
+    params(("id" = u64, Path, minimum = 1), SimilarAsked),
+    responses((status = 200, description = "Hits", body = [FoundMemory])),
+)]
+pub(super) async fn similar(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Id(id): Id,
+    Asked(asked): Asked<SimilarAsked>,
+) -> Reply {
+    let request = SearchRequest {
+        similar_to: Some(id),
+        kind: asked.kind,
+        project: asked.project,
+        scope: asked.scope,
+        limit: Some(asked.limit.unwrap_or(HITS)),
+        ..SearchRequest::default()
+    };
+    answer(&app, caller, request).await
+}
+
+/// Hits with the memories in full.
+async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
+    let hits = app
+        .run(move |ops| {
+            let mut hits = Vec::new();
+            for hit in ops.service.search(&caller, request)?.hits {
+                // A delegate may be allowed to find but not to read, and each reading would count as a use of its grant.
+                let memory = match caller.delegate {
+                    Some(_) => previewed(&hit),
+                    None => match found(ops, &caller, hit.id)? {
+                        Some(memory) => memory,
+                        None => continue,
+                    },
+                };
+                let (rank, preview, standing) = (hit.rank, hit.preview, hit.standing);
+                hits.push(FoundMemory { memory, rank, preview, standing });
+            }
+            Ok(hits)
+        })
+        .await?;
+    Ok(Json(hits).into_response())
+}
+
+/// What a hit shows of a memory, with the preview for its content.
+fn previewed(hit: &HitView) -> Memory {
+    Memory {
+        id: hit.id,
+        title: hit.title.clone(),
+        content: hit.preview.clone(),
+        kind: hit.kind.clone(),
+        project: hit.project.clone(),
+        scope: hit.scope.clone(),
+        session_id: hit.session_id.clone(),
+        topic_key: hit.topic_key.clone(),
+        created_at: hit.created_at.clone(),
+        updated_at: hit.updated_at.clone(),
+        uri: hit.uri.clone(),
+        memory_type: hit.memory_type.clone(),
+        pinned: hit.pinned,
+        ..Memory::default()
+    }
+}

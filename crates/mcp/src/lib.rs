@@ -1,0 +1,265 @@
+//! The tools that agents call, over the Model Context Protocol.
+//!
+//! - [`tools`]: names, words and schemas, small enough to be read at every start; which profile holds which.
+//! - [`call`]: arguments into operations, answers into structured content; `text`: into text.
+//! - `talent`: the tools of one talent, for a provider that runs its own loop.
+//! - [`backend`]: whoever answers calls.
+//!
+//! What must stay true: standard output carries the protocol and nothing else; an error that the agent can act on is a
+//! result it can read, never a broken connection.
+
+pub mod backend;
+pub mod call;
+pub mod talent;
+mod text;
+pub mod tools;
+
+use api::ErrorCode;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::json;
+
+use api::bulletin::BulletinRequest;
+use api::context::ContextRequest;
+use api::read::GetRequest;
+use api::{Error, Fault};
+use backend::Backend;
+use tools::Choice;
+
+const INSTRUCTIONS: &str = "Memory that outlives sessions and compactions. Search before you work, save after you decide, \
+summarise before you stop. Core tools: mem_save (after every decision, bug fix, discovery, convention or configuration \
+change), mem_search (questions in ordinary words), mem_context (what happened lately), mem_get_observation (one memory in \
+full), mem_save_prompt, mem_session_summary (mandatory before a session ends). Every reply names ids; mem_update, \
+mem_relate, mem_timeline and the others take them. Sub-agents: save what you learn, leave session calls to the main agent.";
+
+/// The resource that holds the memory bulletin.
+const BULLETIN: &str = "cortex://bulletin";
+
+/// One agent's view of a memory.
+#[derive(Clone, Debug)]
+pub struct Server {
+    backend: Backend,
+    tools: Vec<Tool>,
+}
+
+impl Server {
+    pub fn new(backend: Backend, choice: &Choice) -> Server {
+        Server { backend, tools: choice.tools() }
+    }
+
+    /// Where a request gets its answer. Over HTTP each says for itself who asks.
+    fn backend(&self, context: &RequestContext<RoleServer>) -> Backend {
+        let parts = context.extensions.get::<http_parts::request::Parts>();
+        let named = parts.and_then(|parts| parts.extensions.get::<Backend>());
+        named.unwrap_or(&self.backend).clone()
+    }
+}
+
+fn wire(error: &Error) -> ErrorData {
+    let code = rmcp::model::ErrorCode(error.rpc_code());
+    ErrorData::new(code, error.message.clone(), serde_json::to_value(error).ok())
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("cortex", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.get_tool(&request.name).is_none() {
+            let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_ref()).collect();
+            let message = format!("no tool {:?}; there are {}", request.name, names.join(", "));
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let result = match call::call(&self.backend(&context), &request.name, arguments).await {
+            Ok(reply) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+                result.structured_content = Some(reply.structured);
+                result
+            }
+            Err(error) => {
+                let hint = text::hint(&error).map(|hint| format!("\nHint: {hint}"));
+                let text =
+                    format!("{} ({}){}", error.message, error.code, hint.unwrap_or_default());
+                CallToolResult::error(vec![ContentBlock::text(text)])
+            }
+        };
+        Ok(result.into())
+    }
+
+    /// No message for a log is ever sent, so whatever is the least that a client wants to see, it gets no less.
+    #[expect(deprecated, reason = "clients of the revisions that have it may call it")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let mut context = Resource::new("cortex://context", "context");
+        context.description = Some("Recent sessions, prompts and memories".to_owned());
+        context.mime_type = Some("text/markdown".to_owned());
+        let mut bulletin = Resource::new(BULLETIN, "bulletin");
+        bulletin.description =
+            Some("What matters now: a briefing with the ids it comes from".to_owned());
+        bulletin.mime_type = Some("text/markdown".to_owned());
+        Ok(ListResourcesResult::with_all_items(vec![context, bulletin]))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let mut memory = ResourceTemplate::new("cortex://memory/{id}", "memory");
+        memory.description = Some("One memory in full, by its id".to_owned());
+        memory.mime_type = Some("text/markdown".to_owned());
+        Ok(ListResourceTemplatesResult::with_all_items(vec![memory]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let backend = self.backend(&context);
+        let text = if request.uri == "cortex://context" {
+            backend.ask(ContextRequest::default()).await.map(|answer| answer.text)
+        } else if request.uri == BULLETIN {
+            let asked = BulletinRequest { as_prompt: true, ..BulletinRequest::default() };
+            let answer = backend.ask(asked).await;
+            answer.map(|answer| answer.bulletin.map(|bulletin| bulletin.text).unwrap_or_default())
+        } else {
+            match memory_of(&request.uri, backend.actor()) {
+                Some((id, version)) => {
+                    let get = GetRequest { id, version, ..GetRequest::default() };
+                    backend.ask(get).await.map(|answer| text::memory(&answer))
+                }
+                None => Err(Error::new(ErrorCode::NotFound, Fault::Missing, "no such resource")),
+            }
+        };
+        let text = text.map_err(|error| match error.fault {
+            Fault::Missing => {
+                ErrorData::resource_not_found(error.message, Some(json!({"uri": request.uri})))
+            }
+            _ => wire(&error),
+        })?;
+        let contents = ResourceContents::text(text, &request.uri).with_mime_type("text/markdown");
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let topic = PromptArgument::new("topic").with_required(true);
+        let recall =
+            Prompt::new("recall", Some("Recall what is known about a topic"), Some(vec![topic]));
+        let summarise =
+            Prompt::new("summarise-session", Some("Summarise this session into memory"), None);
+        Ok(ListPromptsResult::with_all_items(vec![recall, summarise]))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let text = match request.name.as_str() {
+            "recall" => {
+                let topic = request.arguments.as_ref().and_then(|all| all.get("topic"));
+                let topic = topic.and_then(|topic| topic.as_str()).map(str::trim);
+                let Some(topic) = topic.filter(|topic| !topic.is_empty()) else {
+                    return Err(ErrorData::invalid_params("topic: is required", None));
+                };
+                format!(
+                    "Find out what memory holds about: {topic}\n\
+                     1. mem_search with a question in ordinary words.\n\
+                     2. mem_timeline around the best hit, mem_get_observation for those that matter.\n\
+                     3. Say what is known, with ids, and what is superseded or contradicted."
+                )
+            }
+            "summarise-session" => "Call mem_session_summary with Markdown under the headings Goal, \
+                Instructions, Discoveries, Accomplished, Next Steps, Relevant Files. Keep paths, errors and \
+                decisions; say what and why rather than how; only files that matter."
+                .to_owned(),
+            other => {
+                let message = format!("no prompt {other:?}; there are recall, summarise-session");
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
+        Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
+    }
+}
+
+/// The memory that a URI names, and the version: `cortex://memory/12` or `cortex://default/Fact/12#1`. What belongs to
+/// another actor is not there.
+fn memory_of(uri: &str, actor: &str) -> Option<(u64, Option<u32>)> {
+    if let Some(id) = uri.strip_prefix("cortex://memory/") {
+        return id.parse().ok().map(|id| (id, None));
+    }
+    let uri = uri.parse::<kernel::uri::Uri>().ok().filter(|uri| uri.actor.as_str() == actor)?;
+    Some((uri.id.get(), Some(uri.version)))
+}
+
+/// Serves one agent over standard input and output until it closes them.
+pub fn serve_stdio(server: impl ServerHandler) -> Result<(), Error> {
+    use rmcp::ServiceExt as _;
+    let failed = |error: String| Error::new(ErrorCode::Io, Fault::Server, error);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|error| failed(error.to_string()))?;
+    let outcome = runtime.block_on(async {
+        let running = match server.serve(rmcp::transport::stdio()).await {
+            Ok(running) => running,
+            // Nobody said hello: the agent looked and went away.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        running.waiting().await.map(drop).map_err(|error| failed(error.to_string()))
+    });
+    // A read of standard input cannot be interrupted, and there is nothing left to wait for.
+    runtime.shutdown_background();
+    outcome
+}

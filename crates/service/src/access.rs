@@ -1,0 +1,281 @@
+//! How a caller gets at an actor: the owner freely, a delegate as far as its grants go.
+//!
+//! What must stay true: an operation that knows nothing of delegates refuses them. `cortex`, `existing` and `reading` are
+//! for owners; an operation that a grant can allow asks for a [`Door`] or runs its command with [`Service::change`].
+
+use api::ErrorCode;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use api::GrantFiles;
+use ed25519_dalek::SigningKey;
+use kernel::command::{Command, Receipt, Stamp};
+use kernel::memory::{Head, MemoryId, Millis, Salt};
+use kernel::scope::{Authority, Gate, Operation as Lane, Presented, SignedGrant, SignedRequest};
+use kernel::{Cortex, Digest, Reading, Request};
+
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use api::DEFAULT_ACTOR;
+use api::Operation;
+
+/// How long a caller waits for those who hold an actor to which a write failed.
+const REOPEN_WAIT: Duration = Duration::from_secs(2);
+const REOPEN_STEP: Duration = Duration::from_millis(5);
+/// How often something is read while writes fail.
+const READS_MAX: u32 = 3;
+
+/// Grants and the key to use them with.
+pub struct Delegate {
+    /// `None` for one that presented them with its request.
+    files: Option<GrantFiles>,
+    /// The owner's grant first, the delegate's own last.
+    chain: Vec<SignedGrant>,
+    last: SignedGrant,
+    key: SigningKey,
+}
+
+// The key is a secret.
+impl fmt::Debug for Delegate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delegate").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+impl Delegate {
+    /// `None` if there is no grant to act under.
+    pub fn new(
+        files: Option<GrantFiles>,
+        chain: Vec<SignedGrant>,
+        key: SigningKey,
+    ) -> Option<Delegate> {
+        let last = chain.last()?.clone();
+        Some(Delegate { files, chain, last, key })
+    }
+
+    pub fn files(&self) -> Option<&GrantFiles> {
+        self.files.as_ref()
+    }
+
+    /// Whose memory it may use.
+    pub fn actor(&self) -> &str {
+        &self.last.grant().actor
+    }
+
+    /// What it is called by whoever granted.
+    pub fn name(&self) -> &str {
+        &self.last.grant().audience_name
+    }
+
+    /// Signs one request.
+    fn present(&self, lane: Lane, digest: Digest, at: Millis, nonce: [u8; 16]) -> Presented {
+        let request =
+            kernel::scope::Request { grant: self.last.id(), operation: lane, digest, at, nonce };
+        Presented { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
+    }
+}
+
+/// An actor as one caller may read it.
+#[derive(Debug)]
+pub(super) struct Door {
+    pub(super) cortex: Arc<Cortex>,
+    pub(super) reading: Reading,
+    /// Absent for the owner.
+    pub(super) authority: Option<Authority>,
+}
+
+impl Door {
+    pub(super) fn gate(&self) -> Option<&dyn Gate> {
+        self.authority.as_ref().map(|authority| authority as &dyn Gate)
+    }
+
+    /// May whoever asks see this memory?
+    pub(super) fn sees(&self, head: &Head) -> bool {
+        self.authority.as_ref().is_none_or(|authority| authority.sees(head))
+    }
+
+    /// Refuses, and journals, a delegate's question about a memory that its grant does not show.
+    pub(super) fn check_sight(&self, caller: &Caller, lane: Lane, id: MemoryId) -> Result<()> {
+        match &self.authority {
+            Some(authority) => Ok(self.cortex.check_sight(authority, lane, id, caller.now()?)?),
+            None => Ok(()),
+        }
+    }
+
+    /// What the grant allows one answer to show.
+    pub(super) fn budget(&self) -> Budget {
+        Budget { left: self.authority.as_ref().and_then(|authority| authority.cap_budget(None)) }
+    }
+}
+
+/// Tokens that one answer may still show; without a bound for the owner.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    left: Option<u32>,
+}
+
+impl Budget {
+    /// Keeps from the front what fits, by what is shown of each. Returns how many had to go.
+    pub(super) fn keep<T>(&mut self, items: &mut Vec<T>, shown: impl Fn(&T) -> u32) -> usize {
+        let Some(left) = &mut self.left else { return 0 };
+        let all = items.len();
+        let mut kept = 0;
+        while let Some(rest) = items.get(kept).and_then(|item| left.checked_sub(shown(item))) {
+            *left = rest;
+            kept += 1;
+        }
+        items.truncate(kept);
+        all - kept
+    }
+}
+
+impl Service {
+    /// The caller's actor, made if it is new.
+    pub fn cortex(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        for_owner(caller)?;
+        self.reached(caller)
+    }
+
+    /// The actor. One to which a write failed is opened anew when nobody holds it any more, which takes those who do a moment.
+    fn reached(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        let until = Instant::now() + REOPEN_WAIT;
+        loop {
+            match self.home.actor(&caller.actor, caller.now()?) {
+                Err(kernel::Error::Poisoned) if Instant::now() < until => {
+                    std::thread::sleep(REOPEN_STEP);
+                }
+                reached => return Ok(reached?),
+            }
+        }
+    }
+
+    /// The caller's actor, to be read. Only the default one is made by reading: a name typed wrong must not become an
+    /// actor.
+    pub fn existing(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        for_owner(caller)?;
+        self.opened(caller)
+    }
+
+    /// The same for whoever asks. What a delegate does with it must pass [`Service::authority`].
+    pub fn opened(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        if caller.actor.as_str() != DEFAULT_ACTOR && !self.home.has(&caller.actor) {
+            return Err(Error::missing("actor", &caller.actor));
+        }
+        self.reached(caller)
+    }
+
+    pub fn reading(&self, caller: &Caller) -> Result<(Arc<Cortex>, Reading)> {
+        let cortex = self.existing(caller)?;
+        let reading = cortex.read()?;
+        Ok((cortex, reading))
+    }
+
+    /// The authority to do one thing, if a delegate asks; `None` for the owner.
+    pub fn authority(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        lane: Lane,
+        request: Digest,
+    ) -> Result<Option<Authority>> {
+        let Some(delegate) = &caller.delegate else { return Ok(None) };
+        let now = caller.now()?;
+        let mut nonce = [0; 16];
+        caller.world.fill(&mut nonce)?;
+        let presented = delegate.present(lane, request, now, nonce);
+        Ok(Some(cortex.authorize(&presented, lane, request, now)?))
+    }
+
+    /// Is the caller a delegate whose grants count, whatever they are for? The owner is fine. Nothing is journaled: what
+    /// is then asked is judged for itself.
+    pub fn check_delegate(&self, caller: &Caller) -> Result<()> {
+        let Some(delegate) = &caller.delegate else { return Ok(()) };
+        let cortex = self.opened(caller)?;
+        let now = caller.now()?;
+        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Lane::Read);
+        let digest = Digest::of("cortex/ops-check/1", &[]);
+        let mut nonce = [0; 16];
+        caller.world.fill(&mut nonce)?;
+        let presented = delegate.present(lane, digest, now, nonce);
+        let reading = cortex.read()?;
+        kernel::scope::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
+        Ok(())
+    }
+
+    /// Lets a caller in to read, for this request.
+    pub(super) fn door<R: Operation>(
+        &self,
+        caller: &Caller,
+        lane: Lane,
+        request: &R,
+    ) -> Result<Door> {
+        let cortex = self.opened(caller)?;
+        let authority = match caller.delegate {
+            None => None,
+            Some(_) => {
+                let asked = serde_json::to_vec(request)
+                    .map_err(|error| Error::internal(error.to_string()))?;
+                let digest =
+                    Digest::of("cortex/ops-request/1", &[R::NAME.as_bytes(), &[0], &asked]);
+                self.authority(caller, &cortex, lane, digest)?
+            }
+        };
+        let reading = cortex.read()?;
+        Ok(Door { cortex, reading, authority })
+    }
+
+    /// Runs one command for whoever asks: the owner, or a delegate whose grant allows it.
+    pub(super) fn change(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        command: Command,
+        lane: Lane,
+    ) -> Result<Receipt> {
+        let digest = command.request_digest(Salt::NONE);
+        let authority = self.authority(caller, cortex, lane, digest)?;
+        Ok(cortex.submit(Request { stamp: caller.stamp()?, command, authority })?)
+    }
+
+    /// Runs one command of the owner, or of the program itself.
+    pub(super) fn submit(
+        &self,
+        cortex: &Cortex,
+        stamp: Stamp,
+        command: Command,
+    ) -> Result<Receipt> {
+        Ok(self.submit_plainly(cortex, stamp, command)?)
+    }
+
+    /// The same with the kernel's own error, for work that goes on after a refusal.
+    #[allow(clippy::unused_self, reason = "a change goes through the operations, not around them")]
+    pub fn submit_plainly(
+        &self,
+        cortex: &Cortex,
+        stamp: Stamp,
+        command: Command,
+    ) -> kernel::Result<Receipt> {
+        cortex.submit(Request { stamp, command, authority: None })
+    }
+}
+
+/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes nothing.
+pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
+    for _ in 1..READS_MAX {
+        match read() {
+            Err(error) if error.code() == ErrorCode::Poisoned => {}
+            read => return read,
+        }
+    }
+    read()
+}
+
+pub fn for_owner(caller: &Caller) -> Result<()> {
+    match caller.delegate {
+        None => Ok(()),
+        Some(_) => Err(kernel::Error::OutsideGrant("only the owner may do this".to_owned()).into()),
+    }
+}

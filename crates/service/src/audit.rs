@@ -1,0 +1,308 @@
+//! What of a memory needs attention: said twice, disagreeing, out of date, never used, secret, or under two names.
+//!
+//! It only looks. What must stay true: every finding names ids and what to do about it; what was not looked at is said.
+
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::intake::dedup::{content_hash, normal_text};
+use crate::intake::project::name;
+use crate::intake::project::name::similar;
+use crate::intake::screen::Screen;
+use crate::prompt::{prompt_numbers, prompt_view};
+use kernel::find::{Lens, Row, Standing};
+use kernel::keys;
+use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
+use kernel::{Digest, Reading};
+use recall::search;
+use recall::search::Query;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use api::audit::{AuditAnswer, AuditRequest, Concern, EXAMPLES_MAX, ExampleView, FindingView};
+
+/// Examples of each finding, unless told otherwise, and at most.
+const EXAMPLES: usize = 5;
+
+/// The newest memories are compared by meaning; the rest only word by word.
+const COMPARED_MAX: usize = 2_000;
+
+/// Neighbours of a memory that are compared with it.
+const NEIGHBOURS: usize = 5;
+
+/// So near, in parts per million, that two memories are either the same or at odds.
+const NEAR_PPM: u64 = 900_000;
+
+/// Days after which a memory should have been of use.
+const UNUSED_DAYS: i64 = 30;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Fewer words than this tell nobody anything.
+const WORDS_MIN: usize = 4;
+
+/// One memory as it is examined.
+struct Looked {
+    row: Row,
+    body: Body,
+}
+
+impl Looked {
+    fn id(&self) -> MemoryId {
+        self.row.head.id
+    }
+}
+
+/// What was found so far.
+struct Findings {
+    limit: usize,
+    found: BTreeMap<Concern, (usize, Vec<ExampleView>)>,
+}
+
+impl Findings {
+    fn add(&mut self, problem: Concern, ids: &[MemoryId], title: &str, why: String) {
+        let (count, examples) = self.found.entry(problem).or_default();
+        *count += 1;
+        if examples.len() < self.limit {
+            let ids = ids.iter().map(|id| id.get()).collect();
+            examples.push(ExampleView { ids, title: title.to_owned(), why });
+        }
+    }
+}
+
+impl Service {
+    /// Looks at every memory in sight and says which need attention, and why.
+    pub fn audit(&self, caller: &Caller, request: AuditRequest) -> Result<AuditAnswer> {
+        crate::access::for_owner(caller)?;
+        let limit = request.limit.unwrap_or(EXAMPLES);
+        if limit > EXAMPLES_MAX {
+            return Err(Error::invalid("limit", format!("must be at most {EXAMPLES_MAX}")));
+        }
+        let now = caller.now()?;
+        // Uses that were only noted yet are uses.
+        match self.flush_actor(&caller.actor, now) {
+            // They stay noted; a full disk can still be looked at.
+            Err(error) if error.is_retryable() => {}
+            outcome => outcome?,
+        }
+        let (_, reading) = self.reading(caller)?;
+        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let looked = in_sight(&reading, project.as_deref(), now)?;
+        let mut findings = Findings { limit, found: BTreeMap::new() };
+        self.prompts_repeated(caller, &reading, &looked, &mut findings)?;
+        each(&looked, now, &mut findings);
+        let same = copies(&looked, &mut findings);
+        contradictions(&reading, &looked, now, &mut findings)?;
+        let compared = neighbours(&reading, &looked, &same, now, &mut findings)?;
+        if request.project.is_none() {
+            project_names(&looked, &mut findings);
+        }
+        let shown = findings.found.into_iter().map(|(problem, (count, examples))| FindingView {
+            examples,
+            ..FindingView::new(problem, count)
+        });
+        Ok(AuditAnswer { memories: looked.len(), compared, findings: shown.collect() })
+    }
+
+    /// Memories that are somebody's question, saved a second time.
+    fn prompts_repeated(
+        &self,
+        caller: &Caller,
+        reading: &Reading,
+        looked: &[Looked],
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let view = reading.view();
+        let aliases = self.known_aliases(&caller.actor);
+        let mut asked: BTreeMap<Digest, u64> = BTreeMap::new();
+        for seq in prompt_numbers(&view)? {
+            if let Some(prompt) = prompt_view(&view, &aliases, seq)? {
+                asked.insert(content_hash(&prompt.content), seq);
+            }
+        }
+        for one in looked {
+            if let Some(seq) = asked.get(&content_hash(&one.body.content)) {
+                let why = format!("it is prompt {seq}");
+                findings.add(Concern::Prompt, &[one.id()], &one.body.title, why);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every memory that is shown, newest first.
+fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec<Looked>> {
+    let view = reading.view();
+    let lens = Lens::new(&view, None, None, now)?;
+    let mut ids = Vec::new();
+    for memory_type in MemoryType::ALL {
+        view.scan_index(&keys::by_type(memory_type), None, true, &mut |id| {
+            ids.push(id);
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    let mut looked = Vec::new();
+    for id in ids {
+        let Some(row) = lens.row(id)? else { continue };
+        let away = row.standing.is_forgotten() || row.standing == Standing::Archived;
+        if away || project.is_some_and(|name| row.head.project.as_deref() != Some(name)) {
+            continue;
+        }
+        if let Some(body) = lens.body(&row)? {
+            looked.push(Looked { row, body });
+        }
+    }
+    Ok(looked)
+}
+
+/// What can be said of one memory by itself.
+fn each(looked: &[Looked], now: Millis, findings: &mut Findings) {
+    for one in looked {
+        let Looked { row, body } = one;
+        let head = &row.head;
+        let mut say = |problem, why| findings.add(problem, &[head.id], &body.title, why);
+        let mut screen = Screen::new(true);
+        screen.text(&body.title);
+        screen.text(&body.content);
+        if let Some(note) = screen.into_report().note() {
+            say(Concern::Secret, note.replacen("redacted: ", "", 1));
+        }
+        let ended = match row.standing {
+            Standing::Expired => row.version.expires.map(|at| ("expired", at)),
+            Standing::NoLongerValid => row.version.valid_until.map(|at| ("was true until", at)),
+            _ => None,
+        };
+        if let Some((what, at)) = ended {
+            say(Concern::Outdated, format!("{what} {}", at.date()));
+        }
+        let words: BTreeSet<String> = normal_text(&format!("{} {}", body.title, body.content))
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if words.len() < WORDS_MIN {
+            say(Concern::Vague, format!("{} different words", words.len()));
+        }
+        let days = now.get().saturating_sub(head.created.get()) / DAY_MS;
+        let used = row.usage.accesses > 0 || row.usage.citations > 0;
+        if days >= UNUSED_DAYS && !used && !head.pinned && row.usage.edges_in == 0 {
+            say(Concern::Unused, format!("saved {}, never read", head.created.date()));
+        }
+        if head.project.is_none() && head.scope == Scope::Project {
+            say(Concern::Unplaced, "every project sees it".to_owned());
+        }
+    }
+}
+
+/// Memories with the same words; of each group all but the oldest are copies. Answers with who is in a group.
+fn copies(looked: &[Looked], findings: &mut Findings) -> BTreeMap<MemoryId, Digest> {
+    let mut groups: BTreeMap<Digest, Vec<&Looked>> = BTreeMap::new();
+    // Newest first, so the oldest of a group comes last.
+    for one in looked {
+        let text = format!("{}\n{}", one.body.title, one.body.content);
+        groups.entry(content_hash(&text)).or_default().push(one);
+    }
+    let mut same = BTreeMap::new();
+    for (digest, group) in groups {
+        let Some((oldest, rest)) = group.split_last() else { continue };
+        same.extend(group.iter().map(|one| (one.id(), digest)));
+        for one in rest {
+            let why = match (&one.row.head.project, &oldest.row.head.project) {
+                (a, b) if a == b => format!("as #{} says", oldest.id()),
+                (_, Some(other)) => format!("as #{} says, in {other}", oldest.id()),
+                (_, None) => format!("as #{} says, in no project", oldest.id()),
+            };
+            findings.add(Concern::Copied, &[one.id(), oldest.id()], &one.body.title, why);
+        }
+    }
+    same
+}
+
+/// Pairs that somebody said contradict each other, while neither was replaced.
+fn contradictions(
+    reading: &Reading,
+    looked: &[Looked],
+    now: Millis,
+    findings: &mut Findings,
+) -> Result<()> {
+    let view = reading.view();
+    let lens = Lens::new(&view, None, None, now)?;
+    for one in looked.iter().filter(|one| one.row.standing == Standing::Current) {
+        for other in lens.contradicted_by(one.id())? {
+            // Each pair once, from its newer side.
+            let Some(row) = lens.row(other)?.filter(|row| row.standing == Standing::Current) else {
+                continue;
+            };
+            if other < one.id() {
+                let title = lens.body(&row)?.map(|body| body.title).unwrap_or_default();
+                let why = format!("against #{other}: {title}");
+                findings.add(Concern::Contradicting, &[one.id(), other], &one.body.title, why);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares the newest memories by meaning, each with what is nearest to it. Answers with how many.
+fn neighbours(
+    reading: &Reading,
+    looked: &[Looked],
+    same: &BTreeMap<MemoryId, Digest>,
+    now: Millis,
+    findings: &mut Findings,
+) -> Result<usize> {
+    let analyzer = recall::language::analyzer(&reading.view())?;
+    let shown: BTreeMap<MemoryId, &Looked> = looked.iter().map(|one| (one.id(), one)).collect();
+    let current: Vec<&Looked> = looked
+        .iter()
+        .filter(|one| one.row.standing == Standing::Current)
+        .take(COMPARED_MAX)
+        .collect();
+    let mut told: BTreeSet<(MemoryId, MemoryId)> = BTreeSet::new();
+    for one in current.iter().copied() {
+        let head = &one.row.head;
+        let query = Query {
+            types: vec![head.memory_type],
+            project: head.project.clone(),
+            ..Query::new("", NEIGHBOURS)
+        };
+        let near = recall::search::similar(reading, None, head.id, &query, now)?;
+        for hit in near.hits.iter().filter(|hit| hit.score >= NEAR_PPM) {
+            let Some(other) = shown.get(&hit.id).copied() else { continue };
+            let pair = (head.id.min(hit.id), head.id.max(hit.id));
+            let copied = same.get(&head.id) == same.get(&hit.id);
+            let stands = other.row.standing == Standing::Current;
+            // Told already, as a contradiction that somebody saw.
+            let known = one.row.usage.contradicted > 0 && other.row.usage.contradicted > 0;
+            if copied || known || !stands || !told.insert(pair) {
+                continue;
+            }
+            let ids = [pair.1, pair.0];
+            let newer = if one.id() == pair.1 { one } else { other };
+            let older = if one.id() == pair.1 { other } else { one };
+            let beside = format!("#{}: {}", older.id(), older.body.title);
+            match mind::maintenance::difference(&analyzer, &older.body, &newer.body) {
+                None => findings.add(Concern::Alike, &ids, &newer.body.title, beside),
+                Some(difference) => {
+                    let why = format!("{beside}; {difference}");
+                    findings.add(Concern::Disagreeing, &ids, &newer.body.title, why);
+                }
+            }
+        }
+    }
+    Ok(current.len())
+}
+
+/// Projects whose names are nearly the same.
+fn project_names(looked: &[Looked], findings: &mut Findings) {
+    let names: BTreeSet<&str> =
+        looked.iter().filter_map(|one| one.row.head.project.as_deref()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    for (place, one) in names.iter().enumerate() {
+        for other in name::similar(one, names[place + 1..].iter().copied()) {
+            findings.add(Concern::Projects, &[], one, format!("and {other}"));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Who asks, and the clock and chance they bring.
+//!
+//! Operations never look at the machine themselves: time and random bytes come in with the caller, so that a run can be
+//! repeated to the same root.
+
+use api::ErrorCode;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use api::CallerInfo;
+use kernel::Digest;
+use kernel::actor::ActorName;
+use kernel::command::Stamp;
+use kernel::memory::{Millis, Salt};
+
+use crate::access::Delegate;
+use crate::error::{Error, Result};
+use api::Fault;
+
+/// Where the time and random bytes come from.
+pub trait World: Send + Sync + fmt::Debug {
+    fn now(&self) -> Result<Millis>;
+    /// Fills at most 32 bytes.
+    fn fill(&self, bytes: &mut [u8]) -> Result<()>;
+}
+
+/// The clock and chance of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Machine;
+
+impl World for Machine {
+    fn now(&self) -> Result<Millis> {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .ok()
+            .and_then(|since| i64::try_from(since.as_millis()).ok())
+            .map(Millis)
+            .ok_or_else(|| {
+                let message = "the clock of this machine stands before 1970";
+                Error::new(ErrorCode::Usage, Fault::Caller, message)
+            })
+    }
+
+    fn fill(&self, bytes: &mut [u8]) -> Result<()> {
+        getrandom::fill(bytes).map_err(|error| {
+            Error::new(ErrorCode::Io, Fault::Server, format!("random bytes: {error}"))
+        })
+    }
+}
+
+/// A clock that can stand still and chance that can follow from a number, for tests and replays.
+#[derive(Debug, Default)]
+pub struct Pinned {
+    pub now: Option<Millis>,
+    pub seed: Option<u64>,
+    drawn: AtomicU64,
+}
+
+impl Pinned {
+    pub fn new(now: Option<Millis>, seed: Option<u64>) -> Pinned {
+        Pinned { now, seed, drawn: AtomicU64::new(0) }
+    }
+}
+
+impl World for Pinned {
+    fn now(&self) -> Result<Millis> {
+        self.now.map_or_else(|| Machine.now(), Ok)
+    }
+
+    fn fill(&self, bytes: &mut [u8]) -> Result<()> {
+        let Some(seed) = self.seed else { return Machine.fill(bytes) };
+        let drawn = self.drawn.fetch_add(1, Ordering::Relaxed);
+        let digest = Digest::of("cortex/cli-seed/1", &[&seed.to_be_bytes(), &drawn.to_be_bytes()]);
+        let length = bytes.len();
+        bytes.copy_from_slice(&digest.as_bytes()[..length]);
+        Ok(())
+    }
+}
+
+/// Who asks for an operation.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Whose memory.
+    pub actor: ActorName,
+    /// Author of changes.
+    pub by: String,
+    /// The folder the caller works in: says which project is meant when none is named.
+    pub cwd: Option<PathBuf>,
+    /// The home folder of the person: no project by itself.
+    pub person_home: Option<PathBuf>,
+    /// May a folder that is no repository name a project?
+    pub any_folder: bool,
+    /// Makes a retry return the first answer instead of acting again.
+    pub idempotency_key: Option<String>,
+    pub world: Arc<dyn World>,
+    /// Absent for the owner; what is done under a grant is done in its name.
+    pub delegate: Option<Arc<Delegate>>,
+}
+
+impl Caller {
+    pub fn new(actor: ActorName, by: impl Into<String>) -> Caller {
+        let world = Arc::new(Machine);
+        Caller {
+            actor,
+            by: by.into(),
+            cwd: None,
+            person_home: None,
+            any_folder: true,
+            idempotency_key: None,
+            world,
+            delegate: None,
+        }
+    }
+
+    /// The caller that a wire tells of. Grants in files are read and used.
+    pub fn from_info(info: &CallerInfo) -> Result<Caller> {
+        let mut caller = Caller::new(ActorName::parse(&info.actor)?, &info.by);
+        caller.cwd.clone_from(&info.cwd);
+        caller.person_home.clone_from(&info.person_home);
+        caller.any_folder = info.any_folder;
+        caller.idempotency_key.clone_from(&info.idempotency_key);
+        if let Some(now) = info.now {
+            caller.world = Arc::new(Pinned::new(Some(Millis(now)), None));
+        }
+        if let Some(files) = &info.grant {
+            caller.act_as(crate::grant_file::load(files.clone())?.1);
+        }
+        Ok(caller)
+    }
+
+    /// The same as a wire tells it. The clock stays behind: whoever answers has one.
+    pub fn info(&self) -> CallerInfo {
+        CallerInfo {
+            actor: self.actor.as_str().to_owned(),
+            by: self.by.clone(),
+            cwd: self.cwd.clone(),
+            person_home: self.person_home.clone(),
+            any_folder: self.any_folder,
+            idempotency_key: self.idempotency_key.clone(),
+            now: None,
+            grant: self.delegate.as_ref().and_then(|delegate| delegate.files().cloned()),
+        }
+    }
+
+    /// From now on this caller is a delegate: what it does is done in the name of its grant.
+    pub fn act_as(&mut self, delegate: Delegate) {
+        delegate.name().clone_into(&mut self.by);
+        self.delegate = Some(Arc::new(delegate));
+    }
+
+    pub fn now(&self) -> Result<Millis> {
+        self.world.now()
+    }
+
+    pub fn salt(&self) -> Result<Salt> {
+        let mut bytes = [0; 16];
+        self.world.fill(&mut bytes)?;
+        Ok(Salt(bytes))
+    }
+
+    /// Who and when, without the idempotency key.
+    pub fn plain_stamp(&self) -> Result<Stamp> {
+        Ok(Stamp::new(self.now()?, &self.by))
+    }
+
+    /// Who and when, with the key: for the one change that is the point of the operation.
+    pub fn stamp(&self) -> Result<Stamp> {
+        let mut stamp = self.plain_stamp()?;
+        stamp.idempotency_key.clone_from(&self.idempotency_key);
+        Ok(stamp)
+    }
+}

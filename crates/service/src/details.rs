@@ -1,0 +1,38 @@
+//! Where a memory comes from, as saves and updates say it.
+
+use kernel::memory::{Pinned, Provenance, Source};
+
+use crate::error::{Error, Result};
+use crate::parse;
+
+/// What a request says about where a memory comes from.
+pub(crate) struct Origin<'a> {
+    pub(crate) source: Option<&'a str>,
+    pub(crate) derived_from: &'a [String],
+    pub(crate) model: Option<&'a String>,
+    pub(crate) origin: Option<&'a String>,
+}
+
+impl Origin<'_> {
+    /// What follows from other memories is derived, unless somebody says otherwise.
+    pub(crate) fn provenance(&self) -> Result<Provenance> {
+        let mut provenance = Provenance::user();
+        provenance.derived_from =
+            self.derived_from.iter().map(|text| pinned(text)).collect::<Result<_>>()?;
+        if let Some(source) = self.source {
+            provenance.source = Source::parse(source)?;
+        } else if !self.derived_from.is_empty() {
+            provenance.source = Source::Derived;
+        }
+        provenance.model = self.model.cloned();
+        provenance.origin = self.origin.cloned();
+        Ok(provenance)
+    }
+}
+
+/// `12#3`: a memory with its version, which must be there.
+fn pinned(text: &str) -> Result<Pinned> {
+    let memory: parse::MemoryRef = text.parse().map_err(Error::from)?;
+    let missing = || kernel::Error::invalid("derived_from", "name the version too, like 12#3");
+    Ok(memory.pinned(|| Err(missing()))?)
+}

@@ -1,0 +1,187 @@
+//! The embedder that a home uses now: opened once, changed when its configuration does, and asked for vectors of questions.
+//!
+//! What must stay true: a question waits for a service for a bounded time, and a service that did not answer is left alone for
+//! a while, so that a search without it is as fast as one that never knew it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use kernel::Reading;
+use kernel::memory::Millis;
+use kernel::scope::Gate;
+use recall::embed::{Embedding, EmbeddingCache};
+use recall::models;
+use recall::search::{ModelQuestion, Query, Weights, question_text};
+
+use crate::config;
+use crate::embedders::http::Patience;
+use crate::embedders::settings;
+use crate::embedders::settings::Choice;
+use crate::embedders::{Chosen, EmbedError, install};
+
+/// How long a question waits for a service, and how often it asks.
+const QUESTION: Patience = Patience {
+    connect: Duration::from_secs(1),
+    answer: Duration::from_secs(2),
+    attempts: 1,
+    first_pause: Duration::ZERO,
+    longest_pause: Duration::ZERO,
+};
+/// How long an embedder that failed is not asked for questions.
+const LEFT_ALONE: Duration = Duration::from_secs(30);
+
+/// What a file looked like when it was read.
+type Look = Option<(SystemTime, u64)>;
+
+fn look(path: &Path) -> Look {
+    let data = std::fs::metadata(path).ok()?;
+    Some((data.modified().ok()?, data.len()))
+}
+
+/// An embedder that is open.
+#[derive(Debug)]
+pub struct Ready {
+    pub choice: Choice,
+    pub chosen: Chosen,
+    /// The same service with the patience that questions have.
+    for_questions: Option<Chosen>,
+    /// Since when it has not answered, and why.
+    away: Mutex<Option<(Instant, String)>>,
+}
+
+impl Ready {
+    pub fn new(
+        choice: Choice,
+        home: &Path,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<Ready>, EmbedError> {
+        let Some(chosen) = Chosen::open(&choice, home, variable)? else { return Ok(None) };
+        let for_questions = match &choice {
+            Choice::Http(_) => Chosen::open_with(&choice, home, variable, QUESTION)?,
+            _ => None,
+        };
+        Ok(Some(Ready { choice, chosen, for_questions, away: Mutex::default() }))
+    }
+
+    fn away(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+        self.away.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vector(&self, text: &str) -> Result<Embedding, EmbedError> {
+        if let Some((since, why)) = &*self.away()
+            && since.elapsed() < LEFT_ALONE
+        {
+            return Err(EmbedError::Away(why.clone()));
+        }
+        let asked = self.for_questions.as_ref().unwrap_or(&self.chosen).embed_many(&[text], 1);
+        *self.away() = match &asked {
+            Err(error) => Some((Instant::now(), error.to_string())),
+            Ok(_) => None,
+        };
+        Ok(asked?.pop().unwrap_or_else(|| Embedding::zero(self.chosen.dims())))
+    }
+
+    /// The query with its question in this model, and the vectors of the actor in `folder` ready to be compared with it.
+    pub fn put_into(
+        &self,
+        query: &mut Query,
+        folder: &Path,
+        (reading, gate, now): (&Reading, Option<&dyn Gate>, Millis),
+    ) -> Result<(), EmbedError> {
+        let text = question_text(reading, gate, query, now)?;
+        if text.is_empty() {
+            return Ok(());
+        }
+        let (model, dims) = (self.chosen.model(), self.chosen.dims());
+        let cache = crate::embedders::cache_folder(folder);
+        models::load(reading, model, || EmbeddingCache::open(&cache, model, dims))?;
+        query.model = Some(ModelQuestion { model: model.to_owned(), vector: self.vector(&text)? });
+        if query.weights == Weights::default() {
+            query.weights = Weights::with_model();
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+enum Known {
+    Ready(Option<Arc<Ready>>),
+    /// Could not be opened: why, and when that was found out.
+    Failed(Arc<EmbedError>, Instant),
+}
+
+/// The embedder of a home.
+#[derive(Debug)]
+pub struct InUse {
+    home: PathBuf,
+    variables: BTreeMap<String, String>,
+    /// The keys of services, by the names that the configuration tells.
+    environment: BTreeMap<String, String>,
+    known: Mutex<Option<([Look; 2], Known)>>,
+    pub background: crate::embedders::background::Background,
+}
+
+impl InUse {
+    /// `variables` are those that decide about the configuration.
+    pub fn new(
+        home: &Path,
+        variables: BTreeMap<String, String>,
+        environment: BTreeMap<String, String>,
+    ) -> InUse {
+        let background = crate::embedders::background::Background::default();
+        InUse { home: home.to_owned(), variables, environment, known: Mutex::default(), background }
+    }
+
+    /// What is chosen now; `None` for the built-in model. Opened again only if the configuration or the model changed.
+    pub fn ready(&self) -> Result<Option<Arc<Ready>>, Arc<EmbedError>> {
+        let files = [config::path(&self.home, &self.variables), install::folder(&self.home)];
+        let looks = [look(&files[0]), look(&files[1])];
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((seen, Known::Ready(ready))) if *seen == looks => return Ok(ready.clone()),
+            Some((seen, Known::Failed(error, at)))
+                if *seen == looks && at.elapsed() < LEFT_ALONE =>
+            {
+                return Err(Arc::clone(error));
+            }
+            _ => {}
+        }
+        let opened = self.open().map(|ready| ready.map(Arc::new)).map_err(Arc::new);
+        let (answer, now_known) = match opened {
+            Ok(ready) => (Ok(ready.clone()), Known::Ready(ready)),
+            Err(error) => (Err(Arc::clone(&error)), Known::Failed(error, Instant::now())),
+        };
+        *known = Some((looks, now_known));
+        answer
+    }
+
+    fn open(&self) -> Result<Option<Ready>, EmbedError> {
+        let choice = settings::choice(&config::load(&self.home, &self.variables)?)?;
+        let variable =
+            |name: &str| self.variables.get(name).or_else(|| self.environment.get(name)).cloned();
+        Ready::new(choice, &self.home, &variable)
+    }
+
+    /// Gives the query its question in the chosen model. If that cannot be had, the query stays as it is, and what is returned
+    /// says why.
+    pub fn ask(
+        &self,
+        query: &mut Query,
+        folder: &Path,
+        asked: (&Reading, Option<&dyn Gate>, Millis),
+    ) -> Option<String> {
+        let without = |error: &EmbedError| {
+            Some(format!("meaning was judged by the built-in model alone: {error}"))
+        };
+        match self.ready() {
+            Ok(None) => None,
+            Ok(Some(ready)) => match ready.put_into(query, folder, asked) {
+                Ok(()) => None,
+                Err(error) => without(&error),
+            },
+            Err(error) => without(&error),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The embedders one may choose besides the built-in one: MiniLM from a folder, and services over HTTP.
+//!
+//! They live outside the deterministic crates because they read folders, ask the network and compute in floats. What must stay
+//! true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any time; a search
+//! whose question gets no vector falls back to the built-in model and says so (`in_use`).
+
+pub mod background;
+pub mod fill;
+pub mod http;
+pub mod in_use;
+pub mod install;
+pub mod settings;
+
+use std::path::{Path, PathBuf};
+
+use recall::embed::{CacheError, Embedder as _, Embedding, EmbeddingCache, MiniLm, ModelError};
+use recall::models::LoadError;
+
+use http::{HttpEmbedder, HttpError, Patience};
+use install::InstallError;
+use settings::{Choice, SettingsError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum EmbedError {
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    #[error("the environment variable {0} holds no key")]
+    NoKey(String),
+    #[error("{0}; it is asked again in a while")]
+    Away(String),
+    #[error(transparent)]
+    Config(#[from] crate::error::Error),
+    #[error(transparent)]
+    Store(#[from] kernel::Error),
+}
+
+impl From<LoadError> for EmbedError {
+    fn from(error: LoadError) -> EmbedError {
+        match error {
+            LoadError::Store(error) => EmbedError::Store(error),
+            LoadError::Cache(error) => EmbedError::Cache(error),
+        }
+    }
+}
+
+impl EmbedError {
+    pub fn code(&self) -> &'static str {
+        match self {
+            EmbedError::Model(error) => error.code(),
+            EmbedError::Http(error) => error.code(),
+            EmbedError::Cache(error) => error.code(),
+            EmbedError::Settings(_) | EmbedError::Config(_) => "settings",
+            EmbedError::Install(error) => error.code(),
+            EmbedError::NoKey(_) => "embedder_key_missing",
+            EmbedError::Away(_) => "embedder_unreachable",
+            EmbedError::Store(error) => error.code(),
+        }
+    }
+}
+
+/// A chosen embedder, ready to work. The built-in one is not among them: its vectors are in the store.
+#[derive(Debug)]
+pub enum Chosen {
+    MiniLm(Box<MiniLm>),
+    Http(Box<HttpEmbedder>),
+}
+
+impl Chosen {
+    /// `None` for the built-in model. `variable` looks into the environment.
+    pub fn open(
+        choice: &Choice,
+        home: &Path,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<Chosen>, EmbedError> {
+        Chosen::open_with(choice, home, variable, Patience::default())
+    }
+
+    /// The same, with as much patience for a service as the caller has.
+    fn open_with(
+        choice: &Choice,
+        home: &Path,
+        variable: &dyn Fn(&str) -> Option<String>,
+        patience: Patience,
+    ) -> Result<Option<Chosen>, EmbedError> {
+        Ok(match choice {
+            Choice::Static => None,
+            Choice::MiniLm => Some(Chosen::MiniLm(Box::new(install::open(home)?))),
+            Choice::Http(settings) => {
+                let key = match &settings.key_env {
+                    Some(name) => {
+                        Some(variable(name).ok_or_else(|| EmbedError::NoKey(name.clone()))?)
+                    }
+                    None => None,
+                };
+                let embedder = HttpEmbedder::new(settings.clone(), key, patience)?;
+                Some(Chosen::Http(Box::new(embedder)))
+            }
+        })
+    }
+
+    pub fn model(&self) -> &str {
+        match self {
+            Chosen::MiniLm(model) => model.model(),
+            Chosen::Http(model) => model.model(),
+        }
+    }
+
+    pub fn dims(&self) -> usize {
+        match self {
+            Chosen::MiniLm(model) => model.dims(),
+            Chosen::Http(model) => model.dims(),
+        }
+    }
+
+    /// True if only the beginning of this text is read.
+    pub fn cuts(&self, text: &str) -> bool {
+        match self {
+            Chosen::MiniLm(model) => model.cuts(text),
+            Chosen::Http(_) => text.len() > http::TEXT_BYTES_MAX,
+        }
+    }
+
+    /// Vectors in the order of the texts. MiniLM uses so many cores.
+    pub fn embed_many(&self, texts: &[&str], cores: usize) -> Result<Vec<Embedding>, EmbedError> {
+        match self {
+            Chosen::MiniLm(model) => Ok(on_cores(model, texts, cores)),
+            Chosen::Http(model) => Ok(model.embed_many(texts)?),
+        }
+    }
+
+    /// The cache of this model for the actor in `folder`.
+    pub fn cache(&self, folder: &Path) -> Result<EmbeddingCache, EmbedError> {
+        Ok(EmbeddingCache::open(&cache_folder(folder), self.model(), self.dims())?)
+    }
+}
+
+/// Where an actor keeps what may be deleted at any time.
+pub fn cache_folder(actor_folder: &Path) -> PathBuf {
+    actor_folder.join("cache")
+}
+
+fn on_cores(model: &MiniLm, texts: &[&str], cores: usize) -> Vec<Embedding> {
+    if cores < 2 || texts.len() < 2 {
+        return model.embed_many(texts);
+    }
+    let share = texts.len().div_ceil(cores).max(1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> =
+            texts.chunks(share).map(|part| scope.spawn(|| model.embed_many(part))).collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    })
+}

@@ -1,0 +1,59 @@
+//! Whether every actor of the home can be opened and its newest entries read.
+//!
+//! Quick on purpose: it looks at the end of each journal and the newest words, not at everything; that is what `verify`
+//! does. What must stay true: a broken actor is an answer, not an error.
+
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use kernel::actor::ActorName;
+use kernel::memory::MemoryId;
+use serde::{Deserialize, Serialize};
+
+use api::health::{ActorHealth, HealthAnswer, HealthRequest};
+
+/// Entries and memories looked at per actor.
+const LOOKED_AT: u64 = 200;
+
+impl Service {
+    pub fn health(&self, caller: &Caller, _: HealthRequest) -> Result<HealthAnswer> {
+        crate::access::for_owner(caller)?;
+        let mut actors = Vec::new();
+        for actor in self.home.actors()? {
+            let mut health = ActorHealth { actor: actor.to_string(), ..ActorHealth::default() };
+            health.problem = self.look_at(caller, &actor, &mut health).err().map(Into::into);
+            health.projects_problem = self.aliases(&actor).err().map(Into::into);
+            actors.push(health);
+        }
+        Ok(HealthAnswer { actors })
+    }
+
+    fn look_at(&self, caller: &Caller, actor: &ActorName, health: &mut ActorHealth) -> Result<()> {
+        // Opening refuses an index that another analyzer or model made.
+        let cortex = self.home.actor(actor, caller.now()?)?;
+        health.file_bytes = cortex.size_bytes()?;
+        let reading = cortex.read()?;
+        let view = reading.view();
+        let counters = view.counters()?;
+        health.entries = counters.size;
+        health.memories = counters.live();
+        health.root = reading.root()?.to_string();
+        let last = view.last_seq()?;
+        if last != counters.size {
+            let reason =
+                format!("the journal ends at {last}, what is derived at {}", counters.size);
+            return Err(kernel::Error::corrupt("counters", reason).into());
+        }
+        for seq in (1..=last).rev().take(usize::try_from(LOOKED_AT).unwrap_or(usize::MAX)) {
+            let entry = view.entry(seq)?;
+            let entry = entry
+                .ok_or_else(|| kernel::Error::corrupt(format!("entry {seq}"), "is missing"))?;
+            entry.payload()?;
+            // A memory has the number of the entry that made it.
+            if let Some(head) = MemoryId::new(seq).map(|id| view.head(id)).transpose()?.flatten() {
+                reading.resolve_version(head.id, None)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! What the newest entries of an actor's journal say: what was saved within the dedup window, and which sessions live.
+//!
+//! A view of the journal, kept in memory and brought up to date before each use by reading the entries it has not seen.
+//! Whoever wrote them, and by which door, makes no difference.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+
+use kernel::journal::{EntryKind, Payload, Write};
+use kernel::memory::{MemoryId, Millis, Session};
+use kernel::store::{KeyRange, View};
+use kernel::{Digest, Reading, keys};
+
+use crate::error::Result;
+use crate::intake::dedup::{Save, fingerprint};
+use crate::intake::project::alias::Aliases;
+
+/// Entries looked at when an actor is opened. A window that held more than this remembers the newest of them.
+const BACKLOG_MAX: u64 = 20_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Follower {
+    loaded: bool,
+    /// The last entry that was looked at.
+    seen: u64,
+    recent: BTreeMap<Digest, MemoryId>,
+    /// The same by age, oldest first.
+    order: VecDeque<(Millis, Digest)>,
+    live: BTreeMap<String, Live>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Live {
+    project: Option<String>,
+    started: u64,
+}
+
+impl Follower {
+    pub(super) fn catch_up(&mut self, reading: &Reading, now: Millis, window: i64) -> Result<()> {
+        let view = reading.view();
+        let size = view.counters()?.size;
+        let since = Millis(now.get().saturating_sub(window));
+        if !self.loaded {
+            self.load(&view, size, since)?;
+        }
+        for seq in self.seen + 1..=size {
+            self.look_at(&view, seq)?;
+        }
+        self.seen = self.seen.max(size);
+        while self.order.front().is_some_and(|(at, _)| *at < since) {
+            if let Some((_, digest)) = self.order.pop_front()
+                && !self.order.iter().any(|(_, other)| *other == digest)
+            {
+                self.recent.remove(&digest);
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, view: &View<'_>, size: u64, since: Millis) -> Result<()> {
+        let mut sessions = Vec::new();
+        each_session(view, &mut |session| {
+            if session.ended.is_none() {
+                sessions.push(session);
+            }
+        })?;
+        for session in sessions {
+            let live = Live { project: session.project, started: session.seq };
+            self.live.insert(session.id, live);
+        }
+        let mut from = size;
+        while from > 0 && size - from < BACKLOG_MAX {
+            match view.entry(from)? {
+                Some(entry) if entry.at >= since => from -= 1,
+                _ => break,
+            }
+        }
+        self.seen = from;
+        self.loaded = true;
+        Ok(())
+    }
+
+    fn look_at(&mut self, view: &View<'_>, seq: u64) -> Result<()> {
+        let Some(entry) = view.entry(seq)? else { return Ok(()) };
+        if !matches!(entry.kind, EntryKind::Write | EntryKind::SessionStart | EntryKind::SessionEnd)
+        {
+            return Ok(());
+        }
+        match entry.payload()? {
+            Payload::Write(write) => self.saved(view, seq, entry.at, &write)?,
+            // One that has ended meanwhile is not looked at again.
+            Payload::SessionStart(start)
+                if view.session(&start.session)?.is_some_and(|session| session.ended.is_none()) =>
+            {
+                let live = Live { project: start.project, started: seq };
+                self.live.insert(start.session, live);
+            }
+            Payload::SessionEnd(end) => drop(self.live.remove(&end.session)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn saved(&mut self, view: &View<'_>, seq: u64, at: Millis, write: &Write) -> Result<()> {
+        let Some(id) = MemoryId::new(seq) else { return Ok(()) };
+        // What was erased has nothing to be compared with.
+        let Some(sealed) = view.sealed(seq)? else { return Ok(()) };
+        let body = sealed.open()?;
+        let digest = fingerprint(&Save {
+            project: write.project.as_deref(),
+            scope: write.scope,
+            kind: &write.kind,
+            title: &body.title,
+            content: &body.content,
+        });
+        self.recent.insert(digest, id);
+        self.order.push_back((at, digest));
+        Ok(())
+    }
+
+    /// The memory that was saved with this fingerprint inside the window.
+    pub(super) fn recent(&self, digest: &Digest) -> Option<MemoryId> {
+        self.recent.get(digest).copied()
+    }
+
+    /// The live session of a project that was started last, under whichever name. Sessions that only hold saves made without
+    /// one do not count.
+    pub(super) fn newest_live(&self, project: Option<&str>, aliases: &Aliases) -> Option<String> {
+        self.live
+            .iter()
+            .filter(|(id, live)| {
+                aliases.of(live.project.as_deref()) == project && !crate::session::is_default(id)
+            })
+            .max_by_key(|(_, live)| live.started)
+            .map(|(id, _)| id.clone())
+    }
+}
+
+/// Every session, in the order of their names.
+pub(super) fn each_session(view: &View<'_>, visit: &mut dyn FnMut(Session)) -> Result<()> {
+    let mut ids = Vec::new();
+    view.scan(&KeyRange::prefix(&keys::sessions()), &mut |key, _| {
+        ids.push(key.to_vec());
+        Ok(ControlFlow::Continue(()))
+    })?;
+    for key in ids {
+        // `S | length | name`.
+        let name = key.get(2..).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or("");
+        if let Some(session) = view.session(name)? {
+            visit(session);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,328 @@
+//! Operations: what may be asked of a home, as plain requests and answers in the user's words.
+//!
+//! Every interface translates into these and nothing else. One file per group; each operation is a method of [`Service`]
+//! that takes who asks and a request of [`api`], and returns an answer or an [`Error`]. Everything is sync: an async caller
+//! runs it on a thread that may block.
+//!
+//! - [`access`]: how a caller gets at an actor, the owner freely, a delegate as far as its grants go.
+//! - [`intake`]: what happens to a text before it becomes a memory; `normalized_save`: a save in the kernel's words.
+//! - [`config`]: what can be set, and where each value came from.
+//! - [`embedders`]: the models one may choose besides the built-in one; `optional_model`: where searches meet them.
+//! - `journal_tail`: a view of the newest journal entries: the dedup window and the live sessions.
+//!
+//! What must stay true: a change is a command of the kernel's front door; what is kept beside the kernel (`journal_tail`,
+//! pending accesses) is a view of the journal or may be lost.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unused_self,
+    reason = "all operations have one shape: a method that takes who asks and a request of its own"
+)]
+
+pub mod access;
+pub mod activity;
+pub mod archive;
+pub mod attest;
+pub mod audit;
+pub mod bundle;
+pub mod caller;
+pub mod capture;
+pub mod change;
+pub mod config;
+pub mod context;
+mod details;
+pub mod embedders;
+pub mod error;
+pub mod fields;
+pub mod grant_file;
+pub mod grants;
+pub mod graph;
+pub mod health;
+pub mod intake;
+mod journal_tail;
+mod newest;
+pub mod normalized_save;
+pub mod optional_model;
+pub mod parse;
+pub mod projects;
+pub mod prompt;
+pub mod proof;
+pub mod read;
+pub mod renewal;
+pub mod save;
+pub mod score;
+pub mod search;
+pub mod session;
+pub mod stats;
+pub mod timeline;
+pub mod views;
+pub mod wording;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use api::{ErrorCode, Fault};
+use kernel::actor::ActorName;
+use kernel::command::{Command, Stamp, Touches};
+use kernel::home::{Home, HomeLimits};
+use kernel::journal::Access;
+use kernel::limits::TOUCHES_MAX;
+use kernel::memory::{MemoryId, Millis};
+use kernel::{Digest, Options, Reading, RenewalWatch};
+
+pub use access::Delegate;
+pub use caller::{Caller, Machine, Pinned, World};
+use embedders::in_use::InUse;
+pub use error::{Error, Result};
+use journal_tail::Follower;
+
+/// Accesses that wait before they are journaled although nobody asked.
+const PENDING_MAX: usize = 512;
+/// Locks that saves of the same thing share, so that two of them never both find it missing.
+const STRIPES: usize = 64;
+
+/// What can be set about operations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The same memory saved again within this time is counted, not stored.
+    pub dedup_window_ms: i64,
+    /// Archive by itself what is old and unimportant.
+    pub archive: bool,
+    /// How old, in days.
+    pub archive_after_days: u32,
+    /// Below which score, in thousandths.
+    pub archive_below: u32,
+    /// Mask what looks like a credential.
+    pub redact_secrets: bool,
+    /// Whom a search hears first, and how much, in hundredths of being named in the question.
+    pub favoured_speaker: Option<String>,
+    pub speaker_prior: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            dedup_window_ms: 15 * 60_000,
+            archive: true,
+            archive_after_days: 90,
+            archive_below: 100,
+            redact_secrets: true,
+            favoured_speaker: None,
+            speaker_prior: 50,
+        }
+    }
+}
+
+/// The operations of one home.
+#[derive(Debug)]
+pub struct Service {
+    folder: PathBuf,
+    home: Home,
+    options: Options,
+    settings: Settings,
+    states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
+    /// `None`: only the built-in model is ever used.
+    embedders: Option<InUse>,
+}
+
+/// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
+#[derive(Debug)]
+struct ActorState {
+    follower: Mutex<Follower>,
+    pending: Mutex<BTreeMap<MemoryId, Access>>,
+    saves: Vec<Mutex<()>>,
+}
+
+impl ActorState {
+    fn new() -> ActorState {
+        let saves = (0..STRIPES).map(|_| Mutex::default()).collect();
+        ActorState { follower: Mutex::default(), pending: Mutex::default(), saves }
+    }
+
+    /// Held while something that must be there once is looked for and made.
+    fn alone(&self, digest: &Digest) -> MutexGuard<'_, ()> {
+        let place = usize::from(digest.as_bytes()[0]) % STRIPES;
+        lock(&self.saves[place])
+    }
+}
+
+/// Adds accesses to those that wait.
+fn note(pending: &mut BTreeMap<MemoryId, Access>, accesses: impl Iterator<Item = Access>) {
+    for access in accesses {
+        let noted = pending.entry(access.id).or_insert(Access { count: 0, ..access });
+        noted.count = noted.count.saturating_add(access.count);
+        noted.at = noted.at.max(access.at);
+    }
+}
+
+/// What an actor is opened with: the journal hook that keeps recall's rows.
+pub fn hooks() -> kernel::HookFactory {
+    Arc::new(|| vec![Box::new(recall::RecallHook::new())])
+}
+
+/// A panic elsewhere leaves data that the journal can correct, so a poisoned lock is no reason to stop.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Service {
+    /// Operations on the home in `folder`; nothing is opened yet. `wait`: for another process that has an actor open.
+    pub fn new(folder: impl Into<PathBuf>, settings: Settings, wait: Duration) -> Service {
+        let folder = folder.into();
+        let options = Options { wait, hooks: hooks(), ..Options::default() };
+        let home = Home::new(&folder, options.clone(), HomeLimits::default());
+        let states = Mutex::default();
+        Service { folder, home, options, settings, states, embedders: None }
+    }
+
+    /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.
+    /// `variables` decide about the configuration, `environment` holds the keys of services.
+    #[must_use]
+    pub fn with_embedder(
+        mut self,
+        variables: BTreeMap<String, String>,
+        environment: BTreeMap<String, String>,
+    ) -> Service {
+        self.embedders = Some(InUse::new(&self.folder, variables, environment));
+        self
+    }
+
+    /// Operations that say when an actor is made again before it opens; see [`renewal::told`].
+    #[must_use]
+    pub fn telling(mut self, renewing: RenewalWatch) -> Service {
+        self.options.renewing = renewing;
+        self.home = Home::new(&self.folder, self.options.clone(), HomeLimits::default());
+        self
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// How many actors the home holds.
+    pub fn actor_count(&self) -> Result<usize> {
+        Ok(self.home.actors()?.len())
+    }
+
+    /// How many of them are open.
+    pub fn open_count(&self) -> usize {
+        self.home.open_count()
+    }
+
+    /// How actors are opened.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Actors that were used in this process, and the one that always is.
+    pub fn used_actors(&self, always: &str) -> Result<Vec<ActorName>> {
+        let mut actors: Vec<ActorName> = lock(&self.states).keys().cloned().collect();
+        let always = ActorName::parse(always)?;
+        if !actors.contains(&always) {
+            actors.push(always);
+        }
+        Ok(actors)
+    }
+
+    /// Loads the embedder, so that the first question need not.
+    pub fn warm_embedder(&self) -> Result<()> {
+        let _loaded = recall::embed::StaticEmbedder::shared();
+        match self.embedders.as_ref().map(InUse::ready) {
+            Some(Err(error)) => {
+                Err(Error::new(ErrorCode::named(error.code()), Fault::Server, error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn state(&self, actor: &ActorName) -> Arc<ActorState> {
+        let mut states = lock(&self.states);
+        Arc::clone(states.entry(actor.clone()).or_insert_with(|| Arc::new(ActorState::new())))
+    }
+
+    /// Looks at what the journal holds that was not looked at yet, and lets `use_it` use it.
+    fn following<T>(
+        &self,
+        state: &ActorState,
+        reading: &Reading,
+        now: Millis,
+        use_it: impl FnOnce(&Follower) -> T,
+    ) -> Result<T> {
+        let mut follower = lock(&state.follower);
+        follower.catch_up(reading, now, self.settings.dedup_window_ms)?;
+        Ok(use_it(&follower))
+    }
+
+    /// Notes that memories were used. Cheap: they are journaled together, later. If they cannot be journaled now, as on a
+    /// full disk, they stay noted, and what was read is answered all the same.
+    pub fn note_accesses(&self, caller: &Caller, ids: &[MemoryId]) -> Result<()> {
+        let now = caller.now()?;
+        let state = self.state(&caller.actor);
+        let full = {
+            let mut pending = lock(&state.pending);
+            let before = pending.len() / PENDING_MAX;
+            note(&mut pending, ids.iter().map(|id| Access { id: *id, count: 1, at: now }));
+            pending.len() / PENDING_MAX > before
+        };
+        if full {
+            let _tried_again_in_the_background = self.flush_actor(&caller.actor, now);
+        }
+        Ok(())
+    }
+
+    /// Journals the accesses of an actor that were noted so far.
+    pub fn flush_actor(&self, actor: &ActorName, now: Millis) -> Result<()> {
+        let state = self.state(actor);
+        let noted: Vec<Access> = std::mem::take(&mut *lock(&state.pending)).into_values().collect();
+        let mut left = noted.as_slice();
+        let mut journal = || -> Result<()> {
+            while !left.is_empty() {
+                let cortex = self.home.actor(actor, now)?;
+                let (accesses, rest) = left.split_at(left.len().min(TOUCHES_MAX));
+                let touches = Touches { accesses: accesses.to_vec(), grants: Vec::new() };
+                self.submit(&cortex, Stamp::new(now, "recall"), Command::Touch(touches))?;
+                left = rest;
+            }
+            Ok(())
+        };
+        let outcome = journal();
+        if outcome.as_ref().is_err_and(|error| error.is_retryable()) {
+            note(&mut lock(&state.pending), left.iter().copied());
+        }
+        outcome
+    }
+
+    /// Journals every access that was noted so far.
+    pub fn flush(&self, now: Millis) -> Result<()> {
+        let actors: Vec<ActorName> = lock(&self.states).keys().cloned().collect();
+        actors.iter().try_for_each(|actor| self.flush_actor(actor, now))
+    }
+
+    /// What has to happen every now and then: accesses journaled, idle actors closed. Returns how many were closed.
+    pub fn tidy(&self, now: Millis) -> Result<usize> {
+        self.flush(now)?;
+        let closed = self.home.close_idle(now);
+        if closed > 0 {
+            // What is kept about an actor costs memory and can be had again.
+            lock(&self.states).retain(|_, state| Arc::strong_count(state) > 1);
+        }
+        Ok(closed)
+    }
+
+    /// Writes down what is pending and closes every actor.
+    pub fn close(&self, now: Millis) -> Result<()> {
+        let flushed = self.flush(now);
+        self.home.close_all();
+        flushed
+    }
+}

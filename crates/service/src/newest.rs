@@ -1,0 +1,120 @@
+//! What a question without words gets: the newest memories that pass its filters. `*`, a blank or signs alone are what people
+//! and hooks send to see what there is, so they are neither an error nor an empty answer.
+
+use std::cmp::Reverse;
+use std::ops::ControlFlow;
+
+use kernel::find::{Lens, Row};
+use kernel::forms::{self, Form};
+use kernel::keys::{self, Index};
+use kernel::limits::ROWS_EXAMINED_MAX;
+use kernel::memory::{Head, MemoryId, MemoryType, Millis};
+use kernel::store::View;
+use recall::search::{Answer, Hit, LIMIT_MAX, Named, Query};
+
+use crate::access::Door;
+use crate::error::Result;
+use crate::wording;
+
+/// Said with such an answer.
+const NOTE: &str = "the question has no words to search by; these are the newest";
+/// Characters of a preview.
+const PREVIEW_CHARS: usize = 300;
+
+/// True if there is nothing in a question to search by. What must not be there finds nothing by itself.
+pub(super) fn is_wordless(view: &View<'_>, question: &str) -> Result<bool> {
+    Ok(recall::language::analyzer(view)?.question(question).is_empty())
+}
+
+/// The newest memories that pass the filters of a query, newest first, and what is to be said about them.
+pub(super) fn newest(door: &Door, query: &Query, now: Millis) -> Result<(Answer, Option<String>)> {
+    let view = door.reading.view();
+    let lens = Lens::new(&view, door.gate(), query.as_of, now)?;
+    let limit = query.limit.min(LIMIT_MAX);
+    let mut rows: Vec<Row> = Vec::new();
+    let (mut seen, mut capped) = (0, false);
+    for index in indexes(query) {
+        let (mut left, mut rest) = (limit, ROWS_EXAMINED_MAX);
+        view.scan_index(&index, None, true, &mut |id| {
+            let head = view.required_head(id)?;
+            // What a delegate may not see is in no number.
+            seen += usize::from(lens.sees(&head));
+            if passes(&head, query)
+                && let Some(row) = lens.row_of(head)?
+                && row.standing.is_shown_to(query.include_forgotten, query.include_archived)
+            {
+                rows.push(row);
+                left -= 1;
+            }
+            rest -= 1;
+            capped |= rest == 0 && left > 0;
+            let over = left == 0 || rest == 0;
+            Ok(if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+    }
+    rows.sort_by_key(|row| Reverse((row.head.created, row.head.id)));
+    rows.dedup_by_key(|row| row.head.id);
+    rows.truncate(limit);
+    let hits: Vec<Hit> = rows.into_iter().map(|row| hit(&lens, row)).collect::<Result<_>>()?;
+    let note = match (hits.is_empty(), capped) {
+        (_, true) => Some(format!("{NOTE} of {seen} that were looked at; there are more")),
+        (false, false) => Some(NOTE.to_owned()),
+        (true, false) => None,
+    };
+    Ok((Answer { hits, candidates: seen, by_model: 0 }, note))
+}
+
+/// The fewest rows that hold what a query may find, each index newest first.
+fn indexes(query: &Query) -> Vec<Index> {
+    let of_types = |types: &[MemoryType]| types.iter().map(|t| keys::by_type(*t)).collect();
+    match (&query.session, query.tags.first(), &query.project) {
+        (Some(session), _, _) => vec![keys::by_session(session)],
+        (None, Some(tag), _) => vec![keys::by_tag(tag)],
+        (None, None, Some(project)) => vec![keys::by_project(project)],
+        (None, None, None) if query.types.is_empty() => of_types(&MemoryType::ALL),
+        (None, None, None) => of_types(&query.types),
+    }
+}
+
+fn passes(head: &Head, query: &Query) -> bool {
+    let same = |wanted: &Option<String>, its: &Option<String>| wanted.is_none() || wanted == its;
+    same(&query.project, &head.project)
+        && same(&query.session, &head.session)
+        && query.scope.is_none_or(|scope| head.scope == scope)
+        && (query.types.is_empty() || query.types.contains(&head.memory_type))
+        && (query.kinds.is_empty() || query.kinds.contains(&head.kind))
+        && query.tags.iter().all(|tag| head.tags.contains(tag))
+        && query.created_from.is_none_or(|from| head.created >= from)
+        && query.created_until.is_none_or(|until| head.created < until)
+}
+
+fn hit(lens: &Lens<'_>, row: Row) -> Result<Hit> {
+    let body = lens.body(&row)?;
+    let text = body.as_ref().map(|body| body.content.as_str()).unwrap_or_default();
+    let full = forms::render(&row.head, &row.version, body.as_ref(), Form::Full);
+    Ok(Hit {
+        id: row.head.id,
+        preview: wording::shortened(text, PREVIEW_CHARS),
+        tokens: forms::tokens(&full),
+        superseded_by: named(lens, &row.superseded_by)?,
+        contradicts: named(lens, &lens.contradicted_by(row.head.id)?)?,
+        head: row.head,
+        version: row.version,
+        usage: row.usage,
+        body,
+        standing: row.standing,
+        score: 0,
+        arms: Vec::new(),
+        by_model: false,
+    })
+}
+
+fn named(lens: &Lens<'_>, ids: &[MemoryId]) -> Result<Vec<Named>> {
+    let mut named = Vec::with_capacity(ids.len());
+    for id in ids {
+        if let Some(row) = lens.row(*id)? {
+            named.push(Named { id: *id, title: lens.body(&row)?.map(|body| body.title) });
+        }
+    }
+    Ok(named)
+}

@@ -1,0 +1,122 @@
+//! A request to save, in the kernel's words: private blocks and secrets taken out, every field checked and in normal form.
+
+use kernel::Digest;
+use kernel::command::Draft;
+use kernel::memory::{Body, Fields, MemoryType, Scope, Visibility};
+use serde_json::Value;
+
+use crate::caller::Caller;
+use crate::details::Origin;
+use crate::error::Result;
+use crate::intake::dedup::{Save, fingerprint};
+use crate::intake::screen::Screen;
+use crate::intake::{bounds, title, topic, words};
+use crate::{Service, fields, parse};
+use api::save::SaveRequest;
+
+/// A save with all its words made fit to be kept.
+pub(super) struct Wish {
+    pub(super) draft: Draft,
+    pub(super) kind: String,
+    pub(super) digest: Digest,
+    pub(super) redacted: String,
+}
+
+impl Service {
+    /// The memory that a request would write, for callers that commit many together.
+    pub fn draft(&self, caller: &Caller, request: &SaveRequest) -> Result<Draft> {
+        let mut draft = self.wish(caller, request)?.draft;
+        draft.session.clone_from(&request.session_id);
+        Ok(draft)
+    }
+
+    /// The request in the kernel's words, redacted and in normal form.
+    pub(super) fn wish(&self, caller: &Caller, request: &SaveRequest) -> Result<Wish> {
+        let kind = request.kind.as_deref().map(normal_kind);
+        let memory_type = match (&request.memory_type, &kind) {
+            (Some(name), _) => MemoryType::parse(name)?,
+            (None, Some(kind)) => MemoryType::of_kind(kind),
+            (None, None) => MemoryType::Fact,
+        };
+        let mut screen = self.screen();
+        let content = screen.text(&request.content);
+        let title = match request.title.trim() {
+            "" => title::from_content(&content)?,
+            given => screen.text(given),
+        };
+        bounds::check_title(&title)?;
+        let mut typed = Fields::empty(memory_type);
+        let mut given = request.fields.clone();
+        given.values_mut().for_each(|value| clean_value(value, &mut screen));
+        fields::set_json(&mut typed, &given)?;
+        let texts: Vec<String> = request.field_texts.iter().map(|text| screen.text(text)).collect();
+        fields::set_all(&mut typed, &texts)?;
+        let kind = kind.unwrap_or_else(|| memory_type.default_kind().to_owned());
+        let body = Body { title, content, fields: typed };
+        let mut draft = Draft::new(body, caller.salt()?);
+        draft.kind = Some(kind.clone());
+        draft.project = self.project(caller, request.project.as_deref());
+        draft.scope = scope_of(request.scope.as_deref());
+        if let Some(visibility) = &request.visibility {
+            draft.visibility = Visibility::parse(visibility)?;
+        }
+        draft.pinned = request.pinned;
+        draft.tags = screen.tags(&request.tags);
+        let key = request.topic_key.as_deref().and_then(|key| screen.name(key));
+        draft.topic_key = key.as_deref().and_then(topic::normalize);
+        draft.channel.clone_from(&request.channel);
+        draft.importance =
+            request.importance.map(|n| parse::ratio_of("importance", n)).transpose()?;
+        if let Some(confidence) = request.confidence {
+            draft.confidence = parse::ratio_of("confidence", confidence)?;
+        }
+        let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
+        draft.valid_from = time(&request.valid_from)?;
+        draft.valid_until = time(&request.valid_until)?;
+        draft.expires = time(&request.expires)?;
+        draft.provenance = Origin {
+            source: request.source.as_deref(),
+            derived_from: &request.derived_from,
+            model: request.model.as_ref(),
+            origin: request.origin.as_ref(),
+        }
+        .provenance()?;
+        let digest = fingerprint(&Save {
+            project: draft.project.as_deref(),
+            scope: draft.scope,
+            kind: &kind,
+            title: &draft.body.title,
+            content: &draft.body.content,
+        });
+        let redacted = screen.report().note().unwrap_or_default();
+        Ok(Wish { draft, kind, digest, redacted })
+    }
+
+    /// What every text passes before it is kept.
+    pub fn screen(&self) -> Screen {
+        Screen::new(self.settings.redact_secrets)
+    }
+}
+
+/// `personal` stays, everything else is `project`.
+pub(super) fn scope_of(text: Option<&str>) -> Scope {
+    match text.map(str::trim) {
+        Some(scope) if scope.eq_ignore_ascii_case("personal") => Scope::Personal,
+        _ => Scope::Project,
+    }
+}
+
+/// The caller's word as a slug: `Bug Fix` is `bug-fix`. One that is too long is left for the kernel to refuse.
+pub fn normal_kind(kind: &str) -> String {
+    words::kind(kind)
+}
+
+/// Redacts every text inside a value.
+pub(super) fn clean_value(value: &mut Value, screen: &mut Screen) {
+    match value {
+        Value::String(text) => *text = screen.text(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_value(item, screen)),
+        Value::Object(items) => items.values_mut().for_each(|item| clean_value(item, screen)),
+        _ => {}
+    }
+}

@@ -1,0 +1,147 @@
+//! One memory, its versions, and lists of memories.
+
+use crate::Service;
+use crate::access::again_if_poisoned;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::views;
+use crate::wording;
+use api::memory::{Memory, VersionView};
+use kernel::forms::{self, Form};
+use kernel::keys::{self, Index};
+use kernel::memory::{MemoryId, MemoryType};
+use kernel::scope::Operation as Lane;
+use kernel::uri::Uri;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+use api::read::{GetAnswer, GetRequest, LIST_MAX, ListAnswer, ListRequest};
+
+pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
+    MemoryId::new(id).ok_or_else(|| Error::invalid("id", "is required; ids count from 1"))
+}
+
+impl Service {
+    /// A memory in full. Counts as an access, unless it is to be quiet.
+    pub fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
+        again_if_poisoned(|| self.get_once(caller, request.clone()))
+    }
+
+    fn get_once(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
+        let uri = request.uri.as_deref().map(str::parse::<Uri>).transpose()?;
+        let (id, version) = match &uri {
+            Some(uri) if uri.actor == caller.actor => (uri.id, Some(uri.version)),
+            Some(uri) => return Err(Error::missing("memory", uri)),
+            None => (memory_id(request.id)?, request.version),
+        };
+        let form = request.form.as_deref().map(Form::parse).transpose()?;
+        let door = self.door(caller, Lane::Read, &request)?;
+        let reading = &door.reading;
+        let found = match &door.authority {
+            Some(authority) => door.cortex.resolve_for(authority, id, version, caller.now()?)?,
+            None => reading.resolve_version(id, version)?,
+        };
+        if let Some(uri) = uri.filter(|uri| uri.memory_type != found.head.memory_type) {
+            return Err(Error::missing("memory", uri));
+        }
+        let forgotten = found.head.tombstone.is_some() || found.head.erased;
+        if forgotten && !request.include_put_away {
+            return Err(Error::missing("memory", id)
+                .with_hint(format!("it is forgotten; `cortex restore {id}` brings it back")));
+        }
+        let view = reading.view();
+        let mut history = Vec::new();
+        if request.history {
+            for version in view.versions(id)? {
+                let body = view.body(&version)?;
+                history.push(VersionView {
+                    version: version.n,
+                    title: body.as_ref().map(|body| body.title.clone()).unwrap_or_default(),
+                    content: body.map(|body| body.content).unwrap_or_default(),
+                    created_at: version.created.rfc3339(),
+                    by: version.by,
+                });
+            }
+        }
+        let (mut superseded_by, mut contradicted_by) = (Vec::new(), Vec::new());
+        for edge in view.edges_in(id, 256)? {
+            let ids = match edge.relation.name() {
+                "supersedes" => &mut superseded_by,
+                "contradicts" => &mut contradicted_by,
+                _ => continue,
+            };
+            let other = view.head(edge.src)?;
+            if other.is_some_and(|head| door.gate().is_none_or(|gate| gate.sees(&head))) {
+                ids.push(edge.src.get());
+            }
+        }
+        let body = found.body.as_ref();
+        let text = form.map(|form| forms::render(&found.head, &found.version, body, form));
+        let memory = views::memory(reading, &found.head, &found.version, &found.usage, body);
+        if !forgotten && !request.quiet {
+            self.note_accesses(caller, &[id])?;
+        }
+        Ok(GetAnswer { memory, history, superseded_by, contradicted_by, text })
+    }
+
+    /// Memories by what their heads say, newest first.
+    pub fn list(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
+        again_if_poisoned(|| self.list_once(caller, request.clone()))
+    }
+
+    fn list_once(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
+        let door = self.door(caller, Lane::Find, &request)?;
+        let reading = &door.reading;
+        let view = reading.view();
+        let project = request.project.as_deref().map(|name| {
+            self.named(&caller.actor, name).ok_or_else(|| Error::invalid("project", "is empty"))
+        });
+        let project = project.transpose()?;
+        let indexes: Vec<Index> = match (&request.session_id, &project) {
+            (Some(session), _) => vec![keys::by_session(session)],
+            (None, Some(project)) => vec![keys::by_project(project)],
+            (None, None) => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),
+        };
+        let mut ids: Vec<MemoryId> = Vec::new();
+        for index in &indexes {
+            view.scan_index(index, None, true, &mut |id| {
+                ids.push(id);
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        let scope =
+            request.scope.as_deref().map(|scope| crate::normalized_save::scope_of(Some(scope)));
+        let kind = request.kind.as_deref().map(crate::normalized_save::normal_kind);
+        let limit = request.limit.unwrap_or(20).min(LIST_MAX);
+        let (mut memories, mut total) = (Vec::new(), 0);
+        for id in ids {
+            let head = view.required_head(id)?;
+            let shown = match (request.forgotten, request.archived) {
+                (true, _) => head.tombstone.is_some() && !head.erased,
+                (false, true) => head.archived && head.tombstone.is_none(),
+                (false, false) => views::is_live(&head),
+            };
+            let wanted = shown
+                && door.gate().is_none_or(|gate| gate.sees(&head))
+                && project.as_ref().is_none_or(|name| head.project.as_ref() == Some(name))
+                && scope.is_none_or(|scope| head.scope == scope)
+                && kind.as_ref().is_none_or(|kind| head.kind == *kind);
+            if !wanted {
+                continue;
+            }
+            if total >= request.offset && memories.len() < limit {
+                let mut memory = views::current(reading, id)?;
+                if let Some(chars) = request.preview {
+                    memory.content = wording::shortened(&memory.content, chars);
+                }
+                memories.push(memory);
+            }
+            total += 1;
+        }
+        door.budget().keep(&mut memories, |memory| {
+            forms::tokens(&memory.title).saturating_add(forms::tokens(&memory.content))
+        });
+        Ok(ListAnswer { memories, total })
+    }
+}

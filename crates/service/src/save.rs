@@ -1,0 +1,327 @@
+//! Saving: redact, then update the topic's memory, count a repetition, or write a new one.
+//!
+//! What must stay true: nothing private is kept or echoed; a topic key has one live memory per project and scope; the same
+//! thing saved again inside the window makes no second memory. Two saves of the same thing wait for each other, all others
+//! share commits.
+
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::intake::dedup::{Save, fingerprint, normal_text};
+use crate::intake::project::name::similar;
+use crate::intake::topic;
+use crate::normalized_save::Wish;
+use crate::{ActorState, Service, parse, views};
+use api::ErrorCode;
+use kernel::command::{Command, HeadRevision, Receipt, Revision};
+use kernel::journal::HeadPatch;
+use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
+use kernel::scope::Operation as Lane;
+use kernel::{Cortex, Digest, Reading, keys};
+use recall::search;
+use recall::search::Query;
+use serde::{Deserialize, Serialize};
+
+use api::save::{EntityView, SaveAnswer, SaveRequest, Saved, SimilarView};
+
+/// How often a change is made again on top of somebody else's.
+pub(super) const RACES_MAX: u32 = 8;
+
+/// Similar memories that an answer names.
+const SIMILAR_MAX: usize = 3;
+
+/// How near they must be, in parts per million, and by how much nearer than the tenth: where everything is about one thing,
+/// nearness alone says little. docs/decisions.md has the figures.
+const SIMILAR_PPM: u64 = 600_000;
+
+const STANDS_OUT_PPM: u64 = 200_000;
+
+const TENTH: usize = 10;
+
+/// So near that it counts among any number of copies.
+const COPY_PPM: u64 = 900_000;
+
+/// Files, symbols, packages … that a text names.
+pub(super) fn entities(title: &str, content: &str) -> Vec<EntityView> {
+    recall::entities::extract(title, content)
+        .into_iter()
+        .map(|entity| EntityView { kind: entity.kind.name().to_owned(), value: entity.value })
+        .collect()
+}
+
+impl Service {
+    pub fn save(&self, caller: &Caller, request: SaveRequest) -> Result<SaveAnswer> {
+        if caller.delegate.is_some() {
+            return self.save_within(caller, &request);
+        }
+        let cortex = self.cortex(caller)?;
+        let state = self.state(&caller.actor);
+        let mut wish = self.wish(caller, &request)?;
+        if let Some(answer) = self.saved_before(caller, &cortex, &wish)? {
+            return Ok(answer);
+        }
+        let project = wish.draft.project.clone();
+        let named = request.session_id.as_deref();
+        wish.draft.session = self.attach(
+            caller,
+            &cortex,
+            &state,
+            named,
+            project.as_deref(),
+            request.default_session,
+        )?;
+        let topic = wish.draft.topic_key.as_deref().map(|key| {
+            let project = project.as_deref().unwrap_or("");
+            let name = [project, wish.draft.scope.name(), key].join("\u{0}");
+            Digest::of("cortex/topic/1", &[name.as_bytes()])
+        });
+        let alone = state.alone(topic.as_ref().unwrap_or(&wish.digest));
+        let (status, receipt) = match self.evolve(caller, &cortex, &wish)? {
+            Some(receipt) => receipt,
+            None => match self.count_repetition(caller, &cortex, &state, &wish)? {
+                Some(receipt) => (Saved::Duplicate, receipt),
+                None => {
+                    let command = Command::Write(Box::new(wish.draft.clone()));
+                    (Saved::Created, self.submit(&cortex, caller.stamp()?, command)?)
+                }
+            },
+        };
+        drop(alone);
+        let mut answer = save_answer(&cortex, status, &receipt, &wish)?;
+        if status == Saved::Created {
+            // It is on disk; not to know what is near it is no failure of the save.
+            answer.similar = self.near(caller, &cortex, &answer).unwrap_or_default();
+            if let (Some(_), Some(project)) = (&request.project, &project) {
+                answer.project_note = self.project_note(&cortex.read()?, project)?;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// What is near a memory that was just saved, in its project or across all if it has none.
+    fn near(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        saved: &SaveAnswer,
+    ) -> Result<Vec<SimilarView>> {
+        let project = Some(saved.project.clone()).filter(|name| !name.is_empty());
+        let query = Query { project, ..Query::new(String::new(), TENTH) };
+        let id = crate::read::memory_id(saved.id)?;
+        let found = recall::search::similar(&cortex.read()?, None, id, &query, caller.now()?)?;
+        let tenth = found.hits.get(TENTH - 1).map_or(0, |hit| hit.score);
+        let near = found.hits.into_iter().filter(|hit| says_nearly_the_same(hit.score, tenth));
+        Ok(near
+            .take(SIMILAR_MAX)
+            .map(|hit| SimilarView {
+                id: hit.id.get(),
+                title: hit.body.map(|body| body.title).unwrap_or_default(),
+                kind: hit.head.kind,
+                nearness: parse::from_ppm(u32::try_from(hit.score).unwrap_or(u32::MAX)),
+            })
+            .collect())
+    }
+
+    /// A delegate's save: a new memory as its grant allows it. What else is there is not looked at, so that the answer
+    /// tells nothing of it.
+    fn save_within(&self, caller: &Caller, request: &SaveRequest) -> Result<SaveAnswer> {
+        let cortex = self.opened(caller)?;
+        let mut wish = self.wish(caller, request)?;
+        wish.draft.session.clone_from(&request.session_id);
+        let command = Command::Write(Box::new(wish.draft.clone()));
+        let receipt = self.change(caller, &cortex, command, Lane::Write)?;
+        let status = if receipt.replayed { Saved::Replayed } else { Saved::Created };
+        save_answer(&cortex, status, &receipt, &wish)
+    }
+
+    /// The answer to a request that was made before under the same key. A key that stood for something else is refused.
+    fn saved_before(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        wish: &Wish,
+    ) -> Result<Option<SaveAnswer>> {
+        let Some(key) = &caller.idempotency_key else { return Ok(None) };
+        let reading = cortex.read()?;
+        let Some(record) = reading.view().idempotency(key)? else { return Ok(None) };
+        let conflict = || Error::from(kernel::Error::IdempotencyConflict(key.clone()));
+        let (Some(id), Some(version)) = (record.id, record.version) else { return Err(conflict()) };
+        let before = reading.resolve_version(id, Some(version))?;
+        // Nobody can say what was asked after the text was erased; the key still stands for its answer.
+        let same = before.body.as_ref().is_none_or(|body| {
+            body.title == wish.draft.body.title
+                && normal_text(&body.content) == normal_text(&wish.draft.body.content)
+        });
+        if !same {
+            return Err(conflict());
+        }
+        let receipt = Receipt {
+            seq: record.seq,
+            at: record.at,
+            kind: kernel::journal::EntryKind::Write,
+            id: Some(id),
+            version: Some(version),
+            changed: true,
+            replayed: true,
+            skipped: Vec::new(),
+        };
+        save_answer(cortex, Saved::Replayed, &receipt, wish).map(Some)
+    }
+
+    /// The next version of the memory that the topic key names, if there is one.
+    fn evolve(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        wish: &Wish,
+    ) -> Result<Option<(Saved, Receipt)>> {
+        let draft = &wish.draft;
+        let Some(key) = draft.topic_key.as_deref() else { return Ok(None) };
+        for _ in 0..RACES_MAX {
+            let reading = cortex.read()?;
+            let found = topic_head(&reading, draft.project.as_deref(), draft.scope, key)?;
+            let Some(head) = found else { return Ok(None) };
+            let current = reading.resolve_version(head.id, None)?;
+            let mut typed = Fields::empty(head.memory_type);
+            if draft.body.fields.memory_type() == head.memory_type {
+                typed.clone_from(&draft.body.fields);
+            } else if let Some(body) = &current.body {
+                // A memory keeps its shape; the caller's word for it may change.
+                typed.clone_from(&body.fields);
+            }
+            let body = Body { fields: typed, ..draft.body.clone() };
+            let repeated = current.body.as_ref() == Some(&body) && head.kind == wish.kind;
+            let patch = HeadPatch {
+                kind: Some(wish.kind.clone()),
+                session: draft.session.clone(),
+                tags: (!draft.tags.is_empty()).then(|| draft.tags.clone()),
+                pinned: draft.pinned.then_some(true),
+                importance: draft.importance,
+                duplicates: repeated.then_some(head.duplicates.saturating_add(1)),
+                ..HeadPatch::default()
+            };
+            let (status, command) = if repeated {
+                let expected = Some(head.version);
+                let change = HeadRevision { id: head.id, expected, patch, reason: None };
+                (Saved::Duplicate, Command::UpdateHead(change))
+            } else {
+                let mut revision = Revision::new(head.id, Some(head.version), body, draft.salt);
+                revision.provenance = draft.provenance.clone();
+                revision.confidence = draft.confidence;
+                revision.valid_from = draft.valid_from;
+                revision.valid_until = draft.valid_until;
+                revision.expires = draft.expires;
+                revision.patch = patch;
+                (Saved::Updated, Command::Update(Box::new(revision)))
+            };
+            match self.submit(cortex, caller.stamp()?, command) {
+                // Somebody changed it meanwhile, by another door.
+                Err(error)
+                    if error.code() == ErrorCode::VersionConflict
+                        || error.code() == ErrorCode::Tombstoned => {}
+                outcome => return Ok(Some((status, outcome?))),
+            }
+        }
+        Err(kernel::Error::Busy.into())
+    }
+
+    /// Counts the save on the memory that says the same, if one was saved inside the window.
+    fn count_repetition(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        state: &ActorState,
+        wish: &Wish,
+    ) -> Result<Option<Receipt>> {
+        let reading = cortex.read()?;
+        let now = caller.now()?;
+        let recent =
+            self.following(state, &reading, now, |follower| follower.recent(&wish.digest))?;
+        let Some(id) = recent else { return Ok(None) };
+        let current = reading.resolve_version(id, None)?;
+        let head = &current.head;
+        let Some(body) = current.body.as_ref().filter(|_| views::is_live(head)) else {
+            return Ok(None);
+        };
+        // It may have been changed since.
+        let now_says = fingerprint(&Save {
+            project: head.project.as_deref(),
+            scope: head.scope,
+            kind: &head.kind,
+            title: &body.title,
+            content: &body.content,
+        });
+        if now_says != wish.digest || head.topic_key != wish.draft.topic_key {
+            return Ok(None);
+        }
+        let duplicates = Some(head.duplicates.saturating_add(1));
+        let patch = HeadPatch { duplicates, ..HeadPatch::default() };
+        let change = HeadRevision { id, expected: None, patch, reason: None };
+        self.submit(cortex, caller.stamp()?, Command::UpdateHead(change)).map(Some)
+    }
+}
+
+/// Both in parts per million; `tenth` is 0 where there are fewer.
+fn says_nearly_the_same(nearness: u64, tenth: u64) -> bool {
+    nearness >= COPY_PPM
+        || nearness >= SIMILAR_PPM && nearness.saturating_sub(tenth) >= STANDS_OUT_PPM
+}
+
+fn save_answer(
+    cortex: &Cortex,
+    status: Saved,
+    receipt: &Receipt,
+    wish: &Wish,
+) -> Result<SaveAnswer> {
+    let reading = cortex.read()?;
+    let id = receipt.id.ok_or_else(|| Error::internal("a save names its memory"))?;
+    let head = reading.view().required_head(id)?;
+    let version = receipt.version.unwrap_or(head.version);
+    let Body { title, content, .. } = &wish.draft.body;
+    let suggested = match &head.topic_key {
+        Some(_) => String::new(),
+        None => topic::suggest(&wish.kind, title, content).unwrap_or_default(),
+    };
+    Ok(SaveAnswer {
+        id: id.get(),
+        uri: reading.uri(&head, version).to_string(),
+        title: title.clone(),
+        memory_type: head.memory_type.name().to_owned(),
+        version,
+        status,
+        suggested_topic_key: suggested,
+        entities: entities(title, content),
+        redacted: wish.redacted.clone(),
+        similar: Vec::new(),
+        project_note: String::new(),
+        seq: receipt.seq,
+        at: receipt.at.rfc3339(),
+        changed: receipt.changed,
+        project: head.project.unwrap_or_default(),
+        scope: head.scope.name().to_owned(),
+        session_id: head.session.unwrap_or_default(),
+        topic_key: head.topic_key.unwrap_or_default(),
+        kind: head.kind,
+    })
+}
+
+/// The live memory of a topic key; the newest, should there be several.
+fn topic_head(
+    reading: &Reading,
+    project: Option<&str>,
+    scope: Scope,
+    key: &str,
+) -> Result<Option<Head>> {
+    let view = reading.view();
+    let mut ids: Vec<MemoryId> = Vec::new();
+    view.scan_index(&keys::by_topic_key(project, scope, key), None, true, &mut |id| {
+        ids.push(id);
+        Ok(std::ops::ControlFlow::Continue(()))
+    })?;
+    for id in ids {
+        let head = view.required_head(id)?;
+        if views::is_live(&head) {
+            return Ok(Some(head));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,189 @@
+//! Search: a question in ordinary words. Titles and previews; the whole text is another step.
+
+use crate::access::again_if_poisoned;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::intake::project::name::similar;
+use crate::normalized_save::{normal_kind, scope_of};
+use crate::parse;
+use crate::read::memory_id;
+use crate::{Service, newest, wording};
+use kernel::Reading;
+use kernel::find::Standing;
+use kernel::forms;
+use kernel::memory::{MemoryId, MemoryType};
+use kernel::scope::Operation as Lane;
+use recall::search;
+use recall::search::{Answer, Arm, Favoured, Hit, LIMIT_MAX, Named, Query};
+use serde::{Deserialize, Serialize};
+
+use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
+
+/// Hits whose use is noted per search.
+const NOTED_MAX: usize = 10;
+
+fn named_view(named: &Named) -> NamedView {
+    NamedView { id: named.id.get(), title: named.title.clone().unwrap_or_default() }
+}
+
+/// The question in the words of recall.
+fn query_of(request: &SearchRequest, project: Option<String>) -> Result<Query> {
+    let limit = request.limit.unwrap_or(10);
+    if limit == 0 || limit > LIMIT_MAX {
+        return Err(Error::invalid("limit", format!("must lie between 1 and {LIMIT_MAX}")));
+    }
+    let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
+    let types = request.memory_types.iter().map(|name| MemoryType::parse(name));
+    Ok(Query {
+        project,
+        scope: request.scope.as_deref().map(|scope| scope_of(Some(scope))),
+        types: types.collect::<kernel::Result<_>>()?,
+        kinds: request.kind.iter().chain(&request.kinds).map(|kind| normal_kind(kind)).collect(),
+        tags: request.tags.clone(),
+        session: request.session_id.clone(),
+        created_from: time(&request.since)?,
+        created_until: time(&request.until)?,
+        as_of: time(&request.as_of)?,
+        include_forgotten: request.include_forgotten,
+        include_archived: request.include_archived,
+        ..Query::new(request.query.clone(), limit)
+    })
+}
+
+impl Service {
+    pub fn search(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
+        again_if_poisoned(|| self.search_once(caller, request.clone()))
+    }
+
+    fn search_once(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
+        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let mut query = query_of(&request, project)?;
+        let favoured = self.settings.favoured_speaker.as_deref();
+        query.favoured = favoured.map(|name| Favoured::new(name, self.settings.speaker_prior));
+        let near = request.similar_to.map(memory_id).transpose()?;
+        let door = self.door(caller, Lane::Find, &request)?;
+        let reading = &door.reading;
+        let now = caller.now()?;
+        let mut note = None;
+        let wordless = near.is_none() && newest::is_wordless(&reading.view(), &query.text)?;
+        let mut answer = match near {
+            Some(id) => {
+                door.check_sight(caller, Lane::Find, id)?;
+                recall::search::similar(reading, door.gate(), id, &query, now)?
+            }
+            None if wordless => {
+                let (answer, said) = newest::newest(&door, &query, now)?;
+                note = said;
+                answer
+            }
+            None => {
+                note = self.ask_model(caller, &mut query, (reading, door.gate(), now));
+                recall::search::search(reading, door.gate(), &query, now)?
+            }
+        };
+        let cut = door.budget().keep(&mut answer.hits, |hit| {
+            let title = hit.body.as_ref().map_or("", |body| body.title.as_str());
+            forms::tokens(title).saturating_add(forms::tokens(&hit.preview))
+        });
+        if cut > 0 {
+            note = Some(format!("{cut} more did not fit the token budget of the grant"));
+        }
+        let mut elsewhere = None;
+        if near.is_none()
+            && !wordless
+            && answer.hits.is_empty()
+            && cut == 0
+            && let Some(project) = &query.project
+        {
+            let anywhere = Query { project: None, ..query.clone() };
+            let other = recall::search::search(reading, door.gate(), &anywhere, now)?;
+            elsewhere = found_elsewhere(&other, project);
+        }
+        if !request.quiet {
+            let used: Vec<MemoryId> =
+                answer.hits.iter().take(NOTED_MAX).map(|hit| hit.id).collect();
+            self.note_accesses(caller, &used)?;
+        }
+        let meaning = answer
+            .hits
+            .iter()
+            .flat_map(|hit| &hit.arms)
+            .any(|arm| arm.score > 0 && matches!(arm.arm, Arm::Meaning | Arm::Interaction));
+        let mode = match (wordless, meaning) {
+            (true, _) => "newest",
+            (false, true) => "text + vectors",
+            (false, false) => "text",
+        };
+        let model = query.model.map(|asked| asked.model);
+        Ok(SearchAnswer {
+            hits: answer.hits.iter().map(|hit| hit_view(reading, hit, model.as_ref())).collect(),
+            by_model: model.as_ref().map(|_| answer.by_model),
+            candidates: answer.candidates,
+            mode: mode.to_owned(),
+            elsewhere,
+            model,
+            note,
+            query: request.query,
+        })
+    }
+}
+
+fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>) -> HitView {
+    let by = model.filter(|_| hit.by_model);
+    let body = hit.body.as_ref();
+    let whole = body.map(|body| wording::on_one_line(&body.content)).unwrap_or_default();
+    HitView {
+        id: hit.id.get(),
+        title: body.map(|body| body.title.clone()).unwrap_or_default(),
+        kind: hit.head.kind.clone(),
+        memory_type: hit.head.memory_type.name().to_owned(),
+        project: hit.head.project.clone().unwrap_or_default(),
+        scope: hit.head.scope.name().to_owned(),
+        session_id: hit.head.session.clone().unwrap_or_default(),
+        topic_key: hit.head.topic_key.clone().unwrap_or_default(),
+        created_at: hit.head.created.rfc3339(),
+        updated_at: hit.head.updated.rfc3339(),
+        uri: reading.uri(&hit.head, hit.version.n).to_string(),
+        preview: wording::shortened(&hit.preview, 300),
+        cut: !hit.preview.contains(&whole),
+        rank: ratio(hit.score),
+        tokens: hit.tokens,
+        standing: standing_name(hit.standing),
+        pinned: hit.head.pinned,
+        superseded_by: hit.superseded_by.iter().map(named_view).collect(),
+        contradicts: hit.contradicts.iter().map(named_view).collect(),
+        arms: hit.arms.iter().map(|arm| arm_view(arm, by)).collect(),
+    }
+}
+
+fn standing_name(standing: Standing) -> String {
+    standing.name().to_owned()
+}
+
+fn arm_view(arm: &recall::search::ArmScore, by: Option<&String>) -> ArmView {
+    ArmView {
+        by: by.filter(|_| arm.arm == Arm::Meaning).cloned(),
+        arm: arm.arm.name().to_owned(),
+        rank: arm.rank,
+        score: ratio(arm.score),
+        weight: f64::from(arm.weight) / 100.0,
+    }
+}
+
+fn ratio(ppm: u64) -> f64 {
+    parse::from_ppm(u32::try_from(ppm).unwrap_or(u32::MAX))
+}
+
+/// "0 hits in web, but 7 elsewhere: api (5), docs (2)".
+fn found_elsewhere(other: &Answer, project: &str) -> Option<String> {
+    if other.hits.is_empty() {
+        return None;
+    }
+    let mut counts = std::collections::BTreeMap::new();
+    for hit in &other.hits {
+        *counts.entry(hit.head.project.as_deref().unwrap_or("no project")).or_insert(0_usize) += 1;
+    }
+    let named: Vec<String> = counts.iter().map(|(name, n)| format!("{name} ({n})")).collect();
+    let count = other.hits.len();
+    Some(format!("nothing in {project}, but {count} elsewhere: {}", named.join(", ")))
+}

@@ -1,0 +1,116 @@
+//! What there is: counts, projects, entities.
+
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
+use crate::save::entities;
+use crate::{Service, views};
+use api::save::EntityView;
+use kernel::keys;
+use kernel::memory::MemoryType;
+use kernel::scope::Operation as Lane;
+use recall::entities::{self as rows, EntityKind};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use api::stats::{
+    EntitiesAnswer, EntitiesRequest, EntityListAnswer, EntityListRequest, NamedEntityView,
+    ProjectView, ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest,
+};
+
+impl Service {
+    pub fn stats(&self, caller: &Caller, _: StatsRequest) -> Result<StatsAnswer> {
+        let (cortex, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let counters = view.counters()?;
+        let by_type = MemoryType::ALL
+            .iter()
+            .map(|t| (t.name().to_owned(), counters.live_of(*t)))
+            .filter(|(_, count)| *count > 0);
+        Ok(StatsAnswer {
+            actor: caller.actor.as_str().to_owned(),
+            sessions: counters.sessions,
+            observations: counters.live().saturating_sub(counters.archived),
+            archived: counters.archived,
+            forgotten: counters.tombstoned,
+            erased: counters.erased,
+            prompts: counters.prompts,
+            edges: counters.edges,
+            projects: view.projects()?.0.into_iter().collect(),
+            by_type: by_type.collect(),
+            snapshots: counters.snapshot.map_or(0, |snapshot| snapshot.number),
+            entries: counters.size,
+            last_entry_at: (counters.size > 0).then(|| counters.at.rfc3339()),
+            file_bytes: cortex.size_bytes()?,
+            root: reading.root()?.to_string(),
+        })
+    }
+
+    pub fn projects(&self, caller: &Caller, _: ProjectsRequest) -> Result<ProjectsAnswer> {
+        let (_, reading) = self.reading(caller)?;
+        let view = reading.view();
+        let (names, capped) = view.projects()?;
+        let aliases = self.aliases(&caller.actor)?;
+        let mut found = Vec::new();
+        for name in names {
+            let mut memories = 0;
+            let mut latest = kernel::memory::Millis(i64::MIN);
+            view.scan_index(&keys::by_project(&name), None, true, &mut |id| {
+                let head = view.required_head(id)?;
+                if views::is_live(&head) {
+                    memories += 1;
+                    latest = latest.max(head.updated);
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+            if memories > 0 {
+                let names = aliases.pairs().filter(|(_, project)| *project == name);
+                let aliases = names.map(|(alias, _)| alias.to_owned()).collect();
+                let last_activity = latest.rfc3339();
+                found.push((latest, ProjectView { name, memories, last_activity, aliases }));
+            }
+        }
+        found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.name.cmp(&b.1.name)));
+        Ok(ProjectsAnswer { projects: found.into_iter().map(|(_, p)| p).collect(), capped })
+    }
+
+    /// Files, symbols, packages … that a memory names.
+    pub fn entities(&self, caller: &Caller, request: EntitiesRequest) -> Result<EntitiesAnswer> {
+        let id = memory_id(request.id)?;
+        let door = self.door(caller, Lane::Read, &request)?;
+        let found = match &door.authority {
+            Some(authority) => door.cortex.resolve_for(authority, id, None, caller.now()?)?,
+            None => door.reading.resolve_version(id, None)?,
+        };
+        let named = found.body.map(|body| entities(&body.title, &body.content));
+        Ok(EntitiesAnswer { id: id.get(), entities: named.unwrap_or_default() })
+    }
+
+    /// Files, symbols, packages … that memories name.
+    pub fn entity_list(
+        &self,
+        caller: &Caller,
+        request: EntityListRequest,
+    ) -> Result<EntityListAnswer> {
+        let kind = |name: &String| {
+            EntityKind::parse(name).ok_or_else(|| {
+                let kinds = EntityKind::ALL.map(EntityKind::name).join(", ");
+                Error::invalid("type", format!("no kind of entity {name:?}; use {kinds}"))
+            })
+        };
+        let kind = request.kind.as_ref().map(kind).transpose()?;
+        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let door = self.door(caller, Lane::Find, &request)?;
+        let (gate, now) = (door.gate(), caller.now()?);
+        let listed = rows::list(&door.reading, gate, kind, project.as_deref(), now)?;
+        let total = listed.len();
+        let limit = request.limit.unwrap_or(50);
+        let view = |listed: rows::Listed| NamedEntityView {
+            kind: listed.entity.kind.name().to_owned(),
+            value: listed.entity.value,
+            memories: listed.memories,
+        };
+        Ok(EntityListAnswer { entities: listed.into_iter().take(limit).map(view).collect(), total })
+    }
+}

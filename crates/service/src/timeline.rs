@@ -1,0 +1,92 @@
+//! What was saved before and after a memory, in its session; without one, in its project.
+//!
+//! A delegate that may find sees of it what its grant shows, and nothing of the session.
+
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
+use crate::session;
+use crate::views;
+use api::memory::Brief;
+use api::session::SessionView;
+use kernel::keys::{self, Index};
+use kernel::memory::{Head, MemoryId, MemoryType};
+use kernel::scope::Operation as Lane;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+use api::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};
+
+/// Characters of a neighbour, and of the memory in the middle.
+const NEIGHBOUR_CHARS: usize = 150;
+
+const FOCUS_CHARS: usize = 500;
+
+impl Service {
+    pub fn timeline(&self, caller: &Caller, request: TimelineRequest) -> Result<TimelineAnswer> {
+        let id = memory_id(request.id)?;
+        let door = self.door(caller, Lane::Find, &request)?;
+        door.check_sight(caller, Lane::Find, id)?;
+        let reading = &door.reading;
+        let view = reading.view();
+        let head = view.required_head(id)?;
+        if !views::is_live(&head) {
+            return Err(Error::missing("memory", id)
+                .with_hint(format!("it is put away; `cortex restore {id}` brings it back")));
+        }
+        let indexes: Vec<Index> = match (&head.session, &head.project) {
+            (Some(session), _) => vec![keys::by_session(session)],
+            (None, Some(project)) => vec![keys::by_project(project)],
+            (None, None) => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),
+        };
+        // In the middle of a long list only the neighbours are of interest, but all of them are counted.
+        let mut ids: Vec<MemoryId> = Vec::new();
+        for index in &indexes {
+            view.scan_index(index, None, false, &mut |other| {
+                if door.authority.is_none() || door.sees(&view.required_head(other)?) {
+                    ids.push(other);
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        ids.sort_unstable();
+        let side = |n: Option<usize>| n.filter(|n| *n > 0).unwrap_or(5).min(SIDE_MAX);
+        let shown = |other: &Head| {
+            views::is_live(other) && other.session == head.session && other.project == head.project
+        };
+        let take = |ids: &mut dyn Iterator<Item = MemoryId>, wanted: usize| -> Result<Vec<Brief>> {
+            let mut briefs = Vec::new();
+            while briefs.len() < wanted {
+                let Some(other) = ids.next() else { break };
+                let other = view.required_head(other)?;
+                if shown(&other) {
+                    briefs.push(views::brief(reading, &other, NEIGHBOUR_CHARS)?);
+                }
+            }
+            Ok(briefs)
+        };
+        let place = ids.partition_point(|other| *other < id);
+        let mut before = take(&mut ids[..place].iter().rev().copied(), side(request.before))?;
+        let rest = ids.get(place + 1..).unwrap_or_default();
+        let mut after = take(&mut rest.iter().copied(), side(request.after))?;
+        let mut budget = door.budget();
+        // The nearest ones stay.
+        budget.keep(&mut before, crate::views::brief_tokens);
+        before.reverse();
+        budget.keep(&mut after, crate::views::brief_tokens);
+        let session = match &head.session {
+            // What a session is about may lie outside a grant.
+            Some(name) if door.authority.is_none() => {
+                let aliases = self.known_aliases(&caller.actor);
+                view.session(name)?
+                    .map(|s| session::shown(&view, &aliases, s, false))
+                    .transpose()?
+            }
+            _ => None,
+        };
+        let focus = views::brief(reading, &head, FOCUS_CHARS)?;
+        self.note_accesses(caller, &[id])?;
+        Ok(TimelineAnswer { session, before, focus, after, total: ids.len() })
+    }
+}

@@ -1,0 +1,116 @@
+//! Answers that several operations share. Field names are those of the wire; they are added, never renamed.
+//!
+//! Times are RFC 3339 in UTC. `type` is the caller's own word (the kind); `memory_type` is one of the nine shapes. Texts
+//! that are not set are empty, lists are never null.
+
+use crate::error::Result;
+use crate::fields;
+use crate::parse::from_ppm;
+use kernel::Reading;
+use kernel::forms;
+use kernel::memory::{Body, Edge, Head, MemoryId, Millis, Pinned, Usage, Version};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use api::memory::{Brief, EdgeView, Memory, VersionView};
+
+/// What showing a memory in one line costs.
+pub(super) fn brief_tokens(brief: &Brief) -> u32 {
+    forms::tokens(&brief.title).saturating_add(forms::tokens(&brief.preview))
+}
+
+pub fn edge_view(edge: &Edge) -> EdgeView {
+    EdgeView {
+        id: edge.seq,
+        from_obs_id: edge.src.get(),
+        to_obs_id: edge.dst.get(),
+        relation_type: edge.relation.name().to_owned(),
+        weight: from_ppm(edge.weight),
+        created_at: edge.at.rfc3339(),
+        by: edge.by.clone(),
+    }
+}
+
+pub(super) fn memory(
+    reading: &Reading,
+    head: &Head,
+    version: &Version,
+    usage: &Usage,
+    body: Option<&Body>,
+) -> Memory {
+    Memory {
+        id: head.id.get(),
+        title: body.map(|body| body.title.clone()).unwrap_or_default(),
+        content: body.map(|body| body.content.clone()).unwrap_or_default(),
+        kind: head.kind.clone(),
+        project: head.project.clone().unwrap_or_default(),
+        scope: head.scope.name().to_owned(),
+        session_id: head.session.clone().unwrap_or_default(),
+        topic_key: head.topic_key.clone().unwrap_or_default(),
+        created_at: head.created.rfc3339(),
+        updated_at: head.updated.rfc3339(),
+        uri: reading.uri(head, version.n).to_string(),
+        memory_type: head.memory_type.name().to_owned(),
+        version: version.n,
+        latest: head.version,
+        duplicates: head.duplicates,
+        tags: head.tags.clone(),
+        fields: body.map_or(Value::Null, |body| fields::to_json(&body.fields)),
+        pinned: head.pinned,
+        archived: head.archived,
+        deleted_at: head.tombstone.as_ref().map(|tombstone| tombstone.at.rfc3339()),
+        deleted_reason: head.tombstone.as_ref().map(|tombstone| tombstone.reason.clone()),
+        erased: head.erased,
+        accesses: usage.accesses,
+        citations: usage.citations,
+        by: version.by.clone(),
+        confidence: from_ppm(version.confidence),
+        importance: from_ppm(head.importance),
+        visibility: head.visibility.name().to_owned(),
+        channel: head.channel.clone().unwrap_or_default(),
+        source: version.provenance.source.name().to_owned(),
+        derived_from: version.provenance.derived_from.iter().map(pinned).collect(),
+        valid_from: version.valid_from.map(Millis::rfc3339),
+        valid_until: version.valid_until.map(Millis::rfc3339),
+        expires: version.expires.map(Millis::rfc3339),
+        entry: version.seq,
+        origin: version.provenance.origin.clone(),
+    }
+}
+
+/// `12#3`.
+fn pinned(pinned: &Pinned) -> String {
+    format!("{}#{}", pinned.id, pinned.version)
+}
+
+/// The current version of a memory in full.
+pub(super) fn current(reading: &Reading, id: MemoryId) -> Result<Memory> {
+    let resolved = reading.resolve_version(id, None)?;
+    let body = resolved.body.as_ref();
+    Ok(memory(reading, &resolved.head, &resolved.version, &resolved.usage, body))
+}
+
+/// A memory in one line, with at most `chars` characters of what it says.
+pub(super) fn brief(reading: &Reading, head: &Head, chars: usize) -> Result<Brief> {
+    let view = reading.view();
+    let version = view.required_version(head.id, head.version)?;
+    let body = view.body(&version)?;
+    let text = body.as_ref().map(|body| body.content.as_str()).unwrap_or_default();
+    Ok(Brief {
+        id: head.id.get(),
+        title: body.as_ref().map(|body| body.title.clone()).unwrap_or_default(),
+        kind: head.kind.clone(),
+        project: head.project.clone().unwrap_or_default(),
+        scope: head.scope.name().to_owned(),
+        session_id: head.session.clone().unwrap_or_default(),
+        created_at: head.created.rfc3339(),
+        preview: crate::wording::shortened(text, chars),
+        pinned: head.pinned,
+        superseded: view.usage(head.id)?.superseded > 0,
+    })
+}
+
+/// In sight: neither forgotten, erased nor archived.
+pub(super) fn is_live(head: &Head) -> bool {
+    head.tombstone.is_none() && !head.erased && !head.archived
+}

@@ -1,0 +1,234 @@
+//! Reads our own export.
+
+use std::path::Path;
+
+use kernel::memory::MemoryType;
+use serde_json::Value;
+
+use crate::dates;
+use crate::line::{EndLine, FORMAT, Line, MemoryLine, SYSTEM, VersionLine};
+use crate::origin::origin;
+use crate::record::{
+    EdgeRecord, Forgotten, HeadRecord, PromptRecord, SessionRecord, UsageRecord, VersionRecord,
+};
+use crate::server_memory::Lines;
+use crate::sink::{Rest, Sink};
+use crate::{Error, Result};
+use service::parse::ratio_of;
+
+pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
+    let mut reader = Reader { store: String::new(), current: None, end: None };
+    // A line that says something illegal is left out like one that is no line.
+    let judged = |what: String, outcome: Result<()>, sink: &mut Sink<'_>| match outcome {
+        Err(Error::Kernel(error)) => {
+            sink.skip(what, error.to_string());
+            Ok(())
+        }
+        outcome => outcome,
+    };
+    let mut lines = Lines::open(path)?;
+    while let Some((n, text)) = lines.next(sink)? {
+        let what = format!("line {n}");
+        match serde_json::from_str::<Line>(&text) {
+            Ok(line) => {
+                let outcome = reader.line(path, &what, line, sink);
+                judged(what, outcome, sink)?;
+            }
+            Err(error) => sink.skip(what, format!("it is no line of an export: {error}")),
+        }
+    }
+    reader.finish(sink)?;
+    if reader.end.is_none() {
+        sink.skip("the end of the file", "the export was cut off; what is there was taken");
+    }
+    Ok(())
+}
+
+struct Reader {
+    store: String,
+    current: Option<Current>,
+    end: Option<EndLine>,
+}
+
+/// The memory whose versions may follow on further lines.
+struct Current {
+    /// Its number at the origin.
+    id: u64,
+    origin: String,
+    memory_type: MemoryType,
+    what: String,
+    rest: Rest,
+}
+
+impl Reader {
+    fn line(&mut self, path: &Path, what: &str, line: Line, sink: &mut Sink<'_>) -> Result<()> {
+        if !matches!(line, Line::Versions(_)) {
+            self.finish(sink)?;
+        }
+        match line {
+            Line::Header(header) if header.cortex_export > FORMAT => {
+                let reason = format!(
+                    "the export has format {}; this program reads up to {FORMAT}",
+                    header.cortex_export
+                );
+                Err(Error::source(path, reason))
+            }
+            Line::Header(header) => {
+                self.store = header.store;
+                Ok(())
+            }
+            Line::Session(line) => sink.session(
+                what,
+                SessionRecord {
+                    session: line.session,
+                    project: line.project,
+                    directory: line.directory,
+                    agent: line.agent,
+                    started: line.started.as_deref().and_then(dates::parse),
+                    ended: line.ended.as_deref().and_then(dates::parse),
+                    summary: line.summary,
+                },
+            ),
+            Line::Memory(line) => self.memory(what, *line, sink),
+            Line::Versions(line) => self.versions(what, line.memory, line.versions, sink),
+            Line::Edge(line) => {
+                let weight = ratio_of("weight", line.weight)?;
+                sink.edge(
+                    what,
+                    EdgeRecord {
+                        from: line.from.to_string(),
+                        relation: line.relation,
+                        to: line.to.to_string(),
+                        weight,
+                        by: Some(line.by),
+                        at: dates::parse(&line.at),
+                    },
+                )
+            }
+            Line::Prompt(line) => {
+                let own = origin(SYSTEM, &format!("{}:{}", self.store, line.id));
+                sink.prompt(
+                    what,
+                    PromptRecord {
+                        origin: line.origin.unwrap_or(own),
+                        session: line.session,
+                        project: line.project,
+                        text: line.text,
+                        at: dates::parse(&line.at),
+                    },
+                )
+            }
+            Line::End(end) => {
+                self.end = Some(end);
+                Ok(())
+            }
+        }
+    }
+
+    fn memory(&mut self, what: &str, mut line: MemoryLine, sink: &mut Sink<'_>) -> Result<()> {
+        let Some(memory_type) = MemoryType::from_name(&line.memory_type) else {
+            sink.skip(what, format!("{:?} is no type", line.memory_type));
+            return Ok(());
+        };
+        let what = format!("{what}, memory {}", line.id);
+        let own = origin(SYSTEM, &format!("{}:{}", self.store, line.id));
+        let origin = line.origin.take().unwrap_or(own);
+        // Edges and references use the number it had.
+        sink.stage.alias(&line.id.to_string(), &origin)?;
+        let mut head = head_of(&line)?;
+        head.project = head.project.or_else(|| sink.project.clone());
+        let last = dates::parse(&line.revised);
+        let updated = dates::parse(&line.updated).filter(|updated| Some(*updated) > last);
+        let forgotten = line.forgotten.take().map(|forgotten| Forgotten {
+            reason: forgotten.reason,
+            by: Some(forgotten.by),
+            at: dates::parse(&forgotten.at),
+        });
+        let usage = Some(UsageRecord {
+            accesses: line.accesses,
+            last_access: line.last_access.as_deref().and_then(dates::parse),
+        });
+        let rest = Rest { head: head.clone(), last, updated, forgotten, usage };
+        let mut versions = line.versions.into_iter();
+        let Some(first) = versions.next() else {
+            sink.skip(what, "it has no version");
+            return Ok(());
+        };
+        if !sink.first(&what, &origin, head, updated.is_some(), true, version_of(first)?)? {
+            return Ok(());
+        }
+        self.current = Some(Current { id: line.id, origin, memory_type, what: what.clone(), rest });
+        self.versions(&what, line.id, versions.collect(), sink)
+    }
+
+    fn versions(
+        &self,
+        what: &str,
+        memory: u64,
+        versions: Vec<VersionLine>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        let Some(current) = self.current.as_ref().filter(|current| current.id == memory) else {
+            sink.skip(what, format!("the memory {memory} it belongs to is not before it"));
+            return Ok(());
+        };
+        for version in versions {
+            let n = version.version;
+            let what = format!("{what}, version {n}");
+            sink.later(&what, &current.origin, current.memory_type, n, version_of(version)?)?;
+        }
+        Ok(())
+    }
+
+    /// All versions of the current memory are staged; what came after them is next.
+    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        match self.current.take() {
+            Some(Current { origin, what, rest, .. }) => sink.rest(&what, &origin, rest),
+            None => Ok(()),
+        }
+    }
+}
+
+fn head_of(line: &MemoryLine) -> Result<HeadRecord> {
+    Ok(HeadRecord {
+        kind: Some(line.kind.clone()),
+        memory_type: Some(line.memory_type.clone()),
+        project: line.project.clone(),
+        scope: Some(line.scope.clone()),
+        visibility: Some(line.visibility.clone()),
+        pinned: line.pinned,
+        archived: line.archived,
+        tags: line.tags.clone(),
+        topic_key: line.topic_key.clone(),
+        session: line.session.clone(),
+        channel: line.channel.clone(),
+        importance: Some(ratio_of("importance", line.importance)?),
+        duplicates: line.duplicates,
+    })
+}
+
+fn version_of(line: VersionLine) -> Result<VersionRecord> {
+    let mut fields = line.fields;
+    // Evidence names memories by number; as texts they are names like those of derived_from.
+    if let Some(Value::Array(evidence)) = fields.get_mut("evidence") {
+        for id in evidence.iter_mut() {
+            *id = Value::String(id.to_string());
+        }
+    }
+    let time = |text: Option<String>| text.as_deref().and_then(dates::parse);
+    Ok(VersionRecord {
+        title: line.title,
+        content: line.content,
+        fields,
+        by: Some(line.by),
+        created: dates::parse(&line.created),
+        confidence: Some(ratio_of("confidence", line.confidence)?),
+        source: Some(line.source),
+        derived_from: line.derived_from,
+        model: line.model,
+        origin: line.origin,
+        valid_from: time(line.valid_from),
+        valid_until: time(line.valid_until),
+        expires: time(line.expires),
+    })
+}

@@ -1,0 +1,333 @@
+//! The hand takes steps from the stage, by date, and asks the kernel for what is missing.
+//!
+//! Each step knows from the store whether it was done: by the idempotency key of its origin, or because the state is
+//! already as asked. So a run that was killed is continued by running it again. Commands are committed together, in
+//! groups; a step that needs the id of a memory in the group waits for the group's commit.
+
+mod frame;
+mod memories;
+mod words;
+
+use std::collections::HashSet;
+
+use kernel::command::{Command, PromptDraft, Receipt, SessionDraft, Stamp};
+use kernel::journal::Access;
+use kernel::memory::{MemoryId, Millis, Salt};
+use kernel::{Cortex, Fault, Reading, Request};
+
+use crate::origin;
+use crate::record::Step;
+use crate::report::ImportReport;
+use crate::stage::{Stage, Staged};
+use crate::{Error, Progress, Result};
+
+/// Commands in one commit.
+const GROUP_COMMANDS: usize = 1_024;
+/// Bytes of text in one commit.
+const GROUP_BYTES: usize = 8 * 1_048_576;
+/// Steps read ahead from the stage; each may hold a mebibyte of text.
+const STEPS_AHEAD: u32 = 32;
+
+pub(super) struct Hand<'h> {
+    cortex: &'h Cortex,
+    stage: &'h Stage,
+    report: &'h mut ImportReport,
+    now: Millis,
+    by: &'h str,
+    salt: &'h dyn Fn() -> Result<Salt>,
+    dry: bool,
+    /// `cortex:<store>:` of the store itself; an empty one has no name.
+    native: Option<String>,
+    reading: Reading,
+    group: Vec<Pending>,
+    group_bytes: usize,
+    /// Origins of memories and prompts in the group.
+    waiting: HashSet<String>,
+    /// Sessions started in the group or, in a dry run, before.
+    sessions: HashSet<String>,
+    touches: Vec<Access>,
+    /// Entries before this would run backwards.
+    floor: Millis,
+}
+
+struct Pending {
+    what: String,
+    request: Request,
+    effect: Effect,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    NewMemory { dated: bool },
+    Version,
+    Head,
+    Forgotten,
+    Edge { dated: bool },
+    Prompt { dated: bool },
+    Session { dated: bool },
+    SessionEnd,
+    Usage,
+}
+
+/// What the store has of an origin.
+enum Place {
+    /// It was born here.
+    Native(MemoryId),
+    /// It arrived with an earlier import; the entry that wrote it.
+    Arrived(MemoryId),
+    Absent,
+}
+
+impl<'h> Hand<'h> {
+    pub(super) fn new(
+        cortex: &'h Cortex,
+        stage: &'h Stage,
+        report: &'h mut ImportReport,
+        (now, by): (Millis, &'h str),
+        salt: &'h dyn Fn() -> Result<Salt>,
+        dry: bool,
+    ) -> Result<Hand<'h>> {
+        let reading = cortex.read()?;
+        let store = crate::line::store_name(&reading)?;
+        let native = store.map(|store| format!("{}:{store}:", crate::line::SYSTEM));
+        let floor = reading.view().counters()?.at;
+        Ok(Hand {
+            cortex,
+            stage,
+            report,
+            now,
+            by,
+            salt,
+            dry,
+            native,
+            reading,
+            group: Vec::new(),
+            group_bytes: 0,
+            waiting: HashSet::new(),
+            sessions: HashSet::new(),
+            touches: Vec::new(),
+            floor,
+        })
+    }
+
+    pub(super) fn run(mut self, progress: &mut Progress<'_>) -> Result<()> {
+        let total = self.stage.total();
+        let mut place = 0;
+        loop {
+            let steps = self.stage.next(place, STEPS_AHEAD)?;
+            let Some(last) = steps.last() else { break };
+            place = last.place;
+            for staged in steps {
+                match self.step(&staged) {
+                    // What cannot be asked for is left out like what is refused.
+                    Err(Error::Kernel(error)) if error.fault() == Fault::Caller => {
+                        self.report.skipped.add(staged.what, error.to_string());
+                    }
+                    outcome => outcome?,
+                }
+            }
+            progress(place.unsigned_abs().min(total), total);
+        }
+        self.touch()?;
+        self.flush()
+    }
+
+    fn step(&mut self, staged: &Staged) -> Result<()> {
+        match &staged.step {
+            Step::SessionStart { session, project, directory, agent } => {
+                let draft = SessionDraft {
+                    session: session.clone(),
+                    project: project.clone(),
+                    directory: directory.clone(),
+                    agent: agent.clone(),
+                };
+                self.session_start(staged, draft)
+            }
+            Step::First { origin, head, early, frozen, version } => {
+                let late_head = if *early { Some(head.early()) } else { None };
+                match self.place(origin)? {
+                    Place::Absent => {
+                        self.write(staged, origin, late_head.as_ref().unwrap_or(head), version)
+                    }
+                    Place::Native(_) => {
+                        self.unchanged();
+                        Ok(())
+                    }
+                    Place::Arrived(_) if *frozen => {
+                        self.unchanged();
+                        Ok(())
+                    }
+                    Place::Arrived(id) => self.compare(staged, (id, origin), head, *early, version),
+                }
+            }
+            Step::Later { origin, n, version } => self.later(staged, origin, *n, version),
+            Step::Head { origin, head } => self.head(staged, origin, head),
+            Step::Forget { origin, forgotten } => self.forget(staged, origin, forgotten),
+            Step::Edge(edge) => self.edge(staged, edge),
+            Step::Prompt { origin, session, project, text } => {
+                let draft = PromptDraft {
+                    session: session.clone(),
+                    project: project.clone(),
+                    text: text.clone(),
+                    salt: (self.salt)()?,
+                };
+                self.prompt(staged, origin, draft)
+            }
+            Step::SessionEnd { session, summary } => {
+                self.session_end(staged, session, summary.as_ref())
+            }
+            Step::Usage { origin, usage } => self.usage(origin, *usage),
+        }
+    }
+
+    // ---- what the store has ----
+
+    fn place(&mut self, origin: &str) -> Result<Place> {
+        if self.waiting.contains(origin) {
+            self.flush()?;
+        }
+        if let Some(id) = self.native_number(origin).and_then(MemoryId::new) {
+            let here = self.reading.view().head(id)?.is_some();
+            return Ok(if here { Place::Native(id) } else { Place::Absent });
+        }
+        let record = self.reading.view().idempotency(&origin::key(origin))?;
+        Ok(record.and_then(|record| record.id).map_or(Place::Absent, Place::Arrived))
+    }
+
+    /// The memory that arrived from an origin; nothing is done to one that was born here or was left out.
+    fn arrived(&mut self, staged: &Staged, origin: &str) -> Result<Option<MemoryId>> {
+        match self.place(origin)? {
+            Place::Arrived(id) => Ok(Some(id)),
+            Place::Absent if !self.dry => {
+                self.report.skipped.add(&*staged.what, "the memory it belongs to was left out");
+                Ok(None)
+            }
+            Place::Native(_) | Place::Absent => Ok(None),
+        }
+    }
+
+    /// The origin that a name stands for; it may be one itself.
+    fn origin_of(&self, name: &str) -> Result<String> {
+        Ok(self.stage.origin_of(name)?.unwrap_or_else(|| name.to_owned()))
+    }
+
+    /// A memory by its origin or by another name.
+    fn named(&mut self, name: &str) -> Result<Option<MemoryId>> {
+        let origin = self.origin_of(name)?;
+        Ok(match self.place(&origin)? {
+            Place::Native(id) | Place::Arrived(id) => Some(id),
+            Place::Absent => None,
+        })
+    }
+
+    /// The number that something has in this store, if it was born here.
+    fn native_number(&self, origin: &str) -> Option<u64> {
+        let native = self.native.as_deref()?;
+        origin.strip_prefix(native)?.parse().ok()
+    }
+
+    fn done(&self, key: &str) -> Result<bool> {
+        Ok(self.reading.view().idempotency(key)?.is_some())
+    }
+
+    fn unchanged(&mut self) {
+        self.report.memories.unchanged += 1;
+    }
+
+    // ---- groups ----
+
+    fn push(
+        &mut self,
+        staged: &Staged,
+        command: Command,
+        key: Option<String>,
+        by: Option<&String>,
+        effect: Effect,
+    ) -> Result<()> {
+        if self.dry {
+            self.waiting.clear();
+            self.count(effect, None, staged.at);
+            return Ok(());
+        }
+        // A date in the future would drag every later entry there.
+        let past = staged.at.filter(|at| *at <= self.now.get() && !staged.last_chance);
+        let at = past.map_or(self.now, Millis);
+        let mut stamp = Stamp::new(at, by.map_or(self.by, String::as_str));
+        stamp.idempotency_key = key;
+        self.group_bytes += command.content_bytes();
+        let request = Request { stamp, command, authority: None };
+        self.group.push(Pending { what: staged.what.clone(), request, effect });
+        if self.group.len() >= GROUP_COMMANDS || self.group_bytes >= GROUP_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Commits the group. What the kernel refuses is left out and named; a failing store ends the import.
+    fn flush(&mut self) -> Result<()> {
+        if self.group.is_empty() {
+            return Ok(());
+        }
+        let group = std::mem::take(&mut self.group);
+        self.group_bytes = 0;
+        let mut asked = Vec::with_capacity(group.len());
+        let mut requests = Vec::with_capacity(group.len());
+        for pending in group {
+            asked.push((pending.what, pending.effect, pending.request.stamp.at));
+            requests.push(pending.request);
+        }
+        let answers = self.cortex.submit_bulk(requests)?;
+        for ((what, effect, at), answer) in asked.into_iter().zip(answers) {
+            match answer {
+                Ok(receipt) => self.count(effect, Some(&receipt), Some(at.get())),
+                Err(error) if error.fault() == Fault::Store => return Err(error.into()),
+                Err(error) => self.report.skipped.add(what, error.to_string()),
+            }
+        }
+        self.waiting.clear();
+        self.sessions.clear();
+        self.reading = self.cortex.read()?;
+        Ok(())
+    }
+
+    fn count(&mut self, effect: Effect, receipt: Option<&Receipt>, at: Option<i64>) {
+        // In a dry run nobody knows what the journal will say; its last entry does.
+        let kept = receipt.map_or(at.is_some_and(|at| at >= self.floor.get()), |receipt| {
+            at == Some(receipt.at.get())
+        });
+        // The same thing twice in one group: the second was answered with the first.
+        if receipt.is_some_and(|receipt| receipt.replayed) {
+            return;
+        }
+        let dates = &mut self.report.dates;
+        match effect {
+            Effect::NewMemory { dated } => {
+                self.report.memories.new += 1;
+                match (dated, kept) {
+                    (false, _) => dates.absent += 1,
+                    (true, true) => dates.as_created += 1,
+                    (true, false) => dates.as_valid_from += 1,
+                }
+            }
+            Effect::Version => self.report.versions += 1,
+            Effect::Forgotten => self.report.forgotten += 1,
+            // The state was as asked already.
+            Effect::Edge { .. } if receipt.is_some_and(|receipt| !receipt.changed) => {
+                self.report.edges.unchanged += 1;
+            }
+            Effect::Edge { dated } => {
+                self.report.edges.new += 1;
+                dates.lost += u64::from(dated && !kept);
+            }
+            Effect::Prompt { dated } => {
+                self.report.prompts.new += 1;
+                dates.lost += u64::from(dated && !kept);
+            }
+            Effect::Session { dated } => {
+                self.report.sessions.new += 1;
+                dates.lost += u64::from(dated && !kept);
+            }
+            Effect::Head | Effect::SessionEnd | Effect::Usage => {}
+        }
+    }
+}

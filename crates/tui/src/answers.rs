@@ -1,0 +1,140 @@
+//! What answers do to the state: each goes to the place that waits for it, and some make the next question.
+
+use crate::ask::{Answer, Changed, Request, Slot, Ticket};
+use crate::list::List;
+use crate::page::Page;
+use crate::state::{FEED_MAX, Notice, State, Tab};
+use api::Result;
+use api::activity::EntryView;
+
+impl State {
+    pub(super) fn answered(&mut self, ticket: Ticket, answer: Result<Answer>) -> Vec<Request> {
+        let mut answer = Some(answer);
+        if self.feed.poll.deliver(ticket, &mut answer) {
+            return self.fed();
+        }
+        if self.change.deliver(ticket, &mut answer) {
+            return self.changed();
+        }
+        if self.search.load.waits_for(ticket) {
+            return self.searched(ticket, &mut answer).into_iter().collect();
+        }
+        for page in &mut self.pages {
+            if page.slots().into_iter().any(|slot| slot.deliver(ticket, &mut answer)) {
+                page.settle();
+                return Vec::new();
+            }
+        }
+        let slots: [&mut dyn Slot; 8] = [
+            &mut self.home.stats,
+            &mut self.home.status,
+            &mut self.home.recent.load,
+            &mut self.home.sessions.load,
+            &mut self.sessions.load,
+            &mut self.projects.load,
+            &mut self.archive.archived.load,
+            &mut self.archive.forgotten.load,
+        ];
+        for slot in slots {
+            if slot.deliver(ticket, &mut answer) {
+                break;
+            }
+        }
+        self.keep_in_lists();
+        Vec::new()
+    }
+
+    /// A list may have become shorter.
+    fn keep_in_lists(&mut self) {
+        let memories =
+            [&mut self.home.recent, &mut self.archive.archived, &mut self.archive.forgotten];
+        for memories in memories {
+            let length = memories.rows().len();
+            memories.list.to(memories.list.selected, length);
+        }
+        for sessions in [&mut self.home.sessions, &mut self.sessions] {
+            let length = sessions.rows().len();
+            sessions.list.to(sessions.list.selected, length);
+        }
+        let length = self.projects.load.value().map_or(0, |answer| answer.projects.len());
+        self.projects.list.to(self.projects.list.selected, length);
+    }
+
+    /// A search was answered. If the line says something else by now, the answer is dropped and the new question asked.
+    fn searched(&mut self, ticket: Ticket, answer: &mut Option<Result<Answer>>) -> Option<Request> {
+        let search = &mut self.search;
+        let is_current = search.asked.query == search.input.text().trim()
+            && search.asked.project == search.project;
+        if !is_current {
+            search.load.forget_question();
+            return self.ask_search();
+        }
+        let chosen = self.hit().map(|(id, _)| id);
+        let search = &mut self.search;
+        search.load.deliver(ticket, answer);
+        let same = search.asked == search.shown;
+        search.shown = search.asked.clone();
+        let hits = search.load.value().map_or(&[][..], |answer| &answer.hits[..]);
+        let place = chosen.and_then(|id| hits.iter().position(|hit| hit.id == id));
+        search.list = match place {
+            // Asked again because something was saved: whoever reads keeps the place.
+            Some(place) if same => List { selected: place, ..search.list },
+            _ => List::default(),
+        };
+        None
+    }
+
+    /// New entries have come: they are shown, and what they may have changed is asked for again.
+    fn fed(&mut self) -> Vec<Request> {
+        let Some(answer) = self.feed.poll.value() else { return Vec::new() };
+        let (size, fresh) = (answer.size, answer.entries.clone());
+        let feed = &mut self.feed;
+        let Some(seen) = feed.size.replace(size) else {
+            (feed.entries, feed.old) = (fresh, size);
+            return Vec::new();
+        };
+        let fresh: Vec<EntryView> = fresh.into_iter().filter(|entry| entry.seq > seen).collect();
+        if fresh.is_empty() {
+            return Vec::new();
+        }
+        // More came than one answer lists: what lies between was never seen, so what lies before is not shown as if it
+        // followed.
+        if fresh.last().is_some_and(|oldest| oldest.seq > seen + 1) {
+            feed.entries.clear();
+            feed.list = List::default();
+        }
+        // At the top one sees what comes; elsewhere the entry one reads stays where it is.
+        if feed.list.selected > 0 {
+            feed.list.selected += fresh.len();
+            feed.list.offset += fresh.len();
+        }
+        let changes: Vec<Option<u64>> = fresh
+            .iter()
+            .filter(|entry| entry.kind != "touch")
+            .map(|entry| entry.memory_id)
+            .collect();
+        feed.entries.splice(0..0, fresh);
+        feed.entries.truncate(FEED_MAX);
+        feed.list.to(feed.list.selected, feed.entries.len());
+        let is_stale = match self.pages.last() {
+            Some(Page::Memory(page)) => changes.contains(&Some(page.id)),
+            Some(Page::Timeline(_)) => false,
+            _ => !changes.is_empty() && self.tab != Tab::Activity,
+        };
+        if is_stale { self.ask_shown() } else { Vec::new() }
+    }
+
+    fn changed(&mut self) -> Vec<Request> {
+        if let Some(error) = self.change.failed() {
+            self.notice = Some(Notice::error(error));
+            self.change.clear();
+            return Vec::new();
+        }
+        if let Some(Changed { change, changed }) = self.change.value().cloned() {
+            let text = if changed { change.done() } else { "nothing to change".to_owned() };
+            self.notice = Some(Notice::said(text));
+        }
+        self.change.clear();
+        self.ask_shown()
+    }
+}

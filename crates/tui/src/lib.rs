@@ -1,0 +1,40 @@
+//! The terminal interface: looking through memories, and a few changes that can all be undone.
+//!
+//! [`state`] is a pure state machine: an event comes in, questions go out. [`view`] draws a state and changes nothing.
+//! [`edge`] is the only part that knows terminal, clock and daemon. Questions are typed operations, asked through the
+//! daemon like everybody's.
+//!
+//! What must stay true: drawing never waits for an answer; an answer to an outdated question changes nothing; the
+//! terminal is given back on every way out; stored text cannot draw on the terminal.
+
+mod answers;
+mod ask;
+mod edge;
+mod hints;
+mod input;
+mod keys;
+mod list;
+mod mouse;
+mod page;
+mod screen;
+mod state;
+mod tabs;
+#[cfg(test)]
+mod tests;
+mod text;
+mod view;
+
+use std::sync::Arc;
+
+pub use screen::Screen;
+use view::theme::Theme;
+
+use api::Result;
+use client::pool::ClientPool;
+use kernel::memory::Millis;
+
+/// Runs the interface until somebody ends it. `now` is the clock; `is_plain`: without colours.
+pub fn run(pool: ClientPool, now: &dyn Fn() -> Result<Millis>, is_plain: bool) -> Result<()> {
+    let actor = api::Handle::actor(&pool).to_owned();
+    edge::run(&Arc::new(pool), &actor, now, Theme { is_plain })
+}

@@ -1,0 +1,272 @@
+//! What keys, clicks, answers and new entries do.
+
+use api::ErrorCode;
+use kernel::memory::Millis;
+use proptest::prelude::*;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::ask::Ask;
+use crate::page::{Page, Pane};
+use crate::state::{Event, State, Tab};
+use crate::tests::rig::{MINUTE, Rig};
+use api::change::ArchiveRequest;
+use api::read::GetRequest;
+use api::{Error, Fault};
+
+fn query(ask: &Ask) -> &str {
+    match ask {
+        Ask::Search(request) => &request.query,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn while_a_search_is_on_its_way_the_next_one_waits_and_the_outdated_answer_is_dropped() {
+    let mut rig = Rig::new(80, 24);
+    rig.keys("/");
+    for c in "redis".chars() {
+        rig.press(KeyCode::Char(c));
+    }
+    // One question, for the first letter; the others wait for its answer.
+    let asked: Vec<&str> = rig.asked().into_iter().map(query).collect();
+    assert_eq!(asked, ["r"]);
+    let first = rig.open.pop_front().unwrap();
+    rig.answer(first);
+    assert!(rig.state.search.load.value().is_none(), "nobody wants to know about r any more");
+    let asked: Vec<&str> = rig.asked().into_iter().map(query).collect();
+    assert_eq!(asked, ["redis"]);
+    let second = rig.open.pop_front().unwrap();
+    rig.answer(second.clone());
+    assert_eq!(rig.state.search.load.value().unwrap().query, "redis");
+    assert!(rig.asked().is_empty());
+    // An answer that comes twice, or after the line was cleared, changes nothing.
+    rig.control('u');
+    rig.answer(second);
+    assert!(rig.state.search.load.value().is_none());
+}
+
+#[test]
+fn a_search_looks_without_leaving_a_trace() {
+    let mut rig = Rig::new(80, 24);
+    let id = rig.save("Umlaute", "Größe zählt", "discovery", "web");
+    rig.keys("/größe zählt<down>");
+    rig.settle();
+    let hits = &rig.state.search.load.value().unwrap().hits;
+    assert_eq!(hits.first().map(|hit| hit.id), Some(id));
+    let memory = rig.ask(GetRequest { id, ..GetRequest::default() }).memory;
+    assert_eq!(memory.accesses, 0);
+}
+
+#[test]
+fn one_goes_from_a_hit_to_its_panes_and_back() {
+    let mut rig = Rig::new(80, 24);
+    rig.keys("/signed cookies<down><enter>");
+    assert!(rig.screen().contains("version 2"));
+    rig.keys("<tab>");
+    assert!(rig.screen().contains("rotated every day"));
+    assert!(rig.screen().contains("+ - a key is rotated"));
+    rig.keys("<tab>");
+    assert!(rig.screen().contains("is in the journal"));
+    rig.keys("<tab>");
+    assert!(matches!(rig.state.pages.last(), Some(Page::Memory(page)) if page.pane == Pane::Text));
+    rig.keys("gt<esc><esc>");
+    assert_eq!(rig.state.pages.len(), 1);
+    rig.keys("q");
+    assert_eq!((rig.state.tab, rig.state.pages.len()), (Tab::Search, 0));
+    rig.keys("<esc>");
+    assert_eq!(rig.state.tab, Tab::Home);
+    assert!(!rig.state.over);
+    rig.keys("q");
+    assert!(rig.state.over);
+}
+
+#[test]
+fn an_archived_memory_is_restored_from_the_archive() {
+    let mut rig = Rig::new(80, 24);
+    rig.keys("5");
+    assert!(rig.screen().contains("Tabs or spaces"));
+    rig.keys("u");
+    assert!(rig.screen().contains("restored"));
+    assert!(rig.screen().contains("Nothing is archived"));
+    rig.keys("<tab>u<tab>1");
+    assert!(rig.screen().contains("The build needs Java"));
+    assert_eq!(rig.state.home.stats.value().unwrap().forgotten, 0);
+}
+
+#[test]
+fn forgetting_is_asked_for_and_archiving_and_pinning_can_be_undone() {
+    let mut rig = Rig::new(80, 24);
+    let title = rig.state.memory().unwrap().1;
+    rig.keys("dn");
+    assert!(rig.screen().contains("nothing was changed"));
+    rig.keys("dy");
+    assert!(!rig.screen().contains(&title));
+    rig.keys("p");
+    assert!(rig.screen().contains("pinned"));
+    rig.keys("p");
+    assert!(rig.screen().contains("unpinned"));
+    rig.keys("a");
+    assert!(rig.screen().contains("archived"));
+    rig.keys("5<enter>u<esc>");
+    assert_eq!(rig.state.archive.archived.rows().len(), 1);
+}
+
+#[test]
+fn what_is_saved_elsewhere_appears_by_itself() {
+    let mut rig = Rig::new(80, 24);
+    rig.keys("6");
+    let id = rig.save("Saved by an agent", "while somebody watches", "discovery", "web");
+    rig.pass(MINUTE);
+    rig.tick();
+    let screen = rig.screen();
+    assert!(screen.contains(&format!("{id} + write")), "{screen}");
+    assert!(screen.contains("Saved by an agent"));
+    // Whoever reads further down keeps the entry.
+    rig.keys("jj");
+    let read = rig.state.feed.entries[rig.state.feed.list.selected].seq;
+    rig.save("Another one", "from an agent", "discovery", "web");
+    rig.tick();
+    assert_eq!(rig.state.feed.entries[rig.state.feed.list.selected].seq, read);
+    // The other screens follow too.
+    rig.keys("1");
+    rig.save("A third one", "from an agent", "discovery", "web");
+    rig.tick();
+    assert!(rig.screen().contains("A third one"));
+    // And an open memory shows what became of it.
+    rig.keys("<enter>");
+    let id = rig.state.memory().unwrap().0;
+    rig.ask(ArchiveRequest { id, reason: None });
+    rig.tick();
+    rig.settle();
+    assert!(rig.screen().contains("archived"));
+}
+
+#[test]
+fn more_entries_than_one_answer_holds_leave_no_gap_that_looks_like_none() {
+    let mut rig = Rig::new(80, 24);
+    for n in 0..230 {
+        rig.save(&format!("number {n}"), "text", "discovery", "web");
+    }
+    rig.tick();
+    let seqs: Vec<u64> = rig.state.feed.entries.iter().map(|entry| entry.seq).collect();
+    assert!(seqs.windows(2).all(|pair| pair[0] == pair[1] + 1));
+    // A long list is loaded further when its end is reached.
+    rig.keys("4<enter>");
+    assert_eq!(rig.state.pages.last_mut().unwrap().list().unwrap().1, 200);
+    rig.keys("<end>");
+    assert!(rig.state.pages.last_mut().unwrap().list().unwrap().1 > 230);
+}
+
+#[test]
+fn clicks_do_what_keys_do() {
+    let mut rig = Rig::new(120, 40);
+    rig.click("4 Projects");
+    assert_eq!(rig.state.tab, Tab::Projects);
+    rig.click("api");
+    rig.click("api");
+    assert!(rig.screen().contains("Project api"));
+    rig.click("esc back");
+    rig.click("1 Home");
+    // The first click selects, the second opens.
+    rig.click("Forms carry");
+    assert!(rig.state.pages.is_empty());
+    rig.click("Forms carry");
+    assert!(rig.screen().contains("Every form has a hidden field"));
+    rig.click("Proof");
+    assert!(rig.screen().contains("is in the journal"));
+    rig.click("1 Home");
+    rig.click("early-42");
+    rig.click("early-42");
+    assert!(rig.screen().contains("Session early-42"));
+    rig.event(Event::Wheel(3));
+    rig.click("2 Search");
+    rig.click("F1 help");
+    assert!(rig.screen().contains("Everywhere"));
+}
+
+#[test]
+fn help_opens_over_everything_and_any_other_key_closes_it() {
+    let mut rig = Rig::new(80, 24);
+    rig.keys("?");
+    assert!(rig.screen().contains("Everywhere"));
+    rig.keys("<end>");
+    assert!(rig.screen().contains("wheel"));
+    rig.keys("x");
+    assert!(!rig.screen().contains("Everywhere"));
+    // While somebody types, ? is a letter and F1 helps.
+    rig.keys("/why?<f1>");
+    assert!(rig.screen().contains("Everywhere"));
+    rig.keys("<esc>");
+    assert_eq!(rig.state.search.input.text(), "why?");
+}
+
+#[test]
+fn a_project_is_searched_alone_until_told_otherwise() {
+    let mut rig = Rig::new(80, 24);
+    rig.keys("4<down><enter>/");
+    assert_eq!(rig.state.search.project.as_deref(), Some("api"));
+    rig.keys("cookies");
+    assert!(rig.screen().contains("Search in project api"));
+    assert!(!rig.screen().contains("Use signed cookies"));
+    rig.control('x');
+    assert!(rig.screen().contains("Use signed cookies"));
+}
+
+#[test]
+fn an_error_is_shown_where_it_belongs_and_work_goes_on() {
+    let mut rig = Rig::new(80, 24);
+    rig.keys("3");
+    rig.press(KeyCode::Char('r'));
+    let request = rig.open.pop_back().unwrap();
+    let error = Error::new(ErrorCode::DaemonGone, Fault::Busy, "the daemon went away")
+        .with_hint("try again");
+    rig.event(Event::Answer(request.ticket, Box::new(Err(error))));
+    assert!(rig.screen().contains("the daemon went away"));
+    rig.keys("r");
+    assert!(rig.screen().contains("early-42"));
+}
+
+#[test]
+fn ctrl_c_and_a_signal_end_it_from_anywhere() {
+    for keys in ["", "/typing", "?", "d", "<enter>g"] {
+        let mut rig = Rig::new(80, 24);
+        rig.keys(keys);
+        rig.control('c');
+        assert!(rig.state.over, "{keys}");
+        let mut rig = Rig::new(80, 24);
+        rig.keys(keys);
+        rig.event(Event::End);
+        assert!(rig.state.over, "{keys}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// No key, however odd, on an interface that is still waiting for every answer.
+    #[test]
+    fn no_keys_confuse_a_state_without_answers(
+        codes in prop::collection::vec((0_u8..20, any::<char>(), any::<bool>()), 0..80),
+    ) {
+        let (mut state, _) = State::new("default", Millis(0));
+        for (what, c, control) in codes {
+            let code = match what {
+                0 => KeyCode::Enter, 1 => KeyCode::Esc, 2 => KeyCode::Tab, 3 => KeyCode::Down,
+                4 => KeyCode::Up, 5 => KeyCode::PageDown, 6 => KeyCode::End, 7 => KeyCode::BackTab,
+                8 => KeyCode::Backspace, 9..=12 => KeyCode::Char((b'1' + what - 9) as char),
+                13 => KeyCode::Char('/'), 14 => KeyCode::Char('t'), 15 => KeyCode::Char('g'),
+                _ => KeyCode::Char(c),
+            };
+            let modifiers = if control { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
+            state.update(Event::Key(KeyEvent::new(code, modifiers)));
+        }
+    }
+
+    /// Nor on one that has all of them.
+    #[test]
+    fn any_keys_leave_a_screen_that_can_be_drawn(keys in "[jkqrhvtgoaupdy?/1-6+x]{0,25}") {
+        let mut rig = Rig::new(70, 18);
+        rig.keys(&keys);
+        prop_assert!(rig.screen().lines().count() == 18);
+    }
+}
