@@ -2,13 +2,12 @@
 //!
 //! Commands are requests in the caller's words; `admit` turns them into journal entries or refuses them.
 
-use minicbor::encode::{Error as EncodeError, Write as EncodeWrite};
-use minicbor::{Encode, Encoder};
+use minicbor::Encode;
 
-use crate::codec;
-use crate::digest::Digest;
-use crate::journal::{Access, EntryKind, FoundMemory, GrantUse, HeadPatch, MindRunPhase, Stub};
-use crate::memory::{
+use proof::Digest;
+use proof::codec;
+use proof::journal::{Access, EntryKind, FoundMemory, GrantUse, HeadPatch, MindRunPhase, Stub};
+use proof::memory::{
     Body, MemoryId, Millis, Outcome, Pinned, Provenance, Relation, Salt, Scope, Visibility,
 };
 
@@ -129,17 +128,6 @@ impl Command {
             Command::SessionEnd(close) => close.summary.as_ref().map_or(0, String::len),
             _ => 0,
         }
-    }
-}
-
-// A salt is chance, not part of what is asked.
-impl<C> Encode<C> for Salt {
-    fn encode<W: EncodeWrite>(
-        &self,
-        e: &mut Encoder<W>,
-        _: &mut C,
-    ) -> Result<(), EncodeError<W::Error>> {
-        e.null()?.ok()
     }
 }
 

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::actor::ActorName;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::hook::{JournalHook, Recorded, Staged};
-use crate::journal::{Manifest, Payload};
-use crate::merkle::{self, Change, EDGES, HEADS, Kept, Key, PageChanges, Pages, Roots};
 use crate::store::{KeyRange, View};
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::journal::{Manifest, Payload};
+use proof::merkle::{self, Change, EDGES, HEADS, Kept, Key, PageChanges, Pages, Roots};
 
 #[derive(Debug)]
 pub(crate) struct Commitments {
@@ -82,6 +82,8 @@ pub(crate) fn roots_at(view: &View<'_>, size: u64) -> Result<Roots> {
 }
 
 impl Pages for View<'_> {
+    type Error = Error;
+
     fn page(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.get(key)
     }

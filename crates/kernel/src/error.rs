@@ -4,7 +4,7 @@
 
 use std::io::ErrorKind;
 
-use crate::digest::Digest;
+use proof::Digest;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -96,6 +96,22 @@ pub enum Error {
     DiskFull(String),
     #[error("storage: {0}")]
     Storage(String),
+}
+
+/// An error about a record, a tree or a proof keeps its code and its message.
+impl From<proof::Error> for Error {
+    fn from(error: proof::Error) -> Error {
+        match error {
+            proof::Error::Invalid { field, reason } => Error::Invalid { field, reason },
+            proof::Error::TooLarge { field, size, max } => Error::TooLarge { field, size, max },
+            proof::Error::UnknownType(name) => Error::UnknownType(name),
+            proof::Error::BadActor(name) => Error::BadActor(name),
+            proof::Error::ProofRefused(reason) => Error::ProofRefused(reason),
+            proof::Error::NonCanonical { what, reason } => Error::NonCanonical { what, reason },
+            proof::Error::Corrupt { place, reason } => Error::Corrupt { place, reason },
+            proof::Error::Schema { found, expected } => Error::Schema { found, expected },
+        }
+    }
 }
 
 impl Error {

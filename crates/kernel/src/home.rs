@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::actor::ActorName;
 use crate::cortex::{Cortex, Options};
 use crate::error::{Error, Result};
-use crate::memory::Millis;
+use proof::actor::ActorName;
+use proof::memory::Millis;
 
 #[derive(Clone, Copy, Debug)]
 pub struct HomeLimits {

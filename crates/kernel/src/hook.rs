@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use crate::apply::Changes;
 use crate::error::Result;
-use crate::journal::{Entry, Payload};
-use crate::memory::{Body, Sealed};
 use crate::store::View;
+use proof::journal::{Entry, Payload};
+use proof::memory::{Body, Sealed};
 
 /// One entry on its way into the store.
 #[derive(Clone, Copy, Debug)]

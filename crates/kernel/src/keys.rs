@@ -5,8 +5,8 @@
 //!
 //! Two spaces: *truth* (journal entries and the bodies beside them) and *derived* (everything else).
 
-use crate::digest::Digest;
-use crate::memory::{MemoryId, MemoryType, Relation, Scope};
+use proof::Digest;
+use proof::memory::{MemoryId, MemoryType, Relation, Scope};
 
 /// A namespace of the derived space: the first byte of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

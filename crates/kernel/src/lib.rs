@@ -17,18 +17,22 @@
 //!
 //! - [`Reading`] is a consistent state. [`find`] answers typed questions, [`graph`] walks edges, [`context`] puts together
 //!   what an intent should know, [`compact`] shrinks it again, [`forms`] are the texts, [`salience`] is what ranks them.
-//! - [`merkle`] are the trees and their proofs, [`proof`] the files that leave the store. `replay` rebuilds and verifies.
+//! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `replay` rebuilds and
+//!   verifies.
 //! - [`scope`] lets delegates see and change a slice, by signed grants.
-//! - [`home`] holds many actors. [`actor`] and [`uri`] are their names and those of their memories, [`codec`] and [`digest`]
-//!   the bytes underneath.
+//! - [`home`] holds many actors. [`actor`] and [`uri`] are their names and those of their memories.
+//!
+//! The records, their canonical bytes ([`codec`], [`digest`]) and the errors about them come from the crate `proof`, so that a
+//! verifier needs no store; they are re-exported here, and whoever uses the kernel takes them from the kernel.
 //!
 //! ```
 //! use kernel::actor::ActorName;
 //! use kernel::command::{Draft, Stamp};
 //! use kernel::find::Query;
 //! use kernel::memory::{Body, Fact, Fields, MemoryType, Millis, Salt};
-//! use kernel::proof::{Fact as Proved, Subject, check, prove};
+//! use kernel::prove::{Subject, prove};
 //! use kernel::{Cortex, Options};
+//! use proof::{ProvedFact, check};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
@@ -52,7 +56,7 @@
 //! let file = prove(&reading.view(), cortex.actor(), Subject::Memory(id), None)?;
 //! let checked = check(&file)?;
 //! assert_eq!(checked.root, cortex.root()?);
-//! assert!(matches!(checked.fact, Proved::Memory { .. }));
+//! assert!(matches!(checked.fact, ProvedFact::Memory { .. }));
 //!
 //! // Everything derived can be made again: the root is the same.
 //! let root = cortex.root()?;
@@ -62,39 +66,35 @@
 //! # }
 //! ```
 
-pub mod actor;
 mod admit;
 mod apply;
-pub mod codec;
 pub mod command;
 mod commitments;
 pub mod compact;
 pub mod context;
 mod cortex;
-pub mod digest;
 pub mod error;
 pub mod find;
 pub mod forms;
 pub mod graph;
 pub mod home;
 pub mod hook;
-pub mod journal;
 pub mod keys;
 pub mod limits;
-pub mod memory;
-pub mod merkle;
 mod pen;
-pub mod proof;
+pub mod prove;
 mod replay;
 pub mod salience;
 pub mod scope;
 pub mod state;
 pub mod store;
 pub mod uri;
+mod validate;
 
 pub use apply::{Changes, EdgeChange, HeadChange};
 pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, Resolved, birth};
-pub use digest::Digest;
 pub use error::{Error, Fault, Result};
 pub use pen::{Progress, Request};
+pub use proof::merkle::Roots;
+pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
 pub use replay::{PROBLEMS_MAX, Problem, VerifyReport};

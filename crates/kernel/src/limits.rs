@@ -87,6 +87,3 @@ pub const GRANT_CHAIN_MAX: usize = 8;
 pub const SELECTOR_ITEMS_MAX: usize = 64;
 /// Clock difference between a delegate's signed request and now, in milliseconds.
 pub const REQUEST_SKEW_MS_MAX: i64 = 60_000;
-
-/// Bytes of a proof or slice file that a verifier reads.
-pub const PROOF_BYTES_MAX: u64 = 256 * 1_048_576;

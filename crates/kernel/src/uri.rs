@@ -6,9 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::actor::ActorName;
 use crate::error::{Error, Result};
-use crate::memory::{MemoryId, MemoryType};
+use proof::actor::ActorName;
+use proof::memory::{MemoryId, MemoryType};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Uri {

@@ -7,16 +7,16 @@
 mod support;
 
 use kernel::Cortex;
+use kernel::Roots;
 use kernel::command::{Compaction, EdgeRemoval, Stamp};
 use kernel::compact::{CompactRequest, plan};
 use kernel::context::{ContextQuery, interpolate};
 use kernel::find::{Predicate, Query};
 use kernel::graph::{Direction, Walk};
+use kernel::journal::Weights;
 use kernel::journal::{Attest, EntryKind, HeadPatch, LearnWeights, Payload, SCHEMA};
 use kernel::keys;
 use kernel::memory::{MemoryType, Outcome, Relation};
-use kernel::merkle::Roots;
-use kernel::salience::Weights;
 use support::{attestation, edge, fill, pinned};
 use testkit::Disk;
 use testkit::build::{

@@ -12,10 +12,12 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use kernel::Roots;
 use kernel::codec;
 use kernel::command::{Command, Draft};
 use kernel::digest::encode_hex;
 use kernel::find::{Predicate, Query, Value};
+use kernel::journal::Weights;
 use kernel::journal::{Entry, EntryKind, Manifest, Payload, SCHEMA};
 use kernel::keys;
 use kernel::memory::{
@@ -23,14 +25,14 @@ use kernel::memory::{
     GoalStatus, Head, Identity, MemoryType, Note, Outcome, Pattern, Polarity, Preference, Prompt,
     Relation, Scope, Sealed, Session, Strength, Usage, Version,
 };
-use kernel::merkle::{Roots, edge_key, head_key};
-use kernel::proof::{ProofFile, Subject, prove, prove_since, prove_slice};
-use kernel::salience::Weights;
+use kernel::prove::{Subject, prove, prove_since, prove_slice};
 use kernel::scope::{Grant, GrantState, Operation, Presented, Request, SignedGrant, SignedRequest};
 use kernel::state::{Counters, IdempotencyRecord};
 use kernel::{Digest, Result};
 use minicbor::data::Type;
 use minicbor::{Decode, Encode};
+use proof::ProofFile;
+use proof::merkle::{edge_key, head_key};
 use support::{fill, grant_at, key};
 use testkit::Disk;
 use testkit::build::{ada, at, body, id, open, salt};
@@ -46,7 +48,7 @@ struct Example {
 }
 
 fn record<T: Encode<()> + for<'b> Decode<'b, ()>>(name: &str, record: &T) -> Example {
-    let read: Read = |bytes| codec::decode::<T>("example", bytes).map(|r| codec::encode(&r));
+    let read: Read = |bytes| Ok(codec::encode(&codec::decode::<T>("example", bytes)?));
     Example { name: name.into(), bytes: codec::encode(record), read: Some(read) }
 }
 
@@ -194,7 +196,7 @@ fn examples() -> Vec<Example> {
         all.push(Example {
             name: format!("proof {name}"),
             bytes: file.unwrap().to_bytes(),
-            read: Some(|bytes| ProofFile::from_bytes(bytes).map(|file| file.to_bytes())),
+            read: Some(|bytes| Ok(ProofFile::from_bytes(bytes)?.to_bytes())),
         });
     }
 

@@ -13,8 +13,8 @@ use kernel::graph::{Direction, Walk};
 use kernel::journal::{EntryKind, Payload};
 use kernel::limits::VIOLATION_BURST;
 use kernel::memory::{MemoryType, Relation, Visibility};
-use kernel::proof::{Claim, Fact, ProofFile, check};
 use kernel::scope::{Grant, Operation, Selector};
+use proof::{Claim, ProofFile, ProvedFact, check};
 use support::delegate::{grant, issue, may, submit, world, world_draft};
 use support::edge;
 use testkit::Disk;
@@ -229,7 +229,7 @@ fn a_slice_is_complete_and_checks_against_the_root_alone() {
     assert_eq!((checked.actor, checked.root), (ada(), root));
     let types = vec![MemoryType::Fact];
     // 1, 2 and the public 6 are shown; 3 and the private 5 are counted, not shown.
-    assert_eq!(checked.fact, Fact::Slice { types, shown: 3, hidden: 2 });
+    assert_eq!(checked.fact, ProvedFact::Slice { types, shown: 3, hidden: 2 });
     let Claim::Slice(slice) = &file.claim else { panic!() };
     let shown: Vec<u64> = slice.records.iter().map(|record| record.head.id.get()).collect();
     assert_eq!(shown, [1, 2, 6]);
@@ -237,7 +237,7 @@ fn a_slice_is_complete_and_checks_against_the_root_alone() {
         assert!(!testkit::build::holds(&file.to_bytes(), secret));
     }
 
-    let tampered = |change: &dyn Fn(&mut kernel::proof::SliceClaim)| {
+    let tampered = |change: &dyn Fn(&mut proof::SliceClaim)| {
         let mut file = file.clone();
         let Claim::Slice(slice) = &mut file.claim else { panic!() };
         change(slice);
@@ -245,8 +245,11 @@ fn a_slice_is_complete_and_checks_against_the_root_alone() {
     };
     // A record held back is counted as hidden: the delegate sees that something is missing.
     let dropped = tampered(&|slice| drop(slice.records.remove(0)));
-    assert_eq!(dropped, Ok(Fact::Slice { types: vec![MemoryType::Fact], shown: 2, hidden: 3 }));
-    let changes: [fn(&mut kernel::proof::SliceClaim); 5] = [
+    assert_eq!(
+        dropped,
+        Ok(ProvedFact::Slice { types: vec![MemoryType::Fact], shown: 2, hidden: 3 })
+    );
+    let changes: [fn(&mut proof::SliceClaim); 5] = [
         |s| s.records[0].head.pinned = true,
         |s| s.records[0].version.confidence = 1,
         |s| s.records[0].sealed = s.records[1].sealed.clone(),
@@ -262,7 +265,7 @@ fn a_slice_is_complete_and_checks_against_the_root_alone() {
         shorter.write(stamp(1), world_draft(n)).unwrap();
     }
     let reading = shorter.read().unwrap();
-    let all = kernel::proof::prove_slice(&reading.view(), &ada(), &[MemoryType::Fact], None, None)
+    let all = kernel::prove::prove_slice(&reading.view(), &ada(), &[MemoryType::Fact], None, None)
         .unwrap();
     let Claim::Slice(fewer) = all.claim else { panic!() };
     let leafless = tampered(&|slice| {

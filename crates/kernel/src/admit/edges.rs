@@ -3,9 +3,9 @@
 use super::{Admission, Admitted, Situation};
 use crate::command::{EdgeDraft, EdgeRemoval};
 use crate::error::{Error, Result};
-use crate::journal::{AddEdge, Payload, RemoveEdge};
 use crate::limits::{EDGE_WEIGHT_MAX, EDGES_PER_MEMORY_MAX};
-use crate::memory::check_reason;
+use crate::validate::check_reason;
+use proof::journal::{AddEdge, Payload, RemoveEdge};
 
 pub(super) fn add(situation: &Situation<'_>, draft: &EdgeDraft) -> Result<Admitted> {
     if draft.src == draft.dst {

@@ -4,14 +4,15 @@ use super::{Admission, Admitted, Situation, check_count, check_optional_name};
 use crate::apply::preview;
 use crate::command::{Draft, HeadRevision, Removal, Revision};
 use crate::error::{Error, Result};
-use crate::journal::{
+use crate::limits::{DERIVED_FROM_MAX, FIELD_BYTES_MAX};
+use crate::validate::{
+    check_body, check_importance, check_kind, check_name, check_reason, check_text,
+    check_topic_key, check_version_times, normal_tags,
+};
+use proof::journal::{
     EntryKind, Erase, HeadPatch, Payload, Restore, TombstoneMemory, Update, UpdateHead, Write,
 };
-use crate::limits::{DERIVED_FROM_MAX, FIELD_BYTES_MAX};
-use crate::memory::{
-    Head, MemoryId, Provenance, Sealed, check_body, check_importance, check_kind, check_name,
-    check_reason, check_text, check_topic_key, check_version_times, normal_tags,
-};
+use proof::memory::{Head, MemoryId, Provenance, Sealed};
 
 pub(super) fn write(situation: &Situation<'_>, draft: &Draft) -> Result<Admitted> {
     check_body(&draft.body)?;

@@ -8,13 +8,14 @@ mod edges;
 mod memories;
 mod records;
 
-use crate::actor::ActorName;
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
-use crate::journal::{Idempotency, Payload};
-use crate::memory::{MemoryId, Millis, Salt, Sealed, check_name};
 use crate::state::Counters;
 use crate::store::View;
+use crate::validate::check_name;
+use proof::actor::ActorName;
+use proof::journal::{Idempotency, Payload};
+use proof::memory::{MemoryId, Millis, Salt, Sealed};
 
 /// A payload with the body that is stored beside its entry.
 #[derive(Debug)]

@@ -8,21 +8,20 @@ use crate::command::{
     Revocation, SessionClose, SessionDraft, Touches, Violation,
 };
 use crate::error::{Error, Result};
-use crate::journal::{
-    Access, Attest, Compact, FindLate, FoundMemory, LearnWeights, Migration, MindRun, Payload,
-    PromptSaid, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
-};
 use crate::keys;
 use crate::limits::{
     ATTEST_BURST, CITATIONS_MAX, COMPACT_ITEMS_MAX, CONTENT_BYTES_MAX, FIELD_BYTES_MAX,
     FIND_LIMIT_MAX, TOUCHES_MAX,
 };
-use crate::memory::{
-    MemoryId, Note, Outcome, Pinned, Sealed, check_name, check_reason, check_text,
-};
 use crate::salience::{self, Factors, Signals};
 use crate::scope::check_issue;
 use crate::store::KeyRange;
+use crate::validate::{check_name, check_reason, check_text};
+use proof::journal::{
+    Access, Attest, Compact, FindLate, FoundMemory, LearnWeights, Migration, MindRun, Payload,
+    PromptSaid, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
+};
+use proof::memory::{MemoryId, Note, Outcome, Pinned, Sealed};
 
 /// Window in which `ATTEST_BURST` attestations of one intent are taken.
 const ATTEST_WINDOW_MS: i64 = 1_000;
@@ -150,7 +149,7 @@ fn earlier_attests(situation: &Situation<'_>, intent: &str) -> Result<Vec<i64>> 
     let range = KeyRange::prefix(&keys::attests(intent)).reversed();
     situation.view.scan(&range, &mut |key, value| {
         let at = <[u8; 8]>::try_from(value).map(i64::from_be_bytes).map_err(|_| {
-            Error::corrupt(crate::digest::encode_hex(key), "an attestation row has 8 bytes")
+            Error::corrupt(proof::digest::encode_hex(key), "an attestation row has 8 bytes")
         })?;
         times.push(at);
         Ok(if times.len() == ATTEST_BURST as usize {

@@ -12,14 +12,14 @@ pub(crate) use memories::preview;
 
 use std::collections::BTreeMap;
 
-use crate::codec;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::journal::{Entry, Payload};
 use crate::keys;
-use crate::memory::{MemoryId, MemoryType, Relation};
 use crate::state::{Counters, IdempotencyRecord};
 use crate::store::View;
+use proof::Digest;
+use proof::codec;
+use proof::journal::{Entry, Payload};
+use proof::memory::{MemoryId, MemoryType, Relation};
 
 /// What one entry changes.
 #[derive(Debug, Default)]

@@ -2,14 +2,14 @@
 
 use super::{About, Step};
 use crate::error::Result;
-use crate::journal::{
+use crate::keys;
+use crate::scope::GrantState;
+use crate::state::LastSnapshot;
+use proof::journal::{
     Attest, Compact, FindLate, LearnWeights, Manifest, PromptSaid, ScopeGrant, ScopeRevoke,
     SessionEnd, SessionStart, Touch,
 };
-use crate::keys;
-use crate::memory::{MemoryId, Millis, Outcome, Prompt, Session};
-use crate::scope::GrantState;
-use crate::state::LastSnapshot;
+use proof::memory::{MemoryId, Millis, Outcome, Prompt, Session};
 
 fn access(step: &mut Step<'_>, id: MemoryId, count: u32, at: Millis) -> Result<()> {
     let mut usage = step.view.usage(id)?;

@@ -14,11 +14,12 @@ use crate::context::is_pinned;
 use crate::error::{Error, Result};
 use crate::find::Lens;
 use crate::forms::{self, Form};
-use crate::journal::Stub;
 use crate::limits::COMPACT_ITEMS_MAX;
-use crate::memory::{MemoryId, Millis, Pinned, check_name};
 use crate::scope::Gate;
 use crate::store::View;
+use crate::validate::check_name;
+use proof::journal::Stub;
+use proof::memory::{MemoryId, Millis, Pinned};
 
 /// Tokens of a compacted context when the caller does not say.
 pub const COMPACT_TOKENS_DEFAULT: u32 = 4_000;

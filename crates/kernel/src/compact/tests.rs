@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::find::fixture::{DAY, Fixture, NotPrivate, T0, id, now};
-use crate::memory::{Constraint, Fields, MemoryType, Strength, Visibility};
+use proof::memory::{Constraint, Fields, MemoryType, Strength, Visibility};
 
 fn at(n: u64, version: u32) -> Pinned {
     Pinned { id: id(n), version }

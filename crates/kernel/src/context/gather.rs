@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::find::{Ids, Lens, Row, Standing};
 use crate::keys::{self, Index};
 use crate::limits::ROWS_EXAMINED_MAX;
-use crate::memory::{MemoryId, MemoryType};
 use crate::salience::PINNED_FLOOR;
+use proof::memory::{MemoryId, MemoryType};
 
 /// Rows that one step of gathering examines. What comes foremost is exempt: none of it may be missed.
 const STEP_ROWS_MAX: u32 = 1_000;

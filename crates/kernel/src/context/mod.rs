@@ -20,8 +20,6 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use crate::actor::ActorName;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::find::{Lens, Near, Standing, at_most, check_near};
 use crate::forms::Form;
@@ -29,13 +27,14 @@ use crate::limits::{
     BUDGET_TOKENS_DEFAULT, BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NAME_BYTES_MAX, TAG_BYTES_MAX,
     TAGS_MAX,
 };
-use crate::memory::{
-    Body, Fields, GoalStatus, Head, MemoryType, Millis, Scope, Strength, check_text,
-};
 use crate::scope::Gate;
 use crate::store::View;
 use crate::uri::Uri;
+use crate::validate::check_text;
 use gather::Gather;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::{Body, Fields, GoalStatus, Head, MemoryType, Millis, Scope, Strength};
 
 /// Events shown when the query does not say how many.
 pub const OUTCOMES_DEFAULT: u32 = 5;

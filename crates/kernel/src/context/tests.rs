@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::find::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
 use crate::forms;
-use crate::memory::{Constraint, Goal, MemoryId, Relation, Visibility};
+use proof::memory::{Constraint, Goal, MemoryId, Relation, Visibility};
 
 fn roots() -> (Digest, u64) {
     (Digest::of("test", &[b"root"]), 42)

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 
 use super::gather::Candidate;
 use super::{Bundle, BundleItem, ContextQuery, OVERFLOW_MAX, Tier};
-use crate::actor::ActorName;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::find::{Lens, Standing};
 use crate::forms::{self, Form};
-use crate::memory::MemoryId;
 use crate::uri::Uri;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::MemoryId;
 
 /// Percent of the budget that each tier may fill before the others.
 const SHARES: [usize; 3] = [30, 50, 20];

@@ -10,16 +10,17 @@ use std::sync::{Mutex, PoisonError};
 use super::{Cortex, Resolved};
 use crate::command::{Command, Stamp, Touches, Violation};
 use crate::context::{Bundle, ContextQuery};
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::graph::{Walk, Walked};
-use crate::journal::GrantUse;
 use crate::limits::VIOLATION_BURST;
-use crate::memory::{MemoryId, Millis};
 use crate::pen::Request;
-use crate::proof::{ProofFile, prove_slice};
+use crate::prove::prove_slice;
 use crate::scope::{Authority, Gate, Operation, Presented, ReplayGuard, authorize};
+use proof::Digest;
+use proof::ProofFile;
+use proof::journal::GrantUse;
+use proof::memory::{MemoryId, Millis};
 
 /// Window in which `VIOLATION_BURST` violations of one grant are journaled.
 const VIOLATION_WINDOW_MS: i64 = 1_000;

@@ -12,20 +12,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::actor::ActorName;
 use crate::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, HeadRevision, LateFind,
     Receipt, Removal, Revision, SnapshotDraft, Stamp,
 };
 use crate::commitments::Commitments;
 use crate::context::{Bundle, ContextQuery};
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::hook::{JournalHook, Shared};
-use crate::journal::{FoundMemory, Manifest, SCHEMA};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
-use crate::memory::{Millis, Salt};
 use crate::pen::{Hooks, Pen, Progress, Request, Writer, operation_of};
 use crate::replay::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
 use crate::scope::Operation;
@@ -33,6 +29,10 @@ use crate::store::{
     DiskMedium, EngineOptions, Medium, Reader, RedbStorage, Side, Space, Storage, View, WriteSet,
 };
 use crate::uri::Uri;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::journal::{FoundMemory, Manifest, SCHEMA};
+use proof::memory::{Millis, Salt};
 
 pub use reading::{Reading, Resolved};
 
@@ -262,7 +262,7 @@ impl Cortex {
         let reading = self.read()?;
         let entry = reading.view().entry(receipt.seq)?;
         match entry.map(|entry| entry.payload()).transpose()? {
-            Some(crate::journal::Payload::Snapshot(manifest)) => Ok(manifest),
+            Some(proof::journal::Payload::Snapshot(manifest)) => Ok(manifest),
             _ => Err(Error::corrupt(format!("entry {}", receipt.seq), "is not the snapshot")),
         }
     }
@@ -408,7 +408,7 @@ fn check_agreement(view: &View<'_>) -> Result<()> {
         let reason = format!("{journal} entries in the journal, {counted} applied; run rebuild");
         return Err(Error::corrupt("counters", reason));
     }
-    crate::merkle::log::root(view, counted)?;
+    proof::merkle::log::root(view, counted)?;
     Ok(())
 }
 

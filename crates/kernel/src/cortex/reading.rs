@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::actor::ActorName;
 use crate::commitments::roots_at;
 use crate::context::{Bundle, ContextQuery};
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::graph::{Walk, Walked};
 use crate::hook::Shared;
-use crate::memory::{Body, Head, MemoryId, Millis, Usage, Version};
-use crate::merkle::Roots;
 use crate::scope::{Authority, Gate};
 use crate::store::{Reader, Side, View};
 use crate::uri::Uri;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::{Body, Head, MemoryId, Millis, Usage, Version};
+use proof::merkle::Roots;
 
 /// A consistent state of an actor's memory.
 pub struct Reading {

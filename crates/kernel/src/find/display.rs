@@ -5,7 +5,7 @@ use std::fmt;
 use super::field::{self, Kind};
 use super::filter::{PPM_DIGITS, bare_value};
 use super::predicate::{Predicate, Value};
-use crate::memory::Millis;
+use proof::memory::Millis;
 
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,8 +4,7 @@
 //! word in a constraint and a ratio in a preference), so a name stands for all its rows.
 
 use super::predicate::Value;
-use crate::error::Result;
-use crate::memory::{
+use proof::memory::{
     Body, DecisionStatus, Fields, GoalStatus, Head, MemoryType, Millis, Outcome, Polarity, Scope,
     Source, Strength, Version, Visibility,
 };
@@ -15,7 +14,7 @@ use crate::memory::{
 pub(super) enum Kind {
     Text,
     /// One of a closed list of words, in any case.
-    Word(fn(&str) -> Result<()>),
+    Word(fn(&str) -> proof::Result<()>),
     Number,
     /// Parts per million; people write decimals.
     Ratio,

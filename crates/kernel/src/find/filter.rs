@@ -29,7 +29,7 @@ use std::str::FromStr;
 use super::field::{self, Kind};
 use super::predicate::{Number, Predicate, Value};
 use crate::error::{Error, Result};
-use crate::memory::Millis;
+use proof::memory::Millis;
 
 /// A filter as text, in bytes.
 pub const FILTER_BYTES_MAX: usize = 65_536;

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::codec;
-use crate::digest::Digest;
 use crate::error::Result;
 use crate::keys;
-use crate::memory::{
-    Body, Edge, Fields, Head, MemoryId, MemoryType, Millis, Provenance, Relation, Salt, Scope,
-    Sealed, Tombstone, Usage, Version, Visibility,
-};
 use crate::scope::Gate;
 use crate::state::Counters;
 use crate::store::{KeyRange, Reader, Side, Space, View, Visit};
+use proof::Digest;
+use proof::codec;
+use proof::memory::{
+    Body, Edge, Fields, Head, MemoryId, MemoryType, Millis, Provenance, Relation, Salt, Scope,
+    Sealed, Tombstone, Usage, Version, Visibility,
+};
 
 /// 2026-01-01, when everything in a fixture begins.
 pub(crate) const T0: i64 = 1_767_225_600_000;

@@ -41,12 +41,12 @@ pub(crate) use query::{at_most, check_near};
 use crate::error::Result;
 use crate::forms;
 use crate::graph;
-use crate::journal::FoundMemory;
-use crate::memory::{Head, MemoryId, Millis, Usage, Version};
 use crate::scope::Gate;
 use crate::store::View;
 use field::Subject;
 use plan::IdMap;
+use proof::journal::FoundMemory;
+use proof::memory::{Head, MemoryId, Millis, Usage, Version};
 use rank::{Key, Place, Scores};
 
 /// The answer to a find.

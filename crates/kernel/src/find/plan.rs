@@ -14,8 +14,8 @@ use super::query::Query;
 use crate::error::{Error, Result};
 use crate::keys::{self, Index};
 use crate::limits::{NAME_BYTES_MAX, TAG_BYTES_MAX, TOPIC_KEY_BYTES_MAX};
-use crate::memory::{MemoryId, MemoryType, Scope};
 use crate::store::View;
+use proof::memory::{MemoryId, MemoryType, Scope};
 
 /// Tags whose buckets are compared.
 const TAGS_COUNTED_MAX: usize = 8;

@@ -17,7 +17,8 @@ use crate::limits::{
     PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, PREDICATE_DEPTH_MAX, PREDICATE_NODES_MAX,
     TAG_BYTES_MAX,
 };
-use crate::memory::{MemoryType, Millis, check_text};
+use crate::validate::check_text;
+use proof::memory::{MemoryType, Millis};
 
 /// A filter. Fields are named in full: `head.project`, `version.confidence`, `data.status`.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -248,7 +249,7 @@ fn checked(
         if !fits {
             let with = if ordered { "an order" } else { value.what() };
             let mismatch = Error::NotComparable { field: name.to_owned(), with };
-            return Err(refusal.unwrap_or(mismatch));
+            return Err(refusal.map_or(mismatch, Error::from));
         }
     }
     Ok(rows[0].name)

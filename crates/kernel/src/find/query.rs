@@ -5,15 +5,15 @@ use minicbor::{Decode, Encode};
 
 use super::predicate::Predicate;
 use super::rank::Cursor;
-use crate::codec;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::forms::Form;
 use crate::graph::Walk;
 use crate::limits::{
     BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NEAR_MAX, PREDICATE_DEPTH_MAX, ROWS_EXAMINED_MAX,
 };
-use crate::memory::{MemoryId, MemoryType, Millis};
+use proof::Digest;
+use proof::codec;
+use proof::memory::{MemoryId, MemoryType, Millis};
 
 /// Order keys in one query.
 pub const ORDER_KEYS_MAX: usize = 8;
@@ -157,7 +157,7 @@ impl Query {
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Query> {
         check_nesting(bytes)?;
-        codec::decode("query", bytes)
+        Ok(codec::decode("query", bytes)?)
     }
 
     /// What cursors are bound to: everything but the cursor.

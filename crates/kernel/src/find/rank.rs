@@ -7,10 +7,10 @@ use super::predicate::Number;
 use super::query::{Order, OrderBy, Query};
 use super::row::Row;
 use super::standing::Standing;
-use crate::codec;
-use crate::digest::{Digest, decode_hex, encode_hex};
 use crate::error::{Error, Result};
-use crate::memory::{MemoryId, Millis};
+use proof::codec;
+use proof::digest::{Digest, decode_hex, encode_hex};
+use proof::memory::{MemoryId, Millis};
 
 /// Numbers that ascend as the order asks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]

@@ -8,10 +8,11 @@ use std::ops::ControlFlow;
 use super::standing::{Standing, begins, standing};
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::memory::{Body, Head, MemoryId, Millis, Relation, Usage, Version};
-use crate::salience::{self, Signals, Weights};
+use crate::salience::{self, Signals};
 use crate::scope::Gate;
 use crate::store::{KeyRange, View};
+use proof::journal::Weights;
+use proof::memory::{Body, Head, MemoryId, Millis, Relation, Usage, Version};
 
 /// Superseding or contradicting memories named with one memory.
 pub const LABELS_MAX: usize = 8;

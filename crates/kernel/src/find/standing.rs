@@ -1,6 +1,6 @@
 //! Whether a memory is shown, asked the same way by every lane that shows memories.
 
-use crate::memory::{Head, Millis, Usage, Version};
+use proof::memory::{Head, Millis, Usage, Version};
 
 /// Where a memory stands at a moment. The first that applies, in this order but for `Current`, which is none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use minicbor::{Decode, Encode};
 
 use crate::error::{Error, Result};
-use crate::memory::{Body, Fields, Head, Millis, Polarity, Version};
+use proof::memory::{Body, Fields, Head, Millis, Polarity, Version};
 
 /// Tokens of the short form.
 pub const SHORT_TOKENS_MAX: u32 = 50;

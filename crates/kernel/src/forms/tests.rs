@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::find::fixture::{DAY, Draft, T0, id};
-use crate::memory::{
+use proof::memory::{
     ArtifactRef, Constraint, Decision, DecisionStatus, Event, Fact, Goal, GoalStatus, Identity,
     MemoryType, Outcome, Pattern, Preference, Strength, Tombstone,
 };

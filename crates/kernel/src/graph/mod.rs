@@ -16,9 +16,9 @@ use crate::error::{Error, Result};
 use crate::find::{Lens, Standing, at_most};
 use crate::keys;
 use crate::limits::{WALK_DEPTH_MAX, WALK_EDGES_MAX, WALK_NODES_MAX};
-use crate::memory::{Edge, MemoryId, Millis, Relation};
 use crate::scope::Gate;
 use crate::store::{KeyRange, View};
+use proof::memory::{Edge, MemoryId, Millis, Relation};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
@@ -198,7 +198,7 @@ fn steps(
             }
             *edges_left -= 1;
             ends.push(keys::parse_edge(key).ok_or_else(|| {
-                Error::corrupt(crate::digest::encode_hex(key), "not an edge key")
+                Error::corrupt(proof::digest::encode_hex(key), "not an edge key")
             })?);
             Ok(ControlFlow::Continue(()))
         })?;

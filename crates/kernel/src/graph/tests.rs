@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::find::fixture::{DAY, Fixture, NotPrivate, T0, id, now};
-use crate::memory::{MemoryType, Visibility};
+use proof::memory::{MemoryType, Visibility};
 
 fn store(n: u64, links: &[(u64, Relation, u64)]) -> Fixture {
     let mut store = Fixture::default();

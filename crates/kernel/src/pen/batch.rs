@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::apply::apply;
-use crate::codec;
 use crate::commitments::{Commitments, roots_at};
 use crate::error::{Error, Result};
 use crate::hook::{JournalHook, Prepare, Prepared, Recorded, Shared, Staged, StagedRows};
-use crate::journal::{Entry, Payload};
 use crate::keys;
-use crate::memory::Sealed;
-use crate::merkle::Roots;
 use crate::store::{Reader, Side, Space, View, WriteSet};
+use proof::codec;
+use proof::journal::{Entry, Payload};
+use proof::memory::Sealed;
+use proof::merkle::Roots;
 
 /// Key of the row that says content was erased and the file still has to be rewritten.
 pub(crate) const SCRUB_KEY: &[u8] = b"scrub";

@@ -3,12 +3,12 @@
 use crate::admit::Admission;
 use crate::apply::preview;
 use crate::command::Command;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::journal::{Payload, Restore, TombstoneMemory, Write};
-use crate::memory::{Head, MemoryId, Millis, Pinned};
 use crate::scope::{Authority, Gate, Operation, gate_named, gate_write};
 use crate::store::View;
+use proof::Digest;
+use proof::journal::{Payload, Restore, TombstoneMemory, Write};
+use proof::memory::{Head, MemoryId, Millis, Pinned};
 
 /// What a grant must allow for a command. `None`: no grant ever does.
 pub(crate) fn operation_of(command: &Command) -> Option<Operation> {

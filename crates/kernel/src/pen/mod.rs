@@ -27,8 +27,8 @@ use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, Prepared};
 use crate::limits::QUEUE_COMMANDS_MAX;
-use crate::memory::check_body;
 use crate::scope::Authority;
+use crate::validate::check_body;
 
 /// A command with who asks.
 #[derive(Clone, Debug)]

@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 use super::batch::{Batch, Hooks, SCRUB_KEY};
 use super::gate::{gate, may_name};
 use super::{Job, Request};
-use crate::actor::ActorName;
 use crate::admit::{Admission, Admitted, Situation, admit, idempotency, recall_answer};
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, Prepared};
-use crate::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
-use crate::memory::{Millis, check_reason};
 use crate::replay;
 use crate::store::{Side, Space, Storage, WriteSet};
+use crate::validate::check_reason;
+use proof::actor::ActorName;
+use proof::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
+use proof::memory::Millis;
 
 /// The longest the pen waits for callers it expects.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);

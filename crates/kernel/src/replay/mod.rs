@@ -9,10 +9,10 @@ mod rebuild;
 mod verify;
 
 use crate::error::{Error, Result};
-use crate::journal::{Entry, Payload};
 use crate::keys;
-use crate::memory::Sealed;
 use crate::store::{Reader, Side, Space};
+use proof::journal::{Entry, Payload};
+use proof::memory::Sealed;
 
 pub(crate) use rebuild::{rebuild, renew};
 pub(crate) use verify::verify;
@@ -51,9 +51,9 @@ struct Stored {
 fn stored(reader: &dyn Reader, seq: u64) -> Result<Option<Stored>> {
     let Some(bytes) = reader.get(Space::Truth, &keys::entry(seq))? else { return Ok(None) };
     let place = || format!("entry {seq}");
-    let damaged = |error: Error| match error {
-        Error::NonCanonical { .. } => Error::corrupt(place(), error.to_string()),
-        other => other,
+    let damaged = |error: proof::Error| match error {
+        proof::Error::NonCanonical { .. } => Error::corrupt(place(), error.to_string()),
+        other => other.into(),
     };
     let entry = Entry::from_bytes(&bytes).map_err(damaged)?;
     if entry.seq != seq {

@@ -3,16 +3,16 @@
 use std::ops::ControlFlow;
 
 use super::{live_side, stored};
-use crate::actor::ActorName;
 use crate::commitments::roots_at;
-use crate::digest::{Digest, encode_hex};
 use crate::error::{Error, Result};
-use crate::journal::Payload;
 use crate::keys::{self, TruthKey};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
-use crate::memory::MemoryId;
 use crate::pen::{Batch, Hooks, Progress};
 use crate::store::{KeyRange, Reader, Side, Space, Storage, View, Visit};
+use proof::actor::ActorName;
+use proof::digest::{Digest, encode_hex};
+use proof::journal::Payload;
+use proof::memory::MemoryId;
 
 /// Problems after which a check stops looking for more.
 pub const PROBLEMS_MAX: usize = 100;

@@ -6,8 +6,9 @@
 //! What stays true after every step, whatever the input: the weights sum to exactly [`WEIGHT_SUM`], each lies between
 //! [`WEIGHT_FLOOR`] and [`WEIGHT_CAP`], and no weight moves by more than [`RATE`] and [`PULL`] together.
 
-use super::factors::{Factors, WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};
+use super::factors::Factors;
 use super::fixed::{self, Ppm, WHOLE};
+use proof::journal::{WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};
 
 /// The share of the way to its target that a weight moves in one step.
 pub const RATE: Ppm = 50_000;

@@ -40,11 +40,11 @@ pub fn check_attenuation(parent: &Grant, child: &Grant) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Digest;
     use crate::error::Error;
-    use crate::memory::Millis;
     use crate::scope::fixture::{child_of, grant, head, id, public};
     use crate::scope::{Operation, Selector};
+    use proof::Digest;
+    use proof::memory::Millis;
     use proptest::prelude::*;
 
     type Spoil = fn(&mut Grant);
@@ -65,7 +65,7 @@ mod tests {
             ("another schema", |c| c.schema += 1),
             ("adds an operation", |c| c.operations.push(Operation::Attest)),
             ("includes more", |c| c.include.types.clear()),
-            ("includes more", |c| c.include.types.push(crate::memory::MemoryType::Event)),
+            ("includes more", |c| c.include.types.push(proof::memory::MemoryType::Event)),
             ("excludes less", |c| c.exclude = None),
             ("excludes less", |c| {
                 c.exclude = Some(Selector { tags: vec!["x".into()], ..Selector::default() });
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn selector() -> impl Strategy<Value = Selector> {
-        use crate::memory::MemoryType::{Event, Fact, Goal};
+        use proof::memory::MemoryType::{Event, Fact, Goal};
         let words = |items: [&str; 3]| items.map(String::from).to_vec();
         (
             some_of(vec![Goal, Fact, Event]),
@@ -112,8 +112,8 @@ mod tests {
             })
     }
 
-    fn any_head() -> impl Strategy<Value = crate::memory::Head> {
-        use crate::memory::{MemoryType, Visibility};
+    fn any_head() -> impl Strategy<Value = proof::memory::Head> {
+        use proof::memory::{MemoryType, Visibility};
         (
             1u64..5,
             prop::sample::select(vec![MemoryType::Goal, MemoryType::Fact, MemoryType::Event]),
@@ -121,7 +121,7 @@ mod tests {
             prop::option::of(prop::sample::select(vec!["p".to_owned(), "q".to_owned()])),
             prop::sample::select(vec![Visibility::Private, Visibility::Scoped, Visibility::Public]),
         )
-            .prop_map(|(n, memory_type, tags, project, visibility)| crate::memory::Head {
+            .prop_map(|(n, memory_type, tags, project, visibility)| proof::memory::Head {
                 memory_type,
                 project,
                 visibility,

@@ -6,9 +6,9 @@
 use super::Gate;
 use super::grant::Grant;
 use super::selector::{Operation, Selector};
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::memory::{Head, MemoryType, Scope, Visibility};
+use proof::Digest;
+use proof::memory::{Head, MemoryType, Scope, Visibility};
 
 /// The outcome of `authorize`: good for the one operation that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,9 +188,9 @@ pub fn gate_named(authority: &Authority, heads: &[&Head], operation: Operation) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryType;
-    use crate::memory::{Millis, Tombstone};
     use crate::scope::fixture::{authority, head, id};
+    use proof::memory::MemoryType;
+    use proof::memory::{Millis, Tombstone};
 
     fn tagged(tag: &str) -> Selector {
         Selector { tags: vec![tag.into()], ..Selector::default() }

@@ -10,13 +10,13 @@ use super::grant::{Grant, SignedGrant};
 use super::refused;
 use super::request::Presented;
 use super::selector::Operation;
-use crate::actor::ActorName;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::journal::SCHEMA;
 use crate::limits::{GRANT_CHAIN_MAX, REQUEST_SKEW_MS_MAX};
-use crate::memory::Millis;
 use crate::store::View;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::journal::SCHEMA;
+use proof::memory::Millis;
 
 /// Decides whether `presented` allows `operation` with the request `request_digest` at `now`.
 ///

@@ -6,13 +6,13 @@ use super::{
     Authority, Grant, GrantState, Operation, Presented, PublicKey, Request, Selector, SignedGrant,
     SignedRequest,
 };
-use crate::codec;
-use crate::digest::Digest;
 use crate::error::Result;
-use crate::journal::SCHEMA;
 use crate::keys;
-use crate::memory::{Head, MemoryId, MemoryType, Millis, Scope, Visibility};
 use crate::store::{KeyRange, Reader, Side, Space, View, Visit, WriteSet};
+use proof::Digest;
+use proof::codec;
+use proof::journal::SCHEMA;
+use proof::memory::{Head, MemoryId, MemoryType, Millis, Scope, Visibility};
 
 pub(super) const NOW: Millis = Millis(1_790_000_000_000);
 pub(super) const DAY: i64 = 86_400_000;

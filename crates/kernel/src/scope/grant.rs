@@ -8,12 +8,13 @@ use minicbor::{Decode, Encode};
 
 use super::refused;
 use super::selector::{Operation, Selector, ascending};
-use crate::actor::ActorName;
-use crate::codec;
-use crate::digest::{Digest, encode_hex};
 use crate::error::{Error, Result};
 use crate::limits::BUDGET_TOKENS_MAX;
-use crate::memory::{Millis, check_name};
+use crate::validate::check_name;
+use proof::actor::ActorName;
+use proof::codec;
+use proof::digest::{Digest, encode_hex};
+use proof::memory::Millis;
 
 /// An Ed25519 public key.
 pub type PublicKey = [u8; 32];

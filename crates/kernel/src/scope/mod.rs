@@ -28,7 +28,7 @@ pub use request::{PRESENTED_BYTES_MAX, Presented, Request, SignedRequest};
 pub use selector::{Operation, Selector};
 
 use crate::error::{Error, Result};
-use crate::memory::Head;
+use proof::memory::Head;
 
 /// What a delegate may see. Every read lane and every step of a graph walk asks it.
 pub trait Gate {

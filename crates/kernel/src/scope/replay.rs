@@ -7,10 +7,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::refused;
 use super::request::SignedRequest;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::limits::REQUEST_SKEW_MS_MAX;
-use crate::memory::Millis;
+use proof::Digest;
+use proof::memory::Millis;
 
 /// Fresh requests the guard remembers.
 pub const REPLAY_CAPACITY: usize = 65_536;

@@ -9,11 +9,11 @@ use minicbor::{Decode, Encode};
 use super::grant::{Envelope, GRANT_BYTES_MAX, PublicKey, SignedGrant, verify};
 use super::selector::Operation;
 use super::token;
-use crate::codec;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::limits::GRANT_CHAIN_MAX;
-use crate::memory::Millis;
+use proof::Digest;
+use proof::codec;
+use proof::memory::Millis;
 
 /// Bytes of a whole presentation: a full chain and room for the request.
 pub const PRESENTED_BYTES_MAX: usize = GRANT_CHAIN_MAX * GRANT_BYTES_MAX + 1_024;
@@ -142,8 +142,8 @@ impl SignedGrant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::encode_hex;
     use crate::scope::fixture::{child_of, grant, key, present};
+    use proof::digest::encode_hex;
 
     fn chain(links: usize) -> Vec<SignedGrant> {
         let mut chain = vec![SignedGrant::sign(grant(), &key(1)).unwrap()];

@@ -7,7 +7,8 @@ use minicbor::{Decode, Encode};
 
 use crate::error::{Error, Result};
 use crate::limits::{SELECTOR_ITEMS_MAX, TAG_BYTES_MAX};
-use crate::memory::{Head, MemoryId, MemoryType, check_name};
+use crate::validate::check_name;
+use proof::memory::{Head, MemoryId, MemoryType};
 
 /// What a delegate may ask for. The set is closed and codes are never renumbered; erasing, sessions, snapshots and grants
 /// themselves are not in it, because they stay with the owner.
@@ -224,10 +225,10 @@ mod tests {
         for (code, operation) in (1u8..).zip(Operation::ALL) {
             assert_eq!(operation.code(), code);
             assert_eq!(Operation::from_name(operation.name()), Some(operation));
-            assert_eq!(crate::codec::encode(&operation), [code]);
+            assert_eq!(proof::codec::encode(&operation), [code]);
         }
         assert_eq!(Operation::from_name("erase"), None);
-        assert!(crate::codec::decode::<Operation>("operation", &[11]).is_err());
+        assert!(proof::codec::decode::<Operation>("operation", &[11]).is_err());
     }
 
     #[test]

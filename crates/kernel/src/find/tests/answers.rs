@@ -4,7 +4,7 @@ use super::*;
 use crate::error::Error;
 use crate::forms::Form;
 use crate::graph::{Direction, Walk};
-use crate::memory::{Relation, Visibility};
+use proof::memory::{Relation, Visibility};
 
 fn fact(store: &mut Fixture, title: &str) -> MemoryId {
     store.add(MemoryType::Fact, title, |_| {})

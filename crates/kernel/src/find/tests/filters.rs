@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::Error;
-use crate::memory::{
+use proof::memory::{
     Constraint, Decision, DecisionStatus, Event, Fact, Fields, Goal, GoalStatus, Identity, Pattern,
     Preference, Strength,
 };
@@ -129,7 +129,7 @@ fn numbers_above_two_to_the_53_compare_exactly() {
     let big = (1_u64 << 53) + 1;
     for size in [big - 1, big, u64::MAX] {
         store.add(MemoryType::ArtifactRef, "a", |draft| {
-            draft.fields(Fields::ArtifactRef(crate::memory::ArtifactRef {
+            draft.fields(Fields::ArtifactRef(proof::memory::ArtifactRef {
                 size: Some(size),
                 ..Default::default()
             }));

@@ -7,7 +7,7 @@ mod pages;
 
 use super::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
 use super::*;
-use crate::memory::MemoryType;
+use proof::memory::MemoryType;
 
 fn run(fixture: &Fixture, query: &Query) -> Result<Found> {
     find(&fixture.view(), None, query, now())

@@ -1,10 +1,11 @@
 //! Every refusal of `authorize` and `check_issue`, each on its own.
 
 use super::*;
-use crate::journal::Manifest;
+use crate::keys;
 use crate::scope::fixture::{DAY, NOW, Rows, asked, child_of, grant, head, key, present, public};
 use crate::scope::{Gate, GrantState, ReplayGuard, Request, Selector, SignedRequest};
-use crate::{codec, keys};
+use proof::codec;
+use proof::journal::Manifest;
 
 fn actor() -> ActorName {
     ActorName::parse("default").unwrap()

@@ -10,7 +10,7 @@ use minicbor::{Decode, Encode};
 use super::bits::{KEY_BITS, Key, bit, shares};
 use super::node::{EMPTY, Leaf, Node, inner_hash, leaf_hash, lone_leaf, split, subtree_hash};
 use super::page::Page;
-use super::tree::{Tree, View};
+use super::tree::{Tree, TreeView};
 use super::tree_proof::same_root;
 use super::{Pages, refused};
 use crate::digest::Digest;
@@ -46,11 +46,11 @@ pub fn multi_prove<P: Pages + ?Sized>(
     tree: Tree,
     keys: &[Key],
     as_of: Option<u64>,
-) -> Result<MultiProof> {
+) -> Result<MultiProof, P::Error> {
     let mut keys = keys.to_vec();
     keys.sort_unstable();
     keys.dedup();
-    let view = View { pages, tree, as_of };
+    let view = TreeView { pages, tree, as_of };
     let page = view.root_page()?;
     let mut prover = Prover { view, kinds: Vec::new(), hashes: Vec::new(), others: Vec::new() };
     prover.visit(&page, &page.nodes, 0, &keys)?;
@@ -61,7 +61,7 @@ pub fn multi_prove<P: Pages + ?Sized>(
 }
 
 struct Prover<'a, P: ?Sized> {
-    view: View<'a, P>,
+    view: TreeView<'a, P>,
     kinds: Vec<u8>,
     hashes: Vec<Digest>,
     others: Vec<Leaf>,
@@ -69,7 +69,13 @@ struct Prover<'a, P: ?Sized> {
 
 impl<P: Pages + ?Sized> Prover<'_, P> {
     /// Writes down the subtree at `depth` that holds `nodes`, a part of `page`, for the keys in it.
-    fn visit(&mut self, page: &Page, nodes: &[Node], depth: usize, keys: &[Key]) -> Result<()> {
+    fn visit(
+        &mut self,
+        page: &Page,
+        nodes: &[Node],
+        depth: usize,
+        keys: &[Key],
+    ) -> Result<(), P::Error> {
         if nodes.is_empty() {
             self.kinds.push(VACANT);
         } else if keys.is_empty() {

@@ -39,7 +39,7 @@ pub fn append<P: Pages + ?Sized>(
     size: u64,
     leaves: &[Digest],
     out: &mut PageChanges,
-) -> Result<u64> {
+) -> Result<u64, P::Error> {
     let added = u64::try_from(leaves.len()).ok();
     let new_size = added
         .and_then(|added| size.checked_add(added))
@@ -58,7 +58,7 @@ pub fn append<P: Pages + ?Sized>(
                 let tile = decode_tile(&key, row)?;
                 if tile.len() as u64 != held {
                     let reason = format!("holds {} hashes instead of {held}", tile.len());
-                    return Err(Error::corrupt(encode_hex(&key), reason));
+                    return Err(Error::corrupt(encode_hex(&key), reason).into());
                 }
                 tile
             }
@@ -84,27 +84,27 @@ pub fn append<P: Pages + ?Sized>(
 }
 
 /// The root of the first `size` leaves, for any size up to the log's own.
-pub fn root<P: Pages + ?Sized>(pages: &P, size: u64) -> Result<Digest> {
+pub fn root<P: Pages + ?Sized>(pages: &P, size: u64) -> Result<Digest, P::Error> {
     match size {
         0 => Ok(empty_root()),
-        _ => Reader::new(pages).range(0, size),
+        _ => TileReader::new(pages).range(0, size),
     }
 }
 
 /// Reads nodes, each tile once.
-pub(super) struct Reader<'a, P: ?Sized> {
+pub(super) struct TileReader<'a, P: ?Sized> {
     pages: &'a P,
     tiles: BTreeMap<(u8, u64), Vec<Digest>>,
 }
 
-impl<'a, P: Pages + ?Sized> Reader<'a, P> {
+impl<'a, P: Pages + ?Sized> TileReader<'a, P> {
     pub(super) fn new(pages: &'a P) -> Self {
-        Reader { pages, tiles: BTreeMap::new() }
+        TileReader { pages, tiles: BTreeMap::new() }
     }
 
     /// The root of the leaves `from..to`, not empty, where `from` is a multiple of the largest power
     /// of two below the length, as everywhere in the recursion that defines the tree.
-    pub(super) fn range(&mut self, from: u64, to: u64) -> Result<Digest> {
+    pub(super) fn range(&mut self, from: u64, to: u64) -> Result<Digest, P::Error> {
         let length = to - from;
         if length.is_power_of_two() {
             return self.node(length.ilog2(), from >> length.ilog2());
@@ -115,7 +115,7 @@ impl<'a, P: Pages + ?Sized> Reader<'a, P> {
     }
 
     /// A node with a complete subtree.
-    fn node(&mut self, tree_level: u32, index: u64) -> Result<Digest> {
+    fn node(&mut self, tree_level: u32, index: u64) -> Result<Digest, P::Error> {
         let level = u8::try_from(tree_level / HEIGHT).expect("a tree of 2^64 leaves has 64 levels");
         let width = 1 << (tree_level % HEIGHT);
         let first = index * width;
@@ -130,7 +130,7 @@ impl<'a, P: Pages + ?Sized> Reader<'a, P> {
         let nodes = from..from + usize::try_from(width).expect("a tile has sixteen hashes");
         tile.get(nodes).map(complete_root).ok_or_else(|| {
             let place = encode_hex(&tile_key(level, first / WIDTH));
-            Error::corrupt(place, format!("holds only {} hashes", tile.len()))
+            Error::corrupt(place, format!("holds only {} hashes", tile.len())).into()
         })
     }
 }

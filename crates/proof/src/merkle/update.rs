@@ -37,10 +37,10 @@ pub fn update<P: Pages + ?Sized>(
     changes: &BTreeMap<Key, Change>,
     kept: Option<Kept>,
     out: &mut PageChanges,
-) -> Result<Digest> {
+) -> Result<Digest, P::Error> {
     let late = |kept: Kept| changes.values().any(|&(_, seq)| seq <= kept.seq);
     if kept.is_some_and(late) {
-        return Err(Error::invalid("seq", "a change is older than the latest snapshot"));
+        return Err(Error::invalid("seq", "a change is older than the latest snapshot").into());
     }
     let steps: Vec<Step> =
         changes.iter().map(|(key, &(value, seq))| Step { key: *key, value, seq }).collect();
@@ -75,14 +75,14 @@ struct Writer<'a, P: ?Sized> {
 }
 
 impl<P: Pages + ?Sized> Writer<'_, P> {
-    fn load(&self, depth: usize, path: &Key) -> Result<Option<Page>> {
+    fn load(&self, depth: usize, path: &Key) -> Result<Option<Page>, P::Error> {
         let row = read_through(self.pages, self.out, &self.tree.page_key(depth, path))?;
-        row.map(|bytes| Page::decode(self.tree, depth, path, &bytes)).transpose()
+        Ok(row.map(|bytes| Page::decode(self.tree, depth, path, &bytes)).transpose()?)
     }
 
     /// Applies steps, ascending and all under this page, to it and to the pages below. `existed` is
     /// false for a page made just now; a root that was never written counts as an empty one.
-    fn apply(&mut self, mut page: Page, existed: bool, steps: &[Step]) -> Result<Page> {
+    fn apply(&mut self, mut page: Page, existed: bool, steps: &[Step]) -> Result<Page, P::Error> {
         if let Some(kept) = self.kept
             && existed
             && page.seq <= kept.seq
@@ -117,7 +117,7 @@ impl<P: Pages + ?Sized> Writer<'_, P> {
         path: &Key,
         leaf: Option<Leaf>,
         steps: &[Step],
-    ) -> Result<Option<Node>> {
+    ) -> Result<Option<Node>, P::Error> {
         let mut steps = steps.to_vec();
         if let Some(leaf) = leaf
             && let Err(at) = steps.binary_search_by_key(&leaf.key, |step| step.key)

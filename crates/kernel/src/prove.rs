@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::file::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord};
-use crate::actor::ActorName;
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
-use crate::journal::{Manifest, SCHEMA};
 use crate::keys;
 use crate::limits::SLICE_RECORDS_MAX;
-use crate::memory::{Head, MemoryId, MemoryType, Relation};
-use crate::merkle::{self, EDGES, HEADS, Roots};
 use crate::scope::Gate;
 use crate::store::View;
+use proof::actor::ActorName;
+use proof::journal::{Manifest, SCHEMA};
+use proof::memory::{Head, MemoryId, MemoryType, Relation};
+use proof::merkle::{self, EDGES, HEADS, Roots};
+use proof::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord};
 
 /// What a proof is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What the Merkle tests share: pages in memory.
 
-use kernel::Result;
-use kernel::merkle::{PageChanges, Pages};
+use proof::merkle::{PageChanges, Pages};
+use proof::{Error, Result};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,8 @@ impl Memory {
 }
 
 impl Pages for Memory {
+    type Error = Error;
+
     fn page(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(self.0.get(key).cloned())
     }

@@ -4,9 +4,11 @@ use minicbor::{Decode, Encode};
 
 use crate::codec;
 use crate::error::{Error, Result};
-use crate::limits::PROOF_BYTES_MAX;
 use crate::memory::{Edge, Head, MemoryId, MemoryType, Relation, Sealed, Version};
 use crate::merkle::{ConsistencyProof, InclusionProof, MultiProof, Roots, SliceProof, TreeProof};
+
+/// Bytes of a proof or slice file that a verifier reads.
+pub const PROOF_BYTES_MAX: u64 = 256 * 1_048_576;
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]

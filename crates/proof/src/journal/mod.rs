@@ -6,6 +6,7 @@
 
 mod entry;
 mod payload;
+mod weights;
 
 pub use entry::{Entry, EntryKind, Idempotency, SCHEMA};
 pub use payload::{
@@ -14,3 +15,4 @@ pub use payload::{
     Restore, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Stub,
     TombstoneMemory, Touch, Update, UpdateHead, Write,
 };
+pub use weights::{WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use super::file::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim};
 use crate::actor::ActorName;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
+use crate::file::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim};
 use crate::journal::{Entry, Manifest, Payload, SCHEMA};
 use crate::memory::{Body, Edge, Head, MemoryId, MemoryType, Relation, Sealed, Version};
 use crate::merkle::{self, Roots};
 
 /// What a file proves, once it has been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedProof {
     pub actor: ActorName,
     /// The root everything was recomputed to. Compare it with one you trust.
     pub root: Digest,
     pub size: u64,
-    pub fact: Fact,
+    pub fact: ProvedFact,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fact {
+pub enum ProvedFact {
     Memory {
         head: Box<Head>,
         version: Box<Version>,
@@ -50,7 +50,7 @@ pub enum Fact {
 }
 
 /// Checks every hash of a proof. Any doubt is `ProofRefused`.
-pub fn check(file: &ProofFile) -> Result<Checked> {
+pub fn check(file: &ProofFile) -> Result<CheckedProof> {
     if file.schema != SCHEMA {
         return Err(Error::Schema { found: file.schema, expected: SCHEMA });
     }
@@ -63,25 +63,25 @@ pub fn check(file: &ProofFile) -> Result<Checked> {
                 .map(|memory_type| (merkle::head_key(memory_type.code(), id.get()), None))
                 .to_vec();
             merkle::verify_multi(&roots.heads, &claims, proof)?;
-            Fact::NoMemory { id: *id }
+            ProvedFact::NoMemory { id: *id }
         }
         Claim::Edge(edge, proof) => {
             let key = merkle::edge_key(edge.src.get(), edge.relation.code(), edge.dst.get());
             merkle::verify(&roots.edges, &key, Some(&edge.leaf_hash()), proof)?;
-            Fact::Edge { edge: edge.clone() }
+            ProvedFact::Edge { edge: edge.clone() }
         }
         Claim::NoEdge(src, relation, dst, proof) => {
             let key = merkle::edge_key(src.get(), relation.code(), dst.get());
             merkle::verify(&roots.edges, &key, None, proof)?;
-            Fact::NoEdge { src: *src, relation: *relation, dst: *dst }
+            ProvedFact::NoEdge { src: *src, relation: *relation, dst: *dst }
         }
         Claim::AppendOnly(claim) => append_only(&actor, roots, claim)?,
         Claim::Slice(slice) => check_slice(roots, slice)?,
     };
-    Ok(Checked { root: roots.overall(actor.as_str()), size: roots.size, actor, fact })
+    Ok(CheckedProof { root: roots.overall(actor.as_str()), size: roots.size, actor, fact })
 }
 
-fn memory(roots: &Roots, claim: &MemoryClaim) -> Result<Fact> {
+fn memory(roots: &Roots, claim: &MemoryClaim) -> Result<ProvedFact> {
     let MemoryClaim { head, version, sealed, .. } = claim;
     let key = merkle::head_key(head.memory_type.code(), head.id.get());
     merkle::verify(&roots.heads, &key, Some(&head.leaf_hash()), &claim.head_proof)?;
@@ -99,7 +99,7 @@ fn memory(roots: &Roots, claim: &MemoryClaim) -> Result<Fact> {
     if entry.seq != version.seq || written != (Some(head.id), version.n, version.body_hash) {
         return Err(refused("the entry wrote another version"));
     }
-    Ok(Fact::Memory {
+    Ok(ProvedFact::Memory {
         head: Box::new(head.clone()),
         version: Box::new(version.clone()),
         body: body.map(Box::new),
@@ -121,7 +121,7 @@ fn check_record(head: &Head, version: &Version, sealed: Option<&Sealed>) -> Resu
     }
 }
 
-fn append_only(actor: &ActorName, roots: &Roots, claim: &AppendOnlyClaim) -> Result<Fact> {
+fn append_only(actor: &ActorName, roots: &Roots, claim: &AppendOnlyClaim) -> Result<ProvedFact> {
     let entry = Entry::from_bytes(&claim.entry).map_err(|error| refused(error.to_string()))?;
     let payload = entry.payload().map_err(|error| refused(error.to_string()))?;
     let Payload::Snapshot(manifest) = payload else {
@@ -143,10 +143,10 @@ fn append_only(actor: &ActorName, roots: &Roots, claim: &AppendOnlyClaim) -> Res
     let (size, journal) = (roots.size, &roots.journal);
     merkle::verify_inclusion(&leaf, manifest.size, size, &claim.entry_proof, journal)?;
     merkle::verify_consistency(then.size, &then.journal, size, journal, &claim.consistency)?;
-    Ok(Fact::AppendOnly { since: Box::new(manifest) })
+    Ok(ProvedFact::AppendOnly { since: Box::new(manifest) })
 }
 
-fn check_slice(roots: &Roots, slice: &SliceClaim) -> Result<Fact> {
+fn check_slice(roots: &Roots, slice: &SliceClaim) -> Result<ProvedFact> {
     let mut leaves = BTreeMap::new();
     let mut types = Vec::new();
     for (memory_type, proof) in &slice.types {
@@ -176,7 +176,7 @@ fn check_slice(roots: &Roots, slice: &SliceClaim) -> Result<Fact> {
         None if others.is_empty() => {}
         None => return Err(refused("the proof of some records is missing")),
     }
-    Ok(Fact::Slice { types, shown: slice.records.len(), hidden: leaves.len() })
+    Ok(ProvedFact::Slice { types, shown: slice.records.len(), hidden: leaves.len() })
 }
 
 fn refused(reason: impl Into<String>) -> Error {

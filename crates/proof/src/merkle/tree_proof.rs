@@ -9,7 +9,7 @@ use minicbor::{Decode, Encode};
 
 use super::bits::{KEY_BITS, Key, bit, shares};
 use super::node::{EMPTY, Leaf, inner_hash, leaf_hash, lone_leaf};
-use super::tree::{Tree, View, descend};
+use super::tree::{Tree, TreeView, descend};
 use super::{Pages, refused};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
@@ -88,8 +88,8 @@ pub fn prove<P: Pages + ?Sized>(
     tree: Tree,
     key: &Key,
     as_of: Option<u64>,
-) -> Result<TreeProof> {
-    let found = descend(&View { pages, tree, as_of }, key, KEY_BITS)?;
+) -> Result<TreeProof, P::Error> {
+    let found = descend(&TreeView { pages, tree, as_of }, key, KEY_BITS)?;
     let other = lone_leaf(&found.nodes).filter(|leaf| leaf.key != *key).copied();
     Ok(TreeProof { siblings: Siblings::new(&found.siblings), other })
 }

@@ -1,7 +1,7 @@
 //! The gate before the journal: every field has a limit, and text is text.
 
-use super::Millis;
-use super::body::{Body, Fields};
+use proof::memory::{Body, Fields, Millis};
+
 use crate::error::{Error, Result};
 use crate::limits::{
     CONTENT_BYTES_MAX, FIELD_BYTES_MAX, FIELD_ITEMS_MAX, KIND_BYTES_MAX, NAME_BYTES_MAX,

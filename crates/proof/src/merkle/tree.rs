@@ -66,32 +66,32 @@ pub(super) fn kept_key(page_key: &[u8], snapshot: u64) -> Vec<u8> {
 
 /// A tree as it is now or as it was at a kept snapshot.
 #[derive(Debug)]
-pub(super) struct View<'a, P: ?Sized> {
+pub(super) struct TreeView<'a, P: ?Sized> {
     pub(super) pages: &'a P,
     pub(super) tree: Tree,
     pub(super) as_of: Option<u64>,
 }
 
-impl<P: Pages + ?Sized> View<'_, P> {
+impl<P: Pages + ?Sized> TreeView<'_, P> {
     /// The root page; a tree that was never written has an empty one.
-    pub(super) fn root_page(&self) -> Result<Page> {
+    pub(super) fn root_page(&self) -> Result<Page, P::Error> {
         let path = [0; 32];
         Ok(self.page(0, &path)?.unwrap_or_else(|| Page::empty(self.tree, 0, &path)))
     }
 
     /// The page below an inner node that sits at `depth`.
-    pub(super) fn child(&self, depth: usize, path: &Key) -> Result<Page> {
-        self.page(depth, path)?.ok_or_else(|| missing(&self.tree.page_key(depth, path)))
+    pub(super) fn child(&self, depth: usize, path: &Key) -> Result<Page, P::Error> {
+        self.page(depth, path)?.ok_or_else(|| missing(&self.tree.page_key(depth, path)).into())
     }
 
-    fn page(&self, depth: usize, path: &Key) -> Result<Option<Page>> {
+    fn page(&self, depth: usize, path: &Key) -> Result<Option<Page>, P::Error> {
         let key = self.tree.page_key(depth, path);
         let kept = match self.as_of {
             Some(snapshot) => self.pages.page_at_or_after(&kept_key(&key, snapshot), key.len())?,
             None => None,
         };
         let row = if kept.is_some() { kept } else { self.pages.page(&key)? };
-        row.map(|bytes| Page::decode(self.tree, depth, path, &bytes)).transpose()
+        Ok(row.map(|bytes| Page::decode(self.tree, depth, path, &bytes)).transpose()?)
     }
 
     /// Calls `each` for every leaf at or below `nodes`, in the order of their keys; the nodes are
@@ -101,7 +101,7 @@ impl<P: Pages + ?Sized> View<'_, P> {
         nodes: &[Node],
         end: usize,
         each: &mut impl FnMut(&super::Leaf),
-    ) -> Result<()> {
+    ) -> Result<(), P::Error> {
         for node in nodes {
             match node {
                 Node::Leaf(leaf) => each(leaf),
@@ -131,10 +131,10 @@ pub(super) struct Descent {
 
 /// Walks towards `key` until at most one leaf is left, or to depth `stop`.
 pub(super) fn descend<P: Pages + ?Sized>(
-    view: &View<'_, P>,
+    view: &TreeView<'_, P>,
     key: &Key,
     stop: usize,
-) -> Result<Descent> {
+) -> Result<Descent, P::Error> {
     let mut siblings = Vec::new();
     let mut page = view.root_page()?;
     let mut nodes = std::mem::take(&mut page.nodes);
@@ -159,8 +159,12 @@ pub(super) fn descend<P: Pages + ?Sized>(
 }
 
 /// The root of a tree, now or as of a kept snapshot.
-pub fn root<P: Pages + ?Sized>(pages: &P, tree: Tree, as_of: Option<u64>) -> Result<Digest> {
-    Ok(View { pages, tree, as_of }.root_page()?.hash())
+pub fn root<P: Pages + ?Sized>(
+    pages: &P,
+    tree: Tree,
+    as_of: Option<u64>,
+) -> Result<Digest, P::Error> {
+    Ok(TreeView { pages, tree, as_of }.root_page()?.hash())
 }
 
 /// The value hash at a key.
@@ -169,8 +173,8 @@ pub fn get<P: Pages + ?Sized>(
     tree: Tree,
     key: &Key,
     as_of: Option<u64>,
-) -> Result<Option<Digest>> {
-    let view = View { pages, tree, as_of };
+) -> Result<Option<Digest>, P::Error> {
+    let view = TreeView { pages, tree, as_of };
     let mut page = view.root_page()?;
     while page.depth < KEY_BITS {
         match page.find(page.slot(key)).ok().map(|at| page.nodes[at]) {

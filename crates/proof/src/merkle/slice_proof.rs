@@ -9,7 +9,7 @@ use minicbor::{Decode, Encode};
 
 use super::bits::{KEY_BITS, Key, Prefix, shares};
 use super::node::{Leaf, Node, lone_leaf, subtree_hash};
-use super::tree::{Tree, View, descend};
+use super::tree::{Tree, TreeView, descend};
 use super::tree_proof::{Siblings, same_root};
 use super::{Pages, refused};
 use crate::digest::Digest;
@@ -35,8 +35,8 @@ pub fn slice_prove<P: Pages + ?Sized>(
     tree: Tree,
     prefix: &Prefix,
     as_of: Option<u64>,
-) -> Result<SliceProof> {
-    let view = View { pages, tree, as_of };
+) -> Result<SliceProof, P::Error> {
+    let view = TreeView { pages, tree, as_of };
     let found = descend(&view, prefix.key(), prefix.bit_len())?;
     let siblings = Siblings::new(&found.siblings);
     let mut leaves = Vec::new();

@@ -48,12 +48,19 @@ pub const KEPT_PAGES: u8 = b'T';
 
 /// Where the trees read their pages: a view of the store that does not change underneath them.
 pub trait Pages {
+    /// What reading a row can fail with; damage that the trees find is told in the same type.
+    type Error: From<Error>;
+
     /// The row at `key`.
-    fn page(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
+    fn page(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Self::Error>;
 
     /// The value of the first row whose key is at or after `key` and shares its first `prefix_len`
     /// bytes. This is how a page kept for a snapshot is found.
-    fn page_at_or_after(&self, key: &[u8], prefix_len: usize) -> Result<Option<Vec<u8>>>;
+    fn page_at_or_after(
+        &self,
+        key: &[u8],
+        prefix_len: usize,
+    ) -> Result<Option<Vec<u8>>, Self::Error>;
 }
 
 /// What an update wants written, by key: the new value, or `None` to delete the row.
@@ -65,7 +72,7 @@ fn read_through<P: Pages + ?Sized>(
     pages: &P,
     staged: &PageChanges,
     key: &[u8],
-) -> Result<Option<Vec<u8>>> {
+) -> Result<Option<Vec<u8>>, P::Error> {
     match staged.get(key) {
         Some(row) => Ok(row.clone()),
         None => pages.page(key),
@@ -81,7 +88,7 @@ pub(crate) mod testing {
     //! A store of pages in memory.
 
     use super::{PageChanges, Pages};
-    use crate::error::Result;
+    use crate::error::{Error, Result};
     use std::collections::BTreeMap;
 
     #[derive(Clone, Debug, Default, PartialEq)]
@@ -99,6 +106,8 @@ pub(crate) mod testing {
     }
 
     impl Pages for Memory {
+        type Error = Error;
+
         fn page(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
             Ok(self.0.get(key).cloned())
         }

@@ -6,14 +6,14 @@ mod merkle_support;
 
 use jmt::storage::{LeafNode, Node, NodeKey, TreeReader};
 use jmt::{JellyfishMerkleIterator, KeyHash, OwnedValue, Sha256Jmt};
-use kernel::Digest;
-use kernel::merkle::node::EMPTY;
-use kernel::merkle::tree::{get, root};
-use kernel::merkle::{
+use merkle_support::Memory;
+use proof::Digest;
+use proof::merkle::node::EMPTY;
+use proof::merkle::tree::{get, root};
+use proof::merkle::{
     Change, EDGES, HEADS, Kept, Key, PageChanges, Prefix, Tree, edge_key, head_key, multi_prove,
     prove, slice_prove, update, verify, verify_multi, verify_slice,
 };
-use merkle_support::Memory;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

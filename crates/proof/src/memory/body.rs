@@ -3,7 +3,8 @@
 //! A body is sealed with a random salt and kept beside its journal entry; the entry holds only the hash. Erasing deletes
 //! salt and bytes, and nobody can test a guess against the hash that stays.
 
-use minicbor::{Decode, Encode};
+use minicbor::encode::{Error as EncodeError, Write as EncodeWrite};
+use minicbor::{Decode, Encode, Encoder};
 
 use super::types::MemoryType;
 use super::{MemoryId, Millis};
@@ -226,6 +227,17 @@ pub struct Salt(pub [u8; 16]);
 impl Salt {
     /// Stands for "no body": used where there is nothing to guess.
     pub const NONE: Salt = Salt([0; 16]);
+}
+
+/// A salt is chance, not part of what is asked: in the digest of a request it counts as nothing.
+impl<C> Encode<C> for Salt {
+    fn encode<W: EncodeWrite>(
+        &self,
+        e: &mut Encoder<W>,
+        _: &mut C,
+    ) -> std::result::Result<(), EncodeError<W::Error>> {
+        e.null()?.ok()
+    }
 }
 
 /// A body's bytes with the salt its hash was made with: what is stored beside the entry, and what erasure deletes.

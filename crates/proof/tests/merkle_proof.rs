@@ -4,15 +4,15 @@
 
 mod merkle_support;
 
-use kernel::merkle::tree::root;
-use kernel::merkle::{
+use merkle_support::Memory;
+use minicbor::{Decode, Encode};
+use proof::merkle::tree::root;
+use proof::merkle::{
     Change, EDGES, HEADS, Key, Leaf, MultiProof, PageChanges, Prefix, SliceProof, Tree, TreeProof,
     edge_key, edges_of_source, head_key, heads_of_type, multi_prove, prove, slice_prove, update,
     verify, verify_multi, verify_slice,
 };
-use kernel::{Digest, codec};
-use merkle_support::Memory;
-use minicbor::{Decode, Encode};
+use proof::{Digest, codec};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,7 +134,7 @@ fn no_tampered_slice_proof_passes() {
 #[cbor(map)]
 struct Open {
     #[n(0)]
-    siblings: kernel::merkle::Siblings,
+    siblings: proof::merkle::Siblings,
     #[n(1)]
     leaves: Vec<Leaf>,
     #[n(2)]

@@ -4,14 +4,14 @@
 
 mod merkle_support;
 
-use kernel::merkle::log::{append, leaf_hash};
-use kernel::merkle::log_proof::inclusion;
-use kernel::merkle::tree::root;
-use kernel::merkle::{
+use merkle_support::Memory;
+use proof::merkle::log::{append, leaf_hash};
+use proof::merkle::log_proof::inclusion;
+use proof::merkle::tree::root;
+use proof::merkle::{
     Change, EDGES, HEADS, Key, PageChanges, edge_key, head_key, multi_prove, prove, update, verify,
 };
-use kernel::{Digest, codec};
-use merkle_support::Memory;
+use proof::{Digest, codec};
 use std::collections::BTreeMap;
 
 const MEMORIES: u64 = 100_000;

@@ -3,13 +3,13 @@
 use minicbor::{Decode, Encode};
 
 use super::entry::EntryKind;
+use super::weights::Weights;
 use crate::codec;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::memory::{
     MemoryId, MemoryType, Millis, Outcome, Pinned, Provenance, Relation, Scope, Visibility,
 };
-use crate::salience::Weights;
 
 /// Declares the `Payload` enum with its encoding by kind.
 macro_rules! payloads {

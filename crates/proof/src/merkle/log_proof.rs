@@ -5,7 +5,7 @@
 
 use minicbor::{Decode, Encode};
 
-use super::log::{Reader, empty_root, node_hash, split_point};
+use super::log::{TileReader, empty_root, node_hash, split_point};
 use super::{Pages, refused};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
@@ -30,11 +30,15 @@ pub struct ConsistencyProof {
 }
 
 /// Proves that leaf `index` is in the tree of the first `size` leaves.
-pub fn inclusion<P: Pages + ?Sized>(pages: &P, index: u64, size: u64) -> Result<InclusionProof> {
+pub fn inclusion<P: Pages + ?Sized>(
+    pages: &P,
+    index: u64,
+    size: u64,
+) -> Result<InclusionProof, P::Error> {
     if index >= size {
-        return Err(Error::invalid("index", format!("leaf {index} of a log of {size}")));
+        return Err(Error::invalid("index", format!("leaf {index} of a log of {size}")).into());
     }
-    let mut reader = Reader::new(pages);
+    let mut reader = TileReader::new(pages);
     let (mut from, mut to) = (0, size);
     let mut path = Vec::new();
     while to - from > 1 {
@@ -52,15 +56,21 @@ pub fn inclusion<P: Pages + ?Sized>(pages: &P, index: u64, size: u64) -> Result<
 }
 
 /// Proves that the first `old` of `new` leaves are the whole log as it was at size `old`.
-pub fn consistency<P: Pages + ?Sized>(pages: &P, old: u64, new: u64) -> Result<ConsistencyProof> {
+pub fn consistency<P: Pages + ?Sized>(
+    pages: &P,
+    old: u64,
+    new: u64,
+) -> Result<ConsistencyProof, P::Error> {
     if old > new {
-        return Err(Error::invalid("old", format!("{old} leaves cannot be a prefix of {new}")));
+        return Err(
+            Error::invalid("old", format!("{old} leaves cannot be a prefix of {new}")).into()
+        );
     }
     let mut path = Vec::new();
     if old == 0 || old == new {
         return Ok(ConsistencyProof { path });
     }
-    let mut reader = Reader::new(pages);
+    let mut reader = TileReader::new(pages);
     let (mut from, mut to) = (0, new);
     while to != old {
         let middle = from + split_point(to - from);

@@ -1,13 +1,12 @@
 //! Records: what is remembered and how it is written down.
 //!
-//! Plain data with one canonical encoding each. Nothing here reads a store or a clock. `validate` is the gate that every
-//! record passes before it may enter the journal.
+//! Plain data with one canonical encoding each. Nothing here reads a store or a clock, and nothing here judges
+//! whether a record may be written: the kernel does that before a record enters the journal.
 
 mod body;
 mod head;
 mod session;
 mod types;
-mod validate;
 mod version;
 
 use std::fmt;
@@ -21,10 +20,6 @@ pub use body::{
 pub use head::{Edge, Head, Relation, Scope, Tombstone, Usage, Visibility};
 pub use session::{Prompt, Session};
 pub use types::{KINDS, MemoryType};
-pub(crate) use validate::{
-    check_body, check_importance, check_kind, check_name, check_reason, check_text,
-    check_topic_key, check_version_times, normal_tags,
-};
 pub use version::{Pinned, Provenance, Source, Version};
 
 /// The journal sequence number of the entry that created the memory. Never zero.

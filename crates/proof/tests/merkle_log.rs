@@ -5,13 +5,13 @@
 mod merkle_support;
 
 use ct_merkle::mem_backed_tree::MemoryBackedTree;
-use kernel::merkle::log::{append, empty_root, leaf_hash, root};
-use kernel::merkle::log_proof::{consistency, inclusion};
-use kernel::merkle::{
+use merkle_support::Memory;
+use proof::merkle::log::{append, empty_root, leaf_hash, root};
+use proof::merkle::log_proof::{consistency, inclusion};
+use proof::merkle::{
     ConsistencyProof, InclusionProof, PageChanges, verify_consistency, verify_inclusion,
 };
-use kernel::{Digest, codec};
-use merkle_support::Memory;
+use proof::{Digest, codec};
 use proptest::prelude::*;
 use sha2::Sha256;
 use tlog_tiles::tlog;
