@@ -68,6 +68,7 @@
 
 mod admit;
 mod apply;
+mod batch;
 pub mod command;
 mod commitments;
 pub mod compact;
@@ -84,6 +85,7 @@ pub mod limits;
 mod pen;
 pub mod prove;
 mod replay;
+mod rows;
 pub mod salience;
 pub mod scope;
 pub mod state;
@@ -92,9 +94,10 @@ pub mod uri;
 mod validate;
 
 pub use apply::{Changes, EdgeChange, HeadChange};
+pub use batch::Progress;
 pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, Resolved, birth};
 pub use error::{Error, Fault, Result};
-pub use pen::{Progress, Request};
+pub use pen::Request;
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
 pub use replay::{PROBLEMS_MAX, Problem, VerifyReport};

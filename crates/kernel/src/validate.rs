@@ -69,6 +69,16 @@ pub(crate) fn normal_tags(tags: &[String]) -> Result<Vec<String>> {
     Ok(normal)
 }
 
+/// A number that a caller may leave out.
+pub(crate) fn check_at_most(field: &'static str, asked: Option<u32>, max: u32) -> Result<()> {
+    match asked {
+        Some(asked) if asked > max => {
+            Err(Error::invalid(field, format!("is {asked}; at most {max}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn check_importance(field: &'static str, ppm: u32) -> Result<()> {
     if ppm > PPM { Err(Error::invalid(field, "must lie between 0 and 1")) } else { Ok(()) }
 }

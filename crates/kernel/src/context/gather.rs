@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ContextQuery, Tier, rule};
 use crate::error::Result;
-use crate::find::{Ids, Lens, Row, Standing};
+use crate::find::Ids;
 use crate::keys::{self, Index};
 use crate::limits::ROWS_EXAMINED_MAX;
+use crate::rows::{Lens, Row, Standing};
 use crate::salience::PINNED_FLOOR;
 use proof::memory::{MemoryId, MemoryType};
 

@@ -21,15 +21,17 @@ mod text;
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::find::{Lens, Near, Standing, at_most, check_near};
+use crate::find::{Near, check_near};
 use crate::forms::Form;
 use crate::limits::{
     BUDGET_TOKENS_DEFAULT, BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NAME_BYTES_MAX, TAG_BYTES_MAX,
     TAGS_MAX,
 };
+use crate::rows::{Lens, Standing};
 use crate::scope::Gate;
 use crate::store::View;
 use crate::uri::Uri;
+use crate::validate::check_at_most;
 use crate::validate::check_text;
 use gather::Gather;
 use proof::Digest;
@@ -118,8 +120,8 @@ impl ContextQuery {
         if self.budget_tokens == 0 {
             return Err(Error::Unbounded);
         }
-        at_most("budget_tokens", Some(self.budget_tokens), BUDGET_TOKENS_MAX)?;
-        at_most("outcomes_limit", Some(self.outcomes_limit), FIND_LIMIT_MAX)?;
+        check_at_most("budget_tokens", Some(self.budget_tokens), BUDGET_TOKENS_MAX)?;
+        check_at_most("outcomes_limit", Some(self.outcomes_limit), FIND_LIMIT_MAX)?;
         check_near(&self.near)?;
         if self.tiers.is_empty() {
             return Err(Error::invalid("tiers", "name at least one"));

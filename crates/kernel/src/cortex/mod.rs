@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::batch::{Hooks, Progress};
 use crate::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, HeadRevision, LateFind,
     Receipt, Removal, Revision, SnapshotDraft, Stamp,
@@ -22,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::hook::{JournalHook, Shared};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
-use crate::pen::{Hooks, Pen, Progress, Request, Writer, operation_of};
+use crate::pen::{Pen, Request, Writer, operation_of};
 use crate::replay::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
 use crate::scope::Operation;
 use crate::store::{

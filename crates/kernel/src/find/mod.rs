@@ -7,8 +7,9 @@
 //! - `query`: what may be asked, canonically encoded.
 //! - `predicate`, `field`: filters and the names in them. `filter`, `display`: their text form, its grammar.
 //! - `plan`: which index the rows come from.
-//! - `row`, `standing`: the version that counts, whether it is shown, what it is worth.
 //! - `rank`: order and cursors.
+//!
+//! The memories themselves are read through `rows`, as by every other lane.
 
 mod display;
 mod field;
@@ -19,24 +20,21 @@ mod plan;
 mod predicate;
 mod query;
 mod rank;
-mod row;
-mod standing;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+pub use crate::rows::{LABELS_MAX, Lens, Row, Standing, standing};
 pub use field::field_names;
 pub use filter::{FILTER_BYTES_MAX, parse_time};
 pub use plan::Plan;
 pub use predicate::{Number, Predicate, Value};
 pub use query::{Near, ORDER_KEYS_MAX, Order, OrderBy, Query};
 pub use rank::Cursor;
-pub use row::{LABELS_MAX, Lens, Row};
-pub use standing::{Standing, standing};
 
 pub(crate) use plan::Ids;
-pub(crate) use query::{at_most, check_near};
+pub(crate) use query::check_near;
 
 use crate::error::Result;
 use crate::forms;

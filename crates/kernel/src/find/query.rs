@@ -11,6 +11,7 @@ use crate::graph::Walk;
 use crate::limits::{
     BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NEAR_MAX, PREDICATE_DEPTH_MAX, ROWS_EXAMINED_MAX,
 };
+use crate::validate::check_at_most;
 use proof::Digest;
 use proof::codec;
 use proof::memory::{MemoryId, MemoryType, Millis};
@@ -173,8 +174,8 @@ impl Query {
         if limit.is_none() && budget.is_none() {
             return Err(Error::Unbounded);
         }
-        at_most("limit", limit, FIND_LIMIT_MAX)?;
-        at_most("budget_tokens", budget, BUDGET_TOKENS_MAX)?;
+        check_at_most("limit", limit, FIND_LIMIT_MAX)?;
+        check_at_most("budget_tokens", budget, BUDGET_TOKENS_MAX)?;
         if self.rows_max == Some(0) {
             return Err(Error::invalid("rows_max", "must be at least 1"));
         }
@@ -216,15 +217,6 @@ pub(crate) fn check_near(near: &[Near]) -> Result<()> {
         return Err(Error::invalid("near", "similarities lie between 0 and 1"));
     }
     Ok(())
-}
-
-pub(crate) fn at_most(field: &'static str, asked: Option<u32>, max: u32) -> Result<()> {
-    match asked {
-        Some(asked) if asked > max => {
-            Err(Error::invalid(field, format!("is {asked}; at most {max}")))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Refuses bytes nested deeper than any legal query before a recursive decoder sees them.

@@ -5,9 +5,8 @@ use minicbor::{Decode, Encode};
 
 use super::predicate::Number;
 use super::query::{Order, OrderBy, Query};
-use super::row::Row;
-use super::standing::Standing;
 use crate::error::{Error, Result};
+use crate::rows::{Row, Standing};
 use proof::codec;
 use proof::digest::{Digest, decode_hex, encode_hex};
 use proof::memory::{MemoryId, Millis};

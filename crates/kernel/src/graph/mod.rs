@@ -13,11 +13,12 @@ use std::ops::ControlFlow;
 use minicbor::{Decode, Encode};
 
 use crate::error::{Error, Result};
-use crate::find::{Lens, Standing, at_most};
 use crate::keys;
 use crate::limits::{WALK_DEPTH_MAX, WALK_EDGES_MAX, WALK_NODES_MAX};
+use crate::rows::{Lens, Standing};
 use crate::scope::Gate;
 use crate::store::{KeyRange, View};
+use crate::validate::check_at_most;
 use proof::memory::{Edge, MemoryId, Millis, Relation};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -85,9 +86,9 @@ impl Walk {
         if self.depth == 0 {
             return Err(Error::invalid("depth", "must be at least 1"));
         }
-        at_most("depth", Some(self.depth), WALK_DEPTH_MAX)?;
-        at_most("nodes_max", self.nodes_max, WALK_NODES_MAX)?;
-        at_most("edges_max", self.edges_max, WALK_EDGES_MAX)
+        check_at_most("depth", Some(self.depth), WALK_DEPTH_MAX)?;
+        check_at_most("nodes_max", self.nodes_max, WALK_NODES_MAX)?;
+        check_at_most("edges_max", self.edges_max, WALK_EDGES_MAX)
     }
 }
 

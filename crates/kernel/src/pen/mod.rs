@@ -10,7 +10,6 @@
 //! A batch comes into being only by recording entries: there is no way to write to the store without a journal entry. After
 //! a failed commit nobody knows what is on disk; the pen is poisoned and refuses everything until the actor is reopened.
 
-mod batch;
 mod gate;
 mod work;
 
@@ -19,10 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-pub(crate) use batch::{Batch, Hooks};
 pub(crate) use gate::operation_of;
 pub(crate) use work::Writer;
 
+use crate::batch::Progress;
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, Prepared};
@@ -38,9 +37,6 @@ pub struct Request {
     /// Set when a delegate asks; the change must then lie inside the grant.
     pub authority: Option<Authority>,
 }
-
-/// Entries applied so far and entries in all.
-pub type Progress<'p> = dyn FnMut(u64, u64) + Send + 'p;
 
 /// What the pen's thread can be asked to do.
 pub(crate) enum Job {

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
-use super::batch::{Batch, Hooks, SCRUB_KEY};
 use super::gate::{gate, may_name};
 use super::{Job, Request};
 use crate::admit::{Admission, Admitted, Situation, admit, idempotency, recall_answer};
+use crate::batch::{Batch, Hooks, Progress, SCRUB_KEY};
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, Prepared};
@@ -164,7 +164,7 @@ impl Writer {
         }
     }
 
-    fn rebuild(&mut self, progress: &mut super::Progress<'_>) -> Result<u64> {
+    fn rebuild(&mut self, progress: &mut Progress<'_>) -> Result<u64> {
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }

@@ -1,10 +1,10 @@
 //! Building the other side from the journal, in slices, and switching to it.
 
 use super::{LIVE_KEY, live_side, side_name, stored};
+use crate::batch::{Batch, Hooks, Progress};
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
-use crate::pen::{Batch, Hooks, Progress};
 use crate::store::{Side, Space, Storage, View, WriteSet};
 use proof::Digest;
 use proof::actor::ActorName;

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use super::{live_side, stored};
+use crate::batch::{Batch, Hooks, Progress};
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
-use crate::pen::{Batch, Hooks, Progress};
 use crate::store::{KeyRange, Reader, Side, Space, Storage, View, Visit};
 use proof::actor::ActorName;
 use proof::digest::{Digest, encode_hex};

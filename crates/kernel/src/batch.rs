@@ -1,4 +1,7 @@
 //! A batch: entries recorded together, with everything derived from them.
+//!
+//! What must stay true: `record` is the only way to fill a batch, so there is no write without a journal entry. The writer
+//! records new entries; a rebuild records the old ones again.
 
 use std::sync::Arc;
 
@@ -12,6 +15,9 @@ use proof::codec;
 use proof::journal::{Entry, Payload};
 use proof::memory::Sealed;
 use proof::merkle::Roots;
+
+/// What is called with the entries applied so far and the entries in all.
+pub type Progress<'p> = dyn FnMut(u64, u64) + Send + 'p;
 
 /// Key of the row that says content was erased and the file still has to be rewritten.
 pub(crate) const SCRUB_KEY: &[u8] = b"scrub";

@@ -3,9 +3,10 @@
 //! Every lane loads memories through a `Lens`, so the gate and the moment are applied in one place. What the gate does not
 //! see leaves no trace in a row: not as a superseding memory, not in a count.
 
+mod standing;
+
 use std::ops::ControlFlow;
 
-use super::standing::{Standing, begins, standing};
 use crate::error::{Error, Result};
 use crate::keys;
 use crate::salience::{self, Signals};
@@ -13,6 +14,9 @@ use crate::scope::Gate;
 use crate::store::{KeyRange, View};
 use proof::journal::Weights;
 use proof::memory::{Body, Head, MemoryId, Millis, Relation, Usage, Version};
+
+use standing::begins;
+pub use standing::{Standing, standing};
 
 /// Superseding or contradicting memories named with one memory.
 pub const LABELS_MAX: usize = 8;
