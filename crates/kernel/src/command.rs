@@ -1,4 +1,4 @@
-//! What may be asked of the pen: one command per change, with who asks, when and why.
+//! What may be asked of the writer: one command per change, with who asks, when and why.
 //!
 //! Commands are requests in the caller's words; `admit` turns them into journal entries or refuses them.
 

@@ -4,7 +4,7 @@
 //! commits with the entry or not at all. A hook that keeps state in memory brings it up to date in `committed`, which runs
 //! before anybody is told that the write succeeded, and forgets what it staged in `aborted`.
 //!
-//! Work that a body alone decides need not be done by the pen: a hook hands out a `Prepare`, which callers use on their own
+//! Work that a body alone decides need not be done by the writer: a hook hands out a `Prepare`, which callers use on their own
 //! threads before their turn comes. What must stay true: it saves time and changes no row. An entry that comes without what
 //! was prepared, on a rebuild or because the caller is gone, gives the same rows.
 
@@ -73,7 +73,7 @@ pub trait JournalHook: Send + fmt::Debug {
         None
     }
 
-    /// What callers prepare with before the pen is asked.
+    /// What callers prepare with before the writer is asked.
     fn preparer(&self) -> Option<Arc<dyn Prepare>> {
         None
     }

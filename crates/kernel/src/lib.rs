@@ -10,7 +10,7 @@
 //! - `admit` turns a command into complete entries or refuses it. [`journal`] is what an entry looks like.
 //! - `apply` derives rows from an entry. [`memory`] are the records, [`keys`] where they lie, [`state`] how they are read.
 //! - [`hook`] lets a layer derive rows of its own in the same commit; `commitments` is the one that keeps the trees.
-//! - `pen` is the only writer: it joins what waits into one commit and answers when that is on disk.
+//! - `writer` is the one thread that writes: it joins what waits into one commit and answers when that is on disk.
 //! - [`store`] is an ordered key-value file behind a narrow trait.
 //!
 //! And back:
@@ -82,7 +82,6 @@ pub mod home;
 pub mod hook;
 pub mod keys;
 pub mod limits;
-mod pen;
 pub mod prove;
 mod replay;
 mod rows;
@@ -92,12 +91,13 @@ pub mod state;
 pub mod store;
 pub mod uri;
 mod validate;
+mod writer;
 
 pub use apply::{Changes, EdgeChange, HeadChange};
 pub use batch::Progress;
 pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, Resolved, birth};
 pub use error::{Error, Fault, Result};
-pub use pen::Request;
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
 pub use replay::{PROBLEMS_MAX, Problem, VerifyReport};
+pub use writer::Request;

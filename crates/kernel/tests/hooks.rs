@@ -357,7 +357,7 @@ fn bodies_are_prepared_by_the_caller_and_come_with_their_entries() {
     let cortex = cortex.unwrap();
     cortex.write(stamp(1), fact(1, "one", "a text")).unwrap();
     assert_eq!(lengths.counts(), [1, 1, 0]);
-    // More than the pen is handed at once; every ninth is refused, and every eleventh has no body.
+    // More than the writer is handed at once; every ninth is refused, and every eleventh has no body.
     let request = |n: u64| {
         let command = match n {
             n if n.is_multiple_of(11) => Command::Tombstone(removal(1)),

@@ -1,7 +1,7 @@
 //! The front door: a command becomes complete journal entries, or an error that changed nothing.
 //!
 //! Everything that can be refused is refused here, against the state including all that is staged before it. What passes
-//! is complete: `apply` needs no further decision. Reads for read-modify-write happen here, on the pen's thread, so two
+//! is complete: `apply` needs no further decision. Reads for read-modify-write happen here, on the writer's thread, so two
 //! callers can never act on the same old state.
 
 mod edges;
@@ -133,7 +133,9 @@ pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admi
         Command::ScopeViolation(violation) => records::scope_violation(violation),
         Command::MindRun(draft) => records::mind_run(draft),
         Command::Migration(draft) => records::migration(draft),
-        Command::Snapshot(_) => unreachable!("the pen makes manifests itself: it knows the roots"),
+        Command::Snapshot(_) => {
+            unreachable!("the writer makes manifests itself: it knows the roots")
+        }
     }
 }
 

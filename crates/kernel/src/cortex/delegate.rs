@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::graph::{Walk, Walked};
 use crate::limits::VIOLATION_BURST;
-use crate::pen::Request;
 use crate::prove::prove_slice;
 use crate::scope::{Authority, Gate, Operation, Presented, ReplayGuard, authorize};
+use crate::writer::Request;
 use proof::Digest;
 use proof::ProofFile;
 use proof::journal::GrantUse;
@@ -78,7 +78,7 @@ impl Cortex {
         replays.check(&presented.request, now)?;
         drop(replays);
         if authority.counts_uses {
-            // The pen checks the owner's limit again.
+            // The writer checks the owner's limit again.
             let grants = vec![GrantUse { grant: authority.root_grant, uses: 1 }];
             let touches = Touches { accesses: Vec::new(), grants };
             let stamp = Stamp::new(now, &authority.audience_name);

@@ -1,7 +1,7 @@
 //! The facade: one actor's memory graph, open for reading and writing.
 //!
 //! Reads take a `Reading`, a consistent state that later writes do not disturb, and run on the caller's thread. Changes go
-//! through the pen and return when they are on disk. Dropping a `Cortex` waits for the pen and leaves the file so that the
+//! through the writer and return when they are on disk. Dropping a `Cortex` waits for the writer and leaves the file so that the
 //! next open is fast.
 
 mod delegate;
@@ -23,13 +23,13 @@ use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::hook::{JournalHook, Shared};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
-use crate::pen::{Pen, Request, Writer, operation_of};
 use crate::replay::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
 use crate::scope::Operation;
 use crate::store::{
     DiskMedium, EngineOptions, Medium, Reader, RedbStorage, Side, Space, Storage, View, WriteSet,
 };
 use crate::uri::Uri;
+use crate::writer::{Request, Writer, WriterHandle, operation_of};
 use proof::Digest;
 use proof::actor::ActorName;
 use proof::journal::{FoundMemory, Manifest, SCHEMA};
@@ -74,8 +74,8 @@ impl std::fmt::Debug for Options {
 pub struct Cortex {
     actor: ActorName,
     storage: Arc<dyn Storage>,
-    /// `None` only while dropping: the pen must stop before the store closes.
-    pen: Option<Pen>,
+    /// `None` only while dropping: the writer must stop before the store closes.
+    writer: Option<WriterHandle>,
     delegates: delegate::Delegates,
     /// What the hooks of the open actor keep in memory for readers.
     shared: Arc<[Shared]>,
@@ -160,13 +160,22 @@ impl Cortex {
         };
         let shared = hooks.shared().into();
         let writer = Writer::new(actor.clone(), Arc::clone(&storage), side, hooks);
-        let pen = Pen::start(writer, actor.as_str())?;
+        let writer = WriterHandle::start(writer, actor.as_str())?;
         // An erasure that a crash interrupted is finished before anything else.
-        pen.scrub()?;
+        writer.scrub()?;
         let actor = actor.clone();
         let delegates = delegate::Delegates::default();
         let (folder, lock) = (None, None);
-        Ok(Cortex { actor, storage, pen: Some(pen), delegates, shared, options, folder, lock })
+        Ok(Cortex {
+            actor,
+            storage,
+            writer: Some(writer),
+            delegates,
+            shared,
+            options,
+            folder,
+            lock,
+        })
     }
 
     pub fn actor(&self) -> &ActorName {
@@ -175,24 +184,26 @@ impl Cortex {
 
     /// True after a failed write: nothing more is written, and reading may fail too, until the actor is reopened.
     pub fn is_poisoned(&self) -> bool {
-        self.pen().is_poisoned()
+        self.writer().is_poisoned()
     }
 
-    fn pen(&self) -> &Pen {
-        self.pen.as_ref().expect("the pen is there until the Cortex is dropped")
+    fn writer(&self) -> &WriterHandle {
+        self.writer.as_ref().expect("the writer is there until the Cortex is dropped")
     }
 
     // ---- changes ----
 
     /// Runs one command; returns when it is on disk.
     pub fn submit(&self, request: Request) -> Result<Receipt> {
-        let Some(authority) = request.authority.clone() else { return self.pen().submit(request) };
+        let Some(authority) = request.authority.clone() else {
+            return self.writer().submit(request);
+        };
         // What no grant allows has no operation of its own.
         let asked = operation_of(&request.command)
             .map_or_else(|| request.command.kind().name(), Operation::name);
         let now = request.stamp.at;
         self.delegates.check_patience(authority.grant, now)?;
-        match self.pen().submit(request) {
+        match self.writer().submit(request) {
             Err(Error::OutsideGrant(_)) => Err(self.outside(&authority, asked, None, now)),
             outcome => outcome,
         }
@@ -208,7 +219,7 @@ impl Cortex {
         if size > BULK_BYTES_MAX {
             return Err(Error::TooLarge { field: "commands", size, max: BULK_BYTES_MAX });
         }
-        self.pen().submit_bulk(requests)
+        self.writer().submit_bulk(requests)
     }
 
     fn command(&self, stamp: Stamp, command: Command) -> Result<Receipt> {
@@ -326,7 +337,7 @@ impl Cortex {
 
     /// Drops everything derived and makes it again from the journal. Returns the number of entries.
     pub fn rebuild(&self, progress: Box<Progress<'static>>) -> Result<u64> {
-        self.pen().rebuild(progress)
+        self.writer().rebuild(progress)
     }
 
     /// Checks every byte of the store against the journal, with a scratch store in `scratch`.
@@ -369,7 +380,7 @@ impl Cortex {
 
 impl Drop for Cortex {
     fn drop(&mut self) {
-        drop(self.pen.take());
+        drop(self.writer.take());
         // Nothing is lost if this fails: every answer was given after its commit. The next open only repairs.
         let _repaired_later = self.storage.close();
         drop(self.lock.take());

@@ -1,14 +1,14 @@
-//! The pen: the only writer of an actor.
+//! The writer: the one thread that writes to an actor's store.
 //!
 //! One thread takes commands from a bounded queue, joins those that wait into one batch, makes the batch durable with one
 //! commit and only then answers each caller. Commands are judged one after the other against the state including all that
 //! is staged before them, so no two callers ever act on the same old state.
 //!
 //! What a body alone decides is prepared by the caller, on its own thread: a lone command before it queues, a bulk while the
-//! pen is at work on the part before.
+//! writer is at work on the part before.
 //!
 //! A batch comes into being only by recording entries: there is no way to write to the store without a journal entry. After
-//! a failed commit nobody knows what is on disk; the pen is poisoned and refuses everything until the actor is reopened.
+//! a failed commit nobody knows what is on disk; the writer is poisoned and refuses everything until the actor is reopened.
 
 mod gate;
 mod work;
@@ -38,12 +38,12 @@ pub struct Request {
     pub authority: Option<Authority>,
 }
 
-/// What the pen's thread can be asked to do.
+/// What the writer's thread can be asked to do.
 pub(crate) enum Job {
     One(Box<Request>, Vec<Prepared>, SyncSender<Result<Receipt>>),
-    /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the pen
+    /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the writer
     /// is at work.
-    Bulk(Arc<[Request]>, Receiver<Part>, SyncSender<Vec<Result<Receipt>>>),
+    Bulk(Arc<[Request]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
     Rebuild(Box<Progress<'static>>, SyncSender<Result<u64>>),
     /// Rewrites the file if content was erased since the last time.
     Scrub(SyncSender<Result<bool>>),
@@ -51,28 +51,28 @@ pub(crate) enum Job {
 }
 
 /// What was prepared for some commands, one after the other.
-type Part = Vec<Vec<Prepared>>;
+type PreparedPart = Vec<Vec<Prepared>>;
 
-/// Commands of a part: few, so that the pen begins soon.
+/// Commands of a part: few, so that the writer begins soon.
 const PART_COMMANDS: usize = 16;
 
 #[derive(Debug)]
-pub(crate) struct Pen {
+pub(crate) struct WriterHandle {
     queue: SyncSender<Job>,
     preparers: Vec<Arc<dyn Prepare>>,
     poisoned: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Pen {
-    pub(crate) fn start(writer: Writer, name: &str) -> Result<Pen> {
+impl WriterHandle {
+    pub(crate) fn start(writer: Writer, name: &str) -> Result<WriterHandle> {
         let (poisoned, preparers) = (writer.poison(), writer.preparers());
         let (queue, jobs): (_, Receiver<Job>) = sync_channel(QUEUE_COMMANDS_MAX);
         let thread = std::thread::Builder::new()
-            .name(format!("pen {name}"))
+            .name(format!("writer {name}"))
             .spawn(move || writer.run(&jobs))
             .map_err(|error| Error::Storage(error.to_string()))?;
-        Ok(Pen { queue, preparers, poisoned, thread: Some(thread) })
+        Ok(WriterHandle { queue, preparers, poisoned, thread: Some(thread) })
     }
 
     /// True if nothing can be written before the actor is reopened.
@@ -95,7 +95,7 @@ impl Pen {
         if !self.preparers.is_empty() {
             for part in requests.chunks(PART_COMMANDS) {
                 let part = part.iter().map(|request| self.prepared(request)).collect();
-                // A pen that is gone says so below.
+                // A writer that is gone says so below.
                 if ready.send(part).is_err() {
                     break;
                 }
@@ -127,9 +127,9 @@ impl Pen {
     }
 }
 
-impl Drop for Pen {
+impl Drop for WriterHandle {
     fn drop(&mut self) {
-        // A pen that died has no queue and has said so to everybody who asked.
+        // A writer that died has no queue and has said so to everybody who asked.
         let _gone = self.queue.send(Job::Close);
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();

@@ -1,4 +1,4 @@
-//! The pen's thread: group commit, snapshots, gates for delegates, scrubbing.
+//! The writer's thread: group commit, snapshots, gates for delegates, scrubbing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use proof::actor::ActorName;
 use proof::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
 use proof::memory::Millis;
 
-/// The longest the pen waits for callers it expects.
+/// The longest the writer waits for callers it expects.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);
 
 pub(crate) struct Writer {
