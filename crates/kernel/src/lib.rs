@@ -17,7 +17,7 @@
 //!
 //! - [`Reading`] is a consistent state. [`find`] answers typed questions, [`graph`] walks edges, [`context`] puts together
 //!   what an intent should know, [`compact`] shrinks it again, [`forms`] are the texts, [`salience`] is what ranks them.
-//! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `replay` rebuilds and
+//! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `rebuild` rebuilds and
 //!   verifies.
 //! - [`scope`] lets delegates see and change a slice, by signed grants.
 //! - [`home`] holds many actors. [`actor`] and [`uri`] are their names and those of their memories.
@@ -83,7 +83,7 @@ pub mod hook;
 pub mod keys;
 pub mod limits;
 pub mod prove;
-mod replay;
+mod rebuild;
 mod rows;
 pub mod salience;
 pub mod scope;
@@ -99,5 +99,5 @@ pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, Resolved, 
 pub use error::{Error, Fault, Result};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
-pub use replay::{PROBLEMS_MAX, Problem, VerifyReport};
+pub use rebuild::{PROBLEMS_MAX, Problem, VerifyReport};
 pub use writer::Request;

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::find::{Found, Query};
 use crate::hook::{JournalHook, Shared};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
-use crate::replay::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
+use crate::rebuild::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
 use crate::scope::Operation;
 use crate::store::{
     DiskMedium, EngineOptions, Medium, Reader, RedbStorage, Side, Space, Storage, View, WriteSet,
@@ -133,7 +133,7 @@ impl Cortex {
         let side = live_side(&*reader)?;
         drop(reader);
         let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
-        let (_, entries) = replay::rebuild(&storage, side, &mut hooks, progress)?;
+        let (_, entries) = rebuild::rebuild(&storage, side, &mut hooks, progress)?;
         Ok((Cortex::with_storage(Arc::new(storage), actor, options)?, entries))
     }
 
@@ -154,7 +154,7 @@ impl Cortex {
         let side = match opened {
             Err(outdated @ Error::Outdated { .. }) => {
                 let mut progress = (options.renewing)(actor, &outdated);
-                replay::renew(&*storage, side, actor, &mut hooks, &mut *progress)?
+                rebuild::renew(&*storage, side, actor, &mut hooks, &mut *progress)?
             }
             opened => opened.map(|()| side)?,
         };
@@ -364,7 +364,7 @@ impl Cortex {
         progress: &mut Progress<'_>,
     ) -> Result<VerifyReport> {
         let mut hooks = Hooks::new(Commitments::new(self.actor.clone()), (self.options.hooks)());
-        replay::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
+        rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
     }
 
     /// Bytes of the store file.

@@ -14,7 +14,7 @@ use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, Prepared};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
-use crate::replay;
+use crate::rebuild;
 use crate::store::{Side, Space, Storage, WriteSet};
 use crate::validate::check_reason;
 use proof::actor::ActorName;
@@ -168,7 +168,7 @@ impl Writer {
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
-        match replay::rebuild(&*self.storage, self.side, &mut self.hooks, progress) {
+        match rebuild::rebuild(&*self.storage, self.side, &mut self.hooks, progress) {
             Ok((side, entries)) => {
                 self.side = side;
                 Ok(entries)

@@ -1,11 +1,11 @@
-//! Replay: everything but the journal and the bodies can be dropped and made again, to the same bytes.
+//! Rebuild: everything but the journal and the bodies can be dropped and made again, to the same bytes.
 //!
 //! `rebuild` fills the side of the store that is not live, in slices that each commit, and then switches sides in one
 //! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `renew` is the rebuild that
 //! nobody asked for: it switches only to a state of the same root. `verify` replays into a store of its own and compares
 //! every row.
 
-mod rebuild;
+mod other_side;
 mod verify;
 
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::store::{Reader, Side, Space};
 use proof::journal::{Entry, Payload};
 use proof::memory::Sealed;
 
-pub(crate) use rebuild::{rebuild, renew};
+pub(crate) use other_side::{rebuild, renew};
 pub(crate) use verify::verify;
 pub use verify::{PROBLEMS_MAX, Problem, VerifyReport};
 
