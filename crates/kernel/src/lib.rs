@@ -19,7 +19,7 @@
 //!   what an intent should know, [`compact`] shrinks it again, [`forms`] are the texts, [`salience`] is what ranks them.
 //! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `rebuild` rebuilds and
 //!   verifies.
-//! - [`scope`] lets delegates see and change a slice, by signed grants.
+//! - [`grants`] lets delegates see and change a slice, by signed grants.
 //! - [`home`] holds many actors. [`actor`] and [`uri`] are their names and those of their memories.
 //!
 //! The records, their canonical bytes ([`codec`], [`digest`]) and the errors about them come from the crate `proof`, so that a
@@ -77,6 +77,7 @@ mod cortex;
 pub mod error;
 pub mod find;
 pub mod forms;
+pub mod grants;
 pub mod graph;
 pub mod home;
 pub mod hook;
@@ -86,7 +87,6 @@ pub mod prove;
 mod rebuild;
 mod rows;
 pub mod salience;
-pub mod scope;
 pub mod state;
 pub mod store;
 pub mod uri;
@@ -100,4 +100,4 @@ pub use error::{Error, Fault, Result};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
 pub use rebuild::{PROBLEMS_MAX, Problem, VerifyReport};
-pub use writer::Request;
+pub use writer::Submission;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
+use crate::grants::Gate;
 use crate::keys;
 use crate::limits::SLICE_RECORDS_MAX;
-use crate::scope::Gate;
 use crate::store::View;
 use proof::actor::ActorName;
 use proof::journal::{Manifest, SCHEMA};

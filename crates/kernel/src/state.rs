@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use minicbor::{Decode, Encode};
 
 use crate::error::{Error, Result};
+use crate::grants::GrantState;
 use crate::keys::{self, Index, Places};
 use crate::limits::PROJECTS_MAX;
-use crate::scope::GrantState;
 use crate::store::{KeyRange, View};
 use proof::Digest;
 use proof::codec;

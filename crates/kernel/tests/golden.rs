@@ -17,6 +17,9 @@ use kernel::codec;
 use kernel::command::{Command, Draft};
 use kernel::digest::encode_hex;
 use kernel::find::{Predicate, Query, Value};
+use kernel::grants::{
+    DelegateRequest, Grant, GrantState, Permission, Presentation, SignedGrant, SignedRequest,
+};
 use kernel::journal::Weights;
 use kernel::journal::{Entry, EntryKind, Manifest, Payload, SCHEMA};
 use kernel::keys;
@@ -26,7 +29,6 @@ use kernel::memory::{
     Relation, Scope, Sealed, Session, Strength, Usage, Version,
 };
 use kernel::prove::{Subject, prove, prove_since, prove_slice};
-use kernel::scope::{Grant, GrantState, Operation, Presented, Request, SignedGrant, SignedRequest};
 use kernel::state::{Counters, IdempotencyRecord};
 use kernel::{Digest, Result};
 use minicbor::data::Type;
@@ -161,9 +163,9 @@ fn examples() -> Vec<Example> {
         bytes: signed.to_bytes(),
         read: Some(|bytes| SignedGrant::decode(bytes).map(|grant| grant.to_bytes())),
     });
-    let request = Request {
+    let request = DelegateRequest {
         grant: signed.id(),
-        operation: Operation::Read,
+        operation: Permission::Read,
         digest: Digest([3; 32]),
         at: at(31),
         nonce: [5; 16],
@@ -171,8 +173,8 @@ fn examples() -> Vec<Example> {
     let request = SignedRequest::sign(request, &key(2));
     all.push(Example {
         name: "grant presented".into(),
-        bytes: Presented { chain: vec![signed], request }.to_bytes(),
-        read: Some(|bytes| Presented::decode(bytes).map(|presented| presented.to_bytes())),
+        bytes: Presentation { chain: vec![signed], request }.to_bytes(),
+        read: Some(|bytes| Presentation::decode(bytes).map(|presented| presented.to_bytes())),
     });
     let filter = Predicate::And(vec![
         Predicate::HasTag("release".into()),

@@ -14,7 +14,7 @@ use kernel::hook::{JournalHook, Prepare, Prepared, Recorded, Staged};
 use kernel::journal::EntryKind;
 use kernel::memory::{Body, Outcome};
 use kernel::store::View;
-use kernel::{Cortex, Error, Options, Request, Result};
+use kernel::{Cortex, Error, Options, Result, Submission};
 use support::{attestation, fill};
 use testkit::build::{
     Dump, ada, assert_clean, dump, fact, id, removal, run, size, stamp, tamper, verify,
@@ -207,7 +207,7 @@ fn a_hook_that_fails_takes_the_whole_batch_with_it_and_the_pen_goes_on() {
     let (before, root) = (dump(&cortex), cortex.root().unwrap());
     watch.take();
     watch.fails.store(true, Ordering::Relaxed);
-    let by = |by: &str, n| Request {
+    let by = |by: &str, n| Submission {
         stamp: kernel::command::Stamp::new(testkit::build::at(2), by),
         command: Command::Write(Box::new(fact(n, "lost", ""))),
         authority: None,
@@ -366,7 +366,7 @@ fn bodies_are_prepared_by_the_caller_and_come_with_their_entries() {
                 Command::Write(Box::new(fact(n, "many", &"x".repeat(usize::try_from(n).unwrap()))))
             }
         };
-        Request { stamp: stamp(2), command, authority: None }
+        Submission { stamp: stamp(2), command, authority: None }
     };
     let outcomes = cortex.submit_bulk((2..102).map(request).collect()).unwrap();
     let written = (2..102u64).filter(|n| !n.is_multiple_of(11) && !n.is_multiple_of(9)).count();

@@ -23,7 +23,7 @@ use kernel::limits::{
 use kernel::memory::{
     Body, Fields, Goal, Identity, MemoryType, Millis, Outcome, Pattern, Relation,
 };
-use kernel::{Cortex, Error, Request, Result};
+use kernel::{Cortex, Error, Result, Submission};
 use support::{attestation, pinned};
 use testkit::Disk;
 use testkit::build::{
@@ -153,7 +153,7 @@ fn a_draft_at_every_bound_is_taken() {
 #[test]
 fn bad_stamps_reasons_and_records_are_refused() {
     let cortex = one_fact();
-    let write = |stamp: Stamp| Request {
+    let write = |stamp: Stamp| Submission {
         stamp,
         command: Command::Write(Box::new(fact(2, "b", ""))),
         authority: None,
@@ -343,7 +343,7 @@ fn a_hard_rule_that_does_not_fit_is_an_error_and_never_cut() {
 #[test]
 fn a_bulk_request_judges_each_command_by_itself() {
     let cortex = one_fact();
-    let request = |title: &str| Request {
+    let request = |title: &str| Submission {
         stamp: stamp(2),
         command: Command::Write(Box::new(fact(2, title, ""))),
         authority: None,
@@ -359,7 +359,7 @@ fn a_bulk_request_has_a_bound() {
     let cortex = one_fact();
     let forget = |count| {
         let command = Command::Tombstone(removal(1));
-        vec![Request { stamp: stamp(2), command, authority: None }; count]
+        vec![Submission { stamp: stamp(2), command, authority: None }; count]
     };
     assert_refused(&cortex, "too_many", |c| c.submit_bulk(forget(BULK_COMMANDS_MAX + 1)));
     let outcomes = cortex.submit_bulk(forget(BULK_COMMANDS_MAX)).unwrap();
@@ -371,7 +371,7 @@ fn a_memory_has_so_many_edges_and_no_more() {
     let cortex = open(&Disk::new());
     let many = u64::from(EDGES_PER_MEMORY_MAX);
     let bulk = |make: &dyn Fn(u64) -> Command, range: std::ops::RangeInclusive<u64>| {
-        let request = |n| Request { stamp: stamp(1), command: make(n), authority: None };
+        let request = |n| Submission { stamp: stamp(1), command: make(n), authority: None };
         let outcomes = cortex.submit_bulk(range.map(request).collect()).unwrap();
         assert!(outcomes.iter().all(Result::is_ok));
     };

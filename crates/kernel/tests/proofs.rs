@@ -235,7 +235,7 @@ fn a_proof_belongs_to_one_actor_and_one_schema() {
 #[test]
 fn files_stay_small_as_the_store_grows() {
     let cortex = open(&Disk::new());
-    let request = |n| kernel::Request {
+    let request = |n| kernel::Submission {
         stamp: stamp(1),
         command: kernel::command::Command::Write(Box::new(fact(n, "a fact", "short"))),
         authority: None,

@@ -10,7 +10,7 @@ use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::store::{
     EngineOptions, KeyRange, Medium, Reader, RedbStorage, Side, Space, Storage, WriteSet,
 };
-use kernel::{Cortex, Options, Request, Result, VerifyReport};
+use kernel::{Cortex, Options, Result, Submission, VerifyReport};
 
 use crate::disk::Disk;
 
@@ -54,7 +54,7 @@ pub fn open(disk: &Disk) -> Cortex {
 
 /// Runs one command as the tester at second `n`.
 pub fn run(cortex: &Cortex, n: i64, command: Command) -> Result<Receipt> {
-    cortex.submit(Request { stamp: stamp(n), command, authority: None })
+    cortex.submit(Submission { stamp: stamp(n), command, authority: None })
 }
 
 /// Forgetting, restoring or erasing memory `n` at whatever version it has.

@@ -11,13 +11,13 @@ use kernel::command::{
     LateFind, MigrationDraft, MindRunDraft, PromptDraft, Removal, Revision, Revocation,
     SessionClose, SessionDraft, SnapshotDraft, Touches, Violation,
 };
+use kernel::grants::{Grant, Permission, Selector, SignedGrant};
 use kernel::journal::{Access, FoundMemory, HeadPatch, MindRunPhase, SCHEMA, Stub};
 use kernel::memory::{
     MemoryId, MemoryType, Outcome, Pinned, Provenance, Relation, Scope, Source, Visibility,
 };
-use kernel::scope::{Grant, Operation, Selector, SignedGrant};
 use kernel::store::KeyRange;
-use kernel::{Cortex, Digest, Request, Result};
+use kernel::{Cortex, Digest, Result, Submission};
 use proptest::prelude::*;
 
 use crate::build::{at, body, salt, stamp};
@@ -117,7 +117,7 @@ pub fn steps(max: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Turns step `n` into a request against what `cortex` holds. Depends on the state only through ids that exist.
-pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
+pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Submission> {
     let time = i64::try_from(n).expect("tests have few steps");
     let mut made = stamp(time);
     let seed = n as u64 + 1;
@@ -280,7 +280,7 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
             Command::Write(Box::new(draft))
         }
     };
-    Ok(Request { stamp: made, command, authority: None })
+    Ok(Submission { stamp: made, command, authority: None })
 }
 
 /// A grant pinned to the latest snapshot, by fixed keys.
@@ -297,7 +297,7 @@ fn grant(cortex: &Cortex, n: u8, time: i64) -> Result<Vec<u8>> {
         issuer: key.verifying_key().to_bytes(),
         audience: [n; 32],
         audience_name: "delegate".into(),
-        operations: vec![Operation::Read],
+        operations: vec![Permission::Read],
         include,
         exclude: None,
         issued: at(time),

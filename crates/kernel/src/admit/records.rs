@@ -8,13 +8,13 @@ use crate::command::{
     Revocation, SessionClose, SessionDraft, Touches, Violation,
 };
 use crate::error::{Error, Result};
+use crate::grants::check_issue;
 use crate::keys;
 use crate::limits::{
     ATTEST_BURST, CITATIONS_MAX, COMPACT_ITEMS_MAX, CONTENT_BYTES_MAX, FIELD_BYTES_MAX,
     FIND_LIMIT_MAX, TOUCHES_MAX,
 };
 use crate::salience::{self, Factors, Signals};
-use crate::scope::check_issue;
 use crate::store::KeyRange;
 use crate::validate::{check_name, check_reason, check_text};
 use proof::journal::{

@@ -2,8 +2,8 @@
 
 use super::{About, Step};
 use crate::error::Result;
+use crate::grants::GrantState;
 use crate::keys;
-use crate::scope::GrantState;
 use crate::state::LastSnapshot;
 use proof::journal::{
     Attest, Compact, FindLate, LearnWeights, Manifest, PromptSaid, ScopeGrant, ScopeRevoke,

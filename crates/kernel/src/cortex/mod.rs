@@ -21,15 +21,15 @@ use crate::commitments::Commitments;
 use crate::context::{Bundle, ContextQuery};
 use crate::error::{Error, Result};
 use crate::find::{Found, Query};
+use crate::grants::Permission;
 use crate::hook::{JournalHook, Shared};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
-use crate::scope::Operation;
 use crate::store::{
     DiskMedium, EngineOptions, Medium, Reader, RedbStorage, Side, Space, Storage, View, WriteSet,
 };
 use crate::uri::Uri;
-use crate::writer::{Request, Writer, WriterHandle, operation_of};
+use crate::writer::{Submission, Writer, WriterHandle, permission_of};
 use proof::Digest;
 use proof::actor::ActorName;
 use proof::journal::{FoundMemory, Manifest, SCHEMA};
@@ -194,13 +194,13 @@ impl Cortex {
     // ---- changes ----
 
     /// Runs one command; returns when it is on disk.
-    pub fn submit(&self, request: Request) -> Result<Receipt> {
+    pub fn submit(&self, request: Submission) -> Result<Receipt> {
         let Some(authority) = request.authority.clone() else {
             return self.writer().submit(request);
         };
         // What no grant allows has no operation of its own.
-        let asked = operation_of(&request.command)
-            .map_or_else(|| request.command.kind().name(), Operation::name);
+        let asked = permission_of(&request.command)
+            .map_or_else(|| request.command.kind().name(), Permission::name);
         let now = request.stamp.at;
         self.delegates.check_patience(authority.grant, now)?;
         match self.writer().submit(request) {
@@ -210,7 +210,7 @@ impl Cortex {
     }
 
     /// Runs many commands in one commit. Each is admitted or refused by itself.
-    pub fn submit_bulk(&self, requests: Vec<Request>) -> Result<Vec<Result<Receipt>>> {
+    pub fn submit_bulk(&self, requests: Vec<Submission>) -> Result<Vec<Result<Receipt>>> {
         if requests.len() > BULK_COMMANDS_MAX {
             let (count, max) = (requests.len(), BULK_COMMANDS_MAX);
             return Err(Error::TooMany { field: "commands", count, max });
@@ -223,7 +223,7 @@ impl Cortex {
     }
 
     fn command(&self, stamp: Stamp, command: Command) -> Result<Receipt> {
-        self.submit(Request { stamp, command, authority: None })
+        self.submit(Submission { stamp, command, authority: None })
     }
 
     pub fn write(&self, stamp: Stamp, draft: Draft) -> Result<Receipt> {

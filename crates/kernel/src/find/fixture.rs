@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::error::Result;
+use crate::grants::Gate;
 use crate::keys;
-use crate::scope::Gate;
 use crate::state::Counters;
 use crate::store::{KeyRange, Reader, Side, Space, View, Visit};
 use proof::Digest;

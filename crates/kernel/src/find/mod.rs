@@ -38,8 +38,8 @@ pub(crate) use query::check_near;
 
 use crate::error::Result;
 use crate::forms;
+use crate::grants::Gate;
 use crate::graph;
-use crate::scope::Gate;
 use crate::store::View;
 use field::Subject;
 use plan::IdMap;

@@ -13,10 +13,10 @@ use std::ops::ControlFlow;
 use minicbor::{Decode, Encode};
 
 use crate::error::{Error, Result};
+use crate::grants::Gate;
 use crate::keys;
 use crate::limits::{WALK_DEPTH_MAX, WALK_EDGES_MAX, WALK_NODES_MAX};
 use crate::rows::{Lens, Standing};
-use crate::scope::Gate;
 use crate::store::{KeyRange, View};
 use crate::validate::check_at_most;
 use proof::memory::{Edge, MemoryId, Millis, Relation};

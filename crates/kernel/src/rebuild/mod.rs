@@ -2,7 +2,7 @@
 //!
 //! `rebuild` fills the side of the store that is not live, in slices that each commit, and then switches sides in one
 //! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `renew` is the rebuild that
-//! nobody asked for: it switches only to a state of the same root. `verify` replays into a store of its own and compares
+//! nobody asked for: it switches only to a state of the same root. `verify` nonces into a store of its own and compares
 //! every row.
 
 mod other_side;

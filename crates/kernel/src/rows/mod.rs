@@ -8,9 +8,9 @@ mod standing;
 use std::ops::ControlFlow;
 
 use crate::error::{Error, Result};
+use crate::grants::Gate;
 use crate::keys;
 use crate::salience::{self, Signals};
-use crate::scope::Gate;
 use crate::store::{KeyRange, View};
 use proof::journal::Weights;
 use proof::memory::{Body, Head, MemoryId, Millis, Relation, Usage, Version};

@@ -4,21 +4,21 @@ use crate::admit::Admission;
 use crate::apply::preview;
 use crate::command::Command;
 use crate::error::{Error, Result};
-use crate::scope::{Authority, Gate, Operation, gate_named, gate_write};
+use crate::grants::{Authority, Gate, Permission, gate_named, gate_write};
 use crate::store::View;
 use proof::Digest;
 use proof::journal::{Payload, Restore, TombstoneMemory, Write};
 use proof::memory::{Head, MemoryId, Millis, Pinned};
 
 /// What a grant must allow for a command. `None`: no grant ever does.
-pub(crate) fn operation_of(command: &Command) -> Option<Operation> {
+pub(crate) fn permission_of(command: &Command) -> Option<Permission> {
     match command {
-        Command::Write(_) => Some(Operation::Write),
-        Command::Update(_) | Command::UpdateHead(_) => Some(Operation::Update),
-        Command::Tombstone(_) | Command::Restore(_) => Some(Operation::Tombstone),
-        Command::AddEdge(_) | Command::RemoveEdge(_) => Some(Operation::Edge),
-        Command::Attest(_) => Some(Operation::Attest),
-        Command::FindLate(_) => Some(Operation::Find),
+        Command::Write(_) => Some(Permission::Write),
+        Command::Update(_) | Command::UpdateHead(_) => Some(Permission::Update),
+        Command::Tombstone(_) | Command::Restore(_) => Some(Permission::Tombstone),
+        Command::AddEdge(_) | Command::RemoveEdge(_) => Some(Permission::Edge),
+        Command::Attest(_) => Some(Permission::Attest),
+        Command::FindLate(_) => Some(Permission::Find),
         _ => None,
     }
 }
@@ -28,7 +28,7 @@ pub(crate) fn operation_of(command: &Command) -> Option<Operation> {
 /// Asked before anything else: an answer about a memory the delegate does not see, even a refusal of another kind, would
 /// tell it that the memory is there.
 pub(super) fn may_name(view: &View<'_>, authority: &Authority, command: &Command) -> Result<bool> {
-    if operation_of(command) != Some(authority.operation) {
+    if permission_of(command) != Some(authority.operation) {
         return Ok(false);
     }
     for id in named(command) {
@@ -72,7 +72,7 @@ fn one(view: &View<'_>, authority: &Authority, payload: &Payload, at: Millis) ->
     match payload {
         Payload::Write(write) => {
             let after = born(write, at);
-            gate_write(authority, None, &after, Operation::Write)
+            gate_write(authority, None, &after, Permission::Write)
         }
         Payload::Update(update) => {
             let before = head(update.id)?;
@@ -80,7 +80,7 @@ fn one(view: &View<'_>, authority: &Authority, payload: &Payload, at: Millis) ->
                 authority,
                 Some(&before),
                 &preview(&before, &update.patch),
-                Operation::Update,
+                Permission::Update,
             )
         }
         Payload::UpdateHead(update) => {
@@ -89,28 +89,28 @@ fn one(view: &View<'_>, authority: &Authority, payload: &Payload, at: Millis) ->
                 authority,
                 Some(&before),
                 &preview(&before, &update.patch),
-                Operation::Update,
+                Permission::Update,
             )
         }
         Payload::Tombstone(TombstoneMemory { id, .. }) | Payload::Restore(Restore { id, .. }) => {
             let before = head(*id)?;
-            gate_write(authority, Some(&before), &before, Operation::Tombstone)
+            gate_write(authority, Some(&before), &before, Permission::Tombstone)
         }
         Payload::AddEdge(p) => {
-            gate_named(authority, &[&head(p.src)?, &head(p.dst)?], Operation::Edge)
+            gate_named(authority, &[&head(p.src)?, &head(p.dst)?], Permission::Edge)
         }
         Payload::RemoveEdge(p) => {
-            gate_named(authority, &[&head(p.src)?, &head(p.dst)?], Operation::Edge)
+            gate_named(authority, &[&head(p.src)?, &head(p.dst)?], Permission::Edge)
         }
         Payload::Attest(p) => {
             let cited: Vec<Head> = p.cited.iter().map(|c| head(c.id)).collect::<Result<_>>()?;
-            gate_named(authority, &cited.iter().collect::<Vec<_>>(), Operation::Attest)
+            gate_named(authority, &cited.iter().collect::<Vec<_>>(), Permission::Attest)
         }
         // Follows from an attestation that passed.
         Payload::LearnWeights(_) => Ok(()),
         Payload::FindLate(p) => {
             let found: Vec<Head> = p.results.iter().map(|r| head(r.id)).collect::<Result<_>>()?;
-            if authority.operation == Operation::Find && found.iter().all(|h| authority.sees(h)) {
+            if authority.operation == Permission::Find && found.iter().all(|h| authority.sees(h)) {
                 Ok(())
             } else {
                 Err(Error::OutsideGrant("a found memory lies outside the slice".into()))

@@ -18,20 +18,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-pub(crate) use gate::operation_of;
+pub(crate) use gate::permission_of;
 pub(crate) use work::Writer;
 
 use crate::batch::Progress;
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
+use crate::grants::Authority;
 use crate::hook::{Prepare, Prepared};
 use crate::limits::QUEUE_COMMANDS_MAX;
-use crate::scope::Authority;
 use crate::validate::check_body;
 
 /// A command with who asks.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct Submission {
     pub stamp: Stamp,
     pub command: Command,
     /// Set when a delegate asks; the change must then lie inside the grant.
@@ -40,10 +40,10 @@ pub struct Request {
 
 /// What the writer's thread can be asked to do.
 pub(crate) enum Job {
-    One(Box<Request>, Vec<Prepared>, SyncSender<Result<Receipt>>),
+    One(Box<Submission>, Vec<Prepared>, SyncSender<Result<Receipt>>),
     /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the writer
     /// is at work.
-    Bulk(Arc<[Request]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
+    Bulk(Arc<[Submission]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
     Rebuild(Box<Progress<'static>>, SyncSender<Result<u64>>),
     /// Rewrites the file if content was erased since the last time.
     Scrub(SyncSender<Result<bool>>),
@@ -81,13 +81,13 @@ impl WriterHandle {
             || self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    pub(crate) fn submit(&self, request: Request) -> Result<Receipt> {
+    pub(crate) fn submit(&self, request: Submission) -> Result<Receipt> {
         let prepared = self.prepared(&request);
         self.ask(|answer| Job::One(Box::new(request), prepared, answer))?
     }
 
-    pub(crate) fn submit_bulk(&self, requests: Vec<Request>) -> Result<Vec<Result<Receipt>>> {
-        let requests: Arc<[Request]> = requests.into();
+    pub(crate) fn submit_bulk(&self, requests: Vec<Submission>) -> Result<Vec<Result<Receipt>>> {
+        let requests: Arc<[Submission]> = requests.into();
         let (ready, parts) = channel();
         let (answer, reply) = sync_channel(1);
         let job = Job::Bulk(Arc::clone(&requests), parts, answer);
@@ -106,7 +106,7 @@ impl WriterHandle {
     }
 
     /// What the hooks make of the body beforehand. Nothing of one that will be refused: it may be of any size.
-    fn prepared(&self, request: &Request) -> Vec<Prepared> {
+    fn prepared(&self, request: &Submission) -> Vec<Prepared> {
         let body = request.command.body().filter(|_| !self.preparers.is_empty());
         let Some(body) = body.filter(|body| check_body(body).is_ok()) else { return Vec::new() };
         self.preparers.iter().map(|preparer| preparer.prepare(body)).collect()

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use super::gate::{gate, may_name};
-use super::{Job, Request};
+use super::{Job, Submission};
 use crate::admit::{Admission, Admitted, Situation, admit, idempotency, recall_answer};
 use crate::batch::{Batch, Hooks, Progress, SCRUB_KEY};
 use crate::command::{Command, Receipt, Stamp};
@@ -244,7 +244,11 @@ fn take_command(waiting: &mut VecDeque<Job>) -> Option<Job> {
 }
 
 /// Runs a job's commands now and keeps its answer for later.
-fn hold(held: &mut Held, job: Job, mut run: impl FnMut(&Request, &[Prepared]) -> Result<Receipt>) {
+fn hold(
+    held: &mut Held,
+    job: Job,
+    mut run: impl FnMut(&Submission, &[Prepared]) -> Result<Receipt>,
+) {
     match job {
         Job::One(request, prepared, answer) => {
             let staged = run(&request, &prepared);
@@ -280,7 +284,7 @@ enum Refused {
 fn stage(
     actor: &ActorName,
     batch: &mut Batch<'_>,
-    request: &Request,
+    request: &Submission,
     prepared: &[Prepared],
 ) -> Result<Receipt, Refused> {
     let stamp = &request.stamp;

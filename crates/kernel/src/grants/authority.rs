@@ -5,7 +5,7 @@
 
 use super::Gate;
 use super::grant::Grant;
-use super::selector::{Operation, Selector};
+use super::selector::{Permission, Selector};
 use crate::error::{Error, Result};
 use proof::Digest;
 use proof::memory::{Head, MemoryType, Scope, Visibility};
@@ -19,9 +19,9 @@ pub struct Authority {
     pub root_grant: Digest,
     pub audience_name: String,
     /// What was asked for and granted.
-    pub operation: Operation,
+    pub operation: Permission,
     /// What the caller's grant allows at all.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<Permission>,
     pub includes: Vec<Selector>,
     pub excludes: Vec<Selector>,
     /// The smallest of the chain.
@@ -101,7 +101,7 @@ fn outside(reason: &str) -> Error {
     Error::OutsideGrant(reason.into())
 }
 
-fn check_operation(authority: &Authority, operation: Operation) -> Result<()> {
+fn check_operation(authority: &Authority, operation: Permission) -> Result<()> {
     if authority.operation == operation && authority.operations.contains(&operation) {
         Ok(())
     } else {
@@ -117,11 +117,11 @@ pub fn gate_write(
     authority: &Authority,
     before: Option<&Head>,
     after: &Head,
-    operation: Operation,
+    operation: Permission,
 ) -> Result<()> {
     check_operation(authority, operation)?;
     match (operation, before) {
-        (Operation::Write, None) => {
+        (Permission::Write, None) => {
             // An id is handed out by the journal: a new memory cannot be one of those a grant names.
             if !authority.holds(after) || authority.includes.iter().any(|i| !i.ids.is_empty()) {
                 return Err(outside("the new memory would lie outside the slice"));
@@ -139,10 +139,10 @@ pub fn gate_write(
             Ok(())
         }
         // A write can land on a memory that is there already, by its topic: that is an update.
-        (Operation::Write, Some(_)) if !authority.operations.contains(&Operation::Update) => {
+        (Permission::Write, Some(_)) if !authority.operations.contains(&Permission::Update) => {
             Err(outside("the write would change an existing memory"))
         }
-        (Operation::Write | Operation::Update | Operation::Tombstone, Some(before)) => {
+        (Permission::Write | Permission::Update | Permission::Tombstone, Some(before)) => {
             if before.id != after.id || !authority.holds(before) {
                 return Err(outside("the memory lies outside the slice"));
             }
@@ -157,7 +157,7 @@ pub fn gate_write(
             if before.pinned != after.pinned {
                 return Err(outside("a delegate may not pin"));
             }
-            if operation != Operation::Tombstone && before.tombstone != after.tombstone {
+            if operation != Permission::Tombstone && before.tombstone != after.tombstone {
                 return Err(outside("forgetting is an operation of its own"));
             }
             if before.erased != after.erased {
@@ -165,7 +165,7 @@ pub fn gate_write(
             }
             Ok(())
         }
-        (Operation::Update | Operation::Tombstone, None) => {
+        (Permission::Update | Permission::Tombstone, None) => {
             Err(outside("the memory lies outside the slice"))
         }
         _ => Err(outside("the operation changes no memory")),
@@ -175,11 +175,11 @@ pub fn gate_write(
 /// May these memories be named together, as the two ends of an edge or the citations of an attestation?
 ///
 /// Both ends of an edge must lie in the slice, since an edge changes how either is ranked and walked. Citing needs sight.
-pub fn gate_named(authority: &Authority, heads: &[&Head], operation: Operation) -> Result<()> {
+pub fn gate_named(authority: &Authority, heads: &[&Head], operation: Permission) -> Result<()> {
     check_operation(authority, operation)?;
     let allowed = match operation {
-        Operation::Edge => heads.iter().all(|head| authority.holds(head)),
-        Operation::Attest => heads.iter().all(|head| authority.sees(head)),
+        Permission::Edge => heads.iter().all(|head| authority.holds(head)),
+        Permission::Attest => heads.iter().all(|head| authority.sees(head)),
         _ => return Err(outside("the operation names no memories")),
     };
     if allowed { Ok(()) } else { Err(outside("a named memory lies outside the slice")) }
@@ -188,7 +188,7 @@ pub fn gate_named(authority: &Authority, heads: &[&Head], operation: Operation) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::fixture::{authority, head, id};
+    use crate::grants::fixture::{authority, head, id};
     use proof::memory::MemoryType;
     use proof::memory::{Millis, Tombstone};
 
@@ -203,7 +203,7 @@ mod tests {
     // kernel 59
     #[test]
     fn sight_follows_visibility_and_every_selector() {
-        let mut authority = authority(Operation::Read);
+        let mut authority = authority(Permission::Read);
         authority.includes.push(tagged("a"));
         authority.excludes.push(tagged("secret"));
         let mut memory = head(1);
@@ -230,9 +230,9 @@ mod tests {
     // kernel 59
     #[test]
     fn a_write_stays_in_the_slice() {
-        let mut authority = authority(Operation::Write);
+        let mut authority = authority(Permission::Write);
         let new = head(9);
-        gate_write(&authority, None, &new, Operation::Write).unwrap();
+        gate_write(&authority, None, &new, Permission::Write).unwrap();
         for spoil in [
             (|h| h.memory_type = MemoryType::Goal) as fn(&mut Head),
             |h| h.visibility = Visibility::Private,
@@ -241,28 +241,28 @@ mod tests {
         ] {
             let mut bad = new.clone();
             spoil(&mut bad);
-            assert!(is_outside(&gate_write(&authority, None, &bad, Operation::Write)), "{bad:?}");
+            assert!(is_outside(&gate_write(&authority, None, &bad, Permission::Write)), "{bad:?}");
         }
-        authority.operations.retain(|o| *o != Operation::Update);
-        assert!(is_outside(&gate_write(&authority, Some(&new), &new, Operation::Write)));
+        authority.operations.retain(|o| *o != Permission::Update);
+        assert!(is_outside(&gate_write(&authority, Some(&new), &new, Permission::Write)));
         authority.includes[0].ids = vec![id(9)];
-        assert!(is_outside(&gate_write(&authority, None, &new, Operation::Write)), "ids are old");
+        assert!(is_outside(&gate_write(&authority, None, &new, Permission::Write)), "ids are old");
         authority.includes[0].ids.clear();
         authority.includes[0].projects = vec!["p".into()];
         let mut personal = Head { project: Some("p".into()), ..new };
-        gate_write(&authority, None, &personal, Operation::Write).unwrap();
+        gate_write(&authority, None, &personal, Permission::Write).unwrap();
         personal.scope = Scope::Personal;
-        assert!(is_outside(&gate_write(&authority, None, &personal, Operation::Write)));
+        assert!(is_outside(&gate_write(&authority, None, &personal, Permission::Write)));
     }
 
     // kernel 59, section 14 item 14
     #[test]
     fn an_update_may_not_touch_what_selectors_and_rights_look_at() {
-        let authority = authority(Operation::Update);
+        let authority = authority(Permission::Update);
         let before = head(4);
         let mut fine = before.clone();
         (fine.version, fine.importance, fine.archived) = (2, 1, true);
-        gate_write(&authority, Some(&before), &fine, Operation::Update).unwrap();
+        gate_write(&authority, Some(&before), &fine, Permission::Update).unwrap();
         for spoil in [
             (|h| h.memory_type = MemoryType::Goal) as fn(&mut Head),
             |h| h.tags.push("z".into()),
@@ -276,55 +276,55 @@ mod tests {
         ] {
             let mut after = before.clone();
             spoil(&mut after);
-            assert!(is_outside(&gate_write(&authority, Some(&before), &after, Operation::Update)));
+            assert!(is_outside(&gate_write(&authority, Some(&before), &after, Permission::Update)));
             // Nor may it pull a memory in from outside by the same edit.
-            assert!(gate_write(&authority, Some(&after), &before, Operation::Update).is_err());
+            assert!(gate_write(&authority, Some(&after), &before, Permission::Update).is_err());
         }
-        assert!(is_outside(&gate_write(&authority, None, &before, Operation::Update)));
+        assert!(is_outside(&gate_write(&authority, None, &before, Permission::Update)));
     }
 
     #[test]
     fn a_public_memory_outside_the_slice_can_be_read_but_not_changed() {
-        let authority = authority(Operation::Update);
+        let authority = authority(Permission::Update);
         let public =
             Head { visibility: Visibility::Public, memory_type: MemoryType::Goal, ..head(4) };
         assert!(authority.sees(&public));
-        assert!(is_outside(&gate_write(&authority, Some(&public), &public, Operation::Update)));
+        assert!(is_outside(&gate_write(&authority, Some(&public), &public, Permission::Update)));
     }
 
     // kernel 59
     #[test]
     fn only_the_operation_asked_for_is_gated_through() {
         let memory = head(4);
-        let reader = authority(Operation::Read);
-        for operation in Operation::ALL {
+        let reader = authority(Permission::Read);
+        for operation in Permission::ALL {
             assert!(is_outside(&gate_write(&reader, Some(&memory), &memory, operation)));
             assert!(is_outside(&gate_named(&reader, &[&memory], operation)));
         }
-        let mut stripped = authority(Operation::Tombstone);
-        gate_write(&stripped, Some(&memory), &memory, Operation::Tombstone).unwrap();
-        stripped.operations = vec![Operation::Read];
-        assert!(is_outside(&gate_write(&stripped, Some(&memory), &memory, Operation::Tombstone)));
+        let mut stripped = authority(Permission::Tombstone);
+        gate_write(&stripped, Some(&memory), &memory, Permission::Tombstone).unwrap();
+        stripped.operations = vec![Permission::Read];
+        assert!(is_outside(&gate_write(&stripped, Some(&memory), &memory, Permission::Tombstone)));
     }
 
     #[test]
     fn edges_need_both_ends_in_the_slice_and_citations_need_sight() {
         let (inside, mut other) = (head(4), head(5));
         other.memory_type = MemoryType::Goal;
-        let edge = authority(Operation::Edge);
-        gate_named(&edge, &[&inside, &inside], Operation::Edge).unwrap();
-        assert!(is_outside(&gate_named(&edge, &[&inside, &other], Operation::Edge)));
+        let edge = authority(Permission::Edge);
+        gate_named(&edge, &[&inside, &inside], Permission::Edge).unwrap();
+        assert!(is_outside(&gate_named(&edge, &[&inside, &other], Permission::Edge)));
         other.visibility = Visibility::Public;
-        assert!(is_outside(&gate_named(&edge, &[&inside, &other], Operation::Edge)));
-        let attest = authority(Operation::Attest);
-        gate_named(&attest, &[&inside, &other], Operation::Attest).unwrap();
+        assert!(is_outside(&gate_named(&edge, &[&inside, &other], Permission::Edge)));
+        let attest = authority(Permission::Attest);
+        gate_named(&attest, &[&inside, &other], Permission::Attest).unwrap();
         other.visibility = Visibility::Private;
-        assert!(is_outside(&gate_named(&attest, &[&inside, &other], Operation::Attest)));
+        assert!(is_outside(&gate_named(&attest, &[&inside, &other], Permission::Attest)));
     }
 
     #[test]
     fn the_budget_is_the_smaller_one() {
-        let mut authority = authority(Operation::Find);
+        let mut authority = authority(Permission::Find);
         assert_eq!(authority.cap_budget(None), None);
         assert_eq!(authority.cap_budget(Some(9)), Some(9));
         authority.budget_tokens = Some(5);

@@ -7,7 +7,7 @@ use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use minicbor::{Decode, Encode};
 
 use super::refused;
-use super::selector::{Operation, Selector, ascending};
+use super::selector::{Permission, Selector, ascending};
 use crate::error::{Error, Result};
 use crate::limits::BUDGET_TOKENS_MAX;
 use crate::validate::check_name;
@@ -47,7 +47,7 @@ pub struct Grant {
     pub audience_name: String,
     /// Sorted, no duplicates.
     #[n(5)]
-    pub operations: Vec<Operation>,
+    pub operations: Vec<Permission>,
     #[n(6)]
     pub include: Selector,
     #[n(7)]
@@ -231,8 +231,8 @@ impl SignedGrant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grants::fixture::{DAY, grant, id, key};
     use crate::limits::SELECTOR_ITEMS_MAX;
-    use crate::scope::fixture::{DAY, grant, id, key};
 
     type Spoil = fn(&mut Grant);
 
@@ -265,7 +265,7 @@ mod tests {
         let mut large = grant();
         large.actor = "a".repeat(64);
         large.audience_name = "n".repeat(128);
-        large.operations = Operation::ALL.to_vec();
+        large.operations = Permission::ALL.to_vec();
         large.include = full.clone();
         large.exclude = Some(full);
         large.parent = Some(Digest::ZERO);
@@ -280,7 +280,7 @@ mod tests {
             ("actor", |g| g.actor = "..".into()),
             ("audience name", |g| g.audience_name = String::new()),
             ("no operations", |g| g.operations.clear()),
-            ("unsorted", |g| g.operations = vec![Operation::Find, Operation::Read]),
+            ("unsorted", |g| g.operations = vec![Permission::Find, Permission::Read]),
             ("empty include", |g| g.include = Selector::default()),
             ("empty exclude", |g| g.exclude = Some(Selector::default())),
             ("future id", |g| g.include.ids = vec![id(g.size + 1)]),

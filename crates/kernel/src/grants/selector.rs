@@ -14,7 +14,7 @@ use proof::memory::{Head, MemoryId, MemoryType};
 /// themselves are not in it, because they stay with the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
-pub enum Operation {
+pub enum Permission {
     /// Resolve and history.
     #[n(1)]
     Read = 1,
@@ -39,18 +39,18 @@ pub enum Operation {
     Attest = 10,
 }
 
-impl Operation {
-    pub const ALL: [Operation; 10] = [
-        Operation::Read,
-        Operation::Find,
-        Operation::Context,
-        Operation::Graph,
-        Operation::Prove,
-        Operation::Write,
-        Operation::Update,
-        Operation::Tombstone,
-        Operation::Edge,
-        Operation::Attest,
+impl Permission {
+    pub const ALL: [Permission; 10] = [
+        Permission::Read,
+        Permission::Find,
+        Permission::Context,
+        Permission::Graph,
+        Permission::Prove,
+        Permission::Write,
+        Permission::Update,
+        Permission::Tombstone,
+        Permission::Edge,
+        Permission::Attest,
     ];
 
     pub fn code(self) -> u8 {
@@ -59,26 +59,26 @@ impl Operation {
 
     pub fn name(self) -> &'static str {
         match self {
-            Operation::Read => "read",
-            Operation::Find => "find",
-            Operation::Context => "context",
-            Operation::Graph => "graph",
-            Operation::Prove => "prove",
-            Operation::Write => "write",
-            Operation::Update => "update",
-            Operation::Tombstone => "tombstone",
-            Operation::Edge => "edge",
-            Operation::Attest => "attest",
+            Permission::Read => "read",
+            Permission::Find => "find",
+            Permission::Context => "context",
+            Permission::Graph => "graph",
+            Permission::Prove => "prove",
+            Permission::Write => "write",
+            Permission::Update => "update",
+            Permission::Tombstone => "tombstone",
+            Permission::Edge => "edge",
+            Permission::Attest => "attest",
         }
     }
 
-    pub fn from_name(name: &str) -> Option<Operation> {
-        Operation::ALL.into_iter().find(|operation| operation.name() == name)
+    pub fn from_name(name: &str) -> Option<Permission> {
+        Permission::ALL.into_iter().find(|operation| operation.name() == name)
     }
 
     /// True when the operation leaves something in the journal on the delegate's behalf.
     pub fn changes(self) -> bool {
-        self >= Operation::Write
+        self >= Permission::Write
     }
 }
 
@@ -214,7 +214,7 @@ pub(super) fn subset<T: Ord>(few: &[T], many: &[T]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::fixture::{head, id};
+    use crate::grants::fixture::{head, id};
 
     fn tags(names: &[&str]) -> Vec<String> {
         names.iter().map(ToString::to_string).collect()
@@ -222,13 +222,13 @@ mod tests {
 
     #[test]
     fn operations_have_stable_codes_and_names() {
-        for (code, operation) in (1u8..).zip(Operation::ALL) {
+        for (code, operation) in (1u8..).zip(Permission::ALL) {
             assert_eq!(operation.code(), code);
-            assert_eq!(Operation::from_name(operation.name()), Some(operation));
+            assert_eq!(Permission::from_name(operation.name()), Some(operation));
             assert_eq!(proof::codec::encode(&operation), [code]);
         }
-        assert_eq!(Operation::from_name("erase"), None);
-        assert!(proof::codec::decode::<Operation>("operation", &[11]).is_err());
+        assert_eq!(Permission::from_name("erase"), None);
+        assert!(proof::codec::decode::<Permission>("operation", &[11]).is_err());
     }
 
     #[test]

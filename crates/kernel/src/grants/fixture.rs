@@ -3,8 +3,8 @@
 use ed25519_dalek::SigningKey;
 
 use super::{
-    Authority, Grant, GrantState, Operation, Presented, PublicKey, Request, Selector, SignedGrant,
-    SignedRequest,
+    Authority, DelegateRequest, Grant, GrantState, Permission, Presentation, PublicKey, Selector,
+    SignedGrant, SignedRequest,
 };
 use crate::error::Result;
 use crate::keys;
@@ -64,7 +64,7 @@ pub(super) fn grant() -> Grant {
         issuer: public(1),
         audience: public(2),
         audience_name: "helper".into(),
-        operations: vec![Operation::Read, Operation::Find, Operation::Write, Operation::Update],
+        operations: vec![Permission::Read, Permission::Find, Permission::Write, Permission::Update],
         include: Selector { types: vec![MemoryType::Fact], ..Selector::default() },
         exclude: None,
         issued: NOW,
@@ -94,20 +94,20 @@ pub(super) fn asked() -> Digest {
 }
 
 /// A request by the last delegate of a chain whose link `n` is for key `n + 2`.
-pub(super) fn present(chain: Vec<SignedGrant>, operation: Operation) -> Presented {
+pub(super) fn present(chain: Vec<SignedGrant>, operation: Permission) -> Presentation {
     let caller = key(u8::try_from(chain.len() + 1).unwrap());
     let grant = chain.last().map_or(Digest::ZERO, SignedGrant::id);
-    let request = Request { grant, operation, digest: asked(), at: NOW, nonce: [9; 16] };
-    Presented { chain, request: SignedRequest::sign(request, &caller) }
+    let request = DelegateRequest { grant, operation, digest: asked(), at: NOW, nonce: [9; 16] };
+    Presentation { chain, request: SignedRequest::sign(request, &caller) }
 }
 
-pub(super) fn authority(operation: Operation) -> Authority {
+pub(super) fn authority(operation: Permission) -> Authority {
     Authority {
         grant: Digest::ZERO,
         root_grant: Digest::ZERO,
         audience_name: "helper".into(),
         operation,
-        operations: Operation::ALL.to_vec(),
+        operations: Permission::ALL.to_vec(),
         includes: vec![grant().include],
         excludes: Vec::new(),
         budget_tokens: None,

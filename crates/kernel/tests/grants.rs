@@ -9,9 +9,9 @@ use std::sync::Barrier;
 
 use kernel::actor::ActorName;
 use kernel::command::{Command, GrantDraft, Revocation};
+use kernel::grants::{Grant, Permission, Presentation, Selector, SignedGrant};
 use kernel::journal::SCHEMA;
 use kernel::memory::Millis;
-use kernel::scope::{Grant, Operation, Presented, Selector, SignedGrant};
 use kernel::{Cortex, Digest, Options};
 use support::delegate::{asked, grant, issue, present, refusal, web, world};
 use support::{key, public};
@@ -23,29 +23,29 @@ use testkit::build::{assert_refused, at, id, run, size};
 fn expired_revoked_foreign_and_stolen_grants_are_refused() {
     let (cortex, manifest) = world();
     let chain = [issue(&cortex, grant(&manifest))];
-    let read = |signer, n| present(&chain, signer, Operation::Read, n);
+    let read = |signer, n| present(&chain, signer, Permission::Read, n);
     let over = 2 + support::HOUR;
     assert!(refusal(&cortex, &read(2, over), over).contains("expired"));
     assert!(refusal(&cortex, &read(3, 4), 4).contains("not signed by the delegate"));
     assert!(refusal(&cortex, &read(2, 4), 100).contains("too far from now"));
     let first = read(2, 4);
-    cortex.authorize(&first, Operation::Read, asked(), at(4)).unwrap();
+    cortex.authorize(&first, Permission::Read, asked(), at(4)).unwrap();
     assert!(refusal(&cortex, &first, 4).contains("made before"));
-    let wrong_lane = cortex.authorize(&read(2, 4), Operation::Find, asked(), at(4)).unwrap_err();
+    let wrong_lane = cortex.authorize(&read(2, 4), Permission::Find, asked(), at(4)).unwrap_err();
     assert_eq!(wrong_lane.code(), "grant_refused");
     let other = Digest::of("test", &[b"something else"]);
-    let swapped = cortex.authorize(&read(2, 4), Operation::Read, other, at(4)).unwrap_err();
+    let swapped = cortex.authorize(&read(2, 4), Permission::Read, other, at(4)).unwrap_err();
     assert_eq!(swapped.code(), "grant_refused");
 
     let fake = SignedGrant::sign(Grant { nonce: [8; 16], ..grant(&manifest) }, &key(1)).unwrap();
-    let unknown = present(&[fake], 2, Operation::Read, 4);
+    let unknown = present(&[fake], 2, Permission::Read, 4);
     assert!(refusal(&cortex, &unknown, 4).contains("not in the journal"));
     let bytes = first.to_bytes();
     for at_byte in (0..bytes.len()).step_by(7) {
         let mut tampered = bytes.clone();
         tampered[at_byte] ^= 1;
-        let outcome = Presented::decode(&tampered)
-            .and_then(|presented| cortex.authorize(&presented, Operation::Read, asked(), at(4)));
+        let outcome = Presentation::decode(&tampered)
+            .and_then(|presented| cortex.authorize(&presented, Permission::Read, asked(), at(4)));
         assert!(outcome.is_err(), "byte {at_byte}");
     }
     let bob = ActorName::parse("bob").unwrap();
@@ -105,8 +105,8 @@ fn of_two_requests_for_the_last_use_one_wins() {
         };
         let chain = [parent, SignedGrant::sign(child, &key(2)).unwrap()];
         let ask = || {
-            let presented = present(&chain, 3, Operation::Read, 4);
-            cortex.authorize(&presented, Operation::Read, asked(), at(4)).map(drop)
+            let presented = present(&chain, 3, Permission::Read, 4);
+            cortex.authorize(&presented, Permission::Read, asked(), at(4)).map(drop)
         };
         ask().unwrap();
         ask().unwrap();
@@ -131,26 +131,26 @@ fn of_two_requests_for_the_last_use_one_wins() {
 #[test]
 fn a_delegate_hands_on_less_and_never_more() {
     let (cortex, manifest) = world();
-    let all = Operation::ALL;
-    let operations = all.into_iter().filter(|o| *o != Operation::Attest).collect();
+    let all = Permission::ALL;
+    let operations = all.into_iter().filter(|o| *o != Permission::Attest).collect();
     let parent = issue(&cortex, Grant { operations, ..grant(&manifest) });
     let child = Grant {
         issuer: public(2),
         audience: public(3),
         audience_name: "helper's helper".into(),
-        operations: vec![Operation::Read],
+        operations: vec![Permission::Read],
         include: Selector { ids: vec![id(1)], ..web() },
         parent: Some(parent.id()),
         ..parent.grant().clone()
     };
     let sign = |grant: Grant| SignedGrant::sign(grant, &key(2)).unwrap();
     let chain = [parent.clone(), sign(child.clone())];
-    let presented = present(&chain, 3, Operation::Read, 4);
-    let authority = cortex.authorize(&presented, Operation::Read, asked(), at(4)).unwrap();
+    let presented = present(&chain, 3, Permission::Read, 4);
+    let authority = cortex.authorize(&presented, Permission::Read, asked(), at(4)).unwrap();
     cortex.resolve_for(&authority, id(1), None, at(4)).unwrap();
     cortex.resolve_for(&authority, id(2), None, at(4)).unwrap_err();
     for wider in [
-        Grant { operations: vec![Operation::Read, Operation::Attest], ..child.clone() },
+        Grant { operations: vec![Permission::Read, Permission::Attest], ..child.clone() },
         Grant {
             include: Selector { tags: vec!["x".into()], ..Selector::default() },
             ..child.clone()
@@ -158,12 +158,12 @@ fn a_delegate_hands_on_less_and_never_more() {
         Grant { expires: Millis(child.expires.get() + 1), ..child.clone() },
         Grant { root: Digest([1; 32]), ..child.clone() },
     ] {
-        let presented = present(&[parent.clone(), sign(wider)], 3, Operation::Read, 4);
+        let presented = present(&[parent.clone(), sign(wider)], 3, Permission::Read, 4);
         assert!(refusal(&cortex, &presented, 4).contains("a link"));
     }
     // The delegate of the first link cannot use the second, and revoking the first ends both.
-    assert!(refusal(&cortex, &present(&chain, 2, Operation::Read, 4), 4).contains("not signed"));
+    assert!(refusal(&cortex, &present(&chain, 2, Permission::Read, 4), 4).contains("not signed"));
     let revocation = Revocation { grant: parent.id(), reason: "done".into() };
     run(&cortex, 4, Command::ScopeRevoke(revocation)).unwrap();
-    assert!(refusal(&cortex, &present(&chain, 3, Operation::Read, 4), 4).contains("revoked"));
+    assert!(refusal(&cortex, &present(&chain, 3, Permission::Read, 4), 4).contains("revoked"));
 }

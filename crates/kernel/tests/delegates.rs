@@ -9,11 +9,11 @@ mod support;
 use kernel::command::{Command, Draft};
 use kernel::context::ContextQuery;
 use kernel::find::Query;
+use kernel::grants::{Grant, Permission, Selector};
 use kernel::graph::{Direction, Walk};
 use kernel::journal::{EntryKind, Payload};
 use kernel::limits::VIOLATION_BURST;
 use kernel::memory::{MemoryType, Relation, Visibility};
-use kernel::scope::{Grant, Operation, Selector};
 use proof::{Claim, ProofFile, ProvedFact, check};
 use support::delegate::{grant, issue, may, submit, world, world_draft};
 use support::edge;
@@ -38,7 +38,7 @@ fn a_delegate_reads_inside_and_cannot_tell_hidden_from_missing() {
     .enumerate()
     {
         let chain = [issue(&cortex, by(include))];
-        let authority = may(&cortex, &chain, Operation::Read);
+        let authority = may(&cortex, &chain, Permission::Read);
         let read = |n| cortex.resolve_for(&authority, id(n), None, at(4));
         let missing = read(99).unwrap_err();
         assert_eq!(missing.code(), "outside_grant");
@@ -59,7 +59,7 @@ fn a_delegate_reads_inside_and_cannot_tell_hidden_from_missing() {
 fn violations_are_journaled_and_cannot_flood_the_journal() {
     let (cortex, manifest) = world();
     let chain = [issue(&cortex, grant(&manifest))];
-    let reader = may(&cortex, &chain, Operation::Read);
+    let reader = may(&cortex, &chain, Permission::Read);
     let start = size(&cortex);
     cortex.resolve_for(&reader, id(3), None, at(4)).unwrap_err();
     assert_eq!(size(&cortex), start + 1);
@@ -68,7 +68,7 @@ fn violations_are_journaled_and_cannot_flood_the_journal() {
     assert_eq!(entry.operation, "read");
     assert_eq!(cortex.read().unwrap().view().entry(start + 1).unwrap().unwrap().by, "helper");
 
-    let forget = may(&cortex, &chain, Operation::Tombstone);
+    let forget = may(&cortex, &chain, Permission::Tombstone);
     let change = |n| submit(&cortex, &forget, Command::Tombstone(removal(n)));
     for _ in 1..VIOLATION_BURST {
         assert_eq!(change(3).unwrap_err().code(), "outside_grant");
@@ -111,13 +111,13 @@ fn finds_walks_and_contexts_say_nothing_about_what_is_hidden() {
             cortex.add_edge(stamp(3), edge(second, Relation::Supersedes, 1)).unwrap();
             cortex.add_edge(stamp(3), edge(second, Relation::Contradicts, 2)).unwrap();
         }
-        let find = may(&cortex, &chain, Operation::Find);
+        let find = may(&cortex, &chain, Permission::Find);
         let facts = Query::of_types(&[MemoryType::Fact], 2);
         let found = cortex.find_for(&find, &facts, at(9)).unwrap();
         assert_eq!(found.items.len(), 2);
-        let graph = may(&cortex, &chain, Operation::Graph);
+        let graph = may(&cortex, &chain, Permission::Graph);
         let walked = cortex.walk_for(&graph, &Walk::new(id(1), Direction::Both, 6), at(9)).unwrap();
-        let context = may(&cortex, &chain, Operation::Context);
+        let context = may(&cortex, &chain, Permission::Context);
         let query = ContextQuery { project: Some("web".into()), ..ContextQuery::new(at(9)) };
         let bundle = cortex.context_for(&context, &query).unwrap();
         assert!(!bundle.text.contains("secret"));
@@ -138,8 +138,8 @@ fn draft_for(project: &str) -> Draft {
 fn a_delegate_writes_inside_its_slice_only() {
     let (cortex, manifest) = world();
     let chain = [issue(&cortex, grant(&manifest))];
-    let write = may(&cortex, &chain, Operation::Write);
-    let update = may(&cortex, &chain, Operation::Update);
+    let write = may(&cortex, &chain, Permission::Write);
+    let update = may(&cortex, &chain, Permission::Update);
     let written = submit(&cortex, &write, Command::Write(Box::new(draft_for("web")))).unwrap();
     let mine = written.id.unwrap().get();
     let entry = cortex.read().unwrap().view().entry(written.seq).unwrap().unwrap();
@@ -189,17 +189,17 @@ fn a_refused_change_does_not_tell_hidden_from_missing() {
         let outcome = kernel::memory::Outcome::Success;
         Command::Attest(support::attestation("i", outcome, &[n], &[]))
     };
-    let cases: [(Operation, &dyn Fn(u64) -> Command); 6] = [
-        (Operation::Update, &|n| {
+    let cases: [(Permission, &dyn Fn(u64) -> Command); 6] = [
+        (Permission::Update, &|n| {
             Command::Update(Box::new(testkit::build::revision(n, Some(7), "x")))
         }),
-        (Operation::Update, &|n| {
+        (Permission::Update, &|n| {
             Command::UpdateHead(testkit::build::head_revision(n, patch.clone()))
         }),
-        (Operation::Tombstone, &|n| Command::Tombstone(removal(n))),
-        (Operation::Tombstone, &|n| Command::Restore(removal(n))),
-        (Operation::Edge, &|n| Command::AddEdge(edge(1, Relation::PartOf, n))),
-        (Operation::Attest, &attest),
+        (Permission::Tombstone, &|n| Command::Tombstone(removal(n))),
+        (Permission::Tombstone, &|n| Command::Restore(removal(n))),
+        (Permission::Edge, &|n| Command::AddEdge(edge(1, Relation::PartOf, n))),
+        (Permission::Attest, &attest),
     ];
     for (operation, command) in cases {
         let authority = may(&cortex, &chain, operation);
@@ -218,7 +218,7 @@ fn a_refused_change_does_not_tell_hidden_from_missing() {
 fn a_slice_is_complete_and_checks_against_the_root_alone() {
     let (cortex, manifest) = world();
     let chain = [issue(&cortex, grant(&manifest))];
-    let prove = may(&cortex, &chain, Operation::Prove);
+    let prove = may(&cortex, &chain, Permission::Prove);
     let file = cortex.prove_slice_for(&prove, at(4)).unwrap();
     // The root is the one in the delegate's grant, however much was written since.
     cortex.write(stamp(5), world_draft(1)).unwrap();

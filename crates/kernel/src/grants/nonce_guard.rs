@@ -13,12 +13,12 @@ use proof::Digest;
 use proof::memory::Millis;
 
 /// Fresh requests the guard remembers.
-pub const REPLAY_CAPACITY: usize = 65_536;
+pub const NONCE_CAPACITY: usize = 65_536;
 
 type Nonce = (Digest, [u8; 16]);
 
 #[derive(Debug)]
-pub struct ReplayGuard {
+pub struct NonceGuard {
     seen: HashSet<Nonce>,
     by_time: BTreeSet<(Millis, Nonce)>,
     /// Requests signed before this may have been answered and forgotten.
@@ -26,21 +26,21 @@ pub struct ReplayGuard {
     capacity: usize,
 }
 
-impl Default for ReplayGuard {
-    fn default() -> ReplayGuard {
-        ReplayGuard::not_before(Millis(i64::MIN))
+impl Default for NonceGuard {
+    fn default() -> NonceGuard {
+        NonceGuard::not_before(Millis(i64::MIN))
     }
 }
 
-impl ReplayGuard {
+impl NonceGuard {
     /// A guard that also refuses what was signed before `started`. A server passes the time it came up, since a guard
     /// before it may have answered such requests.
-    pub fn not_before(started: Millis) -> ReplayGuard {
-        ReplayGuard {
+    pub fn not_before(started: Millis) -> NonceGuard {
+        NonceGuard {
             seen: HashSet::new(),
             by_time: BTreeSet::new(),
             floor: started,
-            capacity: REPLAY_CAPACITY,
+            capacity: NONCE_CAPACITY,
         }
     }
 
@@ -71,14 +71,14 @@ impl ReplayGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::Operation;
-    use crate::scope::fixture::{NOW, key};
-    use crate::scope::request::Request;
+    use crate::grants::Permission;
+    use crate::grants::fixture::{NOW, key};
+    use crate::grants::request::DelegateRequest;
 
     fn request(nonce: u8, at: i64) -> SignedRequest {
-        let request = Request {
+        let request = DelegateRequest {
             grant: Digest::ZERO,
-            operation: Operation::Read,
+            operation: Permission::Read,
             digest: Digest::ZERO,
             at: Millis(at),
             nonce: [nonce; 16],
@@ -93,7 +93,7 @@ mod tests {
     // kernel 59
     #[test]
     fn a_request_counts_once_in_its_window() {
-        let mut guard = ReplayGuard::default();
+        let mut guard = NonceGuard::default();
         let now = NOW.get();
         guard.check(&request(1, now), NOW).unwrap();
         guard.check(&request(2, now), NOW).unwrap();
@@ -107,21 +107,21 @@ mod tests {
 
     #[test]
     fn a_nonce_signed_again_for_another_time_is_still_used() {
-        let mut guard = ReplayGuard::default();
+        let mut guard = NonceGuard::default();
         guard.check(&request(1, NOW.get()), NOW).unwrap();
         assert!(is_refused(&guard.check(&request(1, NOW.get() + 5), NOW), "made before"));
     }
 
     #[test]
     fn what_was_signed_before_the_start_is_refused() {
-        let mut guard = ReplayGuard::not_before(NOW);
+        let mut guard = NonceGuard::not_before(NOW);
         assert!(is_refused(&guard.check(&request(1, NOW.get() - 1), NOW), "too old"));
         guard.check(&request(1, NOW.get()), NOW).unwrap();
     }
 
     #[test]
     fn a_full_guard_refuses_instead_of_forgetting() {
-        let mut guard = ReplayGuard { capacity: 2, ..ReplayGuard::default() };
+        let mut guard = NonceGuard { capacity: 2, ..NonceGuard::default() };
         guard.check(&request(1, NOW.get()), NOW).unwrap();
         guard.check(&request(2, NOW.get()), NOW).unwrap();
         assert!(matches!(guard.check(&request(3, NOW.get()), NOW), Err(Error::RateLimited(_))));

@@ -1,9 +1,9 @@
 //! Every refusal of `authorize` and `check_issue`, each on its own.
 
 use super::*;
+use crate::grants::fixture::{DAY, NOW, Rows, asked, child_of, grant, head, key, present, public};
+use crate::grants::{DelegateRequest, Gate, GrantState, NonceGuard, Selector, SignedRequest};
 use crate::keys;
-use crate::scope::fixture::{DAY, NOW, Rows, asked, child_of, grant, head, key, present, public};
-use crate::scope::{Gate, GrantState, ReplayGuard, Request, Selector, SignedRequest};
 use proof::codec;
 use proof::journal::Manifest;
 
@@ -31,12 +31,12 @@ fn journaled(chain: &[SignedGrant]) -> Rows {
     rows
 }
 
-fn ask_at(rows: &Rows, presented: &Presented, now: Millis) -> Result<Authority> {
+fn ask_at(rows: &Rows, presented: &Presentation, now: Millis) -> Result<Authority> {
     let operation = presented.request.request().operation;
     authorize(&rows.view(), &actor(), presented, operation, asked(), now)
 }
 
-fn ask(rows: &Rows, presented: &Presented) -> Result<Authority> {
+fn ask(rows: &Rows, presented: &Presentation) -> Result<Authority> {
     ask_at(rows, presented, NOW)
 }
 
@@ -48,19 +48,19 @@ fn assert_refused<T: std::fmt::Debug>(result: Result<T>, reason: &str) {
     }
 }
 
-fn request(chain: &[SignedGrant]) -> Request {
-    *present(chain.to_vec(), Operation::Find).request.request()
+fn request(chain: &[SignedGrant]) -> DelegateRequest {
+    *present(chain.to_vec(), Permission::Find).request.request()
 }
 
-fn presented(chain: &[SignedGrant], signer: u8, request: Request) -> Presented {
-    Presented { chain: chain.to_vec(), request: SignedRequest::sign(request, &key(signer)) }
+fn presented(chain: &[SignedGrant], signer: u8, request: DelegateRequest) -> Presentation {
+    Presentation { chain: chain.to_vec(), request: SignedRequest::sign(request, &key(signer)) }
 }
 
 // kernel 58, 59
 #[test]
 fn a_good_grant_authorises_and_carries_its_root() {
     let chain = [root_link(|g| (g.use_limit, g.budget_tokens) = (Some(3), Some(500)))];
-    let authority = ask(&journaled(&chain), &present(chain.to_vec(), Operation::Find)).unwrap();
+    let authority = ask(&journaled(&chain), &present(chain.to_vec(), Permission::Find)).unwrap();
     let grant = chain[0].grant();
     assert_eq!((authority.root, authority.size), (grant.root, grant.size));
     assert_eq!((authority.grant, authority.root_grant), (grant.id(), grant.id()));
@@ -81,7 +81,7 @@ fn the_longest_chain_authorises_and_applies_every_link() {
         chain.push(SignedGrant::sign(child, &key(n + 1)).unwrap());
     }
     let rows = journaled(&chain);
-    let authority = ask(&rows, &present(chain.clone(), Operation::Find)).unwrap();
+    let authority = ask(&rows, &present(chain.clone(), Permission::Find)).unwrap();
     assert_eq!(authority.root_grant, chain[0].id());
     assert_eq!(authority.grant, chain[GRANT_CHAIN_MAX - 1].id());
     assert_eq!(authority.budget_tokens, Some(893));
@@ -93,7 +93,7 @@ fn the_longest_chain_authorises_and_applies_every_link() {
 
     let extra = child_of(chain[GRANT_CHAIN_MAX - 1].grant(), 10);
     chain.push(SignedGrant::sign(extra, &key(9)).unwrap());
-    assert_refused(ask(&rows, &present(chain, Operation::Find)), "at most 8");
+    assert_refused(ask(&rows, &present(chain, Permission::Find)), "at most 8");
 }
 
 #[test]
@@ -106,17 +106,17 @@ fn no_grant_is_refused() {
 #[test]
 fn another_schema_is_refused() {
     let chain = [root_link(|g| g.schema = SCHEMA + 1)];
-    let asked = present(chain.to_vec(), Operation::Find);
+    let asked = present(chain.to_vec(), Permission::Find);
     assert_refused(ask(&journaled(&chain), &asked), "schema");
     let chain = two_links(|c| c.schema = SCHEMA + 1);
-    assert_refused(ask(&journaled(&chain), &present(chain, Operation::Find)), "schema");
+    assert_refused(ask(&journaled(&chain), &present(chain, Permission::Find)), "schema");
 }
 
 // kernel 59
 #[test]
 fn another_actor_is_refused() {
     let chain = [root_link(|g| g.actor = "other".into())];
-    let asked = present(chain.to_vec(), Operation::Find);
+    let asked = present(chain.to_vec(), Permission::Find);
     assert_refused(ask(&journaled(&chain), &asked), "another actor");
 }
 
@@ -124,7 +124,7 @@ fn another_actor_is_refused() {
 #[test]
 fn a_grant_that_is_not_journaled_is_refused() {
     let chain = vec![root_link(|_| ())];
-    assert_refused(ask(&Rows::default(), &present(chain, Operation::Find)), "not in the journal");
+    assert_refused(ask(&Rows::default(), &present(chain, Permission::Find)), "not in the journal");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn anyone_can_sign_a_grant_but_only_the_journaled_one_counts() {
     let mut forged = grant();
     (forged.issuer, forged.audience) = (public(5), public(2));
     let chain = vec![SignedGrant::sign(forged, &key(5)).unwrap()];
-    assert_refused(ask(&rows, &present(chain, Operation::Find)), "not in the journal");
+    assert_refused(ask(&rows, &present(chain, Permission::Find)), "not in the journal");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn other_bytes_than_the_journaled_are_refused() {
     let mut bytes = chain[0].to_bytes();
     *bytes.last_mut().unwrap() ^= 1;
     rows.put(keys::grant(chain[0].id()), codec::encode(&GrantState::new(bytes, 101)));
-    assert_refused(ask(&rows, &present(chain.to_vec(), Operation::Find)), "differs");
+    assert_refused(ask(&rows, &present(chain.to_vec(), Permission::Find)), "differs");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_damaged_row_is_damage_and_not_a_refusal() {
     let chain = vec![root_link(|_| ())];
     let mut rows = Rows::default();
     rows.put(keys::grant(chain[0].id()), vec![0xff]);
-    let result = ask(&rows, &present(chain, Operation::Find));
+    let result = ask(&rows, &present(chain, Permission::Find));
     assert!(matches!(result, Err(Error::Corrupt { .. })), "{result:?}");
 }
 
@@ -159,7 +159,7 @@ fn a_damaged_row_is_damage_and_not_a_refusal() {
 fn a_child_cannot_stand_first() {
     let chain = two_links(|_| ());
     let rows = journaled(&chain[1..]);
-    let request = Request { grant: chain[1].id(), ..request(&chain) };
+    let request = DelegateRequest { grant: chain[1].id(), ..request(&chain) };
     assert_refused(ask(&rows, &presented(&chain[1..], 3, request)), "the owner's");
 }
 
@@ -167,15 +167,15 @@ fn a_child_cannot_stand_first() {
 #[test]
 fn a_revoked_link_kills_the_chain() {
     let chain = two_links(|_| ());
-    ask(&journaled(&chain), &present(chain.clone(), Operation::Find)).unwrap();
+    ask(&journaled(&chain), &present(chain.clone(), Permission::Find)).unwrap();
     for revoked in &chain {
         let mut rows = journaled(&chain);
         rows.revoke(revoked.id());
-        assert_refused(ask(&rows, &present(chain.clone(), Operation::Find)), "revoked");
+        assert_refused(ask(&rows, &present(chain.clone(), Permission::Find)), "revoked");
     }
     let mut rows = journaled(&chain);
     rows.revoke(chain[1].id());
-    ask(&rows, &present(chain[..1].to_vec(), Operation::Find)).unwrap();
+    ask(&rows, &present(chain[..1].to_vec(), Permission::Find)).unwrap();
 }
 
 // kernel 59
@@ -185,26 +185,26 @@ fn a_link_with_a_wrong_signature_is_refused() {
     let mut envelope = chain[1].envelope();
     envelope.signature[3] ^= 1;
     chain[1] = SignedGrant::open(&envelope).unwrap();
-    assert_refused(ask(&journaled(&chain), &present(chain, Operation::Find)), "not signed");
+    assert_refused(ask(&journaled(&chain), &present(chain, Permission::Find)), "not signed");
     // The journal's own copy is checked as well.
     let mut envelope = root_link(|_| ()).envelope();
     envelope.signature[3] ^= 1;
     let chain = [SignedGrant::open(&envelope).unwrap()];
-    let asked = present(chain.to_vec(), Operation::Find);
+    let asked = present(chain.to_vec(), Permission::Find);
     assert_refused(ask(&journaled(&chain), &asked), "not signed");
 }
 
 // kernel 59
 #[test]
 fn a_link_that_adds_rights_is_refused() {
-    let chain = two_links(|c| c.operations = Operation::ALL.to_vec());
-    assert_refused(ask(&journaled(&chain), &present(chain, Operation::Find)), "adds an operation");
+    let chain = two_links(|c| c.operations = Permission::ALL.to_vec());
+    assert_refused(ask(&journaled(&chain), &present(chain, Permission::Find)), "adds an operation");
     // Signed by a stranger, naming the true parent.
     let first = root_link(|_| ());
     let mut stranger = child_of(first.grant(), 3);
     stranger.issuer = public(5);
     let chain = [first, SignedGrant::sign(stranger, &key(5)).unwrap()];
-    let asked = present(chain.to_vec(), Operation::Find);
+    let asked = present(chain.to_vec(), Permission::Find);
     assert_refused(ask(&journaled(&chain), &asked), "not issued by");
 }
 
@@ -213,28 +213,28 @@ fn a_link_that_adds_rights_is_refused() {
 fn an_expired_grant_is_refused() {
     let chain = [root_link(|g| g.expires = Millis(g.issued.get() + 10))];
     let rows = journaled(&chain);
-    let asked = present(chain.to_vec(), Operation::Find);
+    let asked = present(chain.to_vec(), Permission::Find);
     ask_at(&rows, &asked, Millis(NOW.get() + 9)).unwrap();
     assert_refused(ask_at(&rows, &asked, Millis(NOW.get() + 10)), "expired");
     let chain = two_links(|c| c.expires = Millis(c.issued.get() + 10));
     let rows = journaled(&chain);
-    let asked = present(chain, Operation::Find);
+    let asked = present(chain, Permission::Find);
     assert_refused(ask_at(&rows, &asked, Millis(NOW.get() + 10)), "expired");
 }
 
 #[test]
 fn a_grant_from_the_future_is_refused() {
     let chain = [root_link(|g| g.issued = Millis(NOW.get() + REQUEST_SKEW_MS_MAX + 1))];
-    let asked = present(chain.to_vec(), Operation::Find);
+    let asked = present(chain.to_vec(), Permission::Find);
     assert_refused(ask(&journaled(&chain), &asked), "future");
     let chain = [root_link(|g| g.issued = Millis(NOW.get() + REQUEST_SKEW_MS_MAX))];
-    ask(&journaled(&chain), &present(chain.to_vec(), Operation::Find)).unwrap();
+    ask(&journaled(&chain), &present(chain.to_vec(), Permission::Find)).unwrap();
 }
 
 #[test]
 fn a_grant_that_is_used_up_is_refused() {
     let chain = [root_link(|g| g.use_limit = Some(2))];
-    let asked = present(chain.to_vec(), Operation::Find);
+    let asked = present(chain.to_vec(), Permission::Find);
     let mut rows = Rows::default();
     rows.journal(&chain[0], 1);
     ask(&rows, &asked).unwrap();
@@ -243,13 +243,13 @@ fn a_grant_that_is_used_up_is_refused() {
     // A limit that only the child has counts the uses of the whole chain.
     let chain = two_links(|c| c.use_limit = Some(1));
     rows.journal(&chain[0], 1);
-    assert_refused(ask(&rows, &present(chain, Operation::Find)), "used up");
+    assert_refused(ask(&rows, &present(chain, Permission::Find)), "used up");
 }
 
 #[test]
 fn a_request_for_another_grant_is_refused() {
     let chain = two_links(|_| ());
-    let request = Request { grant: chain[0].id(), ..request(&chain) };
+    let request = DelegateRequest { grant: chain[0].id(), ..request(&chain) };
     assert_refused(ask(&journaled(&chain), &presented(&chain, 3, request)), "another grant");
 }
 
@@ -276,7 +276,7 @@ fn a_request_from_another_time_is_refused() {
         (i64::MAX, false),
     ] {
         let at = Millis(NOW.get().saturating_add(offset));
-        let result = ask(&rows, &presented(&chain, 2, Request { at, ..request(&chain) }));
+        let result = ask(&rows, &presented(&chain, 2, DelegateRequest { at, ..request(&chain) }));
         if good {
             result.unwrap();
         } else {
@@ -289,22 +289,22 @@ fn a_request_from_another_time_is_refused() {
 fn a_request_signed_for_something_else_is_refused() {
     let chain = [root_link(|_| ())];
     let rows = journaled(&chain);
-    let asked_for = present(chain.to_vec(), Operation::Find);
+    let asked_for = present(chain.to_vec(), Permission::Find);
     let view = rows.view();
-    let other = authorize(&view, &actor(), &asked_for, Operation::Read, asked(), NOW);
+    let other = authorize(&view, &actor(), &asked_for, Permission::Read, asked(), NOW);
     assert_refused(other, "another operation");
-    let other = authorize(&view, &actor(), &asked_for, Operation::Find, Digest::ZERO, NOW);
+    let other = authorize(&view, &actor(), &asked_for, Permission::Find, Digest::ZERO, NOW);
     assert_refused(other, "not what was signed");
 }
 
 // kernel 59
 #[test]
 fn an_operation_outside_the_grant_is_refused() {
-    let chain = [root_link(|g| g.operations = vec![Operation::Read, Operation::Find])];
+    let chain = [root_link(|g| g.operations = vec![Permission::Read, Permission::Find])];
     let rows = journaled(&chain);
-    for operation in Operation::ALL {
+    for operation in Permission::ALL {
         let result = ask(&rows, &present(chain.to_vec(), operation));
-        if matches!(operation, Operation::Read | Operation::Find) {
+        if matches!(operation, Permission::Read | Permission::Find) {
             result.unwrap();
         } else {
             assert_refused(result, "does not allow");
@@ -316,8 +316,8 @@ fn an_operation_outside_the_grant_is_refused() {
 #[test]
 fn a_repeated_request_is_refused_by_the_guard() {
     let chain = [root_link(|_| ())];
-    let asked = present(chain.to_vec(), Operation::Find);
-    let mut guard = ReplayGuard::default();
+    let asked = present(chain.to_vec(), Permission::Find);
+    let mut guard = NonceGuard::default();
     ask(&journaled(&chain), &asked).unwrap();
     guard.check(&asked.request, NOW).unwrap();
     assert_refused(guard.check(&asked.request, NOW), "made before");
@@ -328,12 +328,12 @@ fn a_repeated_request_is_refused_by_the_guard() {
 fn every_flipped_bit_of_a_presentation_is_refused() {
     let chain = two_links(|_| ());
     let rows = journaled(&chain);
-    let bytes = present(chain, Operation::Find).to_bytes();
+    let bytes = present(chain, Permission::Find).to_bytes();
     for at in 0..bytes.len() {
         let mut bad = bytes.clone();
         bad[at] ^= 1 << (at % 8);
-        let outcome = Presented::decode(&bad).and_then(|presented| {
-            authorize(&rows.view(), &actor(), &presented, Operation::Find, asked(), NOW)
+        let outcome = Presentation::decode(&bad).and_then(|presented| {
+            authorize(&rows.view(), &actor(), &presented, Permission::Find, asked(), NOW)
         });
         assert!(outcome.is_err(), "byte {at}");
     }

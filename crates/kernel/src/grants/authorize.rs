@@ -8,8 +8,8 @@ use super::attenuate::check_attenuation;
 use super::authority::{Authority, selectors};
 use super::grant::{Grant, SignedGrant};
 use super::refused;
-use super::request::Presented;
-use super::selector::Operation;
+use super::request::Presentation;
+use super::selector::Permission;
 use crate::error::{Error, Result};
 use crate::limits::{GRANT_CHAIN_MAX, REQUEST_SKEW_MS_MAX};
 use crate::store::View;
@@ -20,12 +20,12 @@ use proof::memory::Millis;
 
 /// Decides whether `presented` allows `operation` with the request `request_digest` at `now`.
 ///
-/// A nonce seen before is not noticed here; `ReplayGuard::check` follows.
+/// A nonce seen before is not noticed here; `NonceGuard::check` follows.
 pub fn authorize(
     view: &View<'_>,
     actor: &ActorName,
-    presented: &Presented,
-    operation: Operation,
+    presented: &Presentation,
+    operation: Permission,
     request_digest: Digest,
     now: Millis,
 ) -> Result<Authority> {

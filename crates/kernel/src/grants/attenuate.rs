@@ -41,8 +41,8 @@ pub fn check_attenuation(parent: &Grant, child: &Grant) -> Result<()> {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::scope::fixture::{child_of, grant, head, id, public};
-    use crate::scope::{Operation, Selector};
+    use crate::grants::fixture::{child_of, grant, head, id, public};
+    use crate::grants::{Permission, Selector};
     use proof::Digest;
     use proof::memory::Millis;
     use proptest::prelude::*;
@@ -63,7 +63,7 @@ mod tests {
             ("not issued by", |c| c.issuer = public(9)),
             ("another actor", |c| c.actor = "other".into()),
             ("another schema", |c| c.schema += 1),
-            ("adds an operation", |c| c.operations.push(Operation::Attest)),
+            ("adds an operation", |c| c.operations.push(Permission::Attest)),
             ("includes more", |c| c.include.types.clear()),
             ("includes more", |c| c.include.types.push(proof::memory::MemoryType::Event)),
             ("excludes less", |c| c.exclude = None),
@@ -173,10 +173,10 @@ mod tests {
             if check_attenuation(&parent, &child).is_ok() {
                 for head in &heads {
                     let (below, above) = ([&child], [&parent]);
-                    prop_assert!(!crate::scope::authority::sees_by(&below, head)
-                        || crate::scope::authority::sees_by(&above, head));
-                    prop_assert!(!crate::scope::authority::holds_by(&below, head)
-                        || crate::scope::authority::holds_by(&above, head));
+                    prop_assert!(!crate::grants::authority::sees_by(&below, head)
+                        || crate::grants::authority::sees_by(&above, head));
+                    prop_assert!(!crate::grants::authority::holds_by(&below, head)
+                        || crate::grants::authority::holds_by(&above, head));
                 }
             } else if derived {
                 let emptied = |p: usize, c: usize| p > 0 && c == 0;
