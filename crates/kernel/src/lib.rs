@@ -16,7 +16,7 @@
 //! And back:
 //!
 //! - [`Reading`] is a consistent state. [`find`] answers typed questions, [`graph`] walks edges, [`context`] puts together
-//!   what an intent should know, [`compact`] shrinks it again, [`forms`] are the texts, [`salience`] is what ranks them.
+//!   what an intent should know, [`compact`] shrinks it again, [`render`] makes their texts, [`salience`] is what ranks them.
 //! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `rebuild` rebuilds and
 //!   verifies.
 //! - [`grants`] lets delegates see and change a slice, by signed grants.
@@ -76,7 +76,6 @@ pub mod context;
 mod cortex;
 pub mod error;
 pub mod find;
-pub mod forms;
 pub mod grants;
 pub mod graph;
 pub mod home;
@@ -85,6 +84,7 @@ pub mod keys;
 pub mod limits;
 pub mod prove;
 mod rebuild;
+pub mod render;
 mod rows;
 pub mod salience;
 pub mod state;

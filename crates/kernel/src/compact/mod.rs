@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::command::Compaction;
 use crate::context::is_pinned;
 use crate::error::{Error, Result};
-use crate::forms::{self, Form};
 use crate::grants::Gate;
 use crate::limits::COMPACT_ITEMS_MAX;
+use crate::render::{self, Form};
 use crate::rows::Lens;
 use crate::store::View;
 use crate::validate::check_name;
@@ -132,9 +132,9 @@ pub fn plan(
         let keep =
             load_bearing.contains(&id) || is_pinned(&row.head, view.body(&current)?.as_ref());
         let form = if keep { KEPT_FORM } else { STUB_FORM };
-        let text = forms::render(&row.head, &version, view.body(&version)?.as_ref(), form);
+        let text = render::render(&row.head, &version, view.body(&version)?.as_ref(), form);
         let memory = Pinned { id, version: n };
-        let text = CompactText { memory, tokens: forms::tokens(&text), text };
+        let text = CompactText { memory, tokens: render::tokens(&text), text };
         total += u64::from(text.tokens);
         if keep {
             plan.compaction.kept.push(memory);

@@ -22,12 +22,12 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::find::{Near, check_near};
-use crate::forms::Form;
 use crate::grants::Gate;
 use crate::limits::{
     BUDGET_TOKENS_DEFAULT, BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NAME_BYTES_MAX, TAG_BYTES_MAX,
     TAGS_MAX,
 };
+use crate::render::Form;
 use crate::rows::{Lens, Standing};
 use crate::store::View;
 use crate::uri::Uri;

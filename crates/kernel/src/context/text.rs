@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::gather::Candidate;
 use super::{Bundle, BundleItem, ContextQuery, OVERFLOW_MAX, Tier};
 use crate::error::{Error, Result};
-use crate::forms::{self, Form};
+use crate::render::{self, Form};
 use crate::rows::{Lens, Standing};
 use crate::uri::Uri;
 use proof::Digest;
@@ -109,7 +109,7 @@ fn item(
         labels.push(format!("[contradicted by {}] ", list(&contradicting)));
     }
     let body = lens.body(row)?;
-    let text = forms::one_line(&forms::render(&row.head, &row.version, body.as_ref(), form));
+    let text = render::one_line(&render::render(&row.head, &row.version, body.as_ref(), form));
     let mut item = BundleItem {
         uri: Uri {
             actor: actor.clone(),
@@ -122,7 +122,7 @@ fn item(
         text: labels.concat() + &text,
         tokens: 0,
     };
-    item.tokens = forms::tokens(&bullet(&item));
+    item.tokens = render::tokens(&bullet(&item));
     Ok(item)
 }
 
@@ -161,7 +161,7 @@ fn write(bundle: &mut Bundle, mut left: usize) {
         text.push_str(&more);
         text.push('\n');
     }
-    bundle.tokens = forms::tokens(&text);
+    bundle.tokens = render::tokens(&text);
     text.push_str(&footer(bundle, bundle.tokens, bundle.trimmed));
     bundle.digest = Digest::of("cortex/bundle/1", &[text.as_bytes()]);
     bundle.text = text;

@@ -37,9 +37,9 @@ pub(crate) use plan::Ids;
 pub(crate) use query::check_near;
 
 use crate::error::Result;
-use crate::forms;
 use crate::grants::Gate;
 use crate::graph;
+use crate::render;
 use crate::store::View;
 use field::Subject;
 use plan::IdMap;
@@ -238,12 +238,12 @@ fn present(lens: &Lens<'_>, query: &Query, row: Row, scores: Scores) -> Result<F
     // A memory that was forgotten only after the moment asked about is not marked as forgotten.
     let mut shown = row.head.clone();
     shown.tombstone = shown.tombstone.filter(|_| row.standing.is_forgotten());
-    let text = forms::render(&shown, &row.version, body.as_ref(), query.form);
+    let text = render::render(&shown, &row.version, body.as_ref(), query.form);
     Ok(FoundItem {
         score: scores.salience,
         similarity: scores.similarity,
         hop: scores.hop,
-        tokens: forms::tokens(&text),
+        tokens: render::tokens(&text),
         text,
         standing: row.standing,
         contradicted_by: lens.contradicted_by(row.head.id)?,

@@ -6,11 +6,11 @@ use minicbor::{Decode, Encode};
 use super::predicate::Predicate;
 use super::rank::Cursor;
 use crate::error::{Error, Result};
-use crate::forms::Form;
 use crate::graph::Walk;
 use crate::limits::{
     BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NEAR_MAX, PREDICATE_DEPTH_MAX, ROWS_EXAMINED_MAX,
 };
+use crate::render::Form;
 use crate::validate::check_at_most;
 use proof::Digest;
 use proof::codec;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::error::Error;
-use crate::forms::Form;
 use crate::graph::{Direction, Walk};
+use crate::render::Form;
 use proof::memory::{Relation, Visibility};
 
 fn fact(store: &mut Fixture, title: &str) -> MemoryId {

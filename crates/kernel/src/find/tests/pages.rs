@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::Error;
-use crate::forms::Form;
+use crate::render::Form;
 
 fn store(rows: &[(u8, u8, i64, bool)]) -> Fixture {
     let mut store = Fixture::default();
