@@ -8,12 +8,14 @@ use std::sync::Arc;
 use crate::apply::apply;
 use crate::commitments::{Commitments, roots_at};
 use crate::error::{Error, Result};
-use crate::hook::{JournalHook, Prepare, Prepared, Recorded, Shared, Staged, StagedRows};
+use crate::hook::{
+    HookRows, JournalHook, Prepare, PreparedBody, RecordedEntry, SharedState, StagedRows,
+};
 use crate::keys;
-use crate::store::{Reader, Side, Space, View, WriteSet};
+use crate::store::{Side, Space, StoreReader, View, WriteSet};
 use proof::codec;
 use proof::journal::{Entry, Payload};
-use proof::memory::Sealed;
+use proof::memory::SealedBody;
 use proof::merkle::Roots;
 
 /// What is called with the entries applied so far and the entries in all.
@@ -43,7 +45,7 @@ impl Hooks {
     }
 
     /// What they keep in memory for readers.
-    pub(crate) fn shared(&self) -> Vec<Shared> {
+    pub(crate) fn shared(&self) -> Vec<SharedState> {
         self.others.iter().filter_map(|hook| hook.shared()).collect()
     }
 
@@ -65,7 +67,7 @@ impl Hooks {
 
 /// Recorded entries that are not durable yet. The only way to fill one is `record`.
 pub(crate) struct Batch<'a> {
-    reader: &'a dyn Reader,
+    reader: &'a dyn StoreReader,
     side: Side,
     rows: WriteSet,
     hooks: &'a mut Hooks,
@@ -73,7 +75,7 @@ pub(crate) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    pub(crate) fn new(reader: &'a dyn Reader, side: Side, hooks: &'a mut Hooks) -> Batch<'a> {
+    pub(crate) fn new(reader: &'a dyn StoreReader, side: Side, hooks: &'a mut Hooks) -> Batch<'a> {
         Batch { reader, side, rows: WriteSet::new(), hooks, entries: 0 }
     }
 
@@ -86,8 +88,8 @@ impl<'a> Batch<'a> {
         &mut self,
         entry: &Entry,
         payload: &Payload,
-        sealed: Option<&Sealed>,
-        prepared: &[Prepared],
+        sealed: Option<&SealedBody>,
+        prepared: &[PreparedBody],
     ) -> Result<()> {
         let bytes = entry.to_bytes();
         self.rows.put(Space::Truth, keys::entry(entry.seq), bytes.clone());
@@ -103,7 +105,7 @@ impl<'a> Batch<'a> {
         entry: &Entry,
         entry_bytes: &[u8],
         payload: &Payload,
-        (sealed, prepared): (Option<&Sealed>, &[Prepared]),
+        (sealed, prepared): (Option<&SealedBody>, &[PreparedBody]),
     ) -> Result<()> {
         if matches!(payload, Payload::Snapshot(_)) {
             self.flush()?;
@@ -122,13 +124,13 @@ impl<'a> Batch<'a> {
             }
         }
         let recorded =
-            Recorded { entry, entry_bytes, payload, sealed, changes: &changes, prepared };
+            RecordedEntry { entry, entry_bytes, payload, sealed, changes: &changes, prepared };
         let (reader, side, rows) = (self.reader, self.side, &mut self.rows);
         self.hooks.each(|hook| {
             // A hook reads what is staged and stages more, so its own rows are merged after it returns.
             let mut own = StagedRows::new();
             let view = View::staged(reader, side, rows);
-            hook.entry(&view, recorded, &mut Staged::new(&mut own))
+            hook.entry(&view, recorded, &mut HookRows::new(&mut own))
                 .map_err(|error| hook_error(hook.name(), error))?;
             set_all(rows, space, own);
             Ok(())
@@ -141,7 +143,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn flush(&mut self) -> Result<()> {
         let mut own = StagedRows::new();
         let view = View::staged(self.reader, self.side, &self.rows);
-        self.hooks.commitments.flush(&view, &mut Staged::new(&mut own))?;
+        self.hooks.commitments.flush(&view, &mut HookRows::new(&mut own))?;
         set_all(&mut self.rows, Space::Derived(self.side), own);
         Ok(())
     }
@@ -167,7 +169,7 @@ impl<'a> Batch<'a> {
         self.hooks.each(|hook| {
             let mut own = StagedRows::new();
             let view = View::staged(reader, side, rows);
-            hook.seal(&view, &mut Staged::new(&mut own))
+            hook.seal(&view, &mut HookRows::new(&mut own))
                 .map_err(|error| hook_error(hook.name(), error))?;
             set_all(rows, Space::Derived(side), own);
             Ok(())

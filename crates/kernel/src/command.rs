@@ -8,7 +8,7 @@ use proof::Digest;
 use proof::codec;
 use proof::journal::{Access, EntryKind, FoundMemory, GrantUse, HeadPatch, MindRunPhase, Stub};
 use proof::memory::{
-    Body, MemoryId, Millis, Outcome, Pinned, Provenance, Relation, Salt, Scope, Visibility,
+    Body, MemoryId, Millis, Outcome, PinnedVersion, Provenance, Relation, Salt, Scope, Visibility,
 };
 
 /// Who asks and when. The clock and every random byte come in with the command.
@@ -331,7 +331,7 @@ pub struct Attestation {
     #[n(2)]
     pub reason: Option<String>,
     #[n(3)]
-    pub cited: Vec<Pinned>,
+    pub cited: Vec<PinnedVersion>,
     /// What the intent was shown; those it did not cite teach the learner what was not useful.
     #[n(4)]
     pub retrieved: Vec<MemoryId>,
@@ -349,7 +349,7 @@ pub struct Compaction {
     #[n(2)]
     pub budget: u32,
     #[n(3)]
-    pub kept: Vec<Pinned>,
+    pub kept: Vec<PinnedVersion>,
     #[n(4)]
     pub stubs: Vec<Stub>,
     #[n(5)]

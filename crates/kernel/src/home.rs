@@ -31,13 +31,13 @@ pub struct Home {
     folder: PathBuf,
     options: Options,
     limits: HomeLimits,
-    open: Mutex<Open>,
+    open: Mutex<OpenActors>,
     /// Somebody has finished opening an actor, or failed to.
     opened: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenActors {
     actors: BTreeMap<ActorName, OpenActor>,
     /// Those that somebody opens right now.
     opening: BTreeSet<ActorName>,
@@ -115,7 +115,7 @@ impl Home {
         }
         open.opening.insert(name.clone());
         drop(open);
-        let _opening = Opening { home: self, name };
+        let _opening = OpeningGuard { home: self, name };
         let folder = self.actor_folder(name);
         let cortex = Arc::new(Cortex::open(&folder, name, self.options.clone())?);
         let actor = OpenActor { cortex: Arc::clone(&cortex), used: now };
@@ -123,7 +123,7 @@ impl Home {
         Ok(cortex)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenActors> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -156,12 +156,12 @@ impl Home {
 }
 
 /// Lets the next one try when this one is done, however it ended.
-struct Opening<'a> {
+struct OpeningGuard<'a> {
     home: &'a Home,
     name: &'a ActorName,
 }
 
-impl Drop for Opening<'_> {
+impl Drop for OpeningGuard<'_> {
     fn drop(&mut self) {
         self.home.lock().opening.remove(self.name);
         self.home.opened.notify_all();
@@ -169,7 +169,7 @@ impl Drop for Opening<'_> {
 }
 
 /// Makes room by closing the actor that was idle longest; one in use cannot be closed.
-fn close_longest_idle(open: &mut Open) -> Result<()> {
+fn close_longest_idle(open: &mut OpenActors) -> Result<()> {
     let idle = open
         .actors
         .iter()

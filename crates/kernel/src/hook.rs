@@ -12,32 +12,32 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::apply::Changes;
+use crate::apply::EntryChanges;
 use crate::error::Result;
 use crate::store::View;
 use proof::journal::{Entry, Payload};
-use proof::memory::{Body, Sealed};
+use proof::memory::{Body, SealedBody};
 
 /// One entry on its way into the store.
 #[derive(Clone, Copy, Debug)]
-pub struct Recorded<'a> {
+pub struct RecordedEntry<'a> {
     pub entry: &'a Entry,
     pub entry_bytes: &'a [u8],
     pub payload: &'a Payload,
     /// The body beside the entry; `None` if it has none or, on rebuild, if it was erased since.
-    pub sealed: Option<&'a Sealed>,
+    pub sealed: Option<&'a SealedBody>,
     /// What the kernel itself derives from the entry.
-    pub changes: &'a Changes,
+    pub changes: &'a EntryChanges,
     /// What was prepared from the body beside the entry. Each hook knows its own by its type.
-    pub prepared: &'a [Prepared],
+    pub prepared: &'a [PreparedBody],
 }
 
 /// What a hook's `Prepare` made of a body.
-pub type Prepared = Box<dyn Any + Send>;
+pub type PreparedBody = Box<dyn Any + Send>;
 
 /// The part of a hook's work that depends on a body alone. Used by many threads at once.
 pub trait Prepare: Send + Sync + fmt::Debug {
-    fn prepare(&self, body: &Body) -> Prepared;
+    fn prepare(&self, body: &Body) -> PreparedBody;
 }
 
 pub trait JournalHook: Send + fmt::Debug {
@@ -55,12 +55,12 @@ pub trait JournalHook: Send + fmt::Debug {
     fn entry(
         &mut self,
         view: &View<'_>,
-        recorded: Recorded<'_>,
-        staged: &mut Staged<'_>,
+        recorded: RecordedEntry<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()>;
 
     /// Called once before the commit: the last chance to stage.
-    fn seal(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<()>;
+    fn seal(&mut self, view: &View<'_>, staged: &mut HookRows<'_>) -> Result<()>;
 
     /// The batch is durable.
     fn committed(&mut self);
@@ -69,7 +69,7 @@ pub trait JournalHook: Send + fmt::Debug {
     fn aborted(&mut self);
 
     /// What the hook keeps in memory for readers. Every `Reading` of the open actor can get at it.
-    fn shared(&self) -> Option<Shared> {
+    fn shared(&self) -> Option<SharedState> {
         None
     }
 
@@ -81,20 +81,20 @@ pub trait JournalHook: Send + fmt::Debug {
 
 /// State in memory that a hook keeps up to date and readers look at. It may be ahead of a reading or behind it: whoever
 /// uses it must check which state it shows.
-pub type Shared = Arc<dyn Any + Send + Sync>;
+pub type SharedState = Arc<dyn Any + Send + Sync>;
 
 /// Rows of a hook in the order in which it set them; `None` deletes.
 pub(crate) type StagedRows = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
 /// Where a hook puts its rows: the derived space of the side being written. What is set later replaces what was set before.
 #[derive(Debug)]
-pub struct Staged<'a> {
+pub struct HookRows<'a> {
     rows: &'a mut StagedRows,
 }
 
-impl<'a> Staged<'a> {
-    pub(crate) fn new(rows: &'a mut StagedRows) -> Staged<'a> {
-        Staged { rows }
+impl<'a> HookRows<'a> {
+    pub(crate) fn new(rows: &'a mut StagedRows) -> HookRows<'a> {
+        HookRows { rows }
     }
 
     pub fn set(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {

@@ -93,11 +93,11 @@ pub mod uri;
 mod validate;
 mod writer;
 
-pub use apply::{Changes, EdgeChange, HeadChange};
+pub use apply::{EdgeChange, EntryChanges, HeadChange};
 pub use batch::Progress;
-pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, Resolved, birth};
+pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory, birth};
 pub use error::{Error, Fault, Result};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
-pub use rebuild::{PROBLEMS_MAX, Problem, VerifyReport};
+pub use rebuild::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
 pub use writer::Submission;

@@ -15,7 +15,7 @@ use proof::codec;
 use proof::journal::Weights;
 use proof::journal::{Entry, Manifest};
 use proof::memory::{
-    Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, Sealed, Session, Usage,
+    Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, SealedBody, Session, Usage,
     Version,
 };
 
@@ -320,10 +320,10 @@ impl View<'_> {
     }
 
     /// The sealed body beside entry `seq`; `None` after erasure.
-    pub fn sealed(&self, seq: u64) -> Result<Option<Sealed>> {
+    pub fn sealed(&self, seq: u64) -> Result<Option<SealedBody>> {
         self.get_truth(&keys::body(seq))?
             .map(|bytes| {
-                Sealed::from_bytes(&bytes)
+                SealedBody::from_bytes(&bytes)
                     .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))
             })
             .transpose()

@@ -10,7 +10,7 @@ use std::sync::Barrier;
 use kernel::command::{Command, Draft, PromptDraft, SessionClose, SessionDraft, Stamp, Touches};
 use kernel::find::{Predicate, Query};
 use kernel::journal::{Access, EntryKind, HeadPatch};
-use kernel::memory::{MemoryType, Note, Provenance, Salt, Sealed, Source};
+use kernel::memory::{MemoryType, Note, Provenance, Salt, SealedBody, Source};
 use kernel::uri::Uri;
 use kernel::{Cortex, Error, Options};
 use support::{SECRET, pinned};
@@ -347,7 +347,7 @@ fn sessions_begin_and_end_once_and_prompts_are_kept() {
     let note = |seq| view.sealed(seq).unwrap().unwrap().open_note().unwrap().text;
     assert_eq!(note(session.summary_seq.unwrap()), "done");
     assert_eq!(note(view.prompt(said.seq).unwrap().unwrap().seq), "what now?");
-    let sealed = Sealed::new(salt(2), &Note { text: "what now?".into() });
+    let sealed = SealedBody::new(salt(2), &Note { text: "what now?".into() });
     assert_eq!(view.prompt(said.seq).unwrap().unwrap().body_hash, sealed.hash());
 }
 

@@ -16,7 +16,7 @@ use kernel::Roots;
 use kernel::codec;
 use kernel::command::{Command, Draft};
 use kernel::digest::encode_hex;
-use kernel::find::{Predicate, Query, Value};
+use kernel::find::{FieldValue, Predicate, Query};
 use kernel::grants::{
     DelegateRequest, Grant, GrantState, Permission, Presentation, SignedGrant, SignedRequest,
 };
@@ -26,7 +26,7 @@ use kernel::keys;
 use kernel::memory::{
     ArtifactRef, Body, Constraint, Decision, DecisionStatus, Edge, Event, Fact, Fields, Goal,
     GoalStatus, Head, Identity, MemoryType, Note, Outcome, Pattern, Polarity, Preference, Prompt,
-    Relation, Scope, Sealed, Session, Strength, Usage, Version,
+    Relation, Scope, SealedBody, Session, Strength, Usage, Version,
 };
 use kernel::prove::{Subject, prove, prove_since, prove_slice};
 use kernel::state::{Counters, IdempotencyRecord};
@@ -139,7 +139,7 @@ fn examples() -> Vec<Example> {
     let grant_entry = seen[&EntryKind::ScopeGrant].payload().unwrap();
     let Payload::ScopeGrant(granted) = grant_entry else { panic!() };
     all.extend([
-        record::<Sealed>("sealed body", &sealed),
+        record::<SealedBody>("sealed body", &sealed),
         record::<Note>("note", &view.sealed(19).unwrap().unwrap().open_note().unwrap()),
         record::<Head>("head", &view.head(id(2)).unwrap().unwrap()),
         record::<Head>("head erased", &view.head(id(5)).unwrap().unwrap()),
@@ -178,7 +178,7 @@ fn examples() -> Vec<Example> {
     });
     let filter = Predicate::And(vec![
         Predicate::HasTag("release".into()),
-        Predicate::Gte("version.confidence".into(), Value::number(900_000)),
+        Predicate::Gte("version.confidence".into(), FieldValue::number(900_000)),
     ]);
     let query =
         Query { types: vec![MemoryType::Fact], as_of: Some(at(9)), ..Query::filtered(filter, 7) };

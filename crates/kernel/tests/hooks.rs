@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernel::command::Command;
-use kernel::hook::{JournalHook, Prepare, Prepared, Recorded, Staged};
+use kernel::hook::{HookRows, JournalHook, Prepare, PreparedBody, RecordedEntry};
 use kernel::journal::EntryKind;
 use kernel::memory::{Body, Outcome};
 use kernel::store::View;
@@ -63,8 +63,8 @@ impl JournalHook for Scribe {
     fn entry(
         &mut self,
         view: &View<'_>,
-        recorded: Recorded<'_>,
-        staged: &mut Staged<'_>,
+        recorded: RecordedEntry<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let entry = recorded.entry;
         self.note(Call::Entry(entry.seq, entry.kind, recorded.sealed.is_some()));
@@ -80,7 +80,7 @@ impl JournalHook for Scribe {
         Ok(())
     }
 
-    fn seal(&mut self, _: &View<'_>, staged: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, staged: &mut HookRows<'_>) -> Result<()> {
         self.note(Call::Seal);
         staged.set(COUNT.to_vec(), Some(self.count.to_be_bytes().to_vec()));
         Ok(())
@@ -308,7 +308,7 @@ impl Lengths {
 }
 
 impl Prepare for Lengths {
-    fn prepare(&self, body: &Body) -> Prepared {
+    fn prepare(&self, body: &Body) -> PreparedBody {
         self.prepared.fetch_add(1, Ordering::Relaxed);
         Box::new(body.content.len())
     }
@@ -323,7 +323,12 @@ impl JournalHook for Lengths {
         Ok(())
     }
 
-    fn entry(&mut self, _: &View<'_>, recorded: Recorded<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn entry(
+        &mut self,
+        _: &View<'_>,
+        recorded: RecordedEntry<'_>,
+        _: &mut HookRows<'_>,
+    ) -> Result<()> {
         let prepared = recorded.prepared.iter().find_map(|made| made.downcast_ref::<usize>());
         if let Some(length) = prepared {
             let body = recorded.sealed.unwrap().open().unwrap();
@@ -335,7 +340,7 @@ impl JournalHook for Lengths {
         Ok(())
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use kernel::command::{
     Touches,
 };
 use kernel::context::ContextQuery;
-use kernel::find::{Near, Order, OrderBy, Predicate, Query, Value};
+use kernel::find::{FieldValue, NearMemory, Order, OrderBy, Predicate, Query};
 use kernel::graph::{Direction, Walk};
 use kernel::journal::{Access, HeadPatch};
 use kernel::limits::{
@@ -260,7 +260,7 @@ fn nested(depth: usize) -> Predicate {
 }
 
 fn any_of(values: usize) -> Predicate {
-    Predicate::In("head.id".into(), vec![Value::number(1_u64); values])
+    Predicate::In("head.id".into(), vec![FieldValue::number(1_u64); values])
 }
 
 fn code<T>(outcome: Result<T>) -> &'static str {
@@ -272,7 +272,7 @@ fn questions_have_bounds() {
     let cortex = one_fact();
     let facts = |limit| Query::of_types(&[MemoryType::Fact], limit);
     let with = |filter| Query { filter: Some(filter), ..facts(1) };
-    let near = |count| vec![Near { id: id(1), similarity: 1_000_000 }; count];
+    let near = |count| vec![NearMemory { id: id(1), similarity: 1_000_000 }; count];
     let order = |count| vec![Order::up(OrderBy::Updated); count];
     let pattern = |bytes| Predicate::Matches("data.title".into(), text(bytes));
     let budget = |tokens| Query { limit: None, budget_tokens: Some(tokens), ..facts(1) };
@@ -290,8 +290,8 @@ fn questions_have_bounds() {
         ("too_large", with(pattern(PATTERN_BYTES_MAX + 1))),
         ("invalid", with(Predicate::Matches("data.title".into(), "(((a{50}){50}){50})".into()))),
         ("invalid", with(Predicate::Matches("data.title".into(), "(".into()))),
-        ("unknown_field", with(Predicate::Eq("head.colour".into(), Value::text("red")))),
-        ("not_comparable", with(Predicate::Gt("head.pinned".into(), Value::Flag(true)))),
+        ("unknown_field", with(Predicate::Eq("head.colour".into(), FieldValue::text("red")))),
+        ("not_comparable", with(Predicate::Gt("head.pinned".into(), FieldValue::Flag(true)))),
         ("fine", Query { near: near(NEAR_MAX), ..facts(1) }),
         ("too_many", Query { near: near(NEAR_MAX + 1), ..facts(1) }),
         ("fine", Query { order_by: order(kernel::find::ORDER_KEYS_MAX), ..facts(1) }),

@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::file::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim};
 use crate::journal::{Entry, Manifest, Payload, SCHEMA};
-use crate::memory::{Body, Edge, Head, MemoryId, MemoryType, Relation, Sealed, Version};
+use crate::memory::{Body, Edge, Head, MemoryId, MemoryType, Relation, SealedBody, Version};
 use crate::merkle::{self, Roots};
 
 /// What a file proves, once it has been checked.
@@ -107,7 +107,11 @@ fn memory(roots: &Roots, claim: &MemoryClaim) -> Result<ProvedFact> {
 }
 
 /// Head, version and body belong together.
-fn check_record(head: &Head, version: &Version, sealed: Option<&Sealed>) -> Result<Option<Body>> {
+fn check_record(
+    head: &Head,
+    version: &Version,
+    sealed: Option<&SealedBody>,
+) -> Result<Option<Body>> {
     if version.id != head.id || version.n != head.version || version.hash() != head.version_hash {
         return Err(refused("the version is not the one the head names"));
     }

@@ -4,7 +4,7 @@ use minicbor::{Decode, Encode};
 
 use crate::codec;
 use crate::error::{Error, Result};
-use crate::memory::{Edge, Head, MemoryId, MemoryType, Relation, Sealed, Version};
+use crate::memory::{Edge, Head, MemoryId, MemoryType, Relation, SealedBody, Version};
 use crate::merkle::{ConsistencyProof, InclusionProof, MultiProof, Roots, SliceProof, TreeProof};
 
 /// Bytes of a proof or slice file that a verifier reads.
@@ -53,7 +53,7 @@ pub struct MemoryClaim {
     pub version: Version,
     /// Absent when the content was erased.
     #[n(2)]
-    pub sealed: Option<Sealed>,
+    pub sealed: Option<SealedBody>,
     #[n(3)]
     pub head_proof: TreeProof,
     /// The journal entry that wrote this version.
@@ -99,7 +99,7 @@ pub struct SliceRecord {
     #[n(1)]
     pub version: Version,
     #[n(2)]
-    pub sealed: Option<Sealed>,
+    pub sealed: Option<SealedBody>,
 }
 
 impl ProofFile {

@@ -8,20 +8,20 @@ use merkle_support::Memory;
 use minicbor::{Decode, Encode};
 use proof::merkle::tree::root;
 use proof::merkle::{
-    Change, EDGES, HEADS, Key, Leaf, MultiProof, PageChanges, Prefix, SliceProof, Tree, TreeProof,
-    edge_key, edges_of_source, head_key, heads_of_type, multi_prove, prove, slice_prove, update,
-    verify, verify_multi, verify_slice,
+    EDGES, HEADS, Leaf, LeafChange, MultiProof, PageChanges, SliceProof, Tree, TreeKey, TreePrefix,
+    TreeProof, edge_key, edges_of_source, head_key, heads_of_type, multi_prove, prove, slice_prove,
+    update, verify, verify_multi, verify_slice,
 };
 use proof::{Digest, codec};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-fn value(key: &Key) -> Digest {
+fn value(key: &TreeKey) -> Digest {
     Digest::of("value", &[key])
 }
 
-fn store(tree: Tree, keys: impl IntoIterator<Item = Key>) -> (Memory, Digest) {
-    let changes: BTreeMap<Key, Change> =
+fn store(tree: Tree, keys: impl IntoIterator<Item = TreeKey>) -> (Memory, Digest) {
+    let changes: BTreeMap<TreeKey, LeafChange> =
         keys.into_iter().map(|key| (key, (Some(value(&key)), 1))).collect();
     let (mut store, mut out) = (Memory::default(), PageChanges::new());
     let root = update(&store, tree, &changes, None, &mut out).unwrap();
@@ -29,7 +29,7 @@ fn store(tree: Tree, keys: impl IntoIterator<Item = Key>) -> (Memory, Digest) {
     (store, root)
 }
 
-fn heads() -> Vec<Key> {
+fn heads() -> Vec<TreeKey> {
     (1..400_u64).map(|id| head_key(u8::try_from(1 + id * id % 9).unwrap(), id)).collect()
 }
 
@@ -91,12 +91,12 @@ fn no_tampered_multi_proof_passes() {
     let (store, root) = store(HEADS, heads());
     let mut near = heads()[7];
     near[20] = 3;
-    let claims: Vec<(Key, Option<Digest>)> = [heads()[3], heads()[4], heads()[300]]
+    let claims: Vec<(TreeKey, Option<Digest>)> = [heads()[3], heads()[4], heads()[300]]
         .iter()
         .map(|key| (*key, Some(value(key))))
         .chain([(near, None), (head_key(77, 5), None)])
         .collect();
-    let keys: Vec<Key> = claims.iter().map(|claim| claim.0).collect();
+    let keys: Vec<TreeKey> = claims.iter().map(|claim| claim.0).collect();
     let proof = multi_prove(&store, HEADS, &keys, None).unwrap();
     no_tampering_passes(&proof, |proof: &MultiProof| verify_multi(&root, &claims, proof).is_ok());
     for wrong in 0..claims.len() {
@@ -213,7 +213,7 @@ fn one_sources_edges_are_a_slice() {
     for src in 1..70 {
         let prefix = edges_of_source(src);
         let proof = slice_prove(&store, EDGES, &prefix, None).unwrap();
-        let found: BTreeSet<Key> =
+        let found: BTreeSet<TreeKey> =
             verify_slice(&root, &prefix, &proof).unwrap().into_iter().map(|leaf| leaf.0).collect();
         let count = if src < 60 { src % 5 } else { 0 };
         assert_eq!(
@@ -224,9 +224,9 @@ fn one_sources_edges_are_a_slice() {
     }
 }
 
-fn any_key() -> impl Strategy<Value = Key> {
+fn any_key() -> impl Strategy<Value = TreeKey> {
     prop_oneof![
-        any::<Key>(),
+        any::<TreeKey>(),
         (1..=9_u8, 1..500_u64).prop_map(|(t, id)| head_key(t, id)),
         (0..3_u8, 0..6_u8).prop_map(|(a, b)| {
             let mut key = [a; 32];
@@ -247,24 +247,24 @@ proptest! {
         len in 0..=256_usize,
     ) {
         let (store, root) = store(EDGES, keys.iter().copied());
-        let asked: BTreeSet<Key> = asked.into_iter().chain(keys.iter().copied().step_by(7)).collect();
-        let truth = |key: &Key| keys.contains(key).then(|| value(key));
+        let asked: BTreeSet<TreeKey> = asked.into_iter().chain(keys.iter().copied().step_by(7)).collect();
+        let truth = |key: &TreeKey| keys.contains(key).then(|| value(key));
         for key in &asked {
             let proof = prove(&store, EDGES, key, None).unwrap();
             verify(&root, key, truth(key).as_ref(), &proof).unwrap();
             let lie = truth(key).is_none().then(|| value(key));
             prop_assert!(verify(&root, key, lie.as_ref(), &proof).is_err());
-            let mut prefix = Prefix::new(key, len).unwrap();
+            let mut prefix = TreePrefix::new(key, len).unwrap();
             for _ in 0..2 {
                 let proof = slice_prove(&store, EDGES, &prefix, None).unwrap();
                 let expected: Vec<_> =
                     keys.iter().filter(|k| prefix.covers(k)).map(|k| (*k, value(k))).collect();
                 prop_assert_eq!(verify_slice(&root, &prefix, &proof).unwrap(), expected);
-                prefix = Prefix::new(key, len % 24).unwrap();
+                prefix = TreePrefix::new(key, len % 24).unwrap();
             }
         }
         let claims: Vec<_> = asked.iter().rev().map(|key| (*key, truth(key))).collect();
-        let asked: Vec<Key> = asked.into_iter().collect();
+        let asked: Vec<TreeKey> = asked.into_iter().collect();
         let proof = multi_prove(&store, EDGES, &asked, None).unwrap();
         verify_multi(&root, &claims, &proof).unwrap();
         for wrong in 0..claims.len() {
@@ -288,7 +288,7 @@ proptest! {
                 prop_assert!(verify_multi(&Digest::ZERO, &claims, &proof).is_err());
             }
             if let Ok(proof) = minicbor::decode::<SliceProof>(&bytes) {
-                prop_assert!(verify_slice(&Digest::ZERO, &Prefix::of_byte(1), &proof).is_err());
+                prop_assert!(verify_slice(&Digest::ZERO, &TreePrefix::of_byte(1), &proof).is_err());
             }
         }
     }

@@ -9,7 +9,8 @@ use proof::merkle::log::{append, leaf_hash};
 use proof::merkle::log_proof::inclusion;
 use proof::merkle::tree::root;
 use proof::merkle::{
-    Change, EDGES, HEADS, Key, PageChanges, edge_key, head_key, multi_prove, prove, update, verify,
+    EDGES, HEADS, LeafChange, PageChanges, TreeKey, edge_key, head_key, multi_prove, prove, update,
+    verify,
 };
 use proof::{Digest, codec};
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ fn type_of(id: u64) -> u8 {
     1 + Digest::of("type", &[&id.to_be_bytes()]).0[0] % 9
 }
 
-fn change(seq: u64) -> Change {
+fn change(seq: u64) -> LeafChange {
     (Some(Digest::of("value", &[&seq.to_be_bytes()])), seq)
 }
 
@@ -33,7 +34,8 @@ fn bytes(store: &Memory, namespace: u8) -> usize {
 #[test]
 fn a_hundred_thousand_memories_cost_little() {
     let key = |id: u64| head_key(type_of(id), id);
-    let changes: BTreeMap<Key, Change> = (1..=MEMORIES).map(|id| (key(id), change(id))).collect();
+    let changes: BTreeMap<TreeKey, LeafChange> =
+        (1..=MEMORIES).map(|id| (key(id), change(id))).collect();
     let leaves: Vec<Digest> = (1..=MEMORIES).map(|id| leaf_hash(&id.to_be_bytes())).collect();
     let (mut store, mut out) = (Memory::default(), PageChanges::new());
     update(&store, HEADS, &changes, None, &mut out).unwrap();
@@ -55,7 +57,7 @@ fn a_hundred_thousand_memories_cost_little() {
     }
     let mean = sum / 1_032;
     let journal = codec::encode(&inclusion(&store, 70_000, MEMORIES).unwrap()).len();
-    let twenty: Vec<Key> = (MEMORIES - 19..=MEMORIES).map(key).collect();
+    let twenty: Vec<TreeKey> = (MEMORIES - 19..=MEMORIES).map(key).collect();
     let multi = codec::encode(&multi_prove(&store, HEADS, &twenty, None).unwrap()).len();
 
     let mut most = 0;
@@ -84,7 +86,8 @@ fn edges_of_many_sources_cost_little() {
     const SOURCES: u64 = 20_000;
     let key = |src: u64, n: u64| edge_key(src, 1, src * 31 % 997 + n + 1);
     let all = (1..=SOURCES).flat_map(|src| (0..src % 3).map(move |n| (src, n)));
-    let changes: BTreeMap<Key, Change> = all.map(|(src, n)| (key(src, n), change(src))).collect();
+    let changes: BTreeMap<TreeKey, LeafChange> =
+        all.map(|(src, n)| (key(src, n), change(src))).collect();
     let (mut store, mut out) = (Memory::default(), PageChanges::new());
     update(&store, EDGES, &changes, None, &mut out).unwrap();
     store.commit(out);

@@ -11,8 +11,8 @@ use proof::Digest;
 use proof::merkle::node::EMPTY;
 use proof::merkle::tree::{get, root};
 use proof::merkle::{
-    Change, EDGES, HEADS, Kept, Key, PageChanges, Prefix, Tree, edge_key, head_key, multi_prove,
-    prove, slice_prove, update, verify, verify_multi, verify_slice,
+    EDGES, HEADS, LeafChange, PageChanges, SnapshotMark, Tree, TreeKey, TreePrefix, edge_key,
+    head_key, multi_prove, prove, slice_prove, update, verify, verify_multi, verify_slice,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ impl TreeReader for Oracle {
 }
 
 impl Oracle {
-    fn put(&mut self, changes: impl Iterator<Item = (Key, Option<u8>)>) -> Digest {
+    fn put(&mut self, changes: impl Iterator<Item = (TreeKey, Option<u8>)>) -> Digest {
         let changes: Vec<_> = changes.map(|(k, v)| (KeyHash(k), v.map(|v| vec![v]))).collect();
         let (root, batch) = Sha256Jmt::new(&*self).put_value_set(changes, self.version).unwrap();
         self.nodes.extend(batch.node_batch.nodes().clone());
@@ -65,17 +65,17 @@ impl Oracle {
 }
 
 /// One change after another; numbered from 1 by their place.
-type Script = Vec<(Key, Option<u8>)>;
+type Script = Vec<(TreeKey, Option<u8>)>;
 
 /// Applies the changes of one group and checks that the store had what an update relied on.
 fn apply(
     store: &mut Memory,
     tree: Tree,
-    group: &[(Key, Option<u8>)],
+    group: &[(TreeKey, Option<u8>)],
     first_seq: u64,
-    kept: Option<Kept>,
+    kept: Option<SnapshotMark>,
 ) -> Digest {
-    let changes: BTreeMap<Key, Change> = group
+    let changes: BTreeMap<TreeKey, LeafChange> = group
         .iter()
         .zip(first_seq..)
         .map(|(&(key, value), seq)| (key, (value.map(value_hash), seq)))
@@ -86,7 +86,7 @@ fn apply(
     root
 }
 
-fn state(script: &[(Key, Option<u8>)]) -> BTreeMap<Key, Digest> {
+fn state(script: &[(TreeKey, Option<u8>)]) -> BTreeMap<TreeKey, Digest> {
     let mut state = BTreeMap::new();
     for &(key, value) in script {
         match value {
@@ -98,12 +98,12 @@ fn state(script: &[(Key, Option<u8>)]) -> BTreeMap<Key, Digest> {
 }
 
 /// Keys of every kind: near neighbours, real ones, and random ones.
-fn key() -> impl Strategy<Value = Key> {
+fn key() -> impl Strategy<Value = TreeKey> {
     prop_oneof![
         4 => (1..=3_u8, 1..40_u64).prop_map(|(t, id)| head_key(t, id)),
         2 => (1..=9_u8, 1..3_000_u64).prop_map(|(t, id)| head_key(t, id)),
         2 => (1..6_u64, 0..3_u8, 1..9_u64).prop_map(|(s, r, d)| edge_key(s, r, d)),
-        1 => any::<Key>(),
+        1 => any::<TreeKey>(),
         // Neighbours that part at the very end.
         2 => (0..4_u8, 0..8_u8).prop_map(|(a, b)| { let mut k = [a; 32]; k[31] = b; k }),
     ]
@@ -166,7 +166,7 @@ proptest! {
         for (index, change) in script.iter().enumerate() {
             now = apply(&mut store, tree, &[*change], seq(index), None);
         }
-        let mut leaves: Vec<(Key, Option<u8>)> =
+        let mut leaves: Vec<(TreeKey, Option<u8>)> =
             script.iter().copied().collect::<BTreeMap<_, _>>().into_iter().filter(|l| l.1.is_some()).collect();
         leaves.sort_by_key(|(key, _)| Digest::of("", &[&order.to_be_bytes(), key]));
         let mut other = EMPTY;
@@ -199,7 +199,7 @@ proptest! {
             }
             prop_assert_eq!(&stores[0], &stores[1]);
             prop_assert_eq!(&stores[0], &stores[2]);
-            kept = Some(Kept { snapshot: number, seq: u64::try_from(end).unwrap() });
+            kept = Some(SnapshotMark { snapshot: number, seq: u64::try_from(end).unwrap() });
             from = end;
         }
     }
@@ -220,23 +220,23 @@ proptest! {
                 apply(&mut store, tree, changes, seq(from + group.start), kept);
             }
             taken.push((number, end, root(&store, tree, None).unwrap()));
-            kept = Some(Kept { snapshot: number, seq: u64::try_from(end).unwrap() });
+            kept = Some(SnapshotMark { snapshot: number, seq: u64::try_from(end).unwrap() });
             from = end;
         }
         for (number, end, then) in taken {
             let as_of = Some(number);
             prop_assert_eq!(root(&store, tree, as_of).unwrap(), then, "root at snapshot {}", number);
             let state = state(&script[..end]);
-            let keys: Vec<Key> = asked.iter().copied().chain(script.iter().take(10).map(|c| c.0)).collect();
+            let keys: Vec<TreeKey> = asked.iter().copied().chain(script.iter().take(10).map(|c| c.0)).collect();
             for key in &keys {
                 let value = state.get(key);
                 prop_assert_eq!(get(&store, tree, key, as_of).unwrap(), value.copied());
                 verify(&then, key, value, &prove(&store, tree, key, as_of).unwrap()).unwrap();
             }
-            let claims: BTreeMap<Key, Option<Digest>> = keys.iter().map(|k| (*k, state.get(k).copied())).collect();
+            let claims: BTreeMap<TreeKey, Option<Digest>> = keys.iter().map(|k| (*k, state.get(k).copied())).collect();
             let claims: Vec<_> = claims.into_iter().collect();
             verify_multi(&then, &claims, &multi_prove(&store, tree, &keys, as_of).unwrap()).unwrap();
-            let all = verify_slice(&then, &Prefix::ALL, &slice_prove(&store, tree, &Prefix::ALL, as_of).unwrap());
+            let all = verify_slice(&then, &TreePrefix::ALL, &slice_prove(&store, tree, &TreePrefix::ALL, as_of).unwrap());
             prop_assert_eq!(all.unwrap(), state.into_iter().collect::<Vec<_>>());
         }
     }
@@ -245,7 +245,7 @@ proptest! {
 // kernel 55
 #[test]
 fn several_updates_may_share_one_set_of_rows() {
-    let changes = |ids: std::ops::Range<u64>, value: Option<u8>| -> BTreeMap<Key, Change> {
+    let changes = |ids: std::ops::Range<u64>, value: Option<u8>| -> BTreeMap<TreeKey, LeafChange> {
         ids.map(|id| (head_key(1, id), (value.map(value_hash), id))).collect()
     };
     let (mut store, mut apart, mut out) =

@@ -8,7 +8,7 @@ use kernel::command::{Command, Draft, HeadRevision, Receipt, Removal, Revision, 
 use kernel::journal::{HeadPatch, Payload};
 use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::store::{
-    EngineOptions, KeyRange, Medium, Reader, RedbStorage, Side, Space, Storage, WriteSet,
+    EngineOptions, KeyRange, Medium, RedbStorage, Side, Space, Storage, StoreReader, WriteSet,
 };
 use kernel::{Cortex, Options, Result, Submission, VerifyReport};
 
@@ -136,12 +136,15 @@ pub fn assert_refused<T: std::fmt::Debug>(
 }
 
 /// Changes rows of a closed store behind the kernel's back. `edit` is told which side is live.
-pub fn tamper(disk: &Disk, edit: impl FnOnce(&dyn Reader, Side, &mut WriteSet)) {
+pub fn tamper(disk: &Disk, edit: impl FnOnce(&dyn StoreReader, Side, &mut WriteSet)) {
     tamper_on(disk.medium(), edit);
 }
 
 /// The same for a store on any medium.
-pub fn tamper_on(medium: Box<dyn Medium>, edit: impl FnOnce(&dyn Reader, Side, &mut WriteSet)) {
+pub fn tamper_on(
+    medium: Box<dyn Medium>,
+    edit: impl FnOnce(&dyn StoreReader, Side, &mut WriteSet),
+) {
     let storage = RedbStorage::open(medium, EngineOptions::default(), WriteSet::new)
         .expect("the store opens");
     let reader = storage.reader().expect("the store reads");

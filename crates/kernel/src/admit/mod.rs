@@ -15,13 +15,13 @@ use crate::store::View;
 use crate::validate::check_name;
 use proof::actor::ActorName;
 use proof::journal::{Idempotency, Payload};
-use proof::memory::{MemoryId, Millis, Salt, Sealed};
+use proof::memory::{MemoryId, Millis, Salt, SealedBody};
 
 /// A payload with the body that is stored beside its entry.
 #[derive(Debug)]
 pub(crate) struct Admission {
     pub payload: Payload,
-    pub sealed: Option<Sealed>,
+    pub sealed: Option<SealedBody>,
 }
 
 impl Admission {
@@ -32,26 +32,26 @@ impl Admission {
 
 /// What a command comes to. No entries: the state is already as asked.
 #[derive(Debug, Default)]
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedCommand {
     pub entries: Vec<Admission>,
     pub id: Option<MemoryId>,
     pub version: Option<u32>,
     pub skipped: Vec<(MemoryId, &'static str)>,
 }
 
-impl Admitted {
-    fn one(admission: Admission) -> Admitted {
-        Admitted { entries: vec![admission], ..Admitted::default() }
+impl AdmittedCommand {
+    fn one(admission: Admission) -> AdmittedCommand {
+        AdmittedCommand { entries: vec![admission], ..AdmittedCommand::default() }
     }
 
-    fn about(mut self, id: MemoryId, version: u32) -> Admitted {
+    fn about(mut self, id: MemoryId, version: u32) -> AdmittedCommand {
         self.id = Some(id);
         self.version = Some(version);
         self
     }
 
-    fn unchanged() -> Admitted {
-        Admitted::default()
+    fn unchanged() -> AdmittedCommand {
+        AdmittedCommand::default()
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn recall_answer(
 pub(crate) fn idempotency(
     stamp: &Stamp,
     command: &Command,
-    admitted: &Admitted,
+    admitted: &AdmittedCommand,
 ) -> Option<Idempotency> {
     let key = stamp.idempotency_key.clone()?;
     let first = admitted.entries.first()?;
@@ -111,7 +111,7 @@ pub(crate) fn idempotency(
     Some(Idempotency { key, request: command.request_digest(salt) })
 }
 
-pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admitted> {
+pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<AdmittedCommand> {
     match command {
         Command::Write(draft) => memories::write(situation, draft),
         Command::Update(revision) => memories::update(situation, revision),

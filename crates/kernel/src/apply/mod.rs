@@ -23,7 +23,7 @@ use proof::memory::{MemoryId, MemoryType, Relation};
 
 /// What one entry changes.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub struct EntryChanges {
     /// Rows of the derived space; `None` deletes. Empty once they are staged.
     pub rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// Heads that changed, for the heads tree.
@@ -50,7 +50,7 @@ pub struct EdgeChange {
     pub leaf: Option<Digest>,
 }
 
-pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result<Changes> {
+pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result<EntryChanges> {
     let mut counters = view.counters()?;
     if entry.seq != counters.size + 1 {
         let reason = format!("follows entry {}", counters.size);
@@ -62,7 +62,7 @@ pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result
             "is earlier than the one before",
         ));
     }
-    let mut step = Step { view, entry, counters: &mut counters, changes: Changes::default() };
+    let mut step = Step { view, entry, counters: &mut counters, changes: EntryChanges::default() };
     let about = match payload {
         Payload::Write(p) => memories::write(&mut step, p)?,
         Payload::Update(p) => memories::update(&mut step, p)?,
@@ -126,7 +126,7 @@ struct Step<'a> {
     view: &'a View<'a>,
     entry: &'a Entry,
     counters: &'a mut Counters,
-    changes: Changes,
+    changes: EntryChanges,
 }
 
 impl Step<'_> {

@@ -6,7 +6,7 @@ use crate::grants::GrantState;
 use crate::keys;
 use crate::state::LastSnapshot;
 use proof::journal::{
-    Attest, Compact, FindLate, LearnWeights, Manifest, PromptSaid, ScopeGrant, ScopeRevoke,
+    Attest, Compact, FindLate, LearnWeights, Manifest, PromptRecord, ScopeGrant, ScopeRevoke,
     SessionEnd, SessionStart, Touch,
 };
 use proof::memory::{MemoryId, Millis, Outcome, Prompt, Session};
@@ -99,7 +99,7 @@ pub(super) fn session_end(step: &mut Step<'_>, p: &SessionEnd) -> Result<About> 
     Ok(About::NOTHING)
 }
 
-pub(super) fn prompt(step: &mut Step<'_>, p: &PromptSaid) -> About {
+pub(super) fn prompt(step: &mut Step<'_>, p: &PromptRecord) -> About {
     let prompt = Prompt {
         seq: step.entry.seq,
         session: p.session.clone(),

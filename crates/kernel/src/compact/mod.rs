@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::grants::Gate;
 use crate::limits::COMPACT_ITEMS_MAX;
 use crate::render::{self, Form};
-use crate::rows::Lens;
+use crate::rows::MemoryReader;
 use crate::store::View;
 use crate::validate::check_name;
 use proof::journal::Stub;
-use proof::memory::{MemoryId, Millis, Pinned};
+use proof::memory::{MemoryId, Millis, PinnedVersion};
 
 /// Tokens of a compacted context when the caller does not say.
 pub const COMPACT_TOKENS_DEFAULT: u32 = 4_000;
@@ -34,7 +34,7 @@ pub struct CompactRequest {
     pub step: String,
     pub budget_tokens: u32,
     /// What the intent has read, at the versions it has read.
-    pub in_context: Vec<Pinned>,
+    pub in_context: Vec<PinnedVersion>,
     /// What the intent still relies on.
     pub load_bearing: Vec<MemoryId>,
 }
@@ -60,18 +60,18 @@ pub struct CompactPlan {
     /// In the order of `compaction.stubs`: ascending by id.
     pub stubs: Vec<CompactText>,
     /// What is in neither list, and why.
-    pub left_out: Vec<(MemoryId, LeftOut)>,
+    pub left_out: Vec<(MemoryId, Omission)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactText {
-    pub memory: Pinned,
+    pub memory: PinnedVersion,
     pub text: String,
     pub tokens: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum Omission {
     /// No such memory or version, or none that may be seen.
     NotFound,
     Forgotten,
@@ -93,7 +93,7 @@ pub fn plan(
             return Err(Error::TooMany { field: "in_context", count, max: COMPACT_ITEMS_MAX });
         }
     }
-    let lens = Lens::new(view, gate, None, now)?;
+    let lens = MemoryReader::new(view, gate, None, now)?;
     let load_bearing: BTreeSet<MemoryId> = request.load_bearing.iter().copied().collect();
     // One entry per memory: of several versions, the newest was read last.
     let mut in_context: BTreeMap<MemoryId, u32> = BTreeMap::new();
@@ -115,15 +115,15 @@ pub fn plan(
         left_out: Vec::new(),
     };
     let strays = load_bearing.iter().filter(|id| !in_context.contains_key(id));
-    plan.left_out.extend(strays.map(|id| (*id, LeftOut::NotInContext)));
+    plan.left_out.extend(strays.map(|id| (*id, Omission::NotInContext)));
     let mut total = 0_u64;
     for (id, n) in in_context {
         let (Some(row), Some(version)) = (lens.row(id)?, view.version(id, n)?) else {
-            plan.left_out.push((id, LeftOut::NotFound));
+            plan.left_out.push((id, Omission::NotFound));
             continue;
         };
         if row.standing.is_forgotten() {
-            plan.left_out.push((id, LeftOut::Forgotten));
+            plan.left_out.push((id, Omission::Forgotten));
             continue;
         }
         let score = lens.salience(&row, None);
@@ -133,7 +133,7 @@ pub fn plan(
             load_bearing.contains(&id) || is_pinned(&row.head, view.body(&current)?.as_ref());
         let form = if keep { KEPT_FORM } else { STUB_FORM };
         let text = render::render(&row.head, &version, view.body(&version)?.as_ref(), form);
-        let memory = Pinned { id, version: n };
+        let memory = PinnedVersion { id, version: n };
         let text = CompactText { memory, tokens: render::tokens(&text), text };
         total += u64::from(text.tokens);
         if keep {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::find::Ids;
 use crate::keys::{self, Index};
 use crate::limits::ROWS_EXAMINED_MAX;
-use crate::rows::{Lens, Row, Standing};
+use crate::rows::{MemoryReader, MemoryRow, Standing};
 use crate::salience::PINNED_FLOOR;
 use proof::memory::{MemoryId, MemoryType};
 
@@ -17,7 +17,7 @@ const STEP_ROWS_MAX: u32 = 1_000;
 
 pub(super) struct Candidate {
     pub(super) tier: Tier,
-    pub(super) row: Row,
+    pub(super) row: MemoryRow,
     pub(super) score: u32,
     /// A hard constraint.
     pub(super) must: bool,
@@ -26,7 +26,7 @@ pub(super) struct Candidate {
 }
 
 pub(super) struct Gather<'a> {
-    lens: &'a Lens<'a>,
+    lens: &'a MemoryReader<'a>,
     query: &'a ContextQuery,
     near: BTreeMap<MemoryId, u32>,
     pub(super) rows: u32,
@@ -39,7 +39,7 @@ pub(super) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(lens: &'a Lens<'a>, query: &'a ContextQuery) -> Gather<'a> {
+    pub(super) fn new(lens: &'a MemoryReader<'a>, query: &'a ContextQuery) -> Gather<'a> {
         Gather {
             lens,
             query,
@@ -57,7 +57,7 @@ impl<'a> Gather<'a> {
         &mut self,
         indexes: Vec<Index>,
         max: u32,
-        mut visit: impl FnMut(&mut Self, Row) -> Result<bool>,
+        mut visit: impl FnMut(&mut Self, MemoryRow) -> Result<bool>,
     ) -> Result<()> {
         let mut ids = Ids::newest(self.lens.view, indexes);
         let mut rows = 0;
@@ -76,7 +76,7 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    fn shown(&mut self, id: MemoryId) -> Result<Option<Row>> {
+    fn shown(&mut self, id: MemoryId) -> Result<Option<MemoryRow>> {
         let Some(head) = self.lens.view.head(id)? else { return Ok(None) };
         // Rows a delegate cannot see are not counted, so that their number stays unknown.
         self.rows += u32::from(self.lens.sees(&head));
@@ -86,7 +86,7 @@ impl<'a> Gather<'a> {
         Ok(self.lens.row_of(head)?.filter(|row| row.standing.is_shown()))
     }
 
-    fn take(&mut self, tier: Tier, row: Row, group: u8) {
+    fn take(&mut self, tier: Tier, row: MemoryRow, group: u8) {
         let id = row.head.id;
         self.taken.insert(id);
         let superseded = row.standing == Standing::Superseded;
@@ -144,7 +144,7 @@ impl<'a> Gather<'a> {
     pub(super) fn relevant(&mut self) -> Result<()> {
         let query = self.query;
         let pinned_is_first = query.tiers.contains(&Tier::Pinned);
-        let sort = |gather: &mut Self, row: Row, group: u8| {
+        let sort = |gather: &mut Self, row: MemoryRow, group: u8| {
             if row.head.pinned && pinned_is_first {
                 gather.take(Tier::Pinned, row, 3);
             } else if query.types.is_empty() || query.types.contains(&row.head.memory_type) {

@@ -21,14 +21,14 @@ mod text;
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::find::{Near, check_near};
+use crate::find::{NearMemory, check_near};
 use crate::grants::Gate;
 use crate::limits::{
     BUDGET_TOKENS_DEFAULT, BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NAME_BYTES_MAX, TAG_BYTES_MAX,
     TAGS_MAX,
 };
 use crate::render::Form;
-use crate::rows::{Lens, Standing};
+use crate::rows::{MemoryReader, Standing};
 use crate::store::View;
 use crate::uri::Uri;
 use crate::validate::check_at_most;
@@ -87,7 +87,7 @@ pub struct ContextQuery {
     pub tags: Vec<String>,
     /// Types in the relevant tier; all if empty.
     pub types: Vec<MemoryType>,
-    pub near: Vec<Near>,
+    pub near: Vec<NearMemory>,
     pub budget_tokens: u32,
     pub form: Form,
     pub tiers: BTreeSet<Tier>,
@@ -216,7 +216,7 @@ pub fn context(
     roots: (Digest, u64),
 ) -> Result<Bundle> {
     query.check()?;
-    let lens = Lens::new(view, gate, None, query.now)?;
+    let lens = MemoryReader::new(view, gate, None, query.now)?;
     let mut gather = Gather::new(&lens, query);
     // Each memory stays in the first tier that claims it.
     for tier in [Tier::Pinned, Tier::Outcomes, Tier::Relevant] {

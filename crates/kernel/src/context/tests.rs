@@ -163,7 +163,7 @@ fn relevance_follows_tags_session_near_project_and_types() {
     wanted.project = Some("p".into());
     wanted.session = Some("s".into());
     wanted.tags = vec!["a".into()];
-    wanted.near = vec![Near { id: id(4), similarity: 1_000_000 }];
+    wanted.near = vec![NearMemory { id: id(4), similarity: 1_000_000 }];
     let bundle = gather(&store, &wanted).unwrap();
     // Near counts in the score, importance decides between the others, the project alone comes after them, and last what
     // holds everywhere.

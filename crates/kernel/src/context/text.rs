@@ -6,7 +6,7 @@ use super::gather::Candidate;
 use super::{Bundle, BundleItem, ContextQuery, OVERFLOW_MAX, Tier};
 use crate::error::{Error, Result};
 use crate::render::{self, Form};
-use crate::rows::{Lens, Standing};
+use crate::rows::{MemoryReader, Standing};
 use crate::uri::Uri;
 use proof::Digest;
 use proof::actor::ActorName;
@@ -19,7 +19,7 @@ const MORE_HEADING: &str = "## More\n";
 
 /// Chooses within the budget and writes the text.
 pub(super) fn fill(
-    lens: &Lens<'_>,
+    lens: &MemoryReader<'_>,
     actor: &ActorName,
     query: &ContextQuery,
     candidates: &[Candidate],
@@ -92,7 +92,7 @@ pub(super) fn fill(
 }
 
 fn item(
-    lens: &Lens<'_>,
+    lens: &MemoryReader<'_>,
     actor: &ActorName,
     form: Form,
     candidate: &Candidate,

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Cortex, Resolved};
+use super::{Cortex, ResolvedMemory};
 use crate::command::{Command, Stamp, Touches, Violation};
 use crate::context::{Bundle, ContextQuery};
 use crate::error::{Error, Result};
-use crate::find::{Found, Query};
+use crate::find::{FindAnswer, Query};
 use crate::grants::{Authority, Gate, NonceGuard, Permission, Presentation, authorize};
-use crate::graph::{Walk, Walked};
+use crate::graph::{Walk, WalkAnswer};
 use crate::limits::VIOLATION_BURST;
 use crate::prove::prove_slice;
 use crate::writer::Submission;
@@ -93,7 +93,7 @@ impl Cortex {
         id: MemoryId,
         version: Option<u32>,
         now: Millis,
-    ) -> Result<Resolved> {
+    ) -> Result<ResolvedMemory> {
         let reading = self.read()?;
         match reading.view().head(id)? {
             Some(head) if authority.operation == Permission::Read && authority.sees(&head) => {
@@ -103,7 +103,12 @@ impl Cortex {
         }
     }
 
-    pub fn find_for(&self, authority: &Authority, query: &Query, now: Millis) -> Result<Found> {
+    pub fn find_for(
+        &self,
+        authority: &Authority,
+        query: &Query,
+        now: Millis,
+    ) -> Result<FindAnswer> {
         self.check_lane(authority, Permission::Find, now)?;
         let mut query = query.clone();
         query.budget_tokens = authority.cap_budget(query.budget_tokens);
@@ -118,7 +123,7 @@ impl Cortex {
         self.read()?.context(Some(authority), &query)
     }
 
-    pub fn walk_for(&self, authority: &Authority, walk: &Walk, now: Millis) -> Result<Walked> {
+    pub fn walk_for(&self, authority: &Authority, walk: &Walk, now: Millis) -> Result<WalkAnswer> {
         self.check_lane(authority, Permission::Graph, now)?;
         let reading = self.read()?;
         match reading.view().head(walk.from)? {

@@ -20,13 +20,14 @@ use crate::command::{
 use crate::commitments::Commitments;
 use crate::context::{Bundle, ContextQuery};
 use crate::error::{Error, Result};
-use crate::find::{Found, Query};
+use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
-use crate::hook::{JournalHook, Shared};
+use crate::hook::{JournalHook, SharedState};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, VerifyReport, live_side, side_name};
 use crate::store::{
-    DiskMedium, EngineOptions, Medium, Reader, RedbStorage, Side, Space, Storage, View, WriteSet,
+    DiskMedium, EngineOptions, Medium, RedbStorage, Side, Space, Storage, StoreReader, View,
+    WriteSet,
 };
 use crate::uri::Uri;
 use crate::writer::{Submission, Writer, WriterHandle, permission_of};
@@ -35,7 +36,7 @@ use proof::actor::ActorName;
 use proof::journal::{FoundMemory, Manifest, SCHEMA};
 use proof::memory::{Millis, Salt};
 
-pub use reading::{Reading, Resolved};
+pub use reading::{Reading, ResolvedMemory};
 
 /// Makes the hooks of the layers above, one set per use: the live store, and each verification.
 pub type HookFactory = Arc<dyn Fn() -> Vec<Box<dyn JournalHook>> + Send + Sync>;
@@ -78,7 +79,7 @@ pub struct Cortex {
     writer: Option<WriterHandle>,
     delegates: delegate::Delegates,
     /// What the hooks of the open actor keep in memory for readers.
-    shared: Arc<[Shared]>,
+    shared: Arc<[SharedState]>,
     options: Options,
     folder: Option<PathBuf>,
     /// Held for as long as the actor is open, so that no other process writes.
@@ -288,13 +289,18 @@ impl Cortex {
         Ok(Reading::new(reader, side, self.actor.clone(), Arc::clone(&self.shared)))
     }
 
-    pub fn find(&self, query: &Query, now: Millis) -> Result<Found> {
+    pub fn find(&self, query: &Query, now: Millis) -> Result<FindAnswer> {
         self.read()?.find(None, query, now)
     }
 
     /// A find made to act upon: the query, the root it read at and what it returned go into the journal, and each result
     /// counts as used, all in one commit.
-    pub fn find_late(&self, stamp: Stamp, query: &Query, salt: Salt) -> Result<(Found, Receipt)> {
+    pub fn find_late(
+        &self,
+        stamp: Stamp,
+        query: &Query,
+        salt: Salt,
+    ) -> Result<(FindAnswer, Receipt)> {
         let reading = self.read()?;
         // The entry will carry this time, never the caller's if that lags: the find can then be made again.
         let now = stamp.at.max(reading.view().counters()?.at);
@@ -324,7 +330,7 @@ impl Cortex {
         self.read()?.context(None, query)
     }
 
-    pub fn resolve(&self, uri: &Uri) -> Result<Resolved> {
+    pub fn resolve(&self, uri: &Uri) -> Result<ResolvedMemory> {
         self.read()?.resolve(uri)
     }
 
@@ -396,7 +402,7 @@ pub fn birth(actor: &ActorName) -> WriteSet {
     rows
 }
 
-fn check_birth(reader: &dyn Reader, actor: &ActorName) -> Result<()> {
+fn check_birth(reader: &dyn StoreReader, actor: &ActorName) -> Result<()> {
     let schema = reader.get(Space::Engine, SCHEMA_KEY)?.and_then(|b| b.try_into().ok());
     let found = u32::from_be_bytes(
         schema.ok_or_else(|| Error::corrupt("engine row schema", "is missing or malformed"))?,

@@ -27,7 +27,7 @@
 use std::str::FromStr;
 
 use super::field::{self, Kind};
-use super::predicate::{Number, Predicate, Value};
+use super::predicate::{FieldValue, Number, Predicate};
 use crate::error::{Error, Result};
 use proof::memory::Millis;
 
@@ -222,7 +222,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn list(&mut self, name: &str) -> Result<Vec<Value>> {
+    fn list(&mut self, name: &str) -> Result<Vec<FieldValue>> {
         let mut values = Vec::new();
         self.skip_space();
         if self.eat(")") {
@@ -238,9 +238,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn value(&mut self, name: &str) -> Result<Value> {
+    fn value(&mut self, name: &str) -> Result<FieldValue> {
         if self.rest().starts_with('"') {
-            return self.text_value().map(Value::Text);
+            return self.text_value().map(FieldValue::Text);
         }
         let start = self.at;
         let word = self.word()?;
@@ -302,18 +302,18 @@ fn one_or(mut parts: Vec<Predicate>, many: impl Fn(Vec<Predicate>) -> Predicate)
 }
 
 /// What an unquoted word means for a field.
-pub(super) fn bare_value(name: &str, word: &str) -> Option<Value> {
+pub(super) fn bare_value(name: &str, word: &str) -> Option<FieldValue> {
     field::rows(name).iter().find_map(|row| match row.kind {
         Kind::Flag => match word {
-            "true" | "yes" => Some(Value::Flag(true)),
-            "false" | "no" => Some(Value::Flag(false)),
+            "true" | "yes" => Some(FieldValue::Flag(true)),
+            "false" | "no" => Some(FieldValue::Flag(false)),
             _ => None,
         },
-        Kind::Number => parse_number(word).map(Value::Number),
-        Kind::Ids => parse_number(word.strip_prefix('#').unwrap_or(word)).map(Value::Number),
-        Kind::Ratio => parse_ratio(word).map(Value::Number),
-        Kind::Time => parse_time(word).map(Value::Time),
-        Kind::Text | Kind::Texts | Kind::Word(_) => Some(Value::Text(word.to_owned())),
+        Kind::Number => parse_number(word).map(FieldValue::Number),
+        Kind::Ids => parse_number(word.strip_prefix('#').unwrap_or(word)).map(FieldValue::Number),
+        Kind::Ratio => parse_ratio(word).map(FieldValue::Number),
+        Kind::Time => parse_time(word).map(FieldValue::Time),
+        Kind::Text | Kind::Texts | Kind::Word(_) => Some(FieldValue::Text(word.to_owned())),
     })
 }
 

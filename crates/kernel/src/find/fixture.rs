@@ -7,12 +7,12 @@ use crate::error::Result;
 use crate::grants::Gate;
 use crate::keys;
 use crate::state::Counters;
-use crate::store::{KeyRange, Reader, Side, Space, View, Visit};
+use crate::store::{KeyRange, Side, Space, StoreReader, View, Visit};
 use proof::Digest;
 use proof::codec;
 use proof::memory::{
     Body, Edge, Fields, Head, MemoryId, MemoryType, Millis, Provenance, Relation, Salt, Scope,
-    Sealed, Tombstone, Usage, Version, Visibility,
+    SealedBody, Tombstone, Usage, Version, Visibility,
 };
 
 /// 2026-01-01, when everything in a fixture begins.
@@ -34,7 +34,7 @@ pub(crate) struct Fixture {
     next: u64,
 }
 
-impl Reader for Fixture {
+impl StoreReader for Fixture {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(self.space(space).get(key).cloned())
     }
@@ -103,7 +103,7 @@ impl Fixture {
         let memory = head.id;
         let mut version = version.clone();
         if let Some(body) = body {
-            let sealed = Sealed::new(Salt([7; 16]), body);
+            let sealed = SealedBody::new(Salt([7; 16]), body);
             version.body_hash = sealed.hash();
             self.truth.insert(keys::body(version.seq), codec::encode(&sealed));
         }

@@ -2,7 +2,7 @@
 //!
 //! A find is bounded before it reads (a limit or a budget, a type or a tag, a filter of limited size) and while it reads (a
 //! cap on rows examined, reported when hit). It never writes: recording a find that was acted upon is the caller's, with
-//! `Query::to_bytes` and `Found::results`. The answer is a function of the state, the query and `now`.
+//! `Query::to_bytes` and `FindAnswer::results`. The answer is a function of the state, the query and `now`.
 //!
 //! - `query`: what may be asked, canonically encoded.
 //! - `predicate`, `field`: filters and the names in them. `filter`, `display`: their text form, its grammar.
@@ -25,12 +25,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-pub use crate::rows::{LABELS_MAX, Lens, Row, Standing, standing};
+pub use crate::rows::{LABELS_MAX, MemoryReader, MemoryRow, Standing, standing};
 pub use field::field_names;
 pub use filter::{FILTER_BYTES_MAX, parse_time};
-pub use plan::Plan;
-pub use predicate::{Number, Predicate, Value};
-pub use query::{Near, ORDER_KEYS_MAX, Order, OrderBy, Query};
+pub use plan::FindPlan;
+pub use predicate::{FieldValue, Number, Predicate};
+pub use query::{NearMemory, ORDER_KEYS_MAX, Order, OrderBy, Query};
 pub use rank::Cursor;
 
 pub(crate) use plan::Ids;
@@ -49,7 +49,7 @@ use rank::{Key, Place, Scores};
 
 /// The answer to a find.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FindAnswer {
     /// In the order asked for.
     pub items: Vec<FoundItem>,
     /// Where the next page begins, if there is more.
@@ -58,7 +58,7 @@ pub struct Found {
     pub tokens: u64,
     /// Items of this page that did not fit the budget; the next page begins with them.
     pub trimmed: u32,
-    pub explain: Explain,
+    pub explain: FindExplanation,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub struct FoundItem {
 
 /// How the answer came about. For a delegate, what it may not see is in no number here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explain {
+pub struct FindExplanation {
     /// The index the rows came from.
     pub index: String,
     pub rows_examined: u32,
@@ -92,7 +92,7 @@ pub struct Explain {
     pub matched: u32,
 }
 
-impl Found {
+impl FindAnswer {
     /// What a journaled find records.
     pub fn results(&self) -> Vec<FoundMemory> {
         let result = |item: &FoundItem| FoundMemory {
@@ -106,19 +106,24 @@ impl Found {
 
 struct Hit {
     key: Key,
-    row: Row,
+    row: MemoryRow,
     scores: Scores,
 }
 
 /// Answers a query. A cursor carries the clock of the first page, so `now` counts only without one.
-pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis) -> Result<Found> {
+pub fn find(
+    view: &View<'_>,
+    gate: Option<&dyn Gate>,
+    query: &Query,
+    now: Millis,
+) -> Result<FindAnswer> {
     query.check()?;
     let types = plan::wanted_types(query)?;
     plan::check_breadth(query, &types)?;
     let test = query.filter.as_ref().map(|filter| filter.compile(&types)).transpose()?;
     let place = Place::of(query)?;
     let now = place.as_ref().map_or(now, |place| place.now);
-    let lens = Lens::new(view, gate, query.as_of, now)?;
+    let lens = MemoryReader::new(view, gate, query.as_of, now)?;
 
     let near: IdMap = query.near.iter().map(|near| (near.id, near.similarity)).collect();
     let (hops, walk_capped) = walk_hops(&lens, query)?;
@@ -129,7 +134,7 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
     if !near.is_empty() {
         lists.push(("near", &near));
     }
-    let plan = Plan::choose(view, query, &types, &lists, gate.is_none())?;
+    let plan = FindPlan::choose(view, query, &types, &lists, gate.is_none())?;
 
     let order = query.order();
     let by_id = rank::by_id(&order);
@@ -137,7 +142,7 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
     let seek = after.filter(|_| by_id.is_some()).and_then(Key::leading_id);
     let wanted = query.limit() + 1;
     let needs_body = test.as_ref().is_some_and(predicate::Test::needs_body);
-    let mut explain = Explain {
+    let mut explain = FindExplanation {
         index: plan.explain().to_owned(),
         rows_examined: 0,
         capped: walk_capped,
@@ -193,7 +198,7 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
     let more = hits.len() == wanted;
     hits.truncate(query.limit());
 
-    let mut found = Found { items: Vec::new(), next: None, tokens: 0, trimmed: 0, explain };
+    let mut found = FindAnswer { items: Vec::new(), next: None, tokens: 0, trimmed: 0, explain };
     let page = hits.len();
     let mut last = None;
     for Hit { key, row, scores } in hits {
@@ -224,7 +229,7 @@ fn keep_best(hits: &mut Vec<Hit>, wanted: usize) {
 }
 
 /// What the query's walk reaches, by distance, and whether it had to stop.
-fn walk_hops(lens: &Lens<'_>, query: &Query) -> Result<(Option<IdMap>, bool)> {
+fn walk_hops(lens: &MemoryReader<'_>, query: &Query) -> Result<(Option<IdMap>, bool)> {
     let Some(walk) = &query.from else { return Ok((None, false)) };
     let mut walk = walk.clone();
     walk.include_forgotten |= query.include_forgotten;
@@ -233,7 +238,12 @@ fn walk_hops(lens: &Lens<'_>, query: &Query) -> Result<(Option<IdMap>, bool)> {
     Ok((Some(hops), reached.capped))
 }
 
-fn present(lens: &Lens<'_>, query: &Query, row: Row, scores: Scores) -> Result<FoundItem> {
+fn present(
+    lens: &MemoryReader<'_>,
+    query: &Query,
+    row: MemoryRow,
+    scores: Scores,
+) -> Result<FoundItem> {
     let body = lens.body(&row)?;
     // A memory that was forgotten only after the moment asked about is not marked as forgotten.
     let mut shown = row.head.clone();

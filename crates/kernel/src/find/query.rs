@@ -47,7 +47,7 @@ pub struct Query {
     pub as_of: Option<Millis>,
     /// Only these, with their similarity to something outside of the kernel.
     #[n(9)]
-    pub near: Vec<Near>,
+    pub near: Vec<NearMemory>,
     /// Only what this walk reaches.
     #[n(10)]
     pub from: Option<Walk>,
@@ -60,7 +60,7 @@ pub struct Query {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
-pub struct Near {
+pub struct NearMemory {
     #[n(0)]
     pub id: MemoryId,
     /// Parts per million.
@@ -209,7 +209,7 @@ impl Query {
     }
 }
 
-pub(crate) fn check_near(near: &[Near]) -> Result<()> {
+pub(crate) fn check_near(near: &[NearMemory]) -> Result<()> {
     if near.len() > NEAR_MAX {
         return Err(Error::TooMany { field: "near", count: near.len(), max: NEAR_MAX });
     }

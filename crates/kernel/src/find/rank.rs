@@ -6,7 +6,7 @@ use minicbor::{Decode, Encode};
 use super::predicate::Number;
 use super::query::{Order, OrderBy, Query};
 use crate::error::{Error, Result};
-use crate::rows::{Row, Standing};
+use crate::rows::{MemoryRow, Standing};
 use proof::codec;
 use proof::digest::{Digest, decode_hex, encode_hex};
 use proof::memory::{MemoryId, Millis};
@@ -25,7 +25,7 @@ pub(super) struct Scores {
 }
 
 impl Key {
-    pub(super) fn new(order: &[Order], row: &Row, scores: Scores) -> Key {
+    pub(super) fn new(order: &[Order], row: &MemoryRow, scores: Scores) -> Key {
         let mut parts = Vec::with_capacity(order.len() + 2);
         for Order { by, descending } in order {
             // Each number fits into 64 bits, so its negative is a legal number too.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::keys;
-use crate::store::{KeyRange, Reader, Side, Space, View, Visit, WriteSet};
+use crate::store::{KeyRange, Side, Space, StoreReader, View, Visit, WriteSet};
 use proof::Digest;
 use proof::codec;
 use proof::journal::SCHEMA;
@@ -119,7 +119,7 @@ pub(super) fn authority(operation: Permission) -> Authority {
 
 struct Nothing;
 
-impl Reader for Nothing {
+impl StoreReader for Nothing {
     fn get(&self, _: Space, _: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::grants::Gate;
 use crate::keys;
 use crate::limits::{WALK_DEPTH_MAX, WALK_EDGES_MAX, WALK_NODES_MAX};
-use crate::rows::{Lens, Standing};
+use crate::rows::{MemoryReader, Standing};
 use crate::store::{KeyRange, View};
 use crate::validate::check_at_most;
 use proof::memory::{Edge, MemoryId, Millis, Relation};
@@ -94,9 +94,9 @@ impl Walk {
 
 /// Where a walk came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Walked {
+pub struct WalkAnswer {
     /// By distance, then by id. The start is not among them.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<WalkNode>,
     /// Every edge between memories of the walk that was seen on the way, once.
     pub edges: Vec<Edge>,
     /// Something was left out because of a bound other than the depth.
@@ -104,25 +104,30 @@ pub struct Walked {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct WalkNode {
     pub id: MemoryId,
     /// Edges from the start, by the shortest way.
     pub hop: u32,
 }
 
 /// Walks from one memory. One that the gate does not see, or that is forgotten and not asked for, is not found.
-pub fn walk(view: &View<'_>, gate: Option<&dyn Gate>, walk: &Walk, now: Millis) -> Result<Walked> {
-    walk_with(&Lens::new(view, gate, None, now)?, walk)
+pub fn walk(
+    view: &View<'_>,
+    gate: Option<&dyn Gate>,
+    walk: &Walk,
+    now: Millis,
+) -> Result<WalkAnswer> {
+    walk_with(&MemoryReader::new(view, gate, None, now)?, walk)
 }
 
-pub(crate) fn walk_with(lens: &Lens<'_>, walk: &Walk) -> Result<Walked> {
+pub(crate) fn walk_with(lens: &MemoryReader<'_>, walk: &Walk) -> Result<WalkAnswer> {
     walk.check()?;
     if !passes(lens, walk, walk.from)? {
         return Err(Error::not_found("memory", walk.from));
     }
     let nodes_max = walk.nodes_max.unwrap_or(WALK_NODES_MAX) as usize;
     let mut edges_left = walk.edges_max.unwrap_or(WALK_EDGES_MAX) as usize;
-    let mut walked = Walked::default();
+    let mut walked = WalkAnswer::default();
     let mut edges: BTreeMap<(MemoryId, Relation, MemoryId), Edge> = BTreeMap::new();
     let mut known: BTreeMap<MemoryId, bool> = BTreeMap::from([(walk.from, true)]);
     let mut frontier = vec![walk.from];
@@ -150,7 +155,7 @@ pub(crate) fn walk_with(lens: &Lens<'_>, walk: &Walk) -> Result<Walked> {
                 }
             }
         }
-        walked.nodes.extend(reached.iter().map(|id| Node { id: *id, hop }));
+        walked.nodes.extend(reached.iter().map(|id| WalkNode { id: *id, hop }));
         frontier = reached.into_iter().collect();
     }
     walked.edges = edges.into_values().collect();
@@ -158,7 +163,7 @@ pub(crate) fn walk_with(lens: &Lens<'_>, walk: &Walk) -> Result<Walked> {
 }
 
 /// There, seen and not put away.
-fn passes(lens: &Lens<'_>, walk: &Walk, id: MemoryId) -> Result<bool> {
+fn passes(lens: &MemoryReader<'_>, walk: &Walk, id: MemoryId) -> Result<bool> {
     let Some(row) = lens.row(id)? else { return Ok(false) };
     let put_away = row.standing.is_forgotten() || row.standing == Standing::Archived;
     Ok(walk.include_forgotten || !put_away)
@@ -166,7 +171,7 @@ fn passes(lens: &Lens<'_>, walk: &Walk, id: MemoryId) -> Result<bool> {
 
 /// The edges that leave a memory in the walk's direction, in the order of their keys.
 fn steps(
-    lens: &Lens<'_>,
+    lens: &MemoryReader<'_>,
     walk: &Walk,
     here: MemoryId,
     edges_left: &mut usize,

@@ -19,11 +19,11 @@ fn store(n: u64, links: &[(u64, Relation, u64)]) -> Fixture {
     store
 }
 
-fn go(store: &Fixture, request: &Walk) -> Result<Walked> {
+fn go(store: &Fixture, request: &Walk) -> Result<WalkAnswer> {
     walk(&store.view(), None, request, now())
 }
 
-fn hops(walked: &Walked) -> Vec<(u64, u32)> {
+fn hops(walked: &WalkAnswer) -> Vec<(u64, u32)> {
     walked.nodes.iter().map(|node| (node.id.get(), node.hop)).collect()
 }
 

@@ -10,13 +10,13 @@ mod verify;
 
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::store::{Reader, Side, Space};
+use crate::store::{Side, Space, StoreReader};
 use proof::journal::{Entry, Payload};
-use proof::memory::Sealed;
+use proof::memory::SealedBody;
 
 pub(crate) use other_side::{rebuild, renew};
 pub(crate) use verify::verify;
-pub use verify::{PROBLEMS_MAX, Problem, VerifyReport};
+pub use verify::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
 
 /// Rows of the engine space.
 pub(crate) const LIVE_KEY: &[u8] = b"live";
@@ -24,7 +24,7 @@ pub(crate) const SCHEMA_KEY: &[u8] = b"schema";
 pub(crate) const ACTOR_KEY: &[u8] = b"actor";
 
 /// The side that readers of this snapshot must use.
-pub(crate) fn live_side(reader: &dyn Reader) -> Result<Side> {
+pub(crate) fn live_side(reader: &dyn StoreReader) -> Result<Side> {
     match reader.get(Space::Engine, LIVE_KEY)?.as_deref() {
         Some(b"a") => Ok(Side::A),
         Some(b"b") => Ok(Side::B),
@@ -40,15 +40,15 @@ pub(crate) fn side_name(side: Side) -> &'static [u8] {
 }
 
 /// An entry read back from the journal with what lies beside it.
-struct Stored {
+struct StoredEntry {
     entry: Entry,
     bytes: Vec<u8>,
     payload: Payload,
-    sealed: Option<Sealed>,
+    sealed: Option<SealedBody>,
 }
 
 /// Reads entry `seq`, checking that it is the entry its key says.
-fn stored(reader: &dyn Reader, seq: u64) -> Result<Option<Stored>> {
+fn stored(reader: &dyn StoreReader, seq: u64) -> Result<Option<StoredEntry>> {
     let Some(bytes) = reader.get(Space::Truth, &keys::entry(seq))? else { return Ok(None) };
     let place = || format!("entry {seq}");
     let damaged = |error: proof::Error| match error {
@@ -62,8 +62,8 @@ fn stored(reader: &dyn Reader, seq: u64) -> Result<Option<Stored>> {
     let payload = entry.payload().map_err(damaged)?;
     let sealed = reader
         .get(Space::Truth, &keys::body(seq))?
-        .map(|bytes| Sealed::from_bytes(&bytes))
+        .map(|bytes| SealedBody::from_bytes(&bytes))
         .transpose()
         .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))?;
-    Ok(Some(Stored { entry, bytes, payload, sealed }))
+    Ok(Some(StoredEntry { entry, bytes, payload, sealed }))
 }

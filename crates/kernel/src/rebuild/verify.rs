@@ -8,7 +8,7 @@ use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
-use crate::store::{KeyRange, Reader, Side, Space, Storage, View, Visit};
+use crate::store::{KeyRange, Side, Space, Storage, StoreReader, View, Visit};
 use proof::actor::ActorName;
 use proof::digest::{Digest, encode_hex};
 use proof::journal::Payload;
@@ -18,7 +18,7 @@ use proof::memory::MemoryId;
 pub const PROBLEMS_MAX: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct VerifyProblem {
     pub place: String,
     pub reason: String,
 }
@@ -31,7 +31,7 @@ pub struct VerifyReport {
     pub rows: u64,
     /// The root the replay came to.
     pub root: Option<Digest>,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<VerifyProblem>,
 }
 
 impl VerifyReport {
@@ -41,7 +41,7 @@ impl VerifyReport {
 
     fn add(&mut self, place: impl Into<String>, reason: impl Into<String>) {
         if self.problems.len() < PROBLEMS_MAX {
-            self.problems.push(Problem { place: place.into(), reason: reason.into() });
+            self.problems.push(VerifyProblem { place: place.into(), reason: reason.into() });
         }
     }
 
@@ -90,7 +90,7 @@ pub(crate) fn verify(
 
 fn check(
     actor: &ActorName,
-    (reader, side): (&dyn Reader, Side),
+    (reader, side): (&dyn StoreReader, Side),
     scratch: &dyn Storage,
     hooks: &mut Hooks,
     progress: &mut Progress<'_>,
@@ -108,7 +108,7 @@ fn check(
 }
 
 /// Every key of the truth space is an entry or body, entries are gap-free, bodies lie beside an entry.
-fn check_journal_keys(reader: &dyn Reader, report: &mut VerifyReport) -> Result<u64> {
+fn check_journal_keys(reader: &dyn StoreReader, report: &mut VerifyReport) -> Result<u64> {
     let mut last = 0;
     reader.scan(Space::Truth, &KeyRange::all(), &mut |key, _| {
         match keys::parse_truth(key) {
@@ -132,7 +132,7 @@ fn check_journal_keys(reader: &dyn Reader, report: &mut VerifyReport) -> Result<
 }
 
 fn replay(
-    reader: &dyn Reader,
+    reader: &dyn StoreReader,
     scratch: &dyn Storage,
     hooks: &mut Hooks,
     total: u64,
@@ -140,7 +140,7 @@ fn replay(
     report: &mut VerifyReport,
 ) -> Result<()> {
     let empty = scratch.reader()?;
-    let beside = Beside { truth: reader, derived: &*empty };
+    let beside = ScratchReader { truth: reader, derived: &*empty };
     let view = View::new(&beside, Side::A);
     hooks.each(|hook| hook.open(&view))?;
     drop(empty);
@@ -148,7 +148,7 @@ fn replay(
     while done < total {
         progress(done, total);
         let replayed = scratch.reader()?;
-        let beside = Beside { truth: reader, derived: &*replayed };
+        let beside = ScratchReader { truth: reader, derived: &*replayed };
         let mut batch = Batch::new(&beside, Side::A, hooks);
         while done < total
             && batch.entries() < REBUILD_ENTRIES_PER_COMMIT
@@ -175,18 +175,18 @@ fn replay(
 }
 
 /// Derived rows of the scratch store beside the truth of the store being checked: what a hook would read on a rebuild.
-struct Beside<'a> {
-    truth: &'a dyn Reader,
-    derived: &'a dyn Reader,
+struct ScratchReader<'a> {
+    truth: &'a dyn StoreReader,
+    derived: &'a dyn StoreReader,
 }
 
-impl Beside<'_> {
-    fn of(&self, space: Space) -> &dyn Reader {
+impl ScratchReader<'_> {
+    fn of(&self, space: Space) -> &dyn StoreReader {
         if space == Space::Truth { self.truth } else { self.derived }
     }
 }
 
-impl Reader for Beside<'_> {
+impl StoreReader for ScratchReader<'_> {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.of(space).get(space, key)
     }
@@ -198,7 +198,7 @@ impl Reader for Beside<'_> {
 
 /// Each body hashes to what its entry says, and is there unless its memory was erased.
 fn check_bodies(
-    reader: &dyn Reader,
+    reader: &dyn StoreReader,
     replayed: &View<'_>,
     total: u64,
     report: &mut VerifyReport,
@@ -230,9 +230,9 @@ fn check_bodies(
 
 /// Walks both sides in key order and names every row that differs.
 fn compare(
-    reader: &dyn Reader,
+    reader: &dyn StoreReader,
     side: Side,
-    replayed: &dyn Reader,
+    replayed: &dyn StoreReader,
     report: &mut VerifyReport,
 ) -> Result<()> {
     let mut expected = Rows::new(replayed, Side::A);
@@ -275,7 +275,7 @@ fn row_name(key: &[u8]) -> String {
 
 /// Rows of a derived side in key order, fetched in chunks because a scan cannot be suspended.
 struct Rows<'a> {
-    reader: &'a dyn Reader,
+    reader: &'a dyn StoreReader,
     space: Space,
     from: Vec<u8>,
     chunk: std::vec::IntoIter<(Vec<u8>, Vec<u8>)>,
@@ -285,7 +285,7 @@ struct Rows<'a> {
 const CHUNK_ROWS: usize = 1_024;
 
 impl<'a> Rows<'a> {
-    fn new(reader: &'a dyn Reader, side: Side) -> Rows<'a> {
+    fn new(reader: &'a dyn StoreReader, side: Side) -> Rows<'a> {
         let chunk = Vec::new().into_iter();
         Rows { reader, space: Space::Derived(side), from: Vec::new(), chunk, ended: false }
     }

@@ -1,6 +1,6 @@
 //! One memory as a read sees it: the version that counts at the moment, where it stands, what it is worth.
 //!
-//! Every lane loads memories through a `Lens`, so the gate and the moment are applied in one place. What the gate does not
+//! Every lane loads memories through a `MemoryReader`, so the gate and the moment are applied in one place. What the gate does not
 //! see leaves no trace in a row: not as a superseding memory, not in a count.
 
 mod standing;
@@ -24,7 +24,7 @@ pub const LABELS_MAX: usize = 8;
 const LABEL_EDGES_MAX: usize = 64;
 
 /// A view, who looks, and at which moment.
-pub struct Lens<'a> {
+pub struct MemoryReader<'a> {
     pub(crate) view: &'a View<'a>,
     pub(crate) gate: Option<&'a dyn Gate>,
     /// The past (or future) moment asked about; the present if absent.
@@ -33,15 +33,18 @@ pub struct Lens<'a> {
     weights: Weights,
 }
 
-impl std::fmt::Debug for Lens<'_> {
+impl std::fmt::Debug for MemoryReader<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (as_of, now) = (self.as_of, self.now);
-        f.debug_struct("Lens").field("as_of", &as_of).field("now", &now).finish_non_exhaustive()
+        f.debug_struct("MemoryReader")
+            .field("as_of", &as_of)
+            .field("now", &now)
+            .finish_non_exhaustive()
     }
 }
 
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct MemoryRow {
     pub head: Head,
     pub version: Version,
     /// Without edges that the gate hides.
@@ -50,14 +53,14 @@ pub struct Row {
     pub superseded_by: Vec<MemoryId>,
 }
 
-impl<'a> Lens<'a> {
+impl<'a> MemoryReader<'a> {
     pub fn new(
         view: &'a View<'a>,
         gate: Option<&'a dyn Gate>,
         as_of: Option<Millis>,
         now: Millis,
-    ) -> Result<Lens<'a>> {
-        Ok(Lens { view, gate, as_of, now, weights: view.weights()? })
+    ) -> Result<MemoryReader<'a>> {
+        Ok(MemoryReader { view, gate, as_of, now, weights: view.weights()? })
     }
 
     pub fn sees(&self, head: &Head) -> bool {
@@ -65,7 +68,7 @@ impl<'a> Lens<'a> {
     }
 
     /// `None`: no such memory, none that may be seen, or none yet at that moment.
-    pub fn row(&self, id: MemoryId) -> Result<Option<Row>> {
+    pub fn row(&self, id: MemoryId) -> Result<Option<MemoryRow>> {
         match self.view.head(id)? {
             Some(head) => self.row_of(head),
             None => Ok(None),
@@ -73,7 +76,7 @@ impl<'a> Lens<'a> {
     }
 
     /// The row of a head that was read already.
-    pub fn row_of(&self, head: Head) -> Result<Option<Row>> {
+    pub fn row_of(&self, head: Head) -> Result<Option<MemoryRow>> {
         if !self.sees(&head) || self.as_of.is_some_and(|t| t < head.created) {
             return Ok(None);
         }
@@ -90,7 +93,7 @@ impl<'a> Lens<'a> {
             (usage.edges_in, usage.edges_out, usage.contradicted) = (0, 0, 0);
         }
         let standing = standing(&head, &version, &usage, moment);
-        Ok(Some(Row { head, version, usage, standing, superseded_by }))
+        Ok(Some(MemoryRow { head, version, usage, standing, superseded_by }))
     }
 
     /// The present is never before what has already happened to a memory, whatever the clock says.
@@ -121,12 +124,12 @@ impl<'a> Lens<'a> {
         }
     }
 
-    pub fn body(&self, row: &Row) -> Result<Option<Body>> {
+    pub fn body(&self, row: &MemoryRow) -> Result<Option<Body>> {
         if row.head.erased { Ok(None) } else { self.view.body(&row.version) }
     }
 
     /// Worth now, in parts per million. What is forgotten is worth nothing.
-    pub(crate) fn salience(&self, row: &Row, similarity: Option<u32>) -> u32 {
+    pub(crate) fn salience(&self, row: &MemoryRow, similarity: Option<u32>) -> u32 {
         if row.standing.is_forgotten() {
             return 0;
         }

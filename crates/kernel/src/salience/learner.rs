@@ -25,7 +25,7 @@ pub const TILT: u64 = 4;
 
 /// How an intent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LearningOutcome {
     Success,
     Failure,
     /// Says nothing about the memories.
@@ -34,29 +34,29 @@ pub enum Outcome {
 
 /// Why an outcome taught nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skip {
+pub enum SkipReason {
     NeutralOutcome,
     NoCitations,
     /// Every factor of the cited memories is zero and there is nothing to compare them with.
     DegenerateProfile,
 }
 
-impl Skip {
+impl SkipReason {
     pub fn reason(self) -> &'static str {
         match self {
-            Skip::NeutralOutcome => "the outcome was neutral",
-            Skip::NoCitations => "nothing was cited",
-            Skip::DegenerateProfile => "the cited memories have no profile",
+            SkipReason::NeutralOutcome => "the outcome was neutral",
+            SkipReason::NoCitations => "nothing was cited",
+            SkipReason::DegenerateProfile => "the cited memories have no profile",
         }
     }
 }
 
 /// The weights before and after an outcome; equal when it was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Learned {
+pub struct Lesson {
     pub previous: Weights,
     pub next: Weights,
-    pub skipped: Option<Skip>,
+    pub skipped: Option<SkipReason>,
 }
 
 /// Moves the weights toward what set the cited memories apart on success, and away from it on failure.
@@ -70,18 +70,18 @@ pub struct Learned {
 /// alone is no evidence, and a query without similarity says nothing about it.
 pub fn learn(
     current: &Weights,
-    outcome: Outcome,
+    outcome: LearningOutcome,
     cited: &[Factors],
     uncited: &[Factors],
-) -> Learned {
-    let skip = |reason| Learned { previous: *current, next: *current, skipped: Some(reason) };
+) -> Lesson {
+    let skip = |reason| Lesson { previous: *current, next: *current, skipped: Some(reason) };
     let toward = match outcome {
-        Outcome::Success => true,
-        Outcome::Failure => false,
-        Outcome::Neutral => return skip(Skip::NeutralOutcome),
+        LearningOutcome::Success => true,
+        LearningOutcome::Failure => false,
+        LearningOutcome::Neutral => return skip(SkipReason::NeutralOutcome),
     };
     if cited.is_empty() {
-        return skip(Skip::NoCitations);
+        return skip(SkipReason::NoCitations);
     }
     let compared = !uncited.is_empty();
     let similar = compared && cited.iter().chain(uncited).all(|f| f.similarity.is_some());
@@ -96,9 +96,9 @@ pub fn learn(
         means(cited)[..trained].iter().map(|mean| u128::from(*mean)).collect()
     };
     let Some(target) = apportion(&shares, weights.iter().sum()) else {
-        return skip(Skip::DegenerateProfile);
+        return skip(SkipReason::DegenerateProfile);
     };
-    Learned { previous: *current, next: step(current, &target, toward, trained), skipped: None }
+    Lesson { previous: *current, next: step(current, &target, toward, trained), skipped: None }
 }
 
 /// The mean of each factor; a missing similarity counts as zero, which callers exclude before they use it.

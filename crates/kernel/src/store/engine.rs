@@ -16,7 +16,7 @@ use redb::{
     StorageBackend, TableDefinition, TableError,
 };
 
-use super::{KeyRange, Medium, Reader, Side, Space, Storage, StoreFile, Visit, WriteSet};
+use super::{KeyRange, Medium, Side, Space, Storage, StoreFile, StoreReader, Visit, WriteSet};
 use crate::error::{Error, Result};
 
 type Table = ReadOnlyTable<&'static [u8], &'static [u8]>;
@@ -82,7 +82,7 @@ impl RedbStorage {
 }
 
 impl Storage for RedbStorage {
-    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
+    fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
         let transaction = self.with(|database| database.begin_read().map_err(engine))?;
         Ok(Box::new(RedbReader { transaction, tables: Default::default() }))
     }
@@ -173,7 +173,7 @@ fn commit_to(database: &Database, writes: &WriteSet, quick_repair: bool) -> Resu
     transaction.commit().map_err(engine)
 }
 
-fn copy_space(reader: &dyn Reader, space: Space, to: &Database) -> Result<()> {
+fn copy_space(reader: &dyn StoreReader, space: Space, to: &Database) -> Result<()> {
     let mut batch = WriteSet::new();
     let mut rows = 0;
     reader.scan(space, &KeyRange::all(), &mut |key, value| {
@@ -209,7 +209,7 @@ impl RedbReader {
     }
 }
 
-impl Reader for RedbReader {
+impl StoreReader for RedbReader {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         guarded(|| {
             let Some(table) = self.table(space)? else { return Ok(None) };

@@ -8,7 +8,7 @@ use crate::grants::{Authority, Gate, Permission, gate_named, gate_write};
 use crate::store::View;
 use proof::Digest;
 use proof::journal::{Payload, Restore, TombstoneMemory, Write};
-use proof::memory::{Head, MemoryId, Millis, Pinned};
+use proof::memory::{Head, MemoryId, Millis, PinnedVersion};
 
 /// What a grant must allow for a command. `None`: no grant ever does.
 pub(crate) fn permission_of(command: &Command) -> Option<Permission> {
@@ -40,7 +40,7 @@ pub(super) fn may_name(view: &View<'_>, authority: &Authority, command: &Command
 }
 
 fn named(command: &Command) -> Vec<MemoryId> {
-    let ids = |pinned: &[Pinned]| pinned.iter().map(|p| p.id).collect::<Vec<_>>();
+    let ids = |pinned: &[PinnedVersion]| pinned.iter().map(|p| p.id).collect::<Vec<_>>();
     match command {
         Command::Write(draft) => ids(&draft.provenance.derived_from),
         Command::Update(revision) => {

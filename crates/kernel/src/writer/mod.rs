@@ -25,7 +25,7 @@ use crate::batch::Progress;
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::grants::Authority;
-use crate::hook::{Prepare, Prepared};
+use crate::hook::{Prepare, PreparedBody};
 use crate::limits::QUEUE_COMMANDS_MAX;
 use crate::validate::check_body;
 
@@ -40,7 +40,7 @@ pub struct Submission {
 
 /// What the writer's thread can be asked to do.
 pub(crate) enum Job {
-    One(Box<Submission>, Vec<Prepared>, SyncSender<Result<Receipt>>),
+    One(Box<Submission>, Vec<PreparedBody>, SyncSender<Result<Receipt>>),
     /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the writer
     /// is at work.
     Bulk(Arc<[Submission]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
@@ -51,7 +51,7 @@ pub(crate) enum Job {
 }
 
 /// What was prepared for some commands, one after the other.
-type PreparedPart = Vec<Vec<Prepared>>;
+type PreparedPart = Vec<Vec<PreparedBody>>;
 
 /// Commands of a part: few, so that the writer begins soon.
 const PART_COMMANDS: usize = 16;
@@ -106,7 +106,7 @@ impl WriterHandle {
     }
 
     /// What the hooks make of the body beforehand. Nothing of one that will be refused: it may be of any size.
-    fn prepared(&self, request: &Submission) -> Vec<Prepared> {
+    fn prepared(&self, request: &Submission) -> Vec<PreparedBody> {
         let body = request.command.body().filter(|_| !self.preparers.is_empty());
         let Some(body) = body.filter(|body| check_body(body).is_ok()) else { return Vec::new() };
         self.preparers.iter().map(|preparer| preparer.prepare(body)).collect()

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::gate::{gate, may_name};
 use super::{Job, Submission};
-use crate::admit::{Admission, Admitted, Situation, admit, idempotency, recall_answer};
+use crate::admit::{Admission, AdmittedCommand, Situation, admit, idempotency, recall_answer};
 use crate::batch::{Batch, Hooks, Progress, SCRUB_KEY};
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
-use crate::hook::{Prepare, Prepared};
+use crate::hook::{Prepare, PreparedBody};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
 use crate::rebuild;
 use crate::store::{Side, Space, Storage, WriteSet};
@@ -34,7 +34,7 @@ pub(crate) struct Writer {
 }
 
 /// Answers held back until the commit.
-type Held = Vec<Box<dyn FnOnce(Result<()>) + Send>>;
+type PendingAnswers = Vec<Box<dyn FnOnce(Result<()>) + Send>>;
 
 impl Writer {
     pub(crate) fn new(
@@ -88,7 +88,7 @@ impl Writer {
 
     /// Takes commands from the front until something else comes, and makes them durable together.
     fn commit_group(&mut self, waiting: &mut VecDeque<Job>) {
-        let mut held: Held = Vec::new();
+        let mut held: PendingAnswers = Vec::new();
         let staged = self.stage_group(waiting, &mut held);
         let outcome = match staged {
             Ok(rows) if rows.is_empty() => Ok(()),
@@ -123,7 +123,11 @@ impl Writer {
         }
     }
 
-    fn stage_group(&mut self, waiting: &mut VecDeque<Job>, held: &mut Held) -> Result<WriteSet> {
+    fn stage_group(
+        &mut self,
+        waiting: &mut VecDeque<Job>,
+        held: &mut PendingAnswers,
+    ) -> Result<WriteSet> {
         if self.is_poisoned() {
             while let Some(job) = take_command(waiting) {
                 hold(held, job, |_, _| Err(Error::Poisoned));
@@ -148,8 +152,8 @@ impl Writer {
                 Some(error) => Err(Error::clone(error)),
                 None => stage(&self.actor, &mut batch, request, prepared).map_err(|refused| {
                     match refused {
-                        Refused::Command(error) => error,
-                        Refused::Batch(error) => {
+                        Refusal::Command(error) => error,
+                        Refusal::Batch(error) => {
                             failed = Some(error.clone());
                             error
                         }
@@ -245,9 +249,9 @@ fn take_command(waiting: &mut VecDeque<Job>) -> Option<Job> {
 
 /// Runs a job's commands now and keeps its answer for later.
 fn hold(
-    held: &mut Held,
+    held: &mut PendingAnswers,
     job: Job,
-    mut run: impl FnMut(&Submission, &[Prepared]) -> Result<Receipt>,
+    mut run: impl FnMut(&Submission, &[PreparedBody]) -> Result<Receipt>,
 ) {
     match job {
         Job::One(request, prepared, answer) => {
@@ -274,7 +278,7 @@ fn hold(
 }
 
 /// Why a command was not staged.
-enum Refused {
+enum Refusal {
     /// This command cannot be done; nothing of it is staged.
     Command(Error),
     /// The batch is unusable: a hook failed, or state is damaged.
@@ -285,44 +289,44 @@ fn stage(
     actor: &ActorName,
     batch: &mut Batch<'_>,
     request: &Submission,
-    prepared: &[Prepared],
-) -> Result<Receipt, Refused> {
+    prepared: &[PreparedBody],
+) -> Result<Receipt, Refusal> {
     let stamp = &request.stamp;
-    let counters = batch.view().counters().map_err(Refused::Batch)?;
+    let counters = batch.view().counters().map_err(Refusal::Batch)?;
     let at = stamp.at.max(counters.at);
     if let Some(authority) = &request.authority
-        && !may_name(&batch.view(), authority, &request.command).map_err(Refused::Batch)?
+        && !may_name(&batch.view(), authority, &request.command).map_err(Refusal::Batch)?
     {
         let reason = "what the request names lies outside the slice";
-        return Err(Refused::Command(Error::OutsideGrant(reason.into())));
+        return Err(Refusal::Command(Error::OutsideGrant(reason.into())));
     }
     let admitted = {
         let view = batch.view();
         let situation = Situation { actor, view: &view, counters: &counters, at };
         let answer = recall_answer(&situation, stamp, &request.command);
-        if let Some(receipt) = answer.map_err(Refused::Command)? {
+        if let Some(receipt) = answer.map_err(Refusal::Command)? {
             return Ok(receipt);
         }
         match &request.command {
-            Command::Snapshot(_) => Ok(Admitted::default()),
+            Command::Snapshot(_) => Ok(AdmittedCommand::default()),
             command => admit(&situation, command),
         }
     };
-    let mut admitted = admitted.map_err(Refused::Command)?;
+    let mut admitted = admitted.map_err(Refusal::Command)?;
     if let Command::Snapshot(draft) = &request.command {
-        check_reason(&draft.reason).map_err(Refused::Command)?;
-        let manifest = manifest(actor, batch, &draft.reason).map_err(Refused::Batch)?;
+        check_reason(&draft.reason).map_err(Refusal::Command)?;
+        let manifest = manifest(actor, batch, &draft.reason).map_err(Refusal::Batch)?;
         let payload = Payload::Snapshot(manifest);
         admitted.entries.push(Admission { payload, sealed: None });
     }
     if let Some(authority) = &request.authority {
-        gate(&batch.view(), authority, &admitted.entries, at).map_err(Refused::Command)?;
+        gate(&batch.view(), authority, &admitted.entries, at).map_err(Refusal::Command)?;
     }
 
     let changed = !admitted.entries.is_empty();
     let idempotency = idempotency(stamp, &request.command, &admitted);
     let entries = (admitted.entries.as_slice(), prepared);
-    let last = record(batch, stamp, at, idempotency, entries).map_err(Refused::Batch)?;
+    let last = record(batch, stamp, at, idempotency, entries).map_err(Refusal::Batch)?;
     Ok(Receipt {
         seq: if changed { counters.size + 1 } else { last },
         at,
@@ -341,7 +345,7 @@ fn record(
     stamp: &Stamp,
     at: Millis,
     mut idempotency: Option<Idempotency>,
-    (admissions, prepared): (&[Admission], &[Prepared]),
+    (admissions, prepared): (&[Admission], &[PreparedBody]),
 ) -> Result<u64> {
     let mut seq = batch.view().counters()?.size;
     for admission in admissions {

@@ -11,7 +11,7 @@ mod weights;
 pub use entry::{Entry, EntryKind, Idempotency, SCHEMA};
 pub use payload::{
     Access, AddEdge, Attest, Compact, Erase, FindLate, FoundMemory, GrantUse, HeadPatch,
-    LearnWeights, Manifest, Migration, MindRun, MindRunPhase, Payload, PromptSaid, RemoveEdge,
+    LearnWeights, Manifest, Migration, MindRun, MindRunPhase, Payload, PromptRecord, RemoveEdge,
     Restore, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Stub,
     TombstoneMemory, Touch, Update, UpdateHead, Write,
 };

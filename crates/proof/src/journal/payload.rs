@@ -8,7 +8,7 @@ use crate::codec;
 use crate::digest::Digest;
 use crate::error::Result;
 use crate::memory::{
-    MemoryId, MemoryType, Millis, Outcome, Pinned, Provenance, Relation, Scope, Visibility,
+    MemoryId, MemoryType, Millis, Outcome, PinnedVersion, Provenance, Relation, Scope, Visibility,
 };
 
 /// Declares the `Payload` enum with its encoding by kind.
@@ -37,7 +37,7 @@ payloads! {
     Write(Write), Update(Update), UpdateHead(UpdateHead), Tombstone(TombstoneMemory), Restore(Restore), Erase(Erase),
     AddEdge(AddEdge), RemoveEdge(RemoveEdge), Touch(Touch), FindLate(FindLate), Attest(Attest),
     LearnWeights(LearnWeights), Compact(Compact), SessionStart(SessionStart), SessionEnd(SessionEnd),
-    Prompt(PromptSaid), Snapshot(Manifest), ScopeGrant(ScopeGrant), ScopeRevoke(ScopeRevoke),
+    Prompt(PromptRecord), Snapshot(Manifest), ScopeGrant(ScopeGrant), ScopeRevoke(ScopeRevoke),
     ScopeViolation(ScopeViolation), MindRun(MindRun), Migration(Migration),
 }
 
@@ -280,7 +280,7 @@ pub struct Attest {
     pub reason: Option<String>,
     /// Ascending by id; what was named but cannot be cited is not here.
     #[n(3)]
-    pub cited: Vec<Pinned>,
+    pub cited: Vec<PinnedVersion>,
     /// What the intent was shown and did not cite, ascending.
     #[n(4)]
     pub uncited: Vec<MemoryId>,
@@ -316,7 +316,7 @@ pub struct Compact {
     pub budget: u32,
     /// Ascending by id.
     #[n(3)]
-    pub kept: Vec<Pinned>,
+    pub kept: Vec<PinnedVersion>,
     #[n(4)]
     pub stubs: Vec<Stub>,
     #[n(5)]
@@ -327,7 +327,7 @@ pub struct Compact {
 #[cbor(map)]
 pub struct Stub {
     #[n(0)]
-    pub memory: Pinned,
+    pub memory: PinnedVersion,
     /// Salience at the time of the entry, parts per million.
     #[n(1)]
     pub score: u32,
@@ -358,7 +358,7 @@ pub struct SessionEnd {
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
-pub struct PromptSaid {
+pub struct PromptRecord {
     #[n(0)]
     pub session: Option<String>,
     #[n(1)]

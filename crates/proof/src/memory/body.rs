@@ -243,7 +243,7 @@ impl<C> Encode<C> for Salt {
 /// A body's bytes with the salt its hash was made with: what is stored beside the entry, and what erasure deletes.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
-pub struct Sealed {
+pub struct SealedBody {
     #[n(0)]
     #[cbor(with = "minicbor::bytes")]
     pub salt: [u8; 16],
@@ -252,9 +252,9 @@ pub struct Sealed {
     pub bytes: Vec<u8>,
 }
 
-impl Sealed {
-    pub fn new<T: Encode<()>>(salt: Salt, content: &T) -> Sealed {
-        Sealed { salt: salt.0, bytes: codec::encode(content) }
+impl SealedBody {
+    pub fn new<T: Encode<()>>(salt: Salt, content: &T) -> SealedBody {
+        SealedBody { salt: salt.0, bytes: codec::encode(content) }
     }
 
     pub fn hash(&self) -> Digest {
@@ -269,7 +269,7 @@ impl Sealed {
         codec::decode("note", &self.bytes)
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<Sealed> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<SealedBody> {
         codec::decode("sealed body", bytes)
     }
 

@@ -15,12 +15,12 @@ use minicbor::{Decode, Encode};
 
 pub use body::{
     ArtifactRef, Body, Constraint, Decision, DecisionStatus, Event, Fact, Fields, Goal, GoalStatus,
-    Identity, Note, Outcome, Pattern, Polarity, Preference, Salt, Sealed, Strength,
+    Identity, Note, Outcome, Pattern, Polarity, Preference, Salt, SealedBody, Strength,
 };
 pub use head::{Edge, Head, Relation, Scope, Tombstone, Usage, Visibility};
 pub use session::{Prompt, Session};
 pub use types::{KINDS, MemoryType};
-pub use version::{Pinned, Provenance, Source, Version};
+pub use version::{PinnedVersion, Provenance, Source, Version};
 
 /// The journal sequence number of the entry that created the memory. Never zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode)]

@@ -63,7 +63,7 @@ pub struct Provenance {
     #[n(0)]
     pub source: Source,
     #[n(1)]
-    pub derived_from: Vec<Pinned>,
+    pub derived_from: Vec<PinnedVersion>,
     /// The model that wrote it, if one did.
     #[n(2)]
     pub model: Option<String>,
@@ -81,7 +81,7 @@ impl Provenance {
 /// A memory at a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(map)]
-pub struct Pinned {
+pub struct PinnedVersion {
     #[n(0)]
     pub id: MemoryId,
     #[n(1)]

@@ -5,7 +5,7 @@
 //! delegate — one type's memories, one source's edges — are each exactly one subtree, so that a
 //! slice proof can show that the list is complete.
 
-use super::bits::{Key, Prefix};
+use super::bits::{TreeKey, TreePrefix};
 use crate::digest::Digest;
 
 /// The tree key of a memory: its type, the bit length of its id minus one, then the id's bits below
@@ -13,7 +13,7 @@ use crate::digest::Digest;
 ///
 /// The length comes first so that a small store has a shallow tree: a 64-bit id with its leading
 /// zeros would put every leaf behind fifty levels with nothing beside them.
-pub fn head_key(type_code: u8, id: u64) -> Key {
+pub fn head_key(type_code: u8, id: u64) -> TreeKey {
     let (length, below) = split_id(id);
     let mut key = [0; 32];
     key[0] = type_code;
@@ -24,7 +24,7 @@ pub fn head_key(type_code: u8, id: u64) -> Key {
 
 /// The tree key of an edge: the bit length of the source minus one, the source's bits below its
 /// leading one, then bits of a hash over the whole edge.
-pub fn edge_key(src: u64, relation: u8, dst: u64) -> Key {
+pub fn edge_key(src: u64, relation: u8, dst: u64) -> TreeKey {
     let parts: [&[u8]; 3] = [&src.to_be_bytes(), &[relation], &dst.to_be_bytes()];
     let hash = Digest::of("cortex/edge-key/1", &parts);
     let source = edges_of_source(src);
@@ -34,17 +34,17 @@ pub fn edge_key(src: u64, relation: u8, dst: u64) -> Key {
 }
 
 /// All memories of one type.
-pub fn heads_of_type(type_code: u8) -> Prefix {
-    Prefix::of_byte(type_code)
+pub fn heads_of_type(type_code: u8) -> TreePrefix {
+    TreePrefix::of_byte(type_code)
 }
 
 /// All edges that leave one memory.
-pub fn edges_of_source(src: u64) -> Prefix {
+pub fn edges_of_source(src: u64) -> TreePrefix {
     let (length, below) = split_id(src);
     let mut key = [0; 32];
     key[0] = length;
     key[1..9].copy_from_slice(&below.to_be_bytes());
-    Prefix::new(&key, 8 + usize::from(length)).expect("a length byte and at most 63 bits")
+    TreePrefix::new(&key, 8 + usize::from(length)).expect("a length byte and at most 63 bits")
 }
 
 /// The bit length of an id minus one, and the bits below its leading one moved to the left.
@@ -54,7 +54,7 @@ fn split_id(id: u64) -> (u8, u64) {
     (u8::try_from(length).expect("a u64 has at most 64 bits"), below)
 }
 
-fn shifted_right(bytes: &Key, bits: usize) -> Key {
+fn shifted_right(bytes: &TreeKey, bits: usize) -> TreeKey {
     let (whole, part) = (bits / 8, bits % 8);
     let mut shifted = [0; 32];
     for at in whole..32 {

@@ -28,7 +28,7 @@ pub mod tree;
 pub mod tree_proof;
 pub mod update;
 
-pub use bits::{Key, Prefix};
+pub use bits::{TreeKey, TreePrefix};
 pub use keys::{edge_key, edges_of_source, head_key, heads_of_type};
 pub use log_proof::{ConsistencyProof, InclusionProof, verify_consistency, verify_inclusion};
 pub use multi_proof::{MultiProof, multi_prove, verify_multi};
@@ -37,7 +37,7 @@ pub use root::Roots;
 pub use slice_proof::{SliceProof, slice_prove, verify_slice};
 pub use tree::{EDGES, HEADS, Tree};
 pub use tree_proof::{Siblings, TreeProof, prove, verify};
-pub use update::{Change, Kept, update};
+pub use update::{LeafChange, SnapshotMark, update};
 
 /// First key byte of a log tile.
 pub const LOG_TILES: u8 = b'l';

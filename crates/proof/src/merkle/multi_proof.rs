@@ -7,7 +7,7 @@
 
 use minicbor::{Decode, Encode};
 
-use super::bits::{KEY_BITS, Key, bit, shares};
+use super::bits::{KEY_BITS, TreeKey, bit, shares};
 use super::node::{EMPTY, Leaf, Node, inner_hash, leaf_hash, lone_leaf, split, subtree_hash};
 use super::page::Page;
 use super::tree::{Tree, TreeView};
@@ -44,7 +44,7 @@ pub struct MultiProof {
 pub fn multi_prove<P: Pages + ?Sized>(
     pages: &P,
     tree: Tree,
-    keys: &[Key],
+    keys: &[TreeKey],
     as_of: Option<u64>,
 ) -> Result<MultiProof, P::Error> {
     let mut keys = keys.to_vec();
@@ -74,7 +74,7 @@ impl<P: Pages + ?Sized> Prover<'_, P> {
         page: &Page,
         nodes: &[Node],
         depth: usize,
-        keys: &[Key],
+        keys: &[TreeKey],
     ) -> Result<(), P::Error> {
         if nodes.is_empty() {
             self.kinds.push(VACANT);
@@ -105,7 +105,7 @@ impl<P: Pages + ?Sized> Prover<'_, P> {
 /// claimed key. A key may be claimed once.
 pub fn verify_multi(
     root: &Digest,
-    claims: &[(Key, Option<Digest>)],
+    claims: &[(TreeKey, Option<Digest>)],
     proof: &MultiProof,
 ) -> Result<()> {
     // Each claim visits at most 256 forks and twice as many nodes; the root is one more.
@@ -137,7 +137,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     /// The hash of the next node, at `depth`, given all the claims under it.
-    fn node(&mut self, depth: usize, claims: &[(Key, Option<Digest>)]) -> Result<Digest> {
+    fn node(&mut self, depth: usize, claims: &[(TreeKey, Option<Digest>)]) -> Result<Digest> {
         let byte = self.proof.shape.get(self.kinds / 4);
         let byte = byte.ok_or_else(|| refused("the proof ends too early"))?;
         let kind = byte >> (6 - 2 * (self.kinds % 4)) & 3;
@@ -162,8 +162,8 @@ impl Checker<'_> {
     fn leaf(
         &mut self,
         depth: usize,
-        path: &Key,
-        claims: &[(Key, Option<Digest>)],
+        path: &TreeKey,
+        claims: &[(TreeKey, Option<Digest>)],
     ) -> Result<Digest> {
         let mut present = claims.iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
         match (present.next(), present.next()) {

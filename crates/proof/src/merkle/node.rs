@@ -7,7 +7,7 @@
 
 use minicbor::{Decode, Encode};
 
-use super::bits::{Key, bit};
+use super::bits::{TreeKey, bit};
 use crate::digest::Digest;
 
 /// Stands for a subtree without leaves; no input is known that hashes to it.
@@ -16,7 +16,7 @@ pub const EMPTY: Digest = Digest(*b"SPARSE_MERKLE_PLACEHOLDER_HASH__");
 const LEAF_TAG: &str = "JMT::LeafNode";
 const INNER_TAG: &str = "JMT::IntrnalNode";
 
-pub fn leaf_hash(key: &Key, value_hash: &Digest) -> Digest {
+pub fn leaf_hash(key: &TreeKey, value_hash: &Digest) -> Digest {
     Digest::of(LEAF_TAG, &[key, &value_hash.0])
 }
 
@@ -30,7 +30,7 @@ pub fn inner_hash(left: &Digest, right: &Digest) -> Digest {
 pub struct Leaf {
     #[n(0)]
     #[cbor(with = "minicbor::bytes")]
-    pub key: Key,
+    pub key: TreeKey,
     #[n(1)]
     pub value_hash: Digest,
 }
@@ -47,11 +47,11 @@ pub(super) enum Node {
     /// The only leaf of the subtree.
     Leaf(Leaf),
     /// Two or more leaves, told only by their hash. `path` has zero bits behind the node's depth.
-    Inner { path: Key, hash: Digest },
+    Inner { path: TreeKey, hash: Digest },
 }
 
 impl Node {
-    pub(super) fn path(&self) -> &Key {
+    pub(super) fn path(&self) -> &TreeKey {
         match self {
             Node::Leaf(leaf) => &leaf.key,
             Node::Inner { path, .. } => path,

@@ -7,7 +7,7 @@
 //! bytes. What must stay true: a page has one encoding, anything else is damage; a subtree with one
 //! leaf is a leaf in the page above and never a page, the root page aside.
 
-use super::bits::{KEY_BITS, Key};
+use super::bits::{KEY_BITS, TreeKey};
 use super::node::{Leaf, Node, lone_leaf, subtree_hash};
 use super::tree::Tree;
 use crate::digest::{Digest, encode_hex};
@@ -20,7 +20,7 @@ const INNER: u8 = 0xff;
 pub(super) struct Page {
     tree: Tree,
     pub(super) depth: usize,
-    path: Key,
+    path: TreeKey,
     /// The highest journal entry that touched a key at or under this page.
     pub(super) seq: u64,
     /// Ascending, at most one per slot.
@@ -28,7 +28,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn empty(tree: Tree, depth: usize, path: &Key) -> Page {
+    pub(super) fn empty(tree: Tree, depth: usize, path: &TreeKey) -> Page {
         Page { tree, depth, path: *path, seq: 0, nodes: Vec::new() }
     }
 
@@ -42,7 +42,7 @@ impl Page {
     }
 
     /// Which slot of this page a key under it belongs to.
-    pub(super) fn slot(&self, key: &Key) -> u8 {
+    pub(super) fn slot(&self, key: &TreeKey) -> u8 {
         let byte = key[self.depth / 8];
         match (self.end() - self.depth, self.depth % 8) {
             (8, _) => byte,
@@ -81,7 +81,7 @@ impl Page {
     }
 
     /// The path of a slot, zero bits behind it.
-    pub(super) fn slot_path(&self, slot: u8) -> Key {
+    pub(super) fn slot_path(&self, slot: u8) -> TreeKey {
         let mut path = self.path;
         let wide_or_low = self.end() - self.depth == 8 || !self.depth.is_multiple_of(8);
         path[self.depth / 8] |= if wide_or_low { slot } else { slot << 4 };
@@ -110,7 +110,7 @@ impl Page {
         bytes
     }
 
-    pub(super) fn decode(tree: Tree, depth: usize, path: &Key, bytes: &[u8]) -> Result<Page> {
+    pub(super) fn decode(tree: Tree, depth: usize, path: &TreeKey, bytes: &[u8]) -> Result<Page> {
         let mut page = Page::empty(tree, depth, path);
         match page.fill(bytes) {
             Ok(()) => Ok(page),
@@ -151,7 +151,7 @@ impl Page {
     }
 
     /// Undoes `key_rest`, strictly.
-    fn leaf_key(&self, slot: u8, rest: &[u8]) -> std::result::Result<Key, &'static str> {
+    fn leaf_key(&self, slot: u8, rest: &[u8]) -> std::result::Result<TreeKey, &'static str> {
         let mut key = self.slot_path(slot);
         let start = self.end() / 8;
         let half = !self.end().is_multiple_of(8);
@@ -167,7 +167,7 @@ impl Page {
 }
 
 /// The bytes of a key from bit `end` on, without trailing zero bytes.
-fn key_rest(key: &Key, end: usize) -> Vec<u8> {
+fn key_rest(key: &TreeKey, end: usize) -> Vec<u8> {
     let mut rest = key[end / 8..].to_vec();
     if !end.is_multiple_of(8) {
         rest[0] &= 15;
@@ -218,12 +218,12 @@ mod tests {
     use crate::merkle::tree::{EDGES, HEADS};
     use proptest::prelude::*;
 
-    fn leaf(key: Key) -> Node {
+    fn leaf(key: TreeKey) -> Node {
         Node::Leaf(Leaf { key, value_hash: Digest([7; 32]) })
     }
 
     /// A page at `depth` with a few nodes of both kinds.
-    fn page(tree: Tree, depth: usize, path: &Key, tail: u8) -> Page {
+    fn page(tree: Tree, depth: usize, path: &TreeKey, tail: u8) -> Page {
         let mut page = Page::empty(tree, depth, path);
         page.seq = 300;
         for slot in [0, 3, 15] {
@@ -240,8 +240,8 @@ mod tests {
         page
     }
 
-    fn path_to(depth: usize) -> Key {
-        *crate::merkle::Prefix::new(&[0xc3; 32], depth).unwrap().key()
+    fn path_to(depth: usize) -> TreeKey {
+        *crate::merkle::TreePrefix::new(&[0xc3; 32], depth).unwrap().key()
     }
 
     #[test]

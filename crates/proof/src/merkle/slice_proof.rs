@@ -7,7 +7,7 @@
 
 use minicbor::{Decode, Encode};
 
-use super::bits::{KEY_BITS, Key, Prefix, shares};
+use super::bits::{KEY_BITS, TreeKey, TreePrefix, shares};
 use super::node::{Leaf, Node, lone_leaf, subtree_hash};
 use super::tree::{Tree, TreeView, descend};
 use super::tree_proof::{Siblings, same_root};
@@ -33,7 +33,7 @@ pub struct SliceProof {
 pub fn slice_prove<P: Pages + ?Sized>(
     pages: &P,
     tree: Tree,
-    prefix: &Prefix,
+    prefix: &TreePrefix,
     as_of: Option<u64>,
 ) -> Result<SliceProof, P::Error> {
     let view = TreeView { pages, tree, as_of };
@@ -51,9 +51,9 @@ pub fn slice_prove<P: Pages + ?Sized>(
 /// returns them.
 pub fn verify_slice(
     root: &Digest,
-    prefix: &Prefix,
+    prefix: &TreePrefix,
     proof: &SliceProof,
-) -> Result<Vec<(Key, Digest)>> {
+) -> Result<Vec<(TreeKey, Digest)>> {
     let depth = proof.siblings.depth();
     if depth > prefix.bit_len() {
         return Err(refused("the path goes on below the prefix"));
@@ -100,14 +100,14 @@ mod tests {
         let root = inner_hash(&leaf(0xff).hash(), &beside);
         let siblings = Siblings::new(&[Some(beside)]);
         let forged = SliceProof { siblings, leaves: vec![], other: Some(leaf(0xff)) };
-        let error = verify_slice(&root, &Prefix::of_byte(0), &forged).unwrap_err();
+        let error = verify_slice(&root, &TreePrefix::of_byte(0), &forged).unwrap_err();
         assert!(error.to_string().contains("not on the prefix's path"), "{error}");
     }
 
     // kernel 58
     #[test]
     fn proofs_that_make_no_sense_are_refused() {
-        let prefix = Prefix::of_byte(1);
+        let prefix = TreePrefix::of_byte(1);
         let (inside, outside) = (leaf(1), leaf(2));
         let none = || Siblings::new(&[]);
         let build = |siblings, leaves: &[Leaf], other| {

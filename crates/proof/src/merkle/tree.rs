@@ -5,7 +5,7 @@
 //! entry that last touched each aside), and a page kept for a snapshot is what the tree held then,
 //! so that reading as of a snapshot is the same walk over other rows.
 
-use super::bits::{KEY_BITS, Key};
+use super::bits::{KEY_BITS, TreeKey};
 use super::node::{Node, split, subtree_hash};
 use super::page::Page;
 use super::{KEPT_PAGES, Pages, TREE_PAGES};
@@ -45,7 +45,7 @@ impl Tree {
     /// One byte per nibble, then an end mark that sorts last: a page comes right behind the pages
     /// below it. Ids grow, so the newest leaf's pages are the last ones of their type, side by side
     /// from the leaf up, and one write dirties one spot of the store instead of one per level.
-    pub(super) fn page_key(self, depth: usize, path: &Key) -> Vec<u8> {
+    pub(super) fn page_key(self, depth: usize, path: &TreeKey) -> Vec<u8> {
         let mut key = Vec::with_capacity(depth / 4 + 3);
         key.extend([TREE_PAGES, self.tag]);
         let nibbles = path.iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -80,11 +80,11 @@ impl<P: Pages + ?Sized> TreeView<'_, P> {
     }
 
     /// The page below an inner node that sits at `depth`.
-    pub(super) fn child(&self, depth: usize, path: &Key) -> Result<Page, P::Error> {
+    pub(super) fn child(&self, depth: usize, path: &TreeKey) -> Result<Page, P::Error> {
         self.page(depth, path)?.ok_or_else(|| missing(&self.tree.page_key(depth, path)).into())
     }
 
-    fn page(&self, depth: usize, path: &Key) -> Result<Option<Page>, P::Error> {
+    fn page(&self, depth: usize, path: &TreeKey) -> Result<Option<Page>, P::Error> {
         let key = self.tree.page_key(depth, path);
         let kept = match self.as_of {
             Some(snapshot) => self.pages.page_at_or_after(&kept_key(&key, snapshot), key.len())?,
@@ -132,7 +132,7 @@ pub(super) struct Descent {
 /// Walks towards `key` until at most one leaf is left, or to depth `stop`.
 pub(super) fn descend<P: Pages + ?Sized>(
     view: &TreeView<'_, P>,
-    key: &Key,
+    key: &TreeKey,
     stop: usize,
 ) -> Result<Descent, P::Error> {
     let mut siblings = Vec::new();
@@ -171,7 +171,7 @@ pub fn root<P: Pages + ?Sized>(
 pub fn get<P: Pages + ?Sized>(
     pages: &P,
     tree: Tree,
-    key: &Key,
+    key: &TreeKey,
     as_of: Option<u64>,
 ) -> Result<Option<Digest>, P::Error> {
     let view = TreeView { pages, tree, as_of };

@@ -7,7 +7,7 @@
 
 use minicbor::{Decode, Encode};
 
-use super::bits::{KEY_BITS, Key, bit, shares};
+use super::bits::{KEY_BITS, TreeKey, bit, shares};
 use super::node::{EMPTY, Leaf, inner_hash, leaf_hash, lone_leaf};
 use super::tree::{Tree, TreeView, descend};
 use super::{Pages, refused};
@@ -45,7 +45,7 @@ impl Siblings {
     }
 
     /// The root above `node`, which sits at the end of the path towards `key`.
-    pub(super) fn root_above(&self, key: &Key, node: Digest) -> Result<Digest> {
+    pub(super) fn root_above(&self, key: &TreeKey, node: Digest) -> Result<Digest> {
         let depth = self.depth();
         if depth > KEY_BITS || self.present.len() != depth.div_ceil(8) {
             return Err(refused(format!("a path of {depth} levels with other marks")));
@@ -86,7 +86,7 @@ pub struct TreeProof {
 pub fn prove<P: Pages + ?Sized>(
     pages: &P,
     tree: Tree,
-    key: &Key,
+    key: &TreeKey,
     as_of: Option<u64>,
 ) -> Result<TreeProof, P::Error> {
     let found = descend(&TreeView { pages, tree, as_of }, key, KEY_BITS)?;
@@ -97,7 +97,7 @@ pub fn prove<P: Pages + ?Sized>(
 /// Checks that the tree with this root holds `value_hash` at `key`, or nothing.
 pub fn verify(
     root: &Digest,
-    key: &Key,
+    key: &TreeKey,
     value_hash: Option<&Digest>,
     proof: &TreeProof,
 ) -> Result<()> {

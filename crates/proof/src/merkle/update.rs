@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::bits::{KEY_BITS, Key, shares};
+use super::bits::{KEY_BITS, TreeKey, shares};
 use super::node::{Leaf, Node};
 use super::page::Page;
 use super::tree::{Tree, kept_key, missing};
@@ -16,11 +16,11 @@ use crate::digest::Digest;
 use crate::error::{Error, Result};
 
 /// What a key's value hash becomes (`None`: the key goes), and the journal entry that says so.
-pub type Change = (Option<Digest>, u64);
+pub type LeafChange = (Option<Digest>, u64);
 
 /// The latest snapshot, for which pages are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct SnapshotMark {
     /// Numbers of snapshots ascend.
     pub snapshot: u64,
     /// The last journal entry the snapshot includes.
@@ -34,11 +34,11 @@ pub struct Kept {
 pub fn update<P: Pages + ?Sized>(
     pages: &P,
     tree: Tree,
-    changes: &BTreeMap<Key, Change>,
-    kept: Option<Kept>,
+    changes: &BTreeMap<TreeKey, LeafChange>,
+    kept: Option<SnapshotMark>,
     out: &mut PageChanges,
 ) -> Result<Digest, P::Error> {
-    let late = |kept: Kept| changes.values().any(|&(_, seq)| seq <= kept.seq);
+    let late = |kept: SnapshotMark| changes.values().any(|&(_, seq)| seq <= kept.seq);
     if kept.is_some_and(late) {
         return Err(Error::invalid("seq", "a change is older than the latest snapshot").into());
     }
@@ -56,7 +56,7 @@ pub fn update<P: Pages + ?Sized>(
 
 #[derive(Clone, Copy)]
 struct Step {
-    key: Key,
+    key: TreeKey,
     value: Option<Digest>,
     seq: u64,
 }
@@ -70,12 +70,12 @@ impl Step {
 struct Writer<'a, P: ?Sized> {
     pages: &'a P,
     tree: Tree,
-    kept: Option<Kept>,
+    kept: Option<SnapshotMark>,
     out: &'a mut PageChanges,
 }
 
 impl<P: Pages + ?Sized> Writer<'_, P> {
-    fn load(&self, depth: usize, path: &Key) -> Result<Option<Page>, P::Error> {
+    fn load(&self, depth: usize, path: &TreeKey) -> Result<Option<Page>, P::Error> {
         let row = read_through(self.pages, self.out, &self.tree.page_key(depth, path))?;
         Ok(row.map(|bytes| Page::decode(self.tree, depth, path, &bytes)).transpose()?)
     }
@@ -114,7 +114,7 @@ impl<P: Pages + ?Sized> Writer<'_, P> {
     fn grow(
         &mut self,
         depth: usize,
-        path: &Key,
+        path: &TreeKey,
         leaf: Option<Leaf>,
         steps: &[Step],
     ) -> Result<Option<Node>, P::Error> {
@@ -164,8 +164,8 @@ mod tests {
 
     fn put(
         store: &mut Memory,
-        kept: Option<Kept>,
-        changes: &[(Key, Option<Digest>, u64)],
+        kept: Option<SnapshotMark>,
+        changes: &[(TreeKey, Option<Digest>, u64)],
     ) -> Digest {
         let changes = changes.iter().map(|&(key, value, seq)| (key, (value, seq))).collect();
         let mut out = PageChanges::new();
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_snapshot_of_a_tree_never_written_reads_as_empty() {
         let mut store = Memory::default();
-        let kept = Some(Kept { snapshot: 1, seq: 4 });
+        let kept = Some(SnapshotMark { snapshot: 1, seq: 4 });
         put(&mut store, kept, &[(head_key(1, 1), Some(value(1)), 5)]);
         assert_eq!(root(&store, HEADS, Some(1)).unwrap(), node::EMPTY);
         assert_eq!(get(&store, HEADS, &head_key(1, 1), Some(1)).unwrap(), None);
@@ -219,7 +219,7 @@ mod tests {
     fn changes_older_than_the_snapshot_are_refused_and_nothing_is_written() {
         let changes = BTreeMap::from([(head_key(1, 1), (Some(value(1)), 4))]);
         let mut out = PageChanges::new();
-        let kept = Some(Kept { snapshot: 1, seq: 4 });
+        let kept = Some(SnapshotMark { snapshot: 1, seq: 4 });
         let error = update(&Memory::default(), HEADS, &changes, kept, &mut out).unwrap_err();
         assert_eq!((error.code(), out.len()), ("invalid", 0));
     }

@@ -9,11 +9,11 @@ use super::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
 use super::*;
 use proof::memory::MemoryType;
 
-fn run(fixture: &Fixture, query: &Query) -> Result<Found> {
+fn run(fixture: &Fixture, query: &Query) -> Result<FindAnswer> {
     find(&fixture.view(), None, query, now())
 }
 
-fn ids(found: &Found) -> Vec<u64> {
+fn ids(found: &FindAnswer) -> Vec<u64> {
     found.items.iter().map(|item| item.head.id.get()).collect()
 }
 
