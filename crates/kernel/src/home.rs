@@ -1,7 +1,8 @@
-//! A home: many actors, each opened when it is first needed and closed when it has been idle, never more than a few at once.
+//! A home: many actors, each opened when it is first needed and closed when it has been idle, never more than a few at
+//! once.
 //!
-//! Opening can take long, when rows of another version of the program are made again. Whoever wants that actor waits; nobody
-//! else does.
+//! Opening can take long, when rows of another version of the program are made again. Whoever wants that actor waits;
+//! nobody else does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -70,11 +71,11 @@ impl Home {
         let folder = self.folder.join("actors");
         let entries = match std::fs::read_dir(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other.map_err(|error| failed(&folder, &error))?,
+            other => other.map_err(|error| failed(&folder, error))?,
         };
         let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(|error| failed(&folder, &error))?;
+            let entry = entry.map_err(|error| failed(&folder, error))?;
             // A folder that is not an actor's name is not ours.
             if let Some(name) = entry.file_name().to_str().and_then(|n| ActorName::parse(n).ok())
                 && self.has(&name)
@@ -86,7 +87,8 @@ impl Home {
         Ok(names)
     }
 
-    /// The actor's memory, opened now if it is not open, and anew if a write to it failed. `now` only decides who is idle.
+    /// The actor's memory, opened now if it is not open, and anew if a write to it failed. `now` only decides who is
+    /// idle.
     pub fn actor(&self, name: &ActorName, now: Millis) -> Result<Arc<Cortex>> {
         let mut open = self.lock();
         loop {
@@ -188,6 +190,6 @@ fn close_longest_idle(open: &mut OpenActors) -> Result<()> {
     }
 }
 
-fn failed(folder: &Path, error: &std::io::Error) -> Error {
+fn failed(folder: &Path, error: std::io::Error) -> Error {
     Error::io(folder.display(), error)
 }

@@ -1,29 +1,33 @@
 //! The memory graph of one actor: a journal, everything that follows from it, and proofs of both.
 //!
-//! The journal and the bodies beside it are the truth. One pure function, `apply`, derives all other state from it, in the
-//! same atomic commit; it can be dropped and made again to the same bytes. Nothing here reads a clock, draws a random number
-//! or looks at the environment: time and salts come in with each command, the time of a read with its query.
+//! The journal and the bodies beside it are the truth. One pure function, `apply`, derives all other state from it, in
+//! the same atomic commit; it can be dropped and made again to the same bytes. Nothing here reads a clock, draws a
+//! random number or looks at the environment: time and salts come in with each command, the time of a read with its
+//! query.
 //!
 //! A tour, in the order in which a change travels:
 //!
-//! - [`Cortex`] is the facade. [`command`] is what may be asked of it, [`error`] what can go wrong, [`limits`] every bound.
+//! - [`Cortex`] is the facade. [`command`] is what may be asked of it, [`Error`] what can go wrong, [`limits`] every
+//!   bound.
 //! - `admit` turns a command into complete entries or refuses it. [`journal`] is what an entry looks like.
-//! - `apply` derives rows from an entry. [`memory`] are the records, [`keys`] where they lie, [`state`] how they are read.
+//! - `apply` derives rows from an entry. [`memory`] are the records, [`keys`] where they lie, [`state`] how they are
+//!   read.
 //! - [`hook`] lets a layer derive rows of its own in the same commit; `commitments` is the one that keeps the trees.
 //! - `writer` is the one thread that writes: it joins what waits into one commit and answers when that is on disk.
 //! - [`store`] is an ordered key-value file behind a narrow trait.
 //!
 //! And back:
 //!
-//! - [`Reading`] is a consistent state. [`find`] answers typed questions, [`graph`] walks edges, [`context`] puts together
-//!   what an intent should know, [`compact`] shrinks it again, [`render`] makes their texts, [`salience`] is what ranks them.
-//! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `rebuild` rebuilds and
-//!   verifies.
+//! - [`Reading`] is a consistent state. [`find`] answers typed questions, [`graph`] walks edges, [`context`] puts
+//!   together what an intent should know, [`compact`] shrinks it again, [`render`] makes their texts, [`salience`] is
+//!   what ranks them.
+//! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `rebuild`
+//!   rebuilds and verifies.
 //! - [`grants`] lets delegates see and change a slice, by signed grants.
 //! - [`home`] holds many actors. [`actor`] and [`uri`] are their names and those of their memories.
 //!
-//! The records, their canonical bytes ([`codec`], [`digest`]) and the errors about them come from the crate `proof`, so that a
-//! verifier needs no store; they are re-exported here, and whoever uses the kernel takes them from the kernel.
+//! The records, their canonical bytes ([`codec`], [`digest`]) and the errors about them come from the crate `proof`, so
+//! that a verifier needs no store; they are re-exported here, and whoever uses the kernel takes them from the kernel.
 //!
 //! ```
 //! use kernel::actor::ActorName;
@@ -74,7 +78,7 @@ mod commitments;
 pub mod compact;
 pub mod context;
 mod cortex;
-pub mod error;
+mod error;
 pub mod find;
 pub mod grants;
 pub mod graph;
@@ -96,7 +100,7 @@ mod writer;
 pub use apply::{EdgeChange, EntryChanges, HeadChange};
 pub use batch::Progress;
 pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory, birth};
-pub use error::{Error, Fault, Result};
+pub use error::{Error, Fault, Result, StorageFailure};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
 pub use rebuild::{PROBLEMS_MAX, VerifyProblem, VerifyReport};

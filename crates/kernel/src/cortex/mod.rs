@@ -1,8 +1,8 @@
 //! The facade: one actor's memory graph, open for reading and writing.
 //!
-//! Reads take a `Reading`, a consistent state that later writes do not disturb, and run on the caller's thread. Changes go
-//! through the writer and return when they are on disk. Dropping a `Cortex` waits for the writer and leaves the file so that the
-//! next open is fast.
+//! Reads take a `Reading`, a consistent state that later writes do not disturb, and run on the caller's thread. Changes
+//! go through the writer and return when they are on disk. Dropping a `Cortex` waits for the writer and leaves the file
+//! so that the next open is fast.
 
 mod delegate;
 mod reading;
@@ -41,8 +41,8 @@ pub use reading::{Reading, ResolvedMemory};
 /// Makes the hooks of the layers above, one set per use: the live store, and each verification.
 pub type HookFactory = Arc<dyn Fn() -> Vec<Box<dyn JournalHook>> + Send + Sync>;
 
-/// Told when an actor has rows that another version of the program made, with the error that says which. They are made again
-/// before the actor is open; what this returns hears how far that is, and of all entries once it is done.
+/// Told when an actor has rows that another version of the program made, with the error that says which. They are made
+/// again before the actor is open; what this returns hears how far that is, and of all entries once it is done.
 pub type RenewalWatch = Arc<dyn Fn(&ActorName, &Error) -> Box<Progress<'static>> + Send + Sync>;
 
 #[derive(Clone)]
@@ -87,8 +87,8 @@ pub struct Cortex {
 }
 
 impl Cortex {
-    /// Opens the actor in a folder of its own, making both if they are not there. Rows of hooks that another version of the
-    /// program made are made again first, which takes as long as a rebuild; see `Options::renewing`.
+    /// Opens the actor in a folder of its own, making both if they are not there. Rows of hooks that another version of
+    /// the program made are made again first, which takes as long as a rebuild; see `Options::renewing`.
     pub fn open(folder: &Path, actor: &ActorName, options: Options) -> Result<Cortex> {
         let lock = claim(folder, options.wait)?;
         let medium = Box::new(DiskMedium::new(folder));
@@ -120,8 +120,8 @@ impl Cortex {
         Cortex::with_storage(Arc::new(storage), actor, options)
     }
 
-    /// Makes everything derived again before the actor is opened: the way out when what is derived is so damaged that it
-    /// cannot be opened. Journal and bodies are only read. Also returns the number of entries.
+    /// Makes everything derived again before the actor is opened: the way out when what is derived is so damaged that
+    /// it cannot be opened. Journal and bodies are only read. Also returns the number of entries.
     pub fn rebuild_on(
         medium: Box<dyn Medium>,
         actor: &ActorName,
@@ -293,8 +293,8 @@ impl Cortex {
         self.read()?.find(None, query, now)
     }
 
-    /// A find made to act upon: the query, the root it read at and what it returned go into the journal, and each result
-    /// counts as used, all in one commit.
+    /// A find made to act upon: the query, the root it read at and what it returned go into the journal, and each
+    /// result counts as used, all in one commit.
     pub fn find_late(
         &self,
         stamp: Stamp,
@@ -348,10 +348,10 @@ impl Cortex {
 
     /// Checks every byte of the store against the journal, with a scratch store in `scratch`.
     pub fn verify(&self, scratch: &Path, progress: &mut Progress<'_>) -> Result<VerifyReport> {
-        std::fs::create_dir_all(scratch).map_err(|error| Error::io(scratch.display(), &error))?;
+        std::fs::create_dir_all(scratch).map_err(|error| Error::io(scratch.display(), error))?;
         let removed = || match std::fs::remove_dir_all(scratch) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io(scratch.display(), &error))
+                Err(Error::io(scratch.display(), error))
             }
             _ => Ok(()),
         };
@@ -388,7 +388,7 @@ impl Drop for Cortex {
     fn drop(&mut self) {
         drop(self.writer.take());
         // Nothing is lost if this fails: every answer was given after its commit. The next open only repairs.
-        let _repaired_later = self.storage.close();
+        let _ = self.storage.close();
         drop(self.lock.take());
     }
 }
@@ -434,9 +434,9 @@ fn check_agreement(view: &View<'_>) -> Result<()> {
 fn claim(folder: &Path, wait: Duration) -> Result<File> {
     const STEP: Duration = Duration::from_millis(5);
     std::fs::create_dir_all(folder)
-        .map_err(|error| Error::io(format_args!("cannot create {}", folder.display()), &error))?;
+        .map_err(|error| Error::io(format_args!("cannot create {}", folder.display()), error))?;
     let path = folder.join("lock");
-    let failed = |error: std::io::Error| Error::io(path.display(), &error);
+    let failed = |error: std::io::Error| Error::io(path.display(), error);
     let file = OpenOptions::new()
         .read(true)
         .write(true)

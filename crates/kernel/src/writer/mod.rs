@@ -1,14 +1,15 @@
 //! The writer: the one thread that writes to an actor's store.
 //!
-//! One thread takes commands from a bounded queue, joins those that wait into one batch, makes the batch durable with one
-//! commit and only then answers each caller. Commands are judged one after the other against the state including all that
-//! is staged before them, so no two callers ever act on the same old state.
+//! One thread takes commands from a bounded queue, joins those that wait into one batch, makes the batch durable with
+//! one commit and only then answers each caller. Commands are judged one after the other against the state including
+//! all that is staged before them, so no two callers ever act on the same old state.
 //!
-//! What a body alone decides is prepared by the caller, on its own thread: a lone command before it queues, a bulk while the
-//! writer is at work on the part before.
+//! What a body alone decides is prepared by the caller, on its own thread: a lone command before it queues, a bulk
+//! while the writer is at work on the part before.
 //!
-//! A batch comes into being only by recording entries: there is no way to write to the store without a journal entry. After
-//! a failed commit nobody knows what is on disk; the writer is poisoned and refuses everything until the actor is reopened.
+//! A batch comes into being only by recording entries: there is no way to write to the store without a journal entry.
+//! After a failed commit nobody knows what is on disk; the writer is poisoned and refuses everything until the actor is
+//! reopened.
 
 mod gate;
 mod work;
@@ -23,7 +24,7 @@ pub(crate) use work::Writer;
 
 use crate::batch::Progress;
 use crate::command::{Command, Receipt, Stamp};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StorageFailure};
 use crate::grants::Authority;
 use crate::hook::{Prepare, PreparedBody};
 use crate::limits::QUEUE_COMMANDS_MAX;
@@ -41,8 +42,8 @@ pub struct Submission {
 /// What the writer's thread can be asked to do.
 pub(crate) enum Job {
     One(Box<Submission>, Vec<PreparedBody>, SyncSender<Result<Receipt>>),
-    /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the writer
-    /// is at work.
+    /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the
+    /// writer is at work.
     Bulk(Arc<[Submission]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
     Rebuild(Box<Progress<'static>>, SyncSender<Result<u64>>),
     /// Rewrites the file if content was erased since the last time.
@@ -71,7 +72,7 @@ impl WriterHandle {
         let thread = std::thread::Builder::new()
             .name(format!("writer {name}"))
             .spawn(move || writer.run(&jobs))
-            .map_err(|error| Error::Storage(error.to_string()))?;
+            .map_err(|error| Error::Storage(StorageFailure::new(error.to_string(), error)))?;
         Ok(WriterHandle { queue, preparers, poisoned, thread: Some(thread) })
     }
 
@@ -129,10 +130,11 @@ impl WriterHandle {
 
 impl Drop for WriterHandle {
     fn drop(&mut self) {
-        // A writer that died has no queue and has said so to everybody who asked.
-        let _gone = self.queue.send(Job::Close);
+        // A writer that died has no queue, and it has answered everybody who asked.
+        let _ = self.queue.send(Job::Close);
         if let Some(thread) = self.thread.take() {
-            let _panicked = thread.join();
+            // A writer that panicked is poisoned; whoever asked it was told so.
+            let _ = thread.join();
         }
     }
 }
