@@ -1,7 +1,7 @@
 //! A batch: entries recorded together, with everything derived from them.
 //!
-//! What must stay true: `record` is the only way to fill a batch, so there is no write without a journal entry. The writer
-//! records new entries; a rebuild records the old ones again.
+//! What must stay true: `record` is the only way to fill a batch, so there is no write without a journal entry. The
+//! writer records new entries; a rebuild records the old ones again.
 
 use std::sync::Arc;
 

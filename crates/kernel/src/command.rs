@@ -77,8 +77,8 @@ pub enum Command {
 impl Command {
     /// What was asked, hashed with the salt of the body that was stored for it first.
     ///
-    /// The request made again comes with a salt of its own, so that one is left out; and once the body is erased, with its
-    /// salt, nobody can test a guess of the content against the digest in the journal.
+    /// The request made again comes with a salt of its own, so that one is left out; and once the body is erased, with
+    /// its salt, nobody can test a guess of the content against the digest in the journal.
     pub fn request_digest(&self, stored: Salt) -> Digest {
         Digest::of("cortex/request/1", &[&stored.0, &codec::encode(self)])
     }

@@ -1,8 +1,9 @@
-//! The commitments as a journal hook: one leaf per entry in the journal tree, one leaf per head and edge in the state trees.
+//! The commitments as a journal hook: one leaf per entry in the journal tree, one leaf per head and edge in the state
+//! trees.
 //!
-//! Leaves are gathered per batch and written once, before the commit: thirty-two writes in one commit rehash their common
-//! path once. A snapshot must see the trees as of the entry before it, so it flushes first. Page bytes do not depend on how
-//! entries were grouped into batches.
+//! Leaves are gathered per batch and written once, before the commit: thirty-two writes in one commit rehash their
+//! common path once. A snapshot must see the trees as of the entry before it, so it flushes first. Page bytes do not
+//! depend on how entries were grouped into batches.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
 //! The journal hook: how layers above the kernel derive state inside the kernel's own commit.
 //!
 //! A hook is called for every entry, live and on rebuild, and stages rows under its own key prefixes. What it stages
-//! commits with the entry or not at all. A hook that keeps state in memory brings it up to date in `committed`, which runs
-//! before anybody is told that the write succeeded, and forgets what it staged in `aborted`.
+//! commits with the entry or not at all. A hook that keeps state in memory brings it up to date in `committed`, which
+//! runs before anybody is told that the write succeeded, and forgets what it staged in `aborted`.
 //!
-//! Work that a body alone decides need not be done by the writer: a hook hands out a `Prepare`, which callers use on their own
-//! threads before their turn comes. What must stay true: it saves time and changes no row. An entry that comes without what
-//! was prepared, on a rebuild or because the caller is gone, gives the same rows.
+//! Work that a body alone decides need not be done by the writer: a hook hands out a `Prepare`, which callers use on
+//! their own threads before their turn comes. What must stay true: it saves time and changes no row. An entry that
+//! comes without what was prepared, on a rebuild or because the caller is gone, gives the same rows.
 
 use std::any::Any;
 use std::fmt;
@@ -44,10 +44,12 @@ pub trait JournalHook: Send + fmt::Debug {
     /// A name for error messages.
     fn name(&self) -> &'static str;
 
-    /// Starts from the state that `view` shows: at open, before a rebuild (then it is empty) and when a rebuild goes on.
+    /// Starts from the state that `view` shows: at open, before a rebuild (then it is empty) and when a rebuild goes
+    /// on.
     ///
-    /// Rows that another version of the program made, and that this one does not read, are `Error::Outdated`: everything
-    /// derived is then made again from the journal, and the hook is opened anew. Damage is `Error::Corrupt`, and stays.
+    /// Rows that another version of the program made, and that this one does not read, are `Error::Outdated`:
+    /// everything derived is then made again from the journal, and the hook is opened anew. Damage is `Error::Corrupt`,
+    /// and stays.
     fn open(&mut self, view: &View<'_>) -> Result<()>;
 
     /// Called for each entry after the kernel's own changes for it are staged; `view` includes them. An error aborts
@@ -86,7 +88,8 @@ pub type SharedState = Arc<dyn Any + Send + Sync>;
 /// Rows of a hook in the order in which it set them; `None` deletes.
 pub(crate) type StagedRows = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
-/// Where a hook puts its rows: the derived space of the side being written. What is set later replaces what was set before.
+/// Where a hook puts its rows: the derived space of the side being written. What is set later replaces what was set
+/// before.
 #[derive(Debug)]
 pub struct HookRows<'a> {
     rows: &'a mut StagedRows,

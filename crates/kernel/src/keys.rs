@@ -149,14 +149,15 @@ pub fn parse_edge(key: &[u8]) -> Option<(Relation, MemoryId)> {
 
 // ---- indexes: the ids of memories that share something ----
 
-/// Ids per segment of an index. One row holds the ids of one name in one segment, so the rows of the newest segment fill
-/// only a page or two, which all writes of a commit share, and a scan reads few rows.
+/// Ids per segment of an index. One row holds the ids of one name in one segment, so the rows of the newest segment
+/// fill only a page or two, which all writes of a commit share, and a scan reads few rows.
 pub const SEGMENT_IDS: u64 = 512;
 
 /// An index: a name, and for each segment a row that lists the ids in it.
 ///
-/// The names of new memories are scattered (types, tags, projects), so their rows lie together by when the memory was made:
-/// `i | segment | name`. Names that are looked up alone, at every save or for every context, lie by name: `name | segment`.
+/// The names of new memories are scattered (types, tags, projects), so their rows lie together by when the memory was
+/// made: `i | segment | name`. Names that are looked up alone, at every save or for every context, lie by name: `name |
+/// segment`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Index {
     name: Vec<u8>,
@@ -255,7 +256,8 @@ pub fn parse_project(key: &[u8]) -> Option<&str> {
     (text.len() == usize::from(*length)).then(|| std::str::from_utf8(text).ok())?
 }
 
-/// Memories that a context looks at before all others: pinned ones, and all of the types that can bind or name somebody.
+/// Memories that a context looks at before all others: pinned ones, and all of the types that can bind or name
+/// somebody.
 pub fn foremost() -> Index {
     Index::by_name(Key::new(b'f'))
 }
@@ -449,7 +451,10 @@ mod tests {
         }
 
         #[test]
-        fn a_prefix_ends_where_the_next_begins(prefix in prop::collection::vec(any::<u8>(), 1..6), tail in prop::collection::vec(any::<u8>(), 0..4)) {
+        fn a_prefix_ends_where_the_next_begins(
+            prefix in prop::collection::vec(any::<u8>(), 1..6),
+            tail in prop::collection::vec(any::<u8>(), 0..4),
+        ) {
             let mut key = prefix.clone();
             key.extend(tail);
             if let Some(end) = after_prefix(&prefix) {

@@ -133,8 +133,8 @@ pub fn prove_since(view: &View<'_>, actor: &ActorName, snapshot: u64) -> Result<
     Ok(file(actor, now.roots, Claim::AppendOnly(Box::new(claim))))
 }
 
-/// Shows the memories that the gate lets through, and proves for each of `types` that the list of its memories is complete.
-/// Without types there is no such list: the memories are only proved to be there.
+/// Shows the memories that the gate lets through, and proves for each of `types` that the list of its memories is
+/// complete. Without types there is no such list: the memories are only proved to be there.
 pub fn prove_slice(
     view: &View<'_>,
     actor: &ActorName,

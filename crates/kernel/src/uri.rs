@@ -83,7 +83,8 @@ mod tests {
 
         #[test]
         fn no_text_makes_the_parser_panic(text in ".{0,200}") {
-            let _outcome = text.parse::<Uri>();
+            // Whether the text is a URI does not matter here, only that the parser answers.
+            let _ = text.parse::<Uri>();
         }
     }
 

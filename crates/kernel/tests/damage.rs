@@ -1,6 +1,6 @@
 //! Goal: no byte of a store changes without being noticed, and no damage brings the process down.
-//! Method: a store with every entry kind and namespace is closed, damaged row by row and byte by byte, and opened again:
-//! it must refuse to open, or `verify` must name the damage, or every row must be as it was.
+//! Method: a store with every entry kind and namespace is closed, damaged row by row and byte by byte, and opened
+//! again: it must refuse to open, or `verify` must name the damage, or every row must be as it was.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,6 +1,6 @@
 //! Goal: a delegate reads and changes its slice and nothing else, and learns nothing about the rest.
-//! Method: real keys and signed requests against a store with memories inside and outside the slice; answers about hidden
-//! and missing memories are compared, and so are answers of two stores that differ only in what is hidden.
+//! Method: real keys and signed requests against a store with memories inside and outside the slice; answers about
+//! hidden and missing memories are compared, and so are answers of two stores that differ only in what is hidden.
 
 #![allow(clippy::unwrap_used)]
 

@@ -15,8 +15,8 @@ use kernel::uri::Uri;
 use kernel::{Cortex, Error, Options};
 use support::{SECRET, pinned};
 use testkit::build::{
-    ada, assert_clean, assert_refused, at, body, dump, fact, head_revision, holds, id, open,
-    payload, removal, revision, run, salt, size, stamp,
+    ada, assert_clean, assert_refused, at, body, dump, fact, filtered, head_revision, holds, id,
+    open, payload, removal, revision, run, salt, size, stamp,
 };
 use testkit::{Disk, PowerCut};
 
@@ -25,7 +25,7 @@ fn uri(text: &str) -> Uri {
 }
 
 fn with_tag(cortex: &Cortex, tag: &str) -> Vec<u64> {
-    let query = Query::filtered(Predicate::HasTag(tag.into()), 10);
+    let query = filtered(Predicate::HasTag(tag.into()), 10);
     let found = cortex.find(&query, at(100)).unwrap();
     found.items.iter().map(|item| item.head.id.get()).collect()
 }

@@ -1,6 +1,6 @@
 //! Goal: the bytes of every hashed or stored format stay what they are, and each record has one encoding only.
-//! Method: `golden/formats.txt` holds the bytes of one example each, made from a fixed history with fixed clock, salts and
-//! keys. They are made again and compared, read back, and every other encoding of them is refused.
+//! Method: `golden/formats.txt` holds the bytes of one example each, made from a fixed history with fixed clock, salts
+//! and keys. They are made again and compared, read back, and every other encoding of them is refused.
 //!
 //! A difference is a change of format. It needs a new `SCHEMA` and a migration; only then write the file anew with
 //! `UPDATE_GOLDEN=1 cargo test -p cortex-kernel --test golden`.
@@ -37,7 +37,7 @@ use proof::ProofFile;
 use proof::merkle::{edge_key, head_key};
 use support::{fill, grant_at, key};
 use testkit::Disk;
-use testkit::build::{ada, at, body, id, open, salt};
+use testkit::build::{ada, at, body, filtered, id, open, salt};
 
 /// Reads bytes strictly and writes them again.
 type Read = fn(&[u8]) -> Result<Vec<u8>>;
@@ -180,8 +180,7 @@ fn examples() -> Vec<Example> {
         Predicate::HasTag("release".into()),
         Predicate::Gte("version.confidence".into(), FieldValue::number(900_000)),
     ]);
-    let query =
-        Query { types: vec![MemoryType::Fact], as_of: Some(at(9)), ..Query::filtered(filter, 7) };
+    let query = Query { types: vec![MemoryType::Fact], as_of: Some(at(9)), ..filtered(filter, 7) };
     all.push(Example {
         name: "query".into(),
         bytes: query.to_bytes(),

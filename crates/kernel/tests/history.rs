@@ -1,7 +1,8 @@
 //! The laws, over random histories of every kind of change.
 //!
 //! Method: a history is plain data (`testkit::history`). It is run on two fresh stores, in groups of other sizes, after
-//! reopening, after a rebuild, and with the power cut at every sync; each time every row is compared, not only the root.
+//! reopening, after a rebuild, and with the power cut at every sync; each time every row is compared, not only the
+//! root.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

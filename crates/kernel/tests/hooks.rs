@@ -1,5 +1,5 @@
-//! Goal: layers above the kernel see every entry in order and commit with it or not at all; after a failed commit nothing
-//! goes on until the actor is reopened, and then everything acknowledged is there.
+//! Goal: layers above the kernel see every entry in order and commit with it or not at all; after a failed commit
+//! nothing goes on until the actor is reopened, and then everything acknowledged is there.
 //! Method: a hook that keeps a row per entry, one that fails on demand, and a disk that loses power.
 
 #![allow(clippy::unwrap_used)]

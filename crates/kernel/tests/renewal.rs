@@ -1,5 +1,6 @@
 //! Goal: rows that another version of the program made are made again when the actor is opened, and nothing but them.
-//! Method: a hook that keeps the version of its rows in one of them; a disk that loses power at every sync of the renewal.
+//! Method: a hook that keeps the version of its rows in one of them; a disk that loses power at every sync of the
+//! renewal.
 
 #![allow(clippy::unwrap_used)]
 

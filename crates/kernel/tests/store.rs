@@ -1,7 +1,7 @@
 //! The store against a model: whatever is committed, the engine holds exactly what an ordered map would hold.
 //!
-//! Method: random write sets (puts, deletes, cleared spaces) go to the store and to a map. Readers taken before a commit keep
-//! their state; after reopening and after rewriting the file every row is compared, forwards and backwards.
+//! Method: random write sets (puts, deletes, cleared spaces) go to the store and to a map. Readers taken before a
+//! commit keep their state; after reopening and after rewriting the file every row is compared, forwards and backwards.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

@@ -1,8 +1,8 @@
 //! Canonical CBOR: one record, one byte string.
 //!
-//! Records derive `minicbor` with integer map keys, which already writes shortest integers, definite lengths and ascending
-//! keys. Its decoder is lenient, so everything read back is encoded again and compared: a byte string that is not exactly
-//! what we would have written is refused. Hashed records hold no floats.
+//! Records derive `minicbor` with integer map keys, which already writes shortest integers, definite lengths and
+//! ascending keys. Its decoder is lenient, so everything read back is encoded again and compared: a byte string that is
+//! not exactly what we would have written is refused. Hashed records hold no floats.
 
 use minicbor::{Decode, Encode};
 
@@ -28,8 +28,8 @@ pub fn decode<'b, T: Decode<'b, ()> + Encode<()>>(
     Ok(record)
 }
 
-/// Decodes a record that we wrote ourselves and that no hash covers by its bytes. Verification compares such rows with what
-/// the journal gives, so reading them need not encode them again.
+/// Decodes a record that we wrote ourselves and that no hash covers by its bytes. Verification compares such rows with
+/// what the journal gives, so reading them need not encode them again.
 pub fn decode_derived<'b, T: Decode<'b, ()>>(what: &'static str, bytes: &'b [u8]) -> Result<T> {
     let non_canonical = |reason: String| Error::NonCanonical { what, reason };
     let mut decoder = minicbor::Decoder::new(bytes);

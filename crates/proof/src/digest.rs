@@ -1,7 +1,7 @@
 //! SHA-256 digests and the one way to make them: a domain tag, then the parts.
 //!
-//! Every hash in the kernel except the RFC 6962 journal tree starts with a distinct text tag, so that bytes hashed for one
-//! purpose can never be passed off as bytes hashed for another.
+//! Every hash in the kernel except the RFC 6962 journal tree starts with a distinct text tag, so that bytes hashed for
+//! one purpose can never be passed off as bytes hashed for another.
 
 use std::fmt;
 use std::str::FromStr;

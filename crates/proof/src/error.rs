@@ -1,7 +1,7 @@
 //! What can go wrong with a record, a tree or a proof.
 //!
-//! Each error has a stable `code` that interfaces map to exit codes and wire errors. The kernel has the same variants with the
-//! same codes and messages among its own, so an error does not change on its way up.
+//! Each error has a stable `code` that interfaces map to exit codes and wire errors. The kernel has the same variants
+//! with the same codes and messages among its own, so an error does not change on its way up.
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

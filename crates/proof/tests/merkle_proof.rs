@@ -278,7 +278,12 @@ proptest! {
     #[test]
     fn any_bytes_are_answered_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
         // A plausible opening, so that some of it decodes.
-        for head in [&[][..], &[0xa1, 0, 0xa3, 0, 8, 1, 0x41], &[0xa3, 0, 0x48], &[0xa2, 0, 0xa3, 0, 8, 1, 0x41, 0, 2, 0x80, 1, 0x80]] {
+        for head in [
+            &[][..],
+            &[0xa1, 0, 0xa3, 0, 8, 1, 0x41],
+            &[0xa3, 0, 0x48],
+            &[0xa2, 0, 0xa3, 0, 8, 1, 0x41, 0, 2, 0x80, 1, 0x80],
+        ] {
             let bytes = [head, &bytes].concat();
             let claims = [([1; 32], None), ([2; 32], Some(Digest::ZERO))];
             if let Ok(proof) = minicbor::decode::<TreeProof>(&bytes) {

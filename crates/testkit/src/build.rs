@@ -1,10 +1,12 @@
-//! Short ways to make what tests need: deterministic stamps, salts, bodies and drafts; dumps and checks of a whole store.
+//! Short ways to make what tests need: deterministic stamps, salts, bodies and drafts; dumps and checks of a whole
+//! store.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use kernel::actor::ActorName;
 use kernel::command::{Command, Draft, HeadRevision, Receipt, Removal, Revision, Stamp};
+use kernel::find::{Predicate, Query};
 use kernel::journal::{HeadPatch, Payload};
 use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::store::{
@@ -160,4 +162,9 @@ pub fn tamper_on(
 /// True if the bytes of `text` are anywhere in `bytes`.
 pub fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// A find by filter alone.
+pub fn filtered(filter: Predicate, limit: u32) -> Query {
+    Query { filter: Some(filter), limit: Some(limit), ..Query::default() }
 }

@@ -1,7 +1,7 @@
 //! Random histories over every kind of change, as plain data, and a driver that runs them on an open actor.
 //!
-//! A step names memories by position, so any sequence of steps makes sense: what does not apply is refused by the kernel
-//! and changes nothing, which is part of what is tested. The same steps give the same requests, salts and times.
+//! A step names memories by position, so any sequence of steps makes sense: what does not apply is refused by the
+//! kernel and changes nothing, which is part of what is tested. The same steps give the same requests, salts and times.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -88,11 +88,13 @@ pub fn step() -> impl Strategy<Value = HistoryStep> {
         4 => (any::<u8>(), text(), prop::option::of(picks()), prop::bool::weighted(0.1)).prop_map(
             |(memory, text, tags, expect_wrong)| HistoryStep::Update { memory, text, tags, expect_wrong }),
         3 => (any::<u8>(), any::<bool>(), any::<bool>(), prop::option::of(picks()), any::<bool>()).prop_map(
-            |(memory, pinned, archived, tags, clear)| HistoryStep::UpdateHead { memory, pinned, archived, tags, clear }),
+            |(memory, pinned, archived, tags, clear)|
+                HistoryStep::UpdateHead { memory, pinned, archived, tags, clear }),
         2 => any::<u8>().prop_map(HistoryStep::Tombstone),
         2 => any::<u8>().prop_map(HistoryStep::Restore),
         1 => any::<u8>().prop_map(HistoryStep::Erase),
-        4 => (any::<u8>(), 1u8..=9, any::<u8>(), 0u32..=1_000_000).prop_map(|(a, r, b, w)| HistoryStep::AddEdge(a, r, b, w)),
+        4 => (any::<u8>(), 1u8..=9, any::<u8>(), 0u32..=1_000_000).prop_map(
+            |(a, r, b, w)| HistoryStep::AddEdge(a, r, b, w)),
         2 => (any::<u8>(), 1u8..=9, any::<u8>()).prop_map(|(a, r, b)| HistoryStep::RemoveEdge(a, r, b)),
         1 => picks().prop_map(HistoryStep::Touch),
         1 => picks().prop_map(HistoryStep::FindLate),

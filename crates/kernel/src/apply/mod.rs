@@ -1,8 +1,8 @@
 //! The one function from an entry to its effect.
 //!
-//! Live writes, rebuild and replicas all run `apply(view, entry)`. It reads nothing but the view and the entry: no clock, no
-//! randomness, no environment. It never refuses what `admit` let through; an error here means the journal and the state
-//! it is applied to do not belong together.
+//! Live writes, rebuild and replicas all run `apply(view, entry)`. It reads nothing but the view and the entry: no
+//! clock, no randomness, no environment. It never refuses what `admit` let through; an error here means the journal and
+//! the state it is applied to do not belong together.
 
 mod edges;
 mod memories;

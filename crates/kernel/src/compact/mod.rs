@@ -1,8 +1,9 @@
 //! Compaction: which memories of a context stay written out and which shrink to a line.
 //!
-//! Nothing is cut to fit. Load-bearing and pinned memories stay; all others become stubs that name them, and if even that
-//! is over the budget, the plan is refused and the caller must drop something by choice. A memory is load-bearing by its id,
-//! whatever version of it was named. The plan is a function of (state, request, `now`); recording it is the caller's.
+//! Nothing is cut to fit. Load-bearing and pinned memories stay; all others become stubs that name them, and if even
+//! that is over the budget, the plan is refused and the caller must drop something by choice. A memory is load-bearing
+//! by its id, whatever version of it was named. The plan is a function of (state, request, `now`); recording it is the
+//! caller's.
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! Context: what an intent should know before it starts, as one text with one digest.
 //!
-//! The text is a function of (state, query, `now`): no wall clock, no latency, nothing of the machine. It fits the budget as
-//! a whole, headings and footer included. Hard constraints are never left out: if they alone do not fit, there is no bundle
-//! but an error. Memory text is data: it is folded into one line behind its URI, so it cannot open a section or a bullet.
+//! The text is a function of (state, query, `now`): no wall clock, no latency, nothing of the machine. It fits the
+//! budget as a whole, headings and footer included. Hard constraints are never left out: if they alone do not fit,
+//! there is no bundle but an error. Memory text is data: it is folded into one line behind its URI, so it cannot open a
+//! section or a bullet.
 //!
 //! Three tiers, each memory in the first that claims it:
 //! - *pinned*: identities, hard constraints, active goals, and what somebody pinned;
@@ -10,8 +11,8 @@
 //! - *relevant*: what carries one of the tags, belongs to the session or is near; then what is of the project; then
 //!   preferences and softer constraints that hold in every project.
 //!
-//! With a project, memories of other projects are not considered unless they are personal. Each tier may fill a share of
-//! its own first; what is left over goes to the best of the rest.
+//! With a project, memories of other projects are not considered unless they are personal. Each tier may fill a share
+//! of its own first; what is left over goes to the best of the rest.
 
 mod gather;
 #[cfg(test)]

@@ -165,8 +165,8 @@ fn relevance_follows_tags_session_near_project_and_types() {
     wanted.tags = vec!["a".into()];
     wanted.near = vec![NearMemory { id: id(4), similarity: 1_000_000 }];
     let bundle = gather(&store, &wanted).unwrap();
-    // Near counts in the score, importance decides between the others, the project alone comes after them, and last what
-    // holds everywhere.
+    // Near counts in the score, importance decides between the others, the project alone comes after them, and last
+    // what holds everywhere.
     assert_eq!(ids(&bundle.relevant), [4, 3, 2, 7, 1, 8]);
     wanted.types = vec![MemoryType::Decision];
     assert_eq!(ids(&gather(&store, &wanted).unwrap().relevant), [3]);

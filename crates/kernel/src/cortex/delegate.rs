@@ -1,8 +1,8 @@
 //! What a delegate may do: every lane again, behind a grant.
 //!
-//! A request is authorised once, its use is journaled before the answer when the grant counts uses, and every read passes
-//! the gate. Reaching outside is journaled and answered the same way whether the memory exists or not, so that a refusal
-//! tells nothing.
+//! A request is authorised once, its use is journaled before the answer when the grant counts uses, and every read
+//! passes the gate. Reaching outside is journaled and answered the same way whether the memory exists or not, so that a
+//! refusal tells nothing.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -70,7 +70,8 @@ impl Cortex {
     ) -> Result<Authority> {
         let counts = presented.chain.iter().any(|link| link.grant().use_limit.is_some());
         let counting = || self.delegates.counting.lock().unwrap_or_else(PoisonError::into_inner);
-        let _one_at_a_time = counts.then(counting);
+        // The guard is held to the end: two requests at once cannot share the last use.
+        let _counting_guard = counts.then(counting);
         let reading = self.read()?;
         let view = reading.view();
         let authority = authorize(&view, self.actor(), presented, operation, request_digest, now)?;

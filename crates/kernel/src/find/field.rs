@@ -1,7 +1,7 @@
 //! The fields a filter may name, what kind each one is, and how to read it from a memory.
 //!
-//! The table is closed. A `data.` field belongs to one or more types, and may be of another kind in each (`strength` is a
-//! word in a constraint and a ratio in a preference), so a name stands for all its rows.
+//! The table is closed. A `data.` field belongs to one or more types, and may be of another kind in each (`strength` is
+//! a word in a constraint and a ratio in a preference), so a name stands for all its rows.
 
 use super::predicate::FieldValue;
 use proof::memory::{

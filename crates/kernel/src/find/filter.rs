@@ -15,12 +15,12 @@
 //!
 //! `type:decision tag:auth importance>=0.7 created>2026-01-01 (status=accepted OR pinned=true) NOT title~"(?i)draft"`
 //!
-//! Conditions side by side must all hold; `OR` binds looser; `AND`, `OR`, `NOT`, `ALL`, `ANY` are in capitals. A list in
-//! parentheses means one of these. A field is typed bare (`project`, `confidence`, `status`) or in full (`version.created`);
-//! bare names look at the head first, then the version, then the body. What a word means follows from its field: ratios
-//! are decimals from 0 to 1 with up to six digits, times are `2026-01-31`, `2026-01-31T10:00[:00[.000]]Z` or `@` and Unix
-//! milliseconds, flags are `true` and `false`. In quotes, `\"` is a quote and `\\` a backslash; any other backslash stays,
-//! so patterns need no doubling. Whatever is in quotes is text.
+//! Conditions side by side must all hold; `OR` binds looser; `AND`, `OR`, `NOT`, `ALL`, `ANY` are in capitals. A list
+//! in parentheses means one of these. A field is typed bare (`project`, `confidence`, `status`) or in full
+//! (`version.created`); bare names look at the head first, then the version, then the body. What a word means follows
+//! from its field: ratios are decimals from 0 to 1 with up to six digits, times are `2026-01-31`,
+//! `2026-01-31T10:00[:00[.000]]Z` or `@` and Unix milliseconds, flags are `true` and `false`. In quotes, `\"` is a
+//! quote and `\\` a backslash; any other backslash stays, so patterns need no doubling. Whatever is in quotes is text.
 //!
 //! For every filter that passes the checks, parsing what `Display` wrote gives the same filter.
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::error::Result;
+use crate::find::{Predicate, Query};
 use crate::grants::Gate;
 use crate::keys;
 use crate::state::Counters;
@@ -259,4 +260,9 @@ impl Gate for NotPrivate {
     fn sees(&self, head: &Head) -> bool {
         head.visibility != Visibility::Private
     }
+}
+
+/// A find by filter alone.
+pub(crate) fn filtered(filter: Predicate, limit: u32) -> Query {
+    Query { filter: Some(filter), limit: Some(limit), ..Query::default() }
 }

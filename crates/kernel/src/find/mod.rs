@@ -1,8 +1,9 @@
 //! Find: typed questions with a known cost.
 //!
-//! A find is bounded before it reads (a limit or a budget, a type or a tag, a filter of limited size) and while it reads (a
-//! cap on rows examined, reported when hit). It never writes: recording a find that was acted upon is the caller's, with
-//! `Query::to_bytes` and `FindAnswer::results`. The answer is a function of the state, the query and `now`.
+//! A find is bounded before it reads (a limit or a budget, a type or a tag, a filter of limited size) and while it
+//! reads (a cap on rows examined, reported when hit). It never writes: recording a find that was acted upon is the
+//! caller's, with `Query::to_bytes` and `FindAnswer::results`. The answer is a function of the state, the query and
+//! `now`.
 //!
 //! - `query`: what may be asked, canonically encoded.
 //! - `predicate`, `field`: filters and the names in them. `filter`, `display`: their text form, its grammar.

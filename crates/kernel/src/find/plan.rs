@@ -1,10 +1,10 @@
 //! Which rows a find looks at.
 //!
-//! Everything that must hold on every result and has an index is a possible source: ids named in the filter, what a walk
-//! reached, what is near, a topic key, a session, each tag, a project, the types. The smallest is taken: lists have a known
-//! length, buckets are counted up to 64 rows and, if none is smaller, up to 1 024. If all are larger, or for a delegate, who
-//! must not learn sizes from the choice, the first in the order above is taken. A find that names neither a type nor a tag
-//! is refused, however small its other sources are.
+//! Everything that must hold on every result and has an index is a possible source: ids named in the filter, what a
+//! walk reached, what is near, a topic key, a session, each tag, a project, the types. The smallest is taken: lists
+//! have a known length, buckets are counted up to 64 rows and, if none is smaller, up to 1 024. If all are larger, or
+//! for a delegate, who must not learn sizes from the choice, the first in the order above is taken. A find that names
+//! neither a type nor a tag is refused, however small its other sources are.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;

@@ -1,7 +1,8 @@
 //! Filters: a closed tree of comparisons, checked before a row is read.
 //!
-//! Numbers compare as integers, never through floats. A field that a memory does not have, or has no value for, is equal to
-//! nothing: `Eq`, `In`, orders and patterns are false for it, `Ne` is true. A name that no type has is an error.
+//! Numbers compare as integers, never through floats. A field that a memory does not have, or has no value for, is
+//! equal to nothing: `Eq`, `In`, orders and patterns are false for it, `Ne` is true. A name that no type has is an
+//! error.
 
 use std::cmp::Ordering;
 

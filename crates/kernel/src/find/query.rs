@@ -148,10 +148,6 @@ impl Query {
         Query { types: types.to_vec(), limit: Some(limit), ..Query::default() }
     }
 
-    pub fn filtered(filter: Predicate, limit: u32) -> Query {
-        Query { filter: Some(filter), limit: Some(limit), ..Query::default() }
-    }
-
     pub fn to_bytes(&self) -> Vec<u8> {
         codec::encode(self)
     }

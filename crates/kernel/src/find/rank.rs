@@ -1,5 +1,5 @@
-//! Sort keys and cursors. A key is a list of numbers that ascends in the order asked for and ends with the id, so no two
-//! memories share one and a page can begin right after the last key of the page before.
+//! Sort keys and cursors. A key is a list of numbers that ascends in the order asked for and ends with the id, so no
+//! two memories share one and a page can begin right after the last key of the page before.
 
 use minicbor::{Decode, Encode};
 

@@ -1,7 +1,8 @@
 //! What makes one grant less than another.
 //!
-//! A delegate may hand on what it has, in whole or in part, by signing a child grant with its own key. Every rule here takes
-//! away or keeps; an authority applies the selectors of all links besides, so no single rule carries the safety alone.
+//! A delegate may hand on what it has, in whole or in part, by signing a child grant with its own key. Every rule here
+//! takes away or keeps; an authority applies the selectors of all links besides, so no single rule carries the safety
+//! alone.
 
 use super::grant::Grant;
 use super::refused;

@@ -1,7 +1,7 @@
 //! What an authorised delegate may see and change.
 //!
-//! An authority carries the selectors of every link of its chain and applies them all, so that a mistake in comparing two
-//! grants could never show more than the owner's grant does. Refusals name the rule, never the memory's content.
+//! An authority carries the selectors of every link of its chain and applies them all, so that a mistake in comparing
+//! two grants could never show more than the owner's grant does. Refusals name the rule, never the memory's content.
 
 use super::Gate;
 use super::grant::Grant;
@@ -174,7 +174,8 @@ pub fn gate_write(
 
 /// May these memories be named together, as the two ends of an edge or the citations of an attestation?
 ///
-/// Both ends of an edge must lie in the slice, since an edge changes how either is ranked and walked. Citing needs sight.
+/// Both ends of an edge must lie in the slice, since an edge changes how either is ranked and walked. Citing needs
+/// sight.
 pub fn gate_named(authority: &Authority, heads: &[&Head], operation: Permission) -> Result<()> {
     check_operation(authority, operation)?;
     let allowed = match operation {

@@ -99,8 +99,8 @@ pub fn authorize(
 
 /// Decides whether a signed grant may enter the journal, and returns it.
 ///
-/// A grant is pinned to a kept snapshot, so that the root it carries is one its delegate can be shown proofs for, however
-/// much is written afterwards.
+/// A grant is pinned to a kept snapshot, so that the root it carries is one its delegate can be shown proofs for,
+/// however much is written afterwards.
 pub fn check_issue(
     view: &View<'_>,
     actor: &ActorName,

@@ -1,7 +1,7 @@
 //! The grant itself: its fields, its bytes and its signature.
 //!
-//! A grant is immutable and named by the hash of its canonical bytes. Everything that leaves `sign` or `decode` has passed
-//! `check`, so code behind them need not doubt bounds or order. The signature is kept outside the signed bytes.
+//! A grant is immutable and named by the hash of its canonical bytes. Everything that leaves `sign` or `decode` has
+//! passed `check`, so code behind them need not doubt bounds or order. The signature is kept outside the signed bytes.
 
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use minicbor::{Decode, Encode};
@@ -80,8 +80,8 @@ impl Grant {
         Digest::of(ID_DOMAIN, &[&codec::encode(self)])
     }
 
-    /// Bounds and order of every field. The schema is not judged here: a grant of another schema can be read and listed,
-    /// it just does not authorise.
+    /// Bounds and order of every field. The schema is not judged here: a grant of another schema can be read and
+    /// listed, it just does not authorise.
     pub fn check(&self) -> Result<()> {
         ActorName::parse(&self.actor)?;
         check_name("audience_name", &self.audience_name)?;

@@ -1,9 +1,9 @@
 //! Grants: a signed permission for a delegate to see and change a slice of an actor's memory.
 //!
-//! What must stay true: a grant counts only because its bytes are in the actor's journal; only the holder of the named key
-//! can use it; a delegate can hand on less than it has, never more; a private memory is seen by nobody but the owner; and
-//! a delegate never widens its own slice by editing the fields a selector looks at. Keys, nonces and the time come in from
-//! outside, so every decision here can be made again from the same bytes.
+//! What must stay true: a grant counts only because its bytes are in the actor's journal; only the holder of the named
+//! key can use it; a delegate can hand on less than it has, never more; a private memory is seen by nobody but the
+//! owner; and a delegate never widens its own slice by editing the fields a selector looks at. Keys, nonces and the
+//! time come in from outside, so every decision here can be made again from the same bytes.
 
 mod attenuate;
 mod authority;

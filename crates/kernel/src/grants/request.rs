@@ -1,7 +1,7 @@
 //! What a delegate presents: its chain of grants, and a request signed with its own key.
 //!
-//! A grant may be seen by anyone; only a fresh signature over the very request shows that the caller holds the key it was
-//! made for. The signed request names the grant, so it cannot be moved to another chain, actor or question.
+//! A grant may be seen by anyone; only a fresh signature over the very request shows that the caller holds the key it
+//! was made for. The signed request names the grant, so it cannot be moved to another chain, actor or question.
 
 use ed25519_dalek::SigningKey;
 use minicbor::{Decode, Encode};

@@ -1,7 +1,8 @@
 //! What a grant allows: operations, and the memories they may touch.
 //!
-//! A selector is a conjunction of criteria, so that adding a criterion or removing an item can only narrow it. An exclusion
-//! is the opposite, a disjunction, so that adding anything can only widen it. Attenuation rests on these two facts.
+//! A selector is a conjunction of criteria, so that adding a criterion or removing an item can only narrow it. An
+//! exclusion is the opposite, a disjunction, so that adding anything can only widen it. Attenuation rests on these two
+//! facts.
 
 use minicbor::{Decode, Encode};
 
@@ -10,8 +11,8 @@ use crate::limits::{SELECTOR_ITEMS_MAX, TAG_BYTES_MAX};
 use crate::validate::check_name;
 use proof::memory::{Head, MemoryId, MemoryType};
 
-/// What a delegate may ask for. The set is closed and codes are never renumbered; erasing, sessions, snapshots and grants
-/// themselves are not in it, because they stay with the owner.
+/// What a delegate may ask for. The set is closed and codes are never renumbered; erasing, sessions, snapshots and
+/// grants themselves are not in it, because they stay with the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Permission {

@@ -1,8 +1,8 @@
 //! Walks along edges: breadth first, each memory once, within bounds that are reported when hit.
 //!
 //! The gate is asked while walking. A memory it does not see is not returned, not walked through, and not told from one
-//! that does not exist: two memories connected only through it are not connected. Forgotten memories are the same unless
-//! asked for.
+//! that does not exist: two memories connected only through it are not connected. Forgotten memories are the same
+//! unless asked for.
 
 #[cfg(test)]
 mod tests;

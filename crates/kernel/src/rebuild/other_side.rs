@@ -25,8 +25,9 @@ pub(crate) fn rebuild(
     Ok((live.other(), total))
 }
 
-/// The same for rows that another version of the program made. Nobody is there to judge what comes out, so it becomes live
-/// only if it has the root of what is there: a journal that no longer gives its own state is damaged, and stays as it is.
+/// The same for rows that another version of the program made. Nobody is there to judge what comes out, so it becomes
+/// live only if it has the root of what is there: a journal that no longer gives its own state is damaged, and stays as
+/// it is.
 pub(crate) fn renew(
     storage: &dyn Storage,
     live: Side,
@@ -106,7 +107,8 @@ fn switch(storage: &dyn Storage, live: Side) -> Result<()> {
     storage.commit(&switch)
 }
 
-/// Applies the next entries in one commit. The counters of the fresh side say how far it is, so nothing else marks progress.
+/// Applies the next entries in one commit. The counters of the fresh side say how far it is, so nothing else marks
+/// progress.
 fn slice(
     storage: &dyn Storage,
     fresh: Side,

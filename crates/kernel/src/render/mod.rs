@@ -1,8 +1,8 @@
 //! How a memory reads: a line, a paragraph, or all of it.
 //!
-//! Pure functions of what is stored. No clock, no locale, no chance: the same memory at the same version has one text per
-//! form, today and after a rebuild. Short and medium never hold a line break, so a memory cannot look like the structure
-//! around it. A forgotten memory says so first; an erased one says nothing else.
+//! Pure functions of what is stored. No clock, no locale, no chance: the same memory at the same version has one text
+//! per form, today and after a rebuild. Short and medium never hold a line break, so a memory cannot look like the
+//! structure around it. A forgotten memory says so first; an erased one says nothing else.
 
 #[cfg(test)]
 mod tests;

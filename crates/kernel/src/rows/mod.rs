@@ -1,7 +1,7 @@
 //! One memory as a read sees it: the version that counts at the moment, where it stands, what it is worth.
 //!
-//! Every lane loads memories through a `MemoryReader`, so the gate and the moment are applied in one place. What the gate does not
-//! see leaves no trace in a row: not as a superseding memory, not in a count.
+//! Every lane loads memories through a `MemoryReader`, so the gate and the moment are applied in one place. What the
+//! gate does not see leaves no trace in a row: not as a superseding memory, not in a count.
 
 mod standing;
 
@@ -104,7 +104,8 @@ impl<'a> MemoryReader<'a> {
 
     /// The highest version that was written and had begun by `moment`.
     ///
-    /// If that one has ended since, the memory has ended: an older version without an end of its own must not come back.
+    /// If that one has ended since, the memory has ended: an older version without an end of its own must not come
+    /// back.
     fn version_at(&self, head: &Head, moment: Millis) -> Result<Version> {
         let mut not_begun = None;
         for n in (1..=head.version).rev() {

@@ -10,10 +10,10 @@ use proof::journal::Weights;
 use proof::memory::{Head, Usage};
 
 /// Recency falls to 1/e after this long without use.
-pub const RECENCY_MS: u64 = 90 * DAY_MS.unsigned_abs();
+pub(super) const RECENCY_MS: u64 = 90 * DAY_MS.unsigned_abs();
 
 /// Accesses or citations at which those factors are full.
-pub const FULL_COUNT: u64 = 1000;
+pub(super) const FULL_COUNT: u64 = 1000;
 
 /// No pinned memory scores less.
 pub const PINNED_FLOOR: Ppm = 700_000;

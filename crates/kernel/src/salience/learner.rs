@@ -1,7 +1,7 @@
 //! How an outcome moves the weights.
 //!
-//! The factors given here are those of retrieval, before the outcome touched any counter or clock: measured afterwards, every
-//! cited memory would look freshly used and the learner would learn nothing but recency.
+//! The factors given here are those of retrieval, before the outcome touched any counter or clock: measured afterwards,
+//! every cited memory would look freshly used and the learner would learn nothing but recency.
 //!
 //! What stays true after every step, whatever the input: the weights sum to exactly [`WEIGHT_SUM`], each lies between
 //! [`WEIGHT_FLOOR`] and [`WEIGHT_CAP`], and no weight moves by more than [`RATE`] and [`PULL`] together.
@@ -11,17 +11,17 @@ use super::fixed::{self, Ppm, WHOLE};
 use proof::journal::{WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};
 
 /// The share of the way to its target that a weight moves in one step.
-pub const RATE: Ppm = 50_000;
+pub(super) const RATE: Ppm = 50_000;
 
 /// The share of the way back to its cold value that a weight moves in one step.
 ///
 /// A fifth of [`RATE`]: feedback that always points the same way settles at five parts of evidence to one of prior, and
 /// what was learned from noise fades.
-pub const PULL: Ppm = 10_000;
+pub(super) const PULL: Ppm = 10_000;
 
-/// How strongly a difference between cited and uncited memories tilts the target: a factor that differs by the whole scale
-/// is preferred two to this power over one that does not differ.
-pub const TILT: u64 = 4;
+/// How strongly a difference between cited and uncited memories tilts the target: a factor that differs by the whole
+/// scale is preferred two to this power over one that does not differ.
+pub(super) const TILT: u64 = 4;
 
 /// How an intent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,13 +61,13 @@ pub struct Lesson {
 
 /// Moves the weights toward what set the cited memories apart on success, and away from it on failure.
 ///
-/// With memories that were retrieved but not cited, each weight's target is its present share tilted by how much more of
-/// that factor the cited ones had: a factor that all candidates share tells nothing and earns nothing. Without them the
-/// target is the profile of the cited memories alone.
+/// With memories that were retrieved but not cited, each weight's target is its present share tilted by how much more
+/// of that factor the cited ones had: a factor that all candidates share tells nothing and earns nothing. Without them
+/// the target is the profile of the cited memories alone.
 ///
-/// The similarity weight takes part only when there is such a comparison and every memory in it has a similarity. Otherwise
-/// it is kept to the part and the other four share the rest: memories found by similarity are all similar, so the level
-/// alone is no evidence, and a query without similarity says nothing about it.
+/// The similarity weight takes part only when there is such a comparison and every memory in it has a similarity.
+/// Otherwise it is kept to the part and the other four share the rest: memories found by similarity are all similar, so
+/// the level alone is no evidence, and a query without similarity says nothing about it.
 pub fn learn(
     current: &Weights,
     outcome: LearningOutcome,
@@ -154,8 +154,9 @@ fn step(current: &Weights, target: &[u32], toward: bool, trained: usize) -> Weig
 
 /// Brings `moved` within floor and cap and to the exact sum `mass`.
 ///
-/// What clamping and rounding leave over goes to the weights in proportion to the room they have, and the last few parts in
-/// the fixed order of the factors. There is always room: `mass` is the sum of weights that were within the bounds.
+/// What clamping and rounding leave over goes to the weights in proportion to the room they have, and the last few
+/// parts in the fixed order of the factors. There is always room: `mass` is the sum of weights that were within the
+/// bounds.
 fn settle(moved: &[i64], mass: u32, parts: &mut [u32]) {
     for (part, value) in parts.iter_mut().zip(moved) {
         let bounded = (*value).clamp(i64::from(WEIGHT_FLOOR), i64::from(WEIGHT_CAP));

@@ -1,8 +1,8 @@
 //! One actor's store: an ordered key-value file behind a narrow trait.
 //!
-//! The kernel needs two things of an engine: a consistent snapshot to read from, and a set of writes that becomes durable
-//! as a whole or not at all. Nothing above this module knows which engine it is. The engine in turn reaches the disk only
-//! through `Medium`, so that tests can cut the power at every sync.
+//! The kernel needs two things of an engine: a consistent snapshot to read from, and a set of writes that becomes
+//! durable as a whole or not at all. Nothing above this module knows which engine it is. The engine in turn reaches the
+//! disk only through `Medium`, so that tests can cut the power at every sync.
 
 mod disk;
 mod engine;

@@ -87,7 +87,8 @@ impl<'a> View<'a> {
             })?;
         }
         if !stopped {
-            let _rest_is_done = visit_before(&mut over, None, visit)?;
+            // Nothing follows the last staged rows, so it does not matter whether the visitor stopped.
+            let _ = visit_before(&mut over, None, visit)?;
         }
         Ok(())
     }

@@ -25,8 +25,8 @@ pub(crate) fn permission_of(command: &Command) -> Option<Permission> {
 
 /// Was this operation asked for, and does the delegate see every memory that the command names?
 ///
-/// Asked before anything else: an answer about a memory the delegate does not see, even a refusal of another kind, would
-/// tell it that the memory is there.
+/// Asked before anything else: an answer about a memory the delegate does not see, even a refusal of another kind,
+/// would tell it that the memory is there.
 pub(super) fn may_name(view: &View<'_>, authority: &Authority, command: &Command) -> Result<bool> {
     if permission_of(command) != Some(authority.operation) {
         return Ok(false);

@@ -207,10 +207,10 @@ impl Writer {
 
 /// The jobs that will share a commit: all that wait, and under load those that are about to come.
 ///
-/// Callers that were answered together tend to ask together again. Without a moment's patience the first of them would get
-/// a commit of its own and the others would wait for it. Patience is half of what the last commit took, so waiting can
-/// never cost more than it saves, and a caller that is alone never waits. The clock decides only who shares a commit, which
-/// leaves no trace in what is written.
+/// Callers that were answered together tend to ask together again. Without a moment's patience the first of them would
+/// get a commit of its own and the others would wait for it. Patience is half of what the last commit took, so waiting
+/// can never cost more than it saves, and a caller that is alone never waits. The clock decides only who shares a
+/// commit, which leaves no trace in what is written.
 fn gather(
     jobs: &Receiver<Job>,
     first: Job,
@@ -237,7 +237,7 @@ fn gather(
 
 fn reply<T>(answer: &SyncSender<T>, outcome: T) {
     // A caller that gave up waiting loses the answer, not the work.
-    let _gone = answer.send(outcome);
+    let _ = answer.send(outcome);
 }
 
 fn take_command(waiting: &mut VecDeque<Job>) -> Option<Job> {

@@ -1,8 +1,8 @@
 //! The journal: the truth of an actor, one entry after the other.
 //!
-//! An entry is complete. Deleting everything but entries and bodies loses nothing that `apply` cannot write again, because
-//! no payload refers to state it does not carry or that an earlier entry did not make. Entries are never edited; `seq`
-//! starts at 1 and has no gaps.
+//! An entry is complete. Deleting everything but entries and bodies loses nothing that `apply` cannot write again,
+//! because no payload refers to state it does not carry or that an earlier entry did not make. Entries are never
+//! edited; `seq` starts at 1 and has no gaps.
 
 mod entry;
 mod payload;

@@ -304,7 +304,8 @@ pub struct LearnWeights {
     pub skipped: Option<String>,
 }
 
-/// What stays in an intent's context in full and what is reduced to a stub. Texts are rendered from the pinned versions.
+/// What stays in an intent's context in full and what is reduced to a stub. Texts are rendered from the pinned
+/// versions.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct Compact {

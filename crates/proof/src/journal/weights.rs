@@ -1,7 +1,7 @@
 //! The weights of salience, as the journal records them.
 //!
-//! They always sum to exactly [`WEIGHT_SUM`] and each stays within [`WEIGHT_FLOOR`] and [`WEIGHT_CAP`]: weights that break this
-//! cannot be built or decoded.
+//! They always sum to exactly [`WEIGHT_SUM`] and each stays within [`WEIGHT_FLOOR`] and [`WEIGHT_CAP`]: weights that
+//! break this cannot be built or decoded.
 
 use minicbor::decode::Error as DecodeError;
 use minicbor::encode::{Error as EncodeError, Write};

@@ -1,7 +1,7 @@
 //! What a memory says: title, content and the fields of its type.
 //!
-//! A body is sealed with a random salt and kept beside its journal entry; the entry holds only the hash. Erasing deletes
-//! salt and bytes, and nobody can test a guess against the hash that stays.
+//! A body is sealed with a random salt and kept beside its journal entry; the entry holds only the hash. Erasing
+//! deletes salt and bytes, and nobody can test a guess against the hash that stays.
 
 use minicbor::encode::{Error as EncodeError, Write as EncodeWrite};
 use minicbor::{Decode, Encode, Encoder};
@@ -200,10 +200,12 @@ macro_rules! words {
             pub fn parse(text: &str) -> $crate::error::Result<$name> {
                 match text {
                     $($word => Ok($name::$variant),)+
-                    _ => Err($crate::error::Error::invalid(
-                        stringify!($name),
-                        format!("{:?} is not one of {}", text.chars().take(64).collect::<String>(), [$($word),+].join(", ")),
-                    )),
+                    _ => {
+                        let shown: String = text.chars().take(64).collect();
+                        let known = [$($word),+].join(", ");
+                        let reason = format!("{shown:?} is not one of {known}");
+                        Err($crate::error::Error::invalid(stringify!($name), reason))
+                    }
                 }
             }
         }
@@ -211,10 +213,15 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-words!(#[derive(Default)] GoalStatus { Active = 1 "active" #[default], Paused = 2 "paused", Done = 3 "done", Dropped = 4 "dropped" });
+words!(#[derive(Default)] GoalStatus {
+    Active = 1 "active" #[default], Paused = 2 "paused", Done = 3 "done", Dropped = 4 "dropped"
+});
 words!(#[derive(Default)] Polarity { Prefer = 1 "prefer" #[default], Avoid = 2 "avoid", Neutral = 3 "neutral" });
 words!(#[derive(Default)] Strength { Soft = 1 "soft", Firm = 2 "firm" #[default], Hard = 3 "hard" });
-words!(#[derive(Default)] DecisionStatus { Proposed = 1 "proposed", Accepted = 2 "accepted" #[default], Rejected = 3 "rejected", Superseded = 4 "superseded" });
+words!(#[derive(Default)] DecisionStatus {
+    Proposed = 1 "proposed", Accepted = 2 "accepted" #[default], Rejected = 3 "rejected",
+    Superseded = 4 "superseded"
+});
 words!(
     /// How an event or an intent ended.
     Outcome { Success = 1 "success", Failure = 2 "failure", Partial = 3 "partial" }

@@ -1,7 +1,8 @@
 //! The mutable side of a memory: its head, its usage, its edges.
 //!
-//! The head is what the state tree commits to, and it holds the hash of the current version, which holds the hash of the
-//! body: one leaf vouches for everything the memory says. Usage stays outside the root, because looking is not changing.
+//! The head is what the state tree commits to, and it holds the hash of the current version, which holds the hash of
+//! the body: one leaf vouches for everything the memory says. Usage stays outside the root, because looking is not
+//! changing.
 
 use minicbor::{Decode, Encode};
 

@@ -48,13 +48,6 @@ impl Version {
     pub fn hash(&self) -> Digest {
         Digest::of("cortex/version/1", &[&codec::encode(self)])
     }
-
-    /// True in the world at `t`, by this version's own interval.
-    pub fn holds_at(&self, t: Millis) -> bool {
-        self.valid_from.unwrap_or(self.created) <= t
-            && self.valid_until.is_none_or(|until| t < until)
-            && self.expires.is_none_or(|end| t < end)
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

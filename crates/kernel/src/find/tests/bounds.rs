@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Error;
+use crate::find::fixture::filtered;
 use crate::limits::{
     BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NEAR_MAX, PATTERN_BYTES_MAX, PREDICATE_DEPTH_MAX,
     PREDICATE_NODES_MAX, ROWS_EXAMINED_MAX,
@@ -34,7 +35,7 @@ fn a_find_needs_a_limit_or_a_budget() {
 // kernel 43
 #[test]
 fn a_find_needs_a_type_or_a_tag_on_every_result() {
-    let with = |text: &str| Query::filtered(filter(text), 5);
+    let with = |text: &str| filtered(filter(text), 5);
     for broad in [
         "pinned=true",
         "tag:a OR tag:b",

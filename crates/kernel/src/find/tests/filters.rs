@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::Error;
+use crate::find::fixture::filtered;
 use proof::memory::{
     Constraint, Decision, DecisionStatus, Event, Fact, Fields, Goal, GoalStatus, Identity, Pattern,
     Preference, Strength,
@@ -52,7 +53,7 @@ fn mixed() -> Fixture {
 }
 
 fn matching(store: &Fixture, text: &str) -> Vec<u64> {
-    let mut query = Query::filtered(filter(&format!("tag:t ({text})")), 100);
+    let mut query = filtered(filter(&format!("tag:t ({text})")), 100);
     query.order_by = vec![Order::up(OrderBy::Id)];
     ids(&run(store, &query).unwrap())
 }
@@ -390,13 +391,22 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parser_panic(text in "(?s).{0,80}", tokens in prop::collection::vec("[()\"~=!<>:, a-z-]{1,3}|NOT|OR|AND|ALL\\(|tag:a|id=1", 0..12)) {
+    fn no_text_makes_the_parser_panic(
+        text in "(?s).{0,80}",
+        tokens in
+            prop::collection::vec("[()\"~=!<>:, a-z-]{1,3}|NOT|OR|AND|ALL\\(|tag:a|id=1", 0..12),
+    ) {
+        // Whether the text is a filter does not matter here, only that the parser answers.
         let _ = text.parse::<Predicate>();
         let _ = tokens.join(" ").parse::<Predicate>();
     }
 
     #[test]
-    fn a_query_reads_back_from_its_bytes(predicate in tree(), limit in prop::option::of(any::<u32>()), at in prop::option::of(any::<i64>())) {
+    fn a_query_reads_back_from_its_bytes(
+        predicate in tree(),
+        limit in prop::option::of(any::<u32>()),
+        at in prop::option::of(any::<i64>()),
+    ) {
         let query = Query {
             types: vec![MemoryType::Goal],
             filter: Some(predicate),
@@ -426,6 +436,6 @@ fn hostile_nesting_in_bytes_is_refused() {
     for _ in 0..40 {
         predicate = Predicate::Not(Box::new(predicate));
     }
-    let query = Query::filtered(predicate, 1);
+    let query = filtered(predicate, 1);
     assert_eq!(Query::from_bytes(&query.to_bytes()).unwrap_err().code(), "non_canonical");
 }

@@ -245,7 +245,8 @@ proptest! {
         }
     }
 
-    // kernel 52: from the cold weights every success shortens the way to the cited profile and every failure lengthens it.
+    // kernel 52: from the cold weights every success shortens the way to the cited profile and every failure lengthens
+    // it.
     #[test]
     fn any_profile_attracts_on_success_and_repels_on_failure(cited in any_factors()) {
         let cited = [Factors { similarity: None, ..cited }];
