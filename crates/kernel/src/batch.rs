@@ -112,7 +112,7 @@ impl<'a> Batch<'a> {
         }
         let mut changes = apply(&self.view(), entry, payload)?;
         let space = Space::Derived(self.side);
-        // Hooks read them through the view.
+        // The kernel's own rows are staged first: hooks read them through the view.
         for (key, value) in std::mem::take(&mut changes.rows) {
             self.rows.set(space, key, value);
         }

@@ -116,7 +116,7 @@ fn check_record(
         return Err(refused("the version is not the one the head names"));
     }
     match sealed {
-        // Erased, now or after the snapshot the proof is about: the hashes still stand, the text is gone.
+        // The body was erased, now or after the snapshot the proof is about: the hashes still stand, the text is gone.
         None => Ok(None),
         Some(sealed) if sealed.hash() != version.body_hash => {
             Err(refused("the body is not the one the version names"))

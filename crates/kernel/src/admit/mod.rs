@@ -1,4 +1,4 @@
-//! The front door: a command becomes complete journal entries, or an error that changed nothing.
+//! Admission: a command becomes complete journal entries, or an error that changed nothing.
 //!
 //! Everything that can be refused is refused here, against the state including all that is staged before it. What
 //! passes is complete: `apply` needs no further decision. Reads for read-modify-write happen here, on the writer's

@@ -29,7 +29,7 @@ const ATTEST_WINDOW_MS: i64 = 1_000;
 pub(super) fn touch(situation: &Situation<'_>, touches: &Touches) -> Result<AdmittedCommand> {
     check_count("accesses", touches.accesses.len(), TOUCHES_MAX)?;
     check_count("grants", touches.grants.len(), TOUCHES_MAX)?;
-    // One row per memory, ascending; accesses of memories that are gone from sight still count as nothing.
+    // The entry has one row per memory, ascending. A forgotten memory may be accessed, one that never was may not.
     let mut merged: BTreeMap<MemoryId, Access> = BTreeMap::new();
     for access in &touches.accesses {
         if situation.view.head(access.id)?.is_none() {
@@ -288,7 +288,7 @@ pub(super) fn prompt(draft: &PromptDraft) -> Result<AdmittedCommand> {
     Ok(AdmittedCommand::one(Admission { payload, sealed: Some(sealed) }))
 }
 
-/// Only the owner reaches this door, so a grant that is journaled is a grant the owner made.
+/// Only the owner can submit this command, so a grant that is journaled is a grant the owner made.
 pub(super) fn scope_grant(
     situation: &Situation<'_>,
     draft: &GrantDraft,

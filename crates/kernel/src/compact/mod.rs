@@ -94,7 +94,7 @@ pub fn plan(
             return Err(Error::TooMany { field: "in_context", count, max: COMPACT_ITEMS_MAX });
         }
     }
-    let lens = MemoryReader::new(view, gate, None, now)?;
+    let memories = MemoryReader::new(view, gate, None, now)?;
     let load_bearing: BTreeSet<MemoryId> = request.load_bearing.iter().copied().collect();
     // One entry per memory: of several versions, the newest was read last.
     let mut in_context: BTreeMap<MemoryId, u32> = BTreeMap::new();
@@ -119,7 +119,7 @@ pub fn plan(
     plan.left_out.extend(strays.map(|id| (*id, Omission::NotInContext)));
     let mut total = 0_u64;
     for (id, n) in in_context {
-        let (Some(row), Some(version)) = (lens.row(id)?, view.version(id, n)?) else {
+        let (Some(row), Some(version)) = (memories.row(id)?, view.version(id, n)?) else {
             plan.left_out.push((id, Omission::NotFound));
             continue;
         };
@@ -127,7 +127,7 @@ pub fn plan(
             plan.left_out.push((id, Omission::Forgotten));
             continue;
         }
-        let score = lens.salience(&row, None);
+        let score = memories.salience(&row, None);
         // Pinned is what the memory is now, not what it was at the version in the context.
         let current = view.required_version(id, row.head.version)?;
         let keep =

@@ -26,7 +26,7 @@ pub(super) struct Candidate {
 }
 
 pub(super) struct Gather<'a> {
-    lens: &'a MemoryReader<'a>,
+    memories: &'a MemoryReader<'a>,
     query: &'a ContextQuery,
     near: BTreeMap<MemoryId, u32>,
     pub(super) rows: u32,
@@ -39,9 +39,9 @@ pub(super) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(lens: &'a MemoryReader<'a>, query: &'a ContextQuery) -> Gather<'a> {
+    pub(super) fn new(memories: &'a MemoryReader<'a>, query: &'a ContextQuery) -> Gather<'a> {
         Gather {
-            lens,
+            memories,
             query,
             near: query.near.iter().map(|near| (near.id, near.similarity)).collect(),
             rows: 0,
@@ -59,7 +59,7 @@ impl<'a> Gather<'a> {
         max: u32,
         mut visit: impl FnMut(&mut Self, MemoryRow) -> Result<bool>,
     ) -> Result<()> {
-        let mut ids = Ids::newest(self.lens.view, indexes);
+        let mut ids = Ids::newest(self.memories.view, indexes);
         let mut rows = 0;
         while let Some(id) = ids.next()? {
             if rows == max {
@@ -77,20 +77,20 @@ impl<'a> Gather<'a> {
     }
 
     fn shown(&mut self, id: MemoryId) -> Result<Option<MemoryRow>> {
-        let Some(head) = self.lens.view.head(id)? else { return Ok(None) };
+        let Some(head) = self.memories.view.head(id)? else { return Ok(None) };
         // Rows a delegate cannot see are not counted, so that their number stays unknown.
-        self.rows += u32::from(self.lens.sees(&head));
+        self.rows += u32::from(self.memories.sees(&head));
         if !self.query.concerns(&head) || self.taken.contains(&id) {
             return Ok(None);
         }
-        Ok(self.lens.row_of(head)?.filter(|row| row.standing.is_shown()))
+        Ok(self.memories.row_of(head)?.filter(|row| row.standing.is_shown()))
     }
 
     fn take(&mut self, tier: Tier, row: MemoryRow, group: u8) {
         let id = row.head.id;
         self.taken.insert(id);
         let superseded = row.standing == Standing::Superseded;
-        let mut score = self.lens.salience(&row, self.near.get(&id).copied());
+        let mut score = self.memories.salience(&row, self.near.get(&id).copied());
         let must = tier == Tier::Pinned && group == 0;
         let rank = match tier {
             Tier::Outcomes => (0, Reverse(0), -i128::from(id.get())),
@@ -114,8 +114,8 @@ impl<'a> Gather<'a> {
 
     pub(super) fn pinned(&mut self) -> Result<()> {
         self.each(vec![keys::foremost()], ROWS_EXAMINED_MAX, |gather, row| {
-            let body = gather.lens.body(&row)?;
-            // Hard constraints first, then who, then what for, then the rest.
+            let body = gather.memories.body(&row)?;
+            // Hard constraints come first, then identities, then goals, then the rest.
             let group = match rule(body.as_ref()) {
                 Some(MemoryType::Constraint) => 0,
                 _ if row.head.memory_type == MemoryType::Identity => 1,
@@ -162,7 +162,7 @@ impl<'a> Gather<'a> {
         let mut around: Vec<Index> = Vec::new();
         around.extend(query.project.as_ref().map(|project| keys::by_project(project)));
         if focus.is_empty() && around.is_empty() && query.near.is_empty() {
-            // Nothing to go by: the newest of everything.
+            // The query names nothing to go by, so the newest memories of every type are taken.
             around.extend(MemoryType::ALL.map(keys::by_type));
         }
         let mut manners: Vec<Index> = Vec::new();

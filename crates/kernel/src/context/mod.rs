@@ -217,8 +217,8 @@ pub fn context(
     roots: (Digest, u64),
 ) -> Result<Bundle> {
     query.check()?;
-    let lens = MemoryReader::new(view, gate, None, query.now)?;
-    let mut gather = Gather::new(&lens, query);
+    let memories = MemoryReader::new(view, gate, None, query.now)?;
+    let mut gather = Gather::new(&memories, query);
     // Each memory stays in the first tier that claims it.
     for tier in [Tier::Pinned, Tier::Outcomes, Tier::Relevant] {
         match tier {
@@ -253,6 +253,6 @@ pub fn context(
         rows_examined,
         capped,
     };
-    text::fill(&lens, actor, query, &candidates, dropped, &mut bundle)?;
+    text::fill(&memories, actor, query, &candidates, dropped, &mut bundle)?;
     Ok(bundle)
 }

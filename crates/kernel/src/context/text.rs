@@ -19,7 +19,7 @@ const MORE_HEADING: &str = "## More\n";
 
 /// Chooses within the budget and writes the text.
 pub(super) fn fill(
-    lens: &MemoryReader<'_>,
+    memories: &MemoryReader<'_>,
     actor: &ActorName,
     query: &ContextQuery,
     candidates: &[Candidate],
@@ -27,12 +27,12 @@ pub(super) fn fill(
     bundle: &mut Bundle,
 ) -> Result<()> {
     let budget = query.budget_tokens as usize * BYTES_PER_TOKEN;
-    // Headings and the longest footer are set aside first.
+    // The tokens of the headings and of the longest footer are set aside first.
     let frame = Tier::ALL.iter().map(|tier| tier.heading().len() + 1).sum::<usize>()
         + footer(bundle, u32::MAX, u32::MAX).len();
     let mut items = Vec::with_capacity(candidates.len());
     for candidate in candidates {
-        items.push(item(lens, actor, query.form, candidate)?);
+        items.push(item(memories, actor, query.form, candidate)?);
     }
     let sizes: Vec<usize> = items.iter().map(|item| bullet(item).len()).collect();
     let musts: usize = (0..items.len()).filter(|i| candidates[*i].must).map(|i| sizes[i]).sum();
@@ -92,7 +92,7 @@ pub(super) fn fill(
 }
 
 fn item(
-    lens: &MemoryReader<'_>,
+    memories: &MemoryReader<'_>,
     actor: &ActorName,
     form: Form,
     candidate: &Candidate,
@@ -104,11 +104,11 @@ fn item(
     if !row.superseded_by.is_empty() {
         labels.push(format!("[superseded by {}] ", list(&row.superseded_by)));
     }
-    let contradicting = lens.contradicted_by(row.head.id)?;
+    let contradicting = memories.contradicted_by(row.head.id)?;
     if !contradicting.is_empty() {
         labels.push(format!("[contradicted by {}] ", list(&contradicting)));
     }
-    let body = lens.body(row)?;
+    let body = memories.body(row)?;
     let text = render::one_line(&render::render(&row.head, &row.version, body.as_ref(), form));
     let mut item = BundleItem {
         uri: Uri {
@@ -140,7 +140,7 @@ fn write(bundle: &mut Bundle, mut left: usize) {
     let tiers = [&bundle.pinned, &bundle.relevant, &bundle.outcomes];
     for (tier, items) in Tier::ALL.into_iter().zip(tiers) {
         if items.is_empty() {
-            // Its heading was set aside in vain.
+            // The tier is empty, so the tokens set aside for its heading are free again.
             left += tier.heading().len() + 1;
             continue;
         }

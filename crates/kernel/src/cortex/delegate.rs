@@ -190,7 +190,7 @@ impl Cortex {
         let command = Command::ScopeViolation(violation);
         match self.submit(Submission { stamp, command, authority: None }) {
             Ok(_) => refused,
-            // What could not be journaled is the more important news.
+            // The failure to journal the violation is worse news than the violation itself.
             Err(error) => error,
         }
     }

@@ -199,7 +199,7 @@ impl Cortex {
         let Some(authority) = request.authority.clone() else {
             return self.writer().submit(request);
         };
-        // What no grant allows has no operation of its own.
+        // A command that no grant can allow has no permission of its own.
         let asked = permission_of(&request.command)
             .map_or_else(|| request.command.kind().name(), Permission::name);
         let now = request.stamp.at;

@@ -124,10 +124,10 @@ pub fn find(
     let test = query.filter.as_ref().map(|filter| filter.compile(&types)).transpose()?;
     let place = Place::of(query)?;
     let now = place.as_ref().map_or(now, |place| place.now);
-    let lens = MemoryReader::new(view, gate, query.as_of, now)?;
+    let memories = MemoryReader::new(view, gate, query.as_of, now)?;
 
     let near: IdMap = query.near.iter().map(|near| (near.id, near.similarity)).collect();
-    let (hops, walk_capped) = walk_hops(&lens, query)?;
+    let (hops, walk_capped) = walk_hops(&memories, query)?;
     let mut lists = Vec::new();
     if let Some(hops) = &hops {
         lists.push(("walk", hops));
@@ -161,7 +161,7 @@ pub fn find(
         }
         read += 1;
         stopped_at = Some(id);
-        let Some(row) = lens.row(id)? else { continue };
+        let Some(row) = memories.row(id)? else { continue };
         explain.rows_examined += 1;
         let similarity = near.get(&id).copied();
         let hop = hops.as_ref().and_then(|hops| hops.get(&id).copied());
@@ -173,7 +173,7 @@ pub fn find(
             continue;
         }
         if let Some(test) = &test {
-            let body = if needs_body { lens.body(&row)? } else { None };
+            let body = if needs_body { memories.body(&row)? } else { None };
             let forgotten = row.standing.is_forgotten();
             let (head, version) = (&row.head, &row.version);
             if !test.holds(&Subject { head, version, body: body.as_ref(), forgotten }) {
@@ -181,7 +181,7 @@ pub fn find(
             }
         }
         explain.matched += 1;
-        let scores = Scores { salience: lens.salience(&row, similarity), similarity, hop };
+        let scores = Scores { salience: memories.salience(&row, similarity), similarity, hop };
         let key = Key::new(&order, &row, scores);
         if after.is_some_and(|after| key <= *after) {
             continue;
@@ -203,7 +203,7 @@ pub fn find(
     let page = hits.len();
     let mut last = None;
     for Hit { key, row, scores } in hits {
-        let item = present(&lens, query, row, scores)?;
+        let item = present(&memories, query, row, scores)?;
         let tokens = found.tokens + u64::from(item.tokens);
         let budget = query.budget_tokens.filter(|budget| *budget > 0);
         if !found.items.is_empty() && budget.is_some_and(|budget| tokens > u64::from(budget)) {
@@ -230,22 +230,22 @@ fn keep_best(hits: &mut Vec<Hit>, wanted: usize) {
 }
 
 /// What the query's walk reaches, by distance, and whether it had to stop.
-fn walk_hops(lens: &MemoryReader<'_>, query: &Query) -> Result<(Option<IdMap>, bool)> {
+fn walk_hops(memories: &MemoryReader<'_>, query: &Query) -> Result<(Option<IdMap>, bool)> {
     let Some(walk) = &query.from else { return Ok((None, false)) };
     let mut walk = walk.clone();
     walk.include_forgotten |= query.include_forgotten;
-    let reached = graph::walk_with(lens, &walk)?;
+    let reached = graph::walk_with(memories, &walk)?;
     let hops: BTreeMap<_, _> = reached.nodes.iter().map(|node| (node.id, node.hop)).collect();
     Ok((Some(hops), reached.capped))
 }
 
 fn present(
-    lens: &MemoryReader<'_>,
+    memories: &MemoryReader<'_>,
     query: &Query,
     row: MemoryRow,
     scores: Scores,
 ) -> Result<FoundItem> {
-    let body = lens.body(&row)?;
+    let body = memories.body(&row)?;
     // A memory that was forgotten only after the moment asked about is not marked as forgotten.
     let mut shown = row.head.clone();
     shown.tombstone = shown.tombstone.filter(|_| row.standing.is_forgotten());
@@ -257,7 +257,7 @@ fn present(
         tokens: render::tokens(&text),
         text,
         standing: row.standing,
-        contradicted_by: lens.contradicted_by(row.head.id)?,
+        contradicted_by: memories.contradicted_by(row.head.id)?,
         superseded_by: row.superseded_by,
         usage: row.usage,
         version: row.version,

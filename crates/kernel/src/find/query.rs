@@ -219,7 +219,7 @@ pub(crate) fn check_near(near: &[NearMemory]) -> Result<()> {
 fn check_nesting(bytes: &[u8]) -> Result<()> {
     let refused = |reason: &str| Error::NonCanonical { what: "query", reason: reason.to_owned() };
     let mut decoder = minicbor::Decoder::new(bytes);
-    // How many items are still to come in each open array or map.
+    // The stack holds how many items are still to come in each open array or map.
     let mut open: Vec<u64> = Vec::new();
     while decoder.position() < bytes.len() {
         let broken = |error: minicbor::decode::Error| refused(&error.to_string());

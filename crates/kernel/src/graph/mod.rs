@@ -120,9 +120,9 @@ pub fn walk(
     walk_with(&MemoryReader::new(view, gate, None, now)?, walk)
 }
 
-pub(crate) fn walk_with(lens: &MemoryReader<'_>, walk: &Walk) -> Result<WalkAnswer> {
+pub(crate) fn walk_with(memories: &MemoryReader<'_>, walk: &Walk) -> Result<WalkAnswer> {
     walk.check()?;
-    if !passes(lens, walk, walk.from)? {
+    if !passes(memories, walk, walk.from)? {
         return Err(Error::not_found("memory", walk.from));
     }
     let nodes_max = walk.nodes_max.unwrap_or(WALK_NODES_MAX) as usize;
@@ -134,7 +134,7 @@ pub(crate) fn walk_with(lens: &MemoryReader<'_>, walk: &Walk) -> Result<WalkAnsw
     for hop in 1..=walk.depth {
         let mut reached = BTreeSet::new();
         for here in frontier {
-            for (far, edge) in steps(lens, walk, here, &mut edges_left, &mut walked.capped)? {
+            for (far, edge) in steps(memories, walk, here, &mut edges_left, &mut walked.capped)? {
                 let passed = match known.get(&far) {
                     Some(passed) => *passed,
                     None if walked.nodes.len() + reached.len() == nodes_max => {
@@ -142,7 +142,7 @@ pub(crate) fn walk_with(lens: &MemoryReader<'_>, walk: &Walk) -> Result<WalkAnsw
                         continue;
                     }
                     None => {
-                        let passed = passes(lens, walk, far)?;
+                        let passed = passes(memories, walk, far)?;
                         known.insert(far, passed);
                         if passed {
                             reached.insert(far);
@@ -163,15 +163,15 @@ pub(crate) fn walk_with(lens: &MemoryReader<'_>, walk: &Walk) -> Result<WalkAnsw
 }
 
 /// There, seen and not put away.
-fn passes(lens: &MemoryReader<'_>, walk: &Walk, id: MemoryId) -> Result<bool> {
-    let Some(row) = lens.row(id)? else { return Ok(false) };
+fn passes(memories: &MemoryReader<'_>, walk: &Walk, id: MemoryId) -> Result<bool> {
+    let Some(row) = memories.row(id)? else { return Ok(false) };
     let put_away = row.standing.is_forgotten() || row.standing == Standing::Archived;
     Ok(walk.include_forgotten || !put_away)
 }
 
 /// The edges that leave a memory in the walk's direction, in the order of their keys.
 fn steps(
-    lens: &MemoryReader<'_>,
+    memories: &MemoryReader<'_>,
     walk: &Walk,
     here: MemoryId,
     edges_left: &mut usize,
@@ -197,7 +197,7 @@ fn steps(
     let mut found = Vec::new();
     for (incoming, prefix) in prefixes {
         let mut ends = Vec::new();
-        lens.view.scan(&KeyRange::prefix(&prefix), &mut |key, _| {
+        memories.view.scan(&KeyRange::prefix(&prefix), &mut |key, _| {
             if *edges_left == 0 {
                 *capped = true;
                 return Ok(ControlFlow::Break(()));
@@ -210,11 +210,11 @@ fn steps(
         })?;
         for (relation, far) in ends {
             let (src, dst) = if incoming { (far, here) } else { (here, far) };
-            let edge = lens.view.edge(src, relation, dst)?.ok_or_else(|| {
+            let edge = memories.view.edge(src, relation, dst)?.ok_or_else(|| {
                 Error::corrupt(format!("edge {src} -> {dst}"), "only its far end is stored")
             })?;
             // An edge made after the moment asked about is not there yet.
-            if lens.as_of.is_none_or(|t| edge.at <= t) {
+            if memories.as_of.is_none_or(|t| edge.at <= t) {
                 found.push((far, edge));
             }
         }

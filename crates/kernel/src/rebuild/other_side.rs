@@ -69,7 +69,7 @@ fn fill(
         begin(storage, fresh)?;
     }
     let mut done = match resume(storage, fresh, hooks) {
-        // Another version of the program began it.
+        // Another version of the program began this rebuild, so it starts again.
         Err(Error::Outdated { .. }) if begun => {
             begin(storage, fresh)?;
             resume(storage, fresh, hooks)?

@@ -106,7 +106,7 @@ fn one(view: &View<'_>, authority: &Authority, payload: &Payload, at: Millis) ->
             let cited: Vec<Head> = p.cited.iter().map(|c| head(c.id)).collect::<Result<_>>()?;
             gate_named(authority, &cited.iter().collect::<Vec<_>>(), Permission::Attest)
         }
-        // Follows from an attestation that passed.
+        // The learned weights follow from an attestation that passed this gate.
         Payload::LearnWeights(_) => Ok(()),
         Payload::FindLate(p) => {
             let found: Vec<Head> = p.results.iter().map(|r| head(r.id)).collect::<Result<_>>()?;

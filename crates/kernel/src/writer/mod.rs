@@ -96,7 +96,7 @@ impl WriterHandle {
         if !self.preparers.is_empty() {
             for part in requests.chunks(PART_COMMANDS) {
                 let part = part.iter().map(|request| self.prepared(request)).collect();
-                // A writer that is gone says so below.
+                // If the writer is gone, the receive below says so.
                 if ready.send(part).is_err() {
                     break;
                 }

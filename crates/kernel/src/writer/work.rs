@@ -360,7 +360,7 @@ fn record(
             run: stamp.run.clone(),
             idempotency: idempotency.take(),
         };
-        // A command with a body of its own is one entry.
+        // A command with a body of its own makes exactly one entry, so what was prepared belongs to it.
         batch.record(&entry, &admission.payload, admission.sealed.as_ref(), prepared)?;
     }
     Ok(seq)

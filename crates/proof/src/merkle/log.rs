@@ -45,7 +45,7 @@ pub fn append<P: Pages + ?Sized>(
         .and_then(|added| size.checked_add(added))
         .ok_or_else(|| Error::invalid("leaves", "the log cannot have more than 2^64 - 1 leaves"))?;
     let mut level = 0;
-    // Per level: how many nodes it has already, and which follow.
+    // `count` is how many nodes the level has already, `nodes` are those that follow.
     let mut count = size;
     let mut nodes = leaves.to_vec();
     while !nodes.is_empty() {
