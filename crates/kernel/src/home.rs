@@ -93,8 +93,8 @@ impl Home {
         let mut open = self.lock();
         loop {
             match open.actors.get_mut(name) {
-                // A write failed. What is on disk is known again once the actor is opened anew, which has to wait for whoever
-                // still holds it; the wait is not here, where callers of all other actors would wait too.
+                // A write failed. What is on disk is known again once the actor is opened anew, which has to wait for
+                // whoever still holds it; the wait is not here, where callers of all other actors would wait too.
                 Some(actor) if actor.cortex.is_poisoned() => {
                     if Arc::strong_count(&actor.cortex) > 1 {
                         return Err(Error::Poisoned);

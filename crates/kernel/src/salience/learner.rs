@@ -53,7 +53,7 @@ impl SkipReason {
 
 /// The weights before and after an outcome; equal when it was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lesson {
+pub struct WeightUpdate {
     pub previous: Weights,
     pub next: Weights,
     pub skipped: Option<SkipReason>,
@@ -73,8 +73,8 @@ pub fn learn(
     outcome: LearningOutcome,
     cited: &[Factors],
     uncited: &[Factors],
-) -> Lesson {
-    let skip = |reason| Lesson { previous: *current, next: *current, skipped: Some(reason) };
+) -> WeightUpdate {
+    let skip = |reason| WeightUpdate { previous: *current, next: *current, skipped: Some(reason) };
     let toward = match outcome {
         LearningOutcome::Success => true,
         LearningOutcome::Failure => false,
@@ -98,7 +98,11 @@ pub fn learn(
     let Some(target) = apportion(&shares, weights.iter().sum()) else {
         return skip(SkipReason::DegenerateProfile);
     };
-    Lesson { previous: *current, next: step(current, &target, toward, trained), skipped: None }
+    WeightUpdate {
+        previous: *current,
+        next: step(current, &target, toward, trained),
+        skipped: None,
+    }
 }
 
 /// The mean of each factor; a missing similarity counts as zero, which callers exclude before they use it.

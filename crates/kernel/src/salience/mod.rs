@@ -19,7 +19,7 @@ pub use decay::{DecayPolicy, decayed_importance};
 pub use factors::{Factors, PINNED_FLOOR, Signals, factors, pinned_floor, salience, score};
 pub use fixed::{Ppm, WHOLE};
 pub use importance::importance_score;
-pub use learner::{LearningOutcome, Lesson, SkipReason, learn};
+pub use learner::{LearningOutcome, SkipReason, WeightUpdate, learn};
 
 /// One day in milliseconds, the unit of every clock value in the kernel.
 pub const DAY_MS: i64 = 86_400_000;

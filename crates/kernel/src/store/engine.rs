@@ -35,8 +35,8 @@ pub struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        // The system caches the file's pages too. Of a cache of 64 MB, more than half was rows that are read once, and each
-        // page of it had to be made: at 100,000 memories the first answer came later and no question was answered
+        // The system caches the file's pages too. Of a cache of 64 MB, more than half was rows that are read once, and
+        // each page of it had to be made: at 100,000 memories the first answer came later and no question was answered
         // faster.
         EngineOptions { cache_bytes: 16 << 20, quick_repair_from_bytes: 640 << 20 }
     }

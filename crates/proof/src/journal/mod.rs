@@ -6,13 +6,17 @@
 
 mod entry;
 mod payload;
+mod records;
 mod weights;
 
 pub use entry::{Entry, EntryKind, Idempotency, SCHEMA};
 pub use payload::{
-    Access, AddEdge, Attest, Compact, Erase, FindLate, FoundMemory, GrantUse, HeadPatch,
-    LearnWeights, Manifest, Migration, MindRun, MindRunPhase, Payload, PromptRecord, RemoveEdge,
-    Restore, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Stub,
-    TombstoneMemory, Touch, Update, UpdateHead, Write,
+    AddEdge, Erase, HeadPatch, Payload, RemoveEdge, Restore, TombstoneMemory, Update, UpdateHead,
+    Write,
+};
+pub use records::{
+    Access, Attest, Compact, FindLate, FoundMemory, GrantUse, LearnWeights, Manifest, Migration,
+    MindRun, MindRunPhase, PromptRecord, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd,
+    SessionStart, Stub, Touch,
 };
 pub use weights::{WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};
