@@ -5,6 +5,11 @@
 
 use std::sync::Arc;
 
+use proof::codec;
+use proof::journal::{Entry, Payload};
+use proof::memory::SealedBody;
+use proof::merkle::Roots;
+
 use crate::apply::apply;
 use crate::commitments::{Commitments, roots_at};
 use crate::error::{Error, Result};
@@ -13,10 +18,6 @@ use crate::hook::{
 };
 use crate::keys;
 use crate::store::{Side, Space, StoreReader, View, WriteSet};
-use proof::codec;
-use proof::journal::{Entry, Payload};
-use proof::memory::SealedBody;
-use proof::merkle::Roots;
 
 /// What is called with the entries applied so far and the entries in all.
 pub type Progress<'p> = dyn FnMut(u64, u64) + Send + 'p;

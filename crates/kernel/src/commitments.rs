@@ -7,15 +7,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
-use crate::hook::{HookRows, JournalHook, RecordedEntry};
-use crate::store::{KeyRange, View};
 use proof::Digest;
 use proof::actor::ActorName;
 use proof::journal::{Manifest, Payload};
 use proof::merkle::{
     self, EDGES, HEADS, LeafChange, PageChanges, Pages, Roots, SnapshotMark, TreeKey,
 };
+
+use crate::error::{Error, Result};
+use crate::hook::{HookRows, JournalHook, RecordedEntry};
+use crate::store::{KeyRange, View};
 
 #[derive(Debug)]
 pub(crate) struct Commitments {

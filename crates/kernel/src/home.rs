@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::cortex::{Cortex, Options};
-use crate::error::{Error, Result};
 use proof::actor::ActorName;
 use proof::memory::Millis;
+
+use crate::cortex::{Cortex, Options};
+use crate::error::{Error, Result};
 
 #[derive(Clone, Copy, Debug)]
 pub struct HomeLimits {

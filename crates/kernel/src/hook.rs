@@ -12,11 +12,12 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use proof::journal::{Entry, Payload};
+use proof::memory::{Body, SealedBody};
+
 use crate::apply::EntryChanges;
 use crate::error::Result;
 use crate::store::View;
-use proof::journal::{Entry, Payload};
-use proof::memory::{Body, SealedBody};
 
 /// One entry on its way into the store.
 #[derive(Clone, Copy, Debug)]

@@ -9,18 +9,19 @@
 //!
 //! - [`Cortex`] is the facade. [`command`] is what may be asked of it, [`Error`] what can go wrong, [`limits`] every
 //!   bound.
-//! - `admit` turns a command into complete entries or refuses it. [`journal`] is what an entry looks like.
+//! - `admit` turns a command into complete entries or refuses it; `validate` has the checks of single fields.
+//!   [`journal`] is what an entry looks like.
 //! - `apply` derives rows from an entry. [`memory`] are the records, [`keys`] where they lie, [`state`] how they are
 //!   read.
 //! - [`hook`] lets a layer derive rows of its own in the same commit; `commitments` is the one that keeps the trees.
-//! - `writer` is the one thread that writes: it joins what waits into one commit and answers when that is on disk.
+//! - `writer` is the one thread that writes: it joins what waits into one `batch` and answers when that is on disk.
 //! - [`store`] is an ordered key-value file behind a narrow trait.
 //!
 //! And back:
 //!
-//! - [`Reading`] is a consistent state. [`find`] answers typed questions, [`graph`] walks edges, [`context`] puts
-//!   together what an intent should know, [`compact`] shrinks it again, [`render`] makes their texts, [`salience`] is
-//!   what ranks them.
+//! - [`Reading`] is a consistent state; `rows` reads one memory from it. [`find`] answers typed questions, [`graph`]
+//!   walks edges, [`context`] puts together what an intent should know, [`compact`] shrinks it again, [`render`] makes
+//!   their texts, [`salience`] is what ranks them.
 //! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `rebuild`
 //!   rebuilds and verifies.
 //! - [`grants`] lets delegates see and change a slice, by signed grants.

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use proof::actor::ActorName;
+use proof::journal::{Manifest, SCHEMA};
+use proof::memory::{Head, MemoryId, MemoryType, Relation};
+use proof::merkle::{self, EDGES, HEADS, Roots};
+use proof::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord};
+
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::grants::Gate;
 use crate::keys;
 use crate::limits::SLICE_RECORDS_MAX;
 use crate::store::View;
-use proof::actor::ActorName;
-use proof::journal::{Manifest, SCHEMA};
-use proof::memory::{Head, MemoryId, MemoryType, Relation};
-use proof::merkle::{self, EDGES, HEADS, Roots};
-use proof::{AppendOnlyClaim, Claim, MemoryClaim, ProofFile, SliceClaim, SliceRecord};
 
 /// What a proof is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,6 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use minicbor::{Decode, Encode};
-
-use crate::error::{Error, Result};
-use crate::grants::GrantState;
-use crate::keys::{self, Index, Places};
-use crate::limits::PROJECTS_MAX;
-use crate::store::{KeyRange, View};
 use proof::Digest;
 use proof::codec;
 use proof::journal::Weights;
@@ -18,6 +12,12 @@ use proof::memory::{
     Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, SealedBody, Session, Usage,
     Version,
 };
+
+use crate::error::{Error, Result};
+use crate::grants::GrantState;
+use crate::keys::{self, Index, Places};
+use crate::limits::PROJECTS_MAX;
+use crate::store::{KeyRange, View};
 
 /// Totals that are kept current with every entry, so that nobody has to count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]

@@ -6,9 +6,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result};
 use proof::actor::ActorName;
 use proof::memory::{MemoryId, MemoryType};
+
+use crate::error::{Error, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Uri {

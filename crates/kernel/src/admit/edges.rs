@@ -1,11 +1,12 @@
 //! Admission of edges: both ends exist, none is the other, and nothing is journaled that changes nothing.
 
+use proof::journal::{AddEdge, Payload, RemoveEdge};
+
 use super::{Admission, AdmittedCommand, Situation};
 use crate::command::{EdgeDraft, EdgeRemoval};
 use crate::error::{Error, Result};
 use crate::limits::{EDGE_WEIGHT_MAX, EDGES_PER_MEMORY_MAX};
 use crate::validate::check_reason;
-use proof::journal::{AddEdge, Payload, RemoveEdge};
 
 pub(super) fn add(situation: &Situation<'_>, draft: &EdgeDraft) -> Result<AdmittedCommand> {
     if draft.src == draft.dst {

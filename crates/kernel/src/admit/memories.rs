@@ -1,5 +1,10 @@
 //! Admission of changes to memories.
 
+use proof::journal::{
+    EntryKind, Erase, HeadPatch, Payload, Restore, TombstoneMemory, Update, UpdateHead, Write,
+};
+use proof::memory::{Head, MemoryId, Provenance, SealedBody};
+
 use super::{Admission, AdmittedCommand, Situation, check_count, check_optional_name};
 use crate::apply::preview;
 use crate::command::{Draft, HeadRevision, Removal, Revision};
@@ -9,10 +14,6 @@ use crate::validate::{
     check_body, check_importance, check_kind, check_name, check_reason, check_text,
     check_topic_key, check_version_times, normal_tags,
 };
-use proof::journal::{
-    EntryKind, Erase, HeadPatch, Payload, Restore, TombstoneMemory, Update, UpdateHead, Write,
-};
-use proof::memory::{Head, MemoryId, Provenance, SealedBody};
 
 pub(super) fn write(situation: &Situation<'_>, draft: &Draft) -> Result<AdmittedCommand> {
     check_body(&draft.body)?;

@@ -8,14 +8,15 @@ mod edges;
 mod memories;
 mod records;
 
+use proof::actor::ActorName;
+use proof::journal::{Idempotency, Payload};
+use proof::memory::{MemoryId, Millis, Salt, SealedBody};
+
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::state::Counters;
 use crate::store::View;
 use crate::validate::check_name;
-use proof::actor::ActorName;
-use proof::journal::{Idempotency, Payload};
-use proof::memory::{MemoryId, Millis, Salt, SealedBody};
 
 /// A payload with the body that is stored beside its entry.
 #[derive(Debug)]

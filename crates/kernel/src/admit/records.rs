@@ -2,6 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proof::journal::{
+    Access, Attest, Compact, FindLate, FoundMemory, LearnWeights, Migration, MindRun, Payload,
+    PromptRecord, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
+};
+use proof::memory::{MemoryId, Note, Outcome, PinnedVersion, SealedBody};
+
 use super::{Admission, AdmittedCommand, Situation, check_count, check_optional_name};
 use crate::command::{
     Attestation, Compaction, GrantDraft, LateFind, MigrationDraft, MindRunDraft, PromptDraft,
@@ -17,11 +23,6 @@ use crate::limits::{
 use crate::salience::{self, Factors, Signals};
 use crate::store::KeyRange;
 use crate::validate::{check_name, check_reason, check_text};
-use proof::journal::{
-    Access, Attest, Compact, FindLate, FoundMemory, LearnWeights, Migration, MindRun, Payload,
-    PromptRecord, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
-};
-use proof::memory::{MemoryId, Note, Outcome, PinnedVersion, SealedBody};
 
 /// Window in which `ATTEST_BURST` attestations of one intent are taken.
 const ATTEST_WINDOW_MS: i64 = 1_000;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use proof::codec;
+use proof::journal::{Erase, HeadPatch, Restore, TombstoneMemory, Update, UpdateHead, Write};
+use proof::memory::{Head, MemoryId, Relation, Tombstone, Version};
+
 use super::{About, HeadChange, Step};
 use crate::error::Result;
 use crate::keys::{self, Index, Places};
 use crate::store::KeyRange;
-use proof::codec;
-use proof::journal::{Erase, HeadPatch, Restore, TombstoneMemory, Update, UpdateHead, Write};
-use proof::memory::{Head, MemoryId, Relation, Tombstone, Version};
 
 pub(super) fn write(step: &mut Step<'_>, p: &Write) -> Result<About> {
     let entry = step.entry;

@@ -12,14 +12,15 @@ pub(crate) use memories::preview;
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
-use crate::keys;
-use crate::state::{Counters, IdempotencyRecord};
-use crate::store::View;
 use proof::Digest;
 use proof::codec;
 use proof::journal::{Entry, Payload};
 use proof::memory::{MemoryId, MemoryType, Relation};
+
+use crate::error::{Error, Result};
+use crate::keys;
+use crate::state::{Counters, IdempotencyRecord};
+use crate::store::View;
 
 /// What one entry changes.
 #[derive(Debug, Default)]

@@ -1,15 +1,16 @@
 //! Effects of everything that is neither a memory nor an edge: usage, weights, sessions, snapshots, grants.
 
-use super::{About, Step};
-use crate::error::Result;
-use crate::grants::GrantState;
-use crate::keys;
-use crate::state::LastSnapshot;
 use proof::journal::{
     Attest, Compact, FindLate, LearnWeights, Manifest, PromptRecord, ScopeGrant, ScopeRevoke,
     SessionEnd, SessionStart, Touch,
 };
 use proof::memory::{MemoryId, Millis, Outcome, Prompt, Session};
+
+use super::{About, Step};
+use crate::error::Result;
+use crate::grants::GrantState;
+use crate::keys;
+use crate::state::LastSnapshot;
 
 fn access(step: &mut Step<'_>, id: MemoryId, count: u32, at: Millis) -> Result<()> {
     let mut usage = step.view.usage(id)?;

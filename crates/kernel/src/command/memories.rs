@@ -1,7 +1,6 @@
 //! Commands that change memories and edges, in the caller's words.
 
 use minicbor::Encode;
-
 use proof::journal::HeadPatch;
 use proof::memory::{Body, MemoryId, Millis, Provenance, Relation, Salt, Scope, Visibility};
 

@@ -6,7 +6,6 @@ mod memories;
 mod records;
 
 use minicbor::Encode;
-
 use proof::Digest;
 use proof::codec;
 use proof::journal::EntryKind;

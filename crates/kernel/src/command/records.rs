@@ -1,7 +1,6 @@
 //! Commands that record something beside memories: accesses, finds, intents, sessions, snapshots, grants, runs.
 
 use minicbor::Encode;
-
 use proof::Digest;
 use proof::journal::{Access, FoundMemory, GrantUse, MindRunPhase, Stub};
 use proof::memory::{MemoryId, Outcome, PinnedVersion, Salt};

@@ -10,6 +10,9 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proof::journal::Stub;
+use proof::memory::{MemoryId, Millis, PinnedVersion};
+
 use crate::command::Compaction;
 use crate::context::is_pinned;
 use crate::error::{Error, Result};
@@ -19,8 +22,6 @@ use crate::render::{self, Form};
 use crate::rows::MemoryReader;
 use crate::store::View;
 use crate::validate::check_name;
-use proof::journal::Stub;
-use proof::memory::{MemoryId, Millis, PinnedVersion};
 
 /// Tokens of a compacted context when the caller does not say.
 pub const COMPACT_TOKENS_DEFAULT: u32 = 4_000;

@@ -1,8 +1,9 @@
 //! What stays written out, what shrinks to a line, and what does not fit.
 
+use proof::memory::{Constraint, Fields, MemoryType, Strength, Visibility};
+
 use super::*;
 use crate::find::fixture::{DAY, Fixture, NotPrivate, T0, id, now};
-use proof::memory::{Constraint, Fields, MemoryType, Strength, Visibility};
 
 fn at(n: u64, version: u32) -> PinnedVersion {
     PinnedVersion { id: id(n), version }

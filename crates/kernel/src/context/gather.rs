@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use proof::memory::{MemoryId, MemoryType};
+
 use super::{ContextQuery, Tier, rule};
 use crate::error::Result;
 use crate::find::Ids;
@@ -10,7 +12,6 @@ use crate::keys::{self, Index};
 use crate::limits::ROWS_EXAMINED_MAX;
 use crate::rows::{MemoryReader, MemoryRow, Standing};
 use crate::salience::PINNED_FLOOR;
-use proof::memory::{MemoryId, MemoryType};
 
 /// Rows that one step of gathering examines. What comes foremost is exempt: none of it may be missed.
 const STEP_ROWS_MAX: u32 = 1_000;

@@ -21,6 +21,10 @@ mod text;
 
 use std::collections::BTreeSet;
 
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::{Body, Fields, GoalStatus, Head, MemoryType, Millis, Scope, Strength};
+
 use crate::error::{Error, Result};
 use crate::find::{NearMemory, check_near};
 use crate::grants::Gate;
@@ -35,9 +39,6 @@ use crate::uri::Uri;
 use crate::validate::check_at_most;
 use crate::validate::check_text;
 use gather::Gather;
-use proof::Digest;
-use proof::actor::ActorName;
-use proof::memory::{Body, Fields, GoalStatus, Head, MemoryType, Millis, Scope, Strength};
 
 /// Events shown when the query does not say how many.
 pub const OUTCOMES_DEFAULT: u32 = 5;

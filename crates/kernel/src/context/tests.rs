@@ -1,11 +1,11 @@
 //! Tiers, budgets and the bytes of a bundle.
 
+use proof::memory::{Constraint, Goal, MemoryId, Relation, Visibility};
 use proptest::prelude::*;
 
 use super::*;
 use crate::find::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
 use crate::render;
-use proof::memory::{Constraint, Goal, MemoryId, Relation, Visibility};
 
 fn roots() -> (Digest, u64) {
     (Digest::of("test", &[b"root"]), 42)

@@ -2,15 +2,16 @@
 
 use std::cmp::Reverse;
 
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::MemoryId;
+
 use super::gather::Candidate;
 use super::{Bundle, BundleItem, ContextQuery, OVERFLOW_MAX, Tier};
 use crate::error::{Error, Result};
 use crate::render::{self, Form};
 use crate::rows::{MemoryReader, Standing};
 use crate::uri::Uri;
-use proof::Digest;
-use proof::actor::ActorName;
-use proof::memory::MemoryId;
 
 /// Percent of the budget that each tier may fill before the others.
 const SHARES: [usize; 3] = [30, 50, 20];

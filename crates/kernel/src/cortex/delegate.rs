@@ -7,6 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use proof::Digest;
+use proof::ProofFile;
+use proof::journal::GrantUse;
+use proof::memory::{MemoryId, Millis};
+
 use super::{Cortex, ResolvedMemory};
 use crate::command::{Command, Stamp, Touches, Violation};
 use crate::context::{Bundle, ContextQuery};
@@ -17,10 +22,6 @@ use crate::graph::{Walk, WalkAnswer};
 use crate::limits::VIOLATION_BURST;
 use crate::prove::prove_slice;
 use crate::writer::Submission;
-use proof::Digest;
-use proof::ProofFile;
-use proof::journal::GrantUse;
-use proof::memory::{MemoryId, Millis};
 
 /// Window in which `VIOLATION_BURST` violations of one grant are journaled.
 const VIOLATION_WINDOW_MS: i64 = 1_000;

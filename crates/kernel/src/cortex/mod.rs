@@ -13,6 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::journal::{FoundMemory, Manifest};
+use proof::memory::{Millis, Salt};
+
 use crate::batch::{Hooks, Progress};
 use crate::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, HeadRevision, LateFind,
@@ -29,10 +34,6 @@ use crate::rebuild::{self, VerifyReport, live_side};
 use crate::store::{DiskMedium, EngineOptions, RedbStorage, Storage};
 use crate::uri::Uri;
 use crate::writer::{Submission, WriterHandle, permission_of};
-use proof::Digest;
-use proof::actor::ActorName;
-use proof::journal::{FoundMemory, Manifest};
-use proof::memory::{Millis, Salt};
 
 pub use open::birth;
 pub use reading::{Reading, ResolvedMemory};

@@ -9,6 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use proof::actor::ActorName;
+use proof::journal::SCHEMA;
+
 use super::{Cortex, Options, delegate};
 use crate::batch::{Hooks, Progress};
 use crate::commitments::Commitments;
@@ -18,8 +21,6 @@ use crate::store::{
     DiskMedium, Medium, RedbStorage, Side, Space, Storage, StoreReader, View, WriteSet,
 };
 use crate::writer::{Writer, WriterHandle};
-use proof::actor::ActorName;
-use proof::journal::SCHEMA;
 
 impl Cortex {
     /// Opens the actor in a folder of its own, making both if they are not there. Rows of hooks that another version of

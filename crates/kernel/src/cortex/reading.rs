@@ -2,6 +2,11 @@
 
 use std::sync::Arc;
 
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::{Body, Head, MemoryId, Millis, Usage, Version};
+use proof::merkle::Roots;
+
 use crate::commitments::roots_at;
 use crate::context::{Bundle, ContextQuery};
 use crate::error::{Error, Result};
@@ -11,10 +16,6 @@ use crate::graph::{Walk, WalkAnswer};
 use crate::hook::SharedState;
 use crate::store::{Side, StoreReader, View};
 use crate::uri::Uri;
-use proof::Digest;
-use proof::actor::ActorName;
-use proof::memory::{Body, Head, MemoryId, Millis, Usage, Version};
-use proof::merkle::Roots;
 
 /// A consistent state of an actor's memory.
 pub struct Reading {

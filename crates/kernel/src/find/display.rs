@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use proof::memory::Millis;
+
 use super::field::{self, Kind};
 use super::filter::{PPM_DIGITS, bare_value};
 use super::predicate::{FieldValue, Predicate};
-use proof::memory::Millis;
 
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

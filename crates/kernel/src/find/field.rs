@@ -3,11 +3,12 @@
 //! The table is closed. A `data.` field belongs to one or more types, and may be of another kind in each (`strength` is
 //! a word in a constraint and a ratio in a preference), so a name stands for all its rows.
 
-use super::predicate::FieldValue;
 use proof::memory::{
     Body, DecisionStatus, Fields, GoalStatus, Head, MemoryType, Millis, Outcome, Polarity, Scope,
     Source, Strength, Version, Visibility,
 };
+
+use super::predicate::FieldValue;
 
 /// What can be compared with a field, and how.
 #[derive(Clone, Copy, Debug)]

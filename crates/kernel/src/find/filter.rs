@@ -26,10 +26,11 @@
 
 use std::str::FromStr;
 
+use proof::memory::Millis;
+
 use super::field::{self, Kind};
 use super::predicate::{FieldValue, Number, Predicate};
 use crate::error::{Error, Result};
-use proof::memory::Millis;
 
 /// A filter as text, in bytes.
 pub const FILTER_BYTES_MAX: usize = 65_536;

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::error::Result;
-use crate::find::{Predicate, Query};
-use crate::grants::Gate;
-use crate::keys;
-use crate::state::Counters;
-use crate::store::{KeyRange, Side, Space, StoreReader, View, Visit};
 use proof::Digest;
 use proof::codec;
 use proof::memory::{
     Body, Edge, Fields, Head, MemoryId, MemoryType, Millis, Provenance, Relation, Salt, Scope,
     SealedBody, Tombstone, Usage, Version, Visibility,
 };
+
+use crate::error::Result;
+use crate::find::{Predicate, Query};
+use crate::grants::Gate;
+use crate::keys;
+use crate::state::Counters;
+use crate::store::{KeyRange, Side, Space, StoreReader, View, Visit};
 
 /// 2026-01-01, when everything in a fixture begins.
 pub(crate) const T0: i64 = 1_767_225_600_000;

@@ -37,6 +37,9 @@ pub use rank::Cursor;
 pub(crate) use plan::Ids;
 pub(crate) use query::check_near;
 
+use proof::journal::FoundMemory;
+use proof::memory::{Head, MemoryId, Millis, Usage, Version};
+
 use crate::error::Result;
 use crate::grants::Gate;
 use crate::graph;
@@ -44,8 +47,6 @@ use crate::render;
 use crate::store::View;
 use field::Subject;
 use plan::IdMap;
-use proof::journal::FoundMemory;
-use proof::memory::{Head, MemoryId, Millis, Usage, Version};
 use rank::{Key, Place, Scores};
 
 /// The answer to a find.

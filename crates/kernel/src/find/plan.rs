@@ -9,13 +9,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
+use proof::memory::{MemoryId, MemoryType, Scope};
+
 use super::predicate::{FieldValue, Predicate};
 use super::query::Query;
 use crate::error::{Error, Result};
 use crate::keys::{self, Index};
 use crate::limits::{NAME_BYTES_MAX, TAG_BYTES_MAX, TOPIC_KEY_BYTES_MAX};
 use crate::store::View;
-use proof::memory::{MemoryId, MemoryType, Scope};
 
 /// Tags whose buckets are compared.
 const TAGS_COUNTED_MAX: usize = 8;

@@ -10,6 +10,7 @@ use minicbor::data::Int;
 use minicbor::decode::Error as DecodeError;
 use minicbor::encode::{Error as EncodeError, Write};
 use minicbor::{Decode, Decoder, Encode, Encoder};
+use proof::memory::{MemoryType, Millis};
 use regex::{Regex, RegexBuilder};
 
 use super::field::{self, Kind, Subject};
@@ -19,7 +20,6 @@ use crate::limits::{
     TAG_BYTES_MAX,
 };
 use crate::validate::check_text;
-use proof::memory::{MemoryType, Millis};
 
 /// A filter. Fields are named in full: `head.project`, `version.confidence`, `data.status`.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

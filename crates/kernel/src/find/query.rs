@@ -2,6 +2,9 @@
 
 use minicbor::data::Type;
 use minicbor::{Decode, Encode};
+use proof::Digest;
+use proof::codec;
+use proof::memory::{MemoryId, MemoryType, Millis};
 
 use super::predicate::Predicate;
 use super::rank::Cursor;
@@ -12,9 +15,6 @@ use crate::limits::{
 };
 use crate::render::Form;
 use crate::validate::check_at_most;
-use proof::Digest;
-use proof::codec;
-use proof::memory::{MemoryId, MemoryType, Millis};
 
 /// Order keys in one query.
 pub const ORDER_KEYS_MAX: usize = 8;

@@ -2,14 +2,14 @@
 //! two memories share one and a page can begin right after the last key of the page before.
 
 use minicbor::{Decode, Encode};
+use proof::codec;
+use proof::digest::{Digest, decode_hex, encode_hex};
+use proof::memory::{MemoryId, Millis};
 
 use super::predicate::Number;
 use super::query::{Order, OrderBy, Query};
 use crate::error::{Error, Result};
 use crate::rows::{MemoryRow, Standing};
-use proof::codec;
-use proof::digest::{Digest, decode_hex, encode_hex};
-use proof::memory::{MemoryId, Millis};
 
 /// Numbers that ascend as the order asks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]

@@ -3,12 +3,13 @@
 //! An authority carries the selectors of every link of its chain and applies them all, so that a mistake in comparing
 //! two grants could never show more than the owner's grant does. Refusals name the rule, never the memory's content.
 
+use proof::Digest;
+use proof::memory::{Head, MemoryType, Scope, Visibility};
+
 use super::Gate;
 use super::grant::Grant;
 use super::selector::{Permission, Selector};
 use crate::error::{Error, Result};
-use proof::Digest;
-use proof::memory::{Head, MemoryType, Scope, Visibility};
 
 /// The outcome of `authorize`: good for the one operation that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

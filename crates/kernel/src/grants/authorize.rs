@@ -4,6 +4,11 @@
 //! bytes the journal already holds, each link is signed by the delegate before it and takes nothing but away, and the
 //! request is signed by the last delegate. Damage of the store is reported as such, never as a refusal.
 
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::journal::SCHEMA;
+use proof::memory::Millis;
+
 use super::attenuate::check_attenuation;
 use super::authority::{Authority, selectors};
 use super::grant::{Grant, SignedGrant};
@@ -13,10 +18,6 @@ use super::selector::Permission;
 use crate::error::{Error, Result};
 use crate::limits::{GRANT_CHAIN_MAX, REQUEST_SKEW_MS_MAX};
 use crate::store::View;
-use proof::Digest;
-use proof::actor::ActorName;
-use proof::journal::SCHEMA;
-use proof::memory::Millis;
 
 /// Decides whether `presented` allows `operation` with the request `request_digest` at `now`.
 ///

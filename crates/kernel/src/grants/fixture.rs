@@ -1,6 +1,10 @@
 //! Keys, grants, heads and a store of grants for the tests of this module.
 
 use ed25519_dalek::SigningKey;
+use proof::Digest;
+use proof::codec;
+use proof::journal::SCHEMA;
+use proof::memory::{Head, MemoryId, MemoryType, Millis, Scope, Visibility};
 
 use super::{
     Authority, DelegateRequest, Grant, GrantState, Permission, Presentation, PublicKey, Selector,
@@ -9,10 +13,6 @@ use super::{
 use crate::error::Result;
 use crate::keys;
 use crate::store::{KeyRange, Side, Space, StoreReader, View, Visit, WriteSet};
-use proof::Digest;
-use proof::codec;
-use proof::journal::SCHEMA;
-use proof::memory::{Head, MemoryId, MemoryType, Millis, Scope, Visibility};
 
 pub(super) const NOW: Millis = Millis(1_790_000_000_000);
 pub(super) const DAY: i64 = 86_400_000;

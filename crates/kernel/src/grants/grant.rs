@@ -5,16 +5,16 @@
 
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use minicbor::{Decode, Encode};
+use proof::actor::ActorName;
+use proof::codec;
+use proof::digest::{Digest, encode_hex};
+use proof::memory::Millis;
 
 use super::refused;
 use super::selector::{Permission, Selector, ascending};
 use crate::error::{Error, Result};
 use crate::limits::BUDGET_TOKENS_MAX;
 use crate::validate::check_name;
-use proof::actor::ActorName;
-use proof::codec;
-use proof::digest::{Digest, encode_hex};
-use proof::memory::Millis;
 
 /// An Ed25519 public key.
 pub type PublicKey = [u8; 32];

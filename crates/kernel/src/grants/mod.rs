@@ -18,6 +18,7 @@ mod token;
 mod fixture;
 
 use minicbor::{Decode, Encode};
+use proof::memory::Head;
 
 pub use attenuate::check_attenuation;
 pub use authority::{Authority, gate_named, gate_write};
@@ -28,7 +29,6 @@ pub use request::{DelegateRequest, PRESENTATION_BYTES_MAX, Presentation, SignedR
 pub use selector::{Permission, Selector};
 
 use crate::error::{Error, Result};
-use proof::memory::Head;
 
 /// What a delegate may see. Every read lane and every step of a graph walk asks it.
 pub trait Gate {

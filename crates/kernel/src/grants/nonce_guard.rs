@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use proof::Digest;
+use proof::memory::Millis;
+
 use super::refused;
 use super::request::SignedRequest;
 use crate::error::{Error, Result};
 use crate::limits::REQUEST_SKEW_MS_MAX;
-use proof::Digest;
-use proof::memory::Millis;
 
 /// Fresh requests the guard remembers.
 pub const NONCE_CAPACITY: usize = 65_536;

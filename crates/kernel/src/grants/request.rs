@@ -5,15 +5,15 @@
 
 use ed25519_dalek::SigningKey;
 use minicbor::{Decode, Encode};
+use proof::Digest;
+use proof::codec;
+use proof::memory::Millis;
 
 use super::grant::{Envelope, GRANT_BYTES_MAX, PublicKey, SignedGrant, verify};
 use super::selector::Permission;
 use super::token;
 use crate::error::{Error, Result};
 use crate::limits::GRANT_CHAIN_MAX;
-use proof::Digest;
-use proof::codec;
-use proof::memory::Millis;
 
 /// Bytes of a whole presentation: a full chain and room for the request.
 pub const PRESENTATION_BYTES_MAX: usize = GRANT_CHAIN_MAX * GRANT_BYTES_MAX + 1_024;

@@ -5,11 +5,11 @@
 //! facts.
 
 use minicbor::{Decode, Encode};
+use proof::memory::{Head, MemoryId, MemoryType};
 
 use crate::error::{Error, Result};
 use crate::limits::{SELECTOR_ITEMS_MAX, TAG_BYTES_MAX};
 use crate::validate::check_name;
-use proof::memory::{Head, MemoryId, MemoryType};
 
 /// What a delegate may ask for. The set is closed and codes are never renumbered; erasing, sessions, snapshots and
 /// grants themselves are not in it, because they stay with the owner.

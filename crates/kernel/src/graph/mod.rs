@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use minicbor::{Decode, Encode};
+use proof::memory::{Edge, MemoryId, Millis, Relation};
 
 use crate::error::{Error, Result};
 use crate::grants::Gate;
@@ -19,7 +20,6 @@ use crate::limits::{WALK_DEPTH_MAX, WALK_EDGES_MAX, WALK_NODES_MAX};
 use crate::rows::{MemoryReader, Standing};
 use crate::store::{KeyRange, View};
 use crate::validate::check_at_most;
-use proof::memory::{Edge, MemoryId, Millis, Relation};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]

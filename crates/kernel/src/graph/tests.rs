@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use proof::memory::{MemoryType, Visibility};
 use proptest::prelude::*;
 
 use super::*;
 use crate::find::fixture::{DAY, Fixture, NotPrivate, T0, id, now};
-use proof::memory::{MemoryType, Visibility};
 
 fn store(n: u64, links: &[(u64, Relation, u64)]) -> Fixture {
     let mut store = Fixture::default();

@@ -1,7 +1,8 @@
 //! Indexes: the ids of memories that share something.
 
-use super::Key;
 use proof::memory::{MemoryId, MemoryType, Scope};
+
+use super::Key;
 
 /// Ids per segment of an index. One row holds the ids of one name in one segment, so the rows of the newest segment
 /// fill only a page or two, which all writes of a commit share, and a scan reads few rows.

@@ -8,11 +8,12 @@
 mod other_side;
 mod verify;
 
+use proof::journal::{Entry, Payload};
+use proof::memory::SealedBody;
+
 use crate::error::{Error, Result};
 use crate::keys;
 use crate::store::{Side, Space, StoreReader};
-use proof::journal::{Entry, Payload};
-use proof::memory::SealedBody;
 
 pub(crate) use other_side::{rebuild, renew};
 pub(crate) use verify::verify;

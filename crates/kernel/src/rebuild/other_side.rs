@@ -1,13 +1,14 @@
 //! Building the other side from the journal, in slices, and switching to it.
 
+use proof::Digest;
+use proof::actor::ActorName;
+
 use super::{LIVE_KEY, live_side, side_name, stored};
 use crate::batch::{Batch, Hooks, Progress};
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
 use crate::store::{Side, Space, Storage, View, WriteSet};
-use proof::Digest;
-use proof::actor::ActorName;
 
 /// Says that the other side holds a rebuild that has not finished.
 const REBUILD_KEY: &[u8] = b"rebuild";

@@ -2,6 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use proof::actor::ActorName;
+use proof::digest::{Digest, encode_hex};
+use proof::journal::Payload;
+use proof::memory::MemoryId;
+
 use super::{live_side, stored};
 use crate::batch::{Batch, Hooks, Progress};
 use crate::commitments::roots_at;
@@ -9,10 +14,6 @@ use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
 use crate::store::{KeyRange, Side, Space, Storage, StoreReader, View, Visit};
-use proof::actor::ActorName;
-use proof::digest::{Digest, encode_hex};
-use proof::journal::Payload;
-use proof::memory::MemoryId;
 
 /// Problems after which a check stops looking for more.
 pub const PROBLEMS_MAX: usize = 100;

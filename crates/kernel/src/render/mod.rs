@@ -10,9 +10,9 @@ mod tests;
 use std::fmt::Write as _;
 
 use minicbor::{Decode, Encode};
+use proof::memory::{Body, Fields, Head, Millis, Polarity, Version};
 
 use crate::error::{Error, Result};
-use proof::memory::{Body, Fields, Head, Millis, Polarity, Version};
 
 /// Tokens of the short form.
 pub const SHORT_TOKENS_MAX: u32 = 50;

@@ -1,13 +1,13 @@
 //! The text of nine types in three forms.
 
-use proptest::prelude::*;
-
-use super::*;
-use crate::find::fixture::{DAY, Draft, T0, id};
 use proof::memory::{
     ArtifactRef, Constraint, Decision, DecisionStatus, Event, Fact, Goal, GoalStatus, Identity,
     MemoryType, Outcome, Pattern, Preference, Strength, Tombstone,
 };
+use proptest::prelude::*;
+
+use super::*;
+use crate::find::fixture::{DAY, Draft, T0, id};
 
 fn texts(items: &[&str]) -> Vec<String> {
     items.iter().map(|item| (*item).to_owned()).collect()

@@ -7,13 +7,14 @@ mod standing;
 
 use std::ops::ControlFlow;
 
+use proof::journal::Weights;
+use proof::memory::{Body, Head, MemoryId, Millis, Relation, Usage, Version};
+
 use crate::error::{Error, Result};
 use crate::grants::Gate;
 use crate::keys;
 use crate::salience::{self, Signals};
 use crate::store::{KeyRange, View};
-use proof::journal::Weights;
-use proof::memory::{Body, Head, MemoryId, Millis, Relation, Usage, Version};
 
 use standing::begins;
 pub use standing::{Standing, standing};

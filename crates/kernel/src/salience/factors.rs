@@ -4,10 +4,11 @@
 
 use std::num::NonZeroU64;
 
-use super::DAY_MS;
-use super::fixed::{self, Ppm, WHOLE};
 use proof::journal::Weights;
 use proof::memory::{Head, Usage};
+
+use super::DAY_MS;
+use super::fixed::{self, Ppm, WHOLE};
 
 /// Recency falls to 1/e after this long without use.
 pub(super) const RECENCY_MS: u64 = 90 * DAY_MS.unsigned_abs();

@@ -6,9 +6,10 @@
 //! What stays true after every step, whatever the input: the weights sum to exactly [`WEIGHT_SUM`], each lies between
 //! [`WEIGHT_FLOOR`] and [`WEIGHT_CAP`], and no weight moves by more than [`RATE`] and [`PULL`] together.
 
+use proof::journal::{WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};
+
 use super::factors::Factors;
 use super::fixed::{self, Ppm, WHOLE};
-use proof::journal::{WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};
 
 /// The share of the way to its target that a weight moves in one step.
 pub(super) const RATE: Ppm = 50_000;

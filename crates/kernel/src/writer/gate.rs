@@ -1,14 +1,15 @@
 //! The gate for a delegate's changes: what an entry would do, judged by the grant before it exists.
 
+use proof::Digest;
+use proof::journal::{Payload, Restore, TombstoneMemory, Write};
+use proof::memory::{Head, MemoryId, Millis, PinnedVersion};
+
 use crate::admit::Admission;
 use crate::apply::preview;
 use crate::command::Command;
 use crate::error::{Error, Result};
 use crate::grants::{Authority, Gate, Permission, gate_named, gate_write};
 use crate::store::View;
-use proof::Digest;
-use proof::journal::{Payload, Restore, TombstoneMemory, Write};
-use proof::memory::{Head, MemoryId, Millis, PinnedVersion};
 
 /// What a grant must allow for a command. `None`: no grant ever does.
 pub(crate) fn permission_of(command: &Command) -> Option<Permission> {

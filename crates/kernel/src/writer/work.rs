@@ -6,6 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
+use proof::actor::ActorName;
+use proof::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
+use proof::memory::Millis;
+
 use super::gate::{gate, may_name};
 use super::{Job, Submission};
 use crate::admit::{Admission, AdmittedCommand, Situation, admit, idempotency, recall_answer};
@@ -17,9 +21,6 @@ use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
 use crate::rebuild;
 use crate::store::{Side, Space, Storage, WriteSet};
 use crate::validate::check_reason;
-use proof::actor::ActorName;
-use proof::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
-use proof::memory::Millis;
 
 /// The longest the writer waits for callers it expects.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);

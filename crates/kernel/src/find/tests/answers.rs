@@ -1,10 +1,11 @@
 //! What an answer holds: order, labels, budgets, gates, earlier moments.
 
+use proof::memory::{Relation, Visibility};
+
 use super::*;
 use crate::error::Error;
 use crate::graph::{Direction, Walk};
 use crate::render::Form;
-use proof::memory::{Relation, Visibility};
 
 fn fact(store: &mut Fixture, title: &str) -> MemoryId {
     store.add(MemoryType::Fact, title, |_| {})

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
+use proof::memory::{
+    Constraint, Decision, DecisionStatus, Event, Fact, Fields, Goal, GoalStatus, Identity, Pattern,
+    Preference, Strength,
+};
 use proptest::prelude::*;
 
 use super::*;
 use crate::error::Error;
 use crate::find::fixture::filtered;
-use proof::memory::{
-    Constraint, Decision, DecisionStatus, Event, Fact, Fields, Goal, GoalStatus, Identity, Pattern,
-    Preference, Strength,
-};
 
 /// One memory of most types, all tagged `t`.
 fn mixed() -> Fixture {

@@ -5,9 +5,10 @@ mod bounds;
 mod filters;
 mod pages;
 
+use proof::memory::MemoryType;
+
 use super::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
 use super::*;
-use proof::memory::MemoryType;
 
 fn run(fixture: &Fixture, query: &Query) -> Result<FindAnswer> {
     find(&fixture.view(), None, query, now())

@@ -1,11 +1,12 @@
 //! Every refusal of `authorize` and `check_issue`, each on its own.
 
+use proof::codec;
+use proof::journal::Manifest;
+
 use super::*;
 use crate::grants::fixture::{DAY, NOW, Rows, asked, child_of, grant, head, key, present, public};
 use crate::grants::{DelegateRequest, Gate, GrantState, NonceGuard, Selector, SignedRequest};
 use crate::keys;
-use proof::codec;
-use proof::journal::Manifest;
 
 fn actor() -> ActorName {
     ActorName::parse("default").unwrap()
