@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Crates that must answer the same today and in a year, on any machine: no runtime, no sockets.
-const DETERMINISTIC: [&str; 3] = ["cortex-kernel", "cortex-recall", "cortex-mind"];
+const DETERMINISTIC: [&str; 4] = ["cortex-proof", "cortex-kernel", "cortex-recall", "cortex-mind"];
 
 /// Crates that bring an async runtime, an executor, sockets, TLS or a network protocol.
 const FORBIDDEN: [&str; 47] = [
@@ -64,8 +64,19 @@ const FORBIDDEN: [&str; 47] = [
 ];
 
 /// Normal and build dependencies between our own crates. What is not listed may depend on none of them.
-const ALLOWED: [(&str, &[&str]); 6] = [
-    ("cortex", &["cortex-kernel", "cortex-recall", "cortex-mind", "cortex-exec", "cortex-replica"]),
+const ALLOWED: [(&str, &[&str]); 7] = [
+    ("cortex-kernel", &["cortex-proof"]),
+    (
+        "cortex",
+        &[
+            "cortex-proof",
+            "cortex-kernel",
+            "cortex-recall",
+            "cortex-mind",
+            "cortex-exec",
+            "cortex-replica",
+        ],
+    ),
     ("cortex-mind", &["cortex-recall", "cortex-kernel"]),
     ("cortex-recall", &["cortex-kernel"]),
     ("cortex-exec", &["cortex-kernel"]),

@@ -153,7 +153,7 @@ impl Ops {
             .split_last()
             .ok_or_else(|| Error::internal("a conversation without a message asks nobody"))?;
         let told: u64 = messages.iter().map(|message| u64::from(message.tokens)).sum();
-        let told = told + u64::from(kernel::forms::tokens(system)) + FRAME_TOKENS;
+        let told = told + u64::from(kernel::render::tokens(system)) + FRAME_TOKENS;
         let worst = Cost { tokens: told + ANSWER_TOKENS, micro_dollars: 0 };
         let now = caller.now()?;
         let until = Millis(now.get().saturating_add(CALL_MS));
@@ -255,7 +255,7 @@ pub(super) fn over_budget(refusal: &mind::budget::Refusal) -> Error {
 }
 
 fn question(text: &str, now: Millis) -> Message {
-    let tokens = kernel::forms::tokens(text);
+    let tokens = kernel::render::tokens(text);
     Message { number: 0, role: Role::User, text: text.to_owned(), at_unix_ms: now.get(), tokens }
 }
 

@@ -1,10 +1,10 @@
 //! A journal entry as JSON: every kind, with everything it carries.
 
 use kernel::digest::encode_hex;
+use kernel::grants::SignedGrant;
+use kernel::journal::Weights;
 use kernel::journal::{Entry, HeadPatch, Payload};
-use kernel::memory::{Millis, Pinned, Provenance};
-use kernel::salience::Weights;
-use kernel::scope::SignedGrant;
+use kernel::memory::{Millis, PinnedVersion, Provenance};
 use serde_json::{Map, Value, json};
 
 use super::parse::from_ppm;
@@ -130,7 +130,7 @@ fn time(time: Option<Millis>) -> Option<String> {
     time.map(Millis::rfc3339)
 }
 
-fn pins(list: &[Pinned]) -> Vec<String> {
+fn pins(list: &[PinnedVersion]) -> Vec<String> {
     list.iter().map(pinned).collect()
 }
 

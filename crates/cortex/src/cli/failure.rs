@@ -68,6 +68,12 @@ pub(crate) struct FailureView {
     pub(crate) hint: Option<String>,
 }
 
+impl From<kernel::ProofError> for Failure {
+    fn from(error: kernel::ProofError) -> Failure {
+        Failure::Kernel(error.into())
+    }
+}
+
 impl From<EmbedError> for Failure {
     fn from(error: EmbedError) -> Failure {
         Failure::Embedder(Arc::new(error))

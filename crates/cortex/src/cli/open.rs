@@ -13,9 +13,9 @@ use std::time::Duration;
 use clap::Args;
 use kernel::actor::ActorName;
 use kernel::command::Stamp;
+use kernel::grants::{Authority, Permission};
 use kernel::home::Home;
 use kernel::memory::{Millis, Salt};
-use kernel::scope::{Authority, Operation};
 use kernel::{Cortex, Digest, Error, Options};
 
 use super::failure::{Failure, Outcome};
@@ -313,7 +313,7 @@ impl Invocation {
     pub(crate) fn authority(
         &self,
         cortex: &Cortex,
-        operation: Operation,
+        operation: Permission,
         request: Digest,
     ) -> Outcome<Option<Authority>> {
         Ok(self.ops.authority(&self.caller, cortex, operation, request)?)

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use kernel::Reading;
+use kernel::grants::Gate;
 use kernel::memory::Millis;
-use kernel::scope::Gate;
 use recall::embed::{Embedding, EmbeddingCache};
 use recall::models;
 use recall::search::{ModelQuestion, Query, Weights, question_text};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use ::recall::search::Query;
-use kernel::find::{Lens, Row, Standing};
+use kernel::find::{MemoryReader, MemoryRow, Standing};
 use kernel::keys;
 use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
 use kernel::{Digest, Reading};
@@ -147,7 +147,7 @@ impl FindingView {
 
 /// One memory as it is examined.
 struct Looked {
-    row: Row,
+    row: MemoryRow,
     body: Body,
 }
 
@@ -237,7 +237,7 @@ impl Ops {
 /// Every memory that is shown, newest first.
 fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec<Looked>> {
     let view = reading.view();
-    let lens = Lens::new(&view, None, None, now)?;
+    let lens = MemoryReader::new(&view, None, None, now)?;
     let mut ids = Vec::new();
     for memory_type in MemoryType::ALL {
         view.scan_index(&keys::by_type(memory_type), None, true, &mut |id| {
@@ -331,7 +331,7 @@ fn contradictions(
     findings: &mut Findings,
 ) -> Result<()> {
     let view = reading.view();
-    let lens = Lens::new(&view, None, None, now)?;
+    let lens = MemoryReader::new(&view, None, None, now)?;
     for one in looked.iter().filter(|one| one.row.standing == Standing::Current) {
         for other in lens.contradicted_by(one.id())? {
             // Each pair once, from its newer side.

@@ -3,10 +3,10 @@
 //! `context` lists what happened lately; this chooses what matters, by salience, and says of which state it speaks.
 
 use kernel::context::{BundleItem, ContextQuery, Tier};
-use kernel::forms::Form;
+use kernel::grants::Permission;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 use kernel::memory::MemoryType;
-use kernel::scope::Operation as Lane;
+use kernel::render::Form;
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -73,7 +73,7 @@ impl Ops {
         query.session.clone_from(&request.session_id);
         query.tags.clone_from(&request.tags);
         let types = request.memory_types.iter().map(|name| MemoryType::parse(name));
-        query.types = types.collect::<kernel::Result<_>>()?;
+        query.types = types.collect::<kernel::Result<_, kernel::ProofError>>()?;
         if !request.tiers.is_empty() {
             let tiers = request.tiers.iter().map(|name| Tier::parse(name));
             query.tiers = tiers.collect::<kernel::Result<_>>()?;
@@ -81,7 +81,7 @@ impl Ops {
         query.outcomes_limit = request.outcomes.unwrap_or(query.outcomes_limit);
         query.budget_tokens = request.budget.unwrap_or(BUDGET_TOKENS_DEFAULT);
         query.form = request.form.as_deref().map_or(Ok(Form::Medium), Form::parse)?;
-        let door = self.door(caller, Lane::Context, &request)?;
+        let door = self.door(caller, Permission::Context, &request)?;
         let bundle = match &door.authority {
             Some(authority) => door.cortex.context_for(authority, &query)?,
             None => door.reading.context(None, &query)?,

@@ -2,11 +2,11 @@
 
 use ::recall::embed::cache::forget_everywhere;
 use kernel::command::{Command, HeadRevision, Receipt, Removal, Revision};
+use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, MemoryId, Millis, Visibility};
-use kernel::scope::Operation as Lane;
 use kernel::store::View;
-use kernel::{Cortex, Resolved};
+use kernel::{Cortex, ResolvedMemory};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -140,7 +140,12 @@ impl UpdateRequest {
     }
 
     /// The next version: the current one with what is given put over it. Texts are clean already.
-    fn revision(&self, current: Resolved, patch: HeadPatch, caller: &Caller) -> Result<Revision> {
+    fn revision(
+        &self,
+        current: ResolvedMemory,
+        patch: HeadPatch,
+        caller: &Caller,
+    ) -> Result<Revision> {
         let id = current.head.id;
         let Some(body) = current.body else { return Err(kernel::Error::Erased(id.get()).into()) };
         let mut typed = body.fields;
@@ -225,7 +230,7 @@ impl Ops {
                 let (expected, reason) = (request.expected_version, request.reason.clone());
                 Command::UpdateHead(HeadRevision { id, expected, patch, reason })
             };
-            match self.change(caller, &cortex, command, Lane::Update) {
+            match self.change(caller, &cortex, command, Permission::Update) {
                 // Somebody else was faster, and the caller did not say which version it must be.
                 Err(error)
                     if error.code == "version_conflict"
@@ -242,9 +247,9 @@ impl Ops {
     }
 
     /// The current version of a memory, as far as the caller may see it.
-    fn resolved(&self, caller: &Caller, cortex: &Cortex, id: MemoryId) -> Result<Resolved> {
+    fn resolved(&self, caller: &Caller, cortex: &Cortex, id: MemoryId) -> Result<ResolvedMemory> {
         let digest = kernel::Digest::of("cortex/ops-resolve/1", &[&id.get().to_be_bytes()]);
-        Ok(match self.authority(caller, cortex, Lane::Read, digest)? {
+        Ok(match self.authority(caller, cortex, Permission::Read, digest)? {
             Some(authority) => cortex.resolve_for(&authority, id, None, caller.now()?)?,
             None => cortex.read()?.resolve_version(id, None)?,
         })
@@ -260,7 +265,7 @@ impl Ops {
             // Nothing is looked at before the grant is: a refusal must not tell what is there.
             let cortex = self.opened(caller)?;
             let receipt =
-                self.change(caller, &cortex, Command::Tombstone(removal), Lane::Tombstone)?;
+                self.change(caller, &cortex, Command::Tombstone(removal), Permission::Tombstone)?;
             return deleted(&cortex, &receipt, id, hard);
         }
         let cortex = self.existing(caller)?;
@@ -312,7 +317,7 @@ impl Ops {
         let cortex = self.opened(caller)?;
         let reason = request.reason.unwrap_or_else(|| "restored".to_owned());
         let command = Command::Restore(Removal { id, expected: request.expected_version, reason });
-        let receipt = self.change(caller, &cortex, command, Lane::Tombstone)?;
+        let receipt = self.change(caller, &cortex, command, Permission::Tombstone)?;
         changed(&cortex, id, &receipt)
     }
 
@@ -331,7 +336,8 @@ impl Ops {
     ) -> Result<ChangeAnswer> {
         let cortex = self.opened(caller)?;
         let change = HeadRevision { id, expected: None, patch, reason };
-        let receipt = self.change(caller, &cortex, Command::UpdateHead(change), Lane::Update)?;
+        let receipt =
+            self.change(caller, &cortex, Command::UpdateHead(change), Permission::Update)?;
         changed(&cortex, id, &receipt)
     }
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
+use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType, Scope};
-use kernel::scope::Operation as Lane;
 use kernel::store::View;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ impl Ops {
         caller: &Caller,
         request: ContextRequest,
     ) -> Result<ContextAnswer> {
-        let door = self.door(caller, Lane::Context, &request)?;
+        let door = self.door(caller, Permission::Context, &request)?;
         let view = door.reading.view();
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));

@@ -1,6 +1,6 @@
 //! What a save and an update can both say about a memory, besides its words.
 
-use kernel::memory::{Pinned, Provenance, Source};
+use kernel::memory::{PinnedVersion, Provenance, Source};
 
 use super::error::{Error, Result};
 use super::parse;
@@ -88,7 +88,7 @@ pub(super) fn provenance(source: Option<&str>, derived_from: &[String]) -> Resul
 }
 
 /// `12#3`: a memory with its version, which must be there.
-fn pinned(text: &str) -> Result<Pinned> {
+fn pinned(text: &str) -> Result<PinnedVersion> {
     let memory: parse::MemoryRef = text.parse().map_err(Error::from)?;
     let missing = || kernel::Error::invalid("derived_from", "name the version too, like 12#3");
     Ok(memory.pinned(|| Err(missing()))?)

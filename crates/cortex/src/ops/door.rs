@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use ed25519_dalek::SigningKey;
 use kernel::command::{Command, Receipt, Stamp};
+use kernel::grants::{Authority, Gate, Permission, Presentation, SignedGrant, SignedRequest};
 use kernel::memory::{Head, MemoryId, Millis, Salt};
-use kernel::scope::{Authority, Gate, Operation as Lane, Presented, SignedGrant, SignedRequest};
-use kernel::{Cortex, Digest, Reading, Request};
+use kernel::{Cortex, Digest, Reading, Submission};
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -78,10 +78,21 @@ impl Delegate {
     }
 
     /// Signs one request.
-    fn present(&self, lane: Lane, digest: Digest, at: Millis, nonce: [u8; 16]) -> Presented {
-        let request =
-            kernel::scope::Request { grant: self.last.id(), operation: lane, digest, at, nonce };
-        Presented { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
+    fn present(
+        &self,
+        lane: Permission,
+        digest: Digest,
+        at: Millis,
+        nonce: [u8; 16],
+    ) -> Presentation {
+        let request = kernel::grants::DelegateRequest {
+            grant: self.last.id(),
+            operation: lane,
+            digest,
+            at,
+            nonce,
+        };
+        Presentation { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
     }
 }
 
@@ -105,7 +116,12 @@ impl Door {
     }
 
     /// Refuses, and journals, a delegate's question about a memory that its grant does not show.
-    pub(super) fn check_sight(&self, caller: &Caller, lane: Lane, id: MemoryId) -> Result<()> {
+    pub(super) fn check_sight(
+        &self,
+        caller: &Caller,
+        lane: Permission,
+        id: MemoryId,
+    ) -> Result<()> {
         match &self.authority {
             Some(authority) => Ok(self.cortex.check_sight(authority, lane, id, caller.now()?)?),
             None => Ok(()),
@@ -185,7 +201,7 @@ impl Ops {
         &self,
         caller: &Caller,
         cortex: &Cortex,
-        lane: Lane,
+        lane: Permission,
         request: Digest,
     ) -> Result<Option<Authority>> {
         let Some(delegate) = &caller.delegate else { return Ok(None) };
@@ -202,13 +218,13 @@ impl Ops {
         let Some(delegate) = &caller.delegate else { return Ok(()) };
         let cortex = self.opened(caller)?;
         let now = caller.now()?;
-        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Lane::Read);
+        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Permission::Read);
         let digest = Digest::of("cortex/ops-check/1", &[]);
         let mut nonce = [0; 16];
         caller.world.fill(&mut nonce)?;
         let presented = delegate.present(lane, digest, now, nonce);
         let reading = cortex.read()?;
-        kernel::scope::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
+        kernel::grants::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
         Ok(())
     }
 
@@ -216,7 +232,7 @@ impl Ops {
     pub(super) fn door<R: Operation>(
         &self,
         caller: &Caller,
-        lane: Lane,
+        lane: Permission,
         request: &R,
     ) -> Result<Door> {
         let cortex = self.opened(caller)?;
@@ -240,11 +256,11 @@ impl Ops {
         caller: &Caller,
         cortex: &Cortex,
         command: Command,
-        lane: Lane,
+        lane: Permission,
     ) -> Result<Receipt> {
         let digest = command.request_digest(Salt::NONE);
         let authority = self.authority(caller, cortex, lane, digest)?;
-        Ok(cortex.submit(Request { stamp: caller.stamp()?, command, authority })?)
+        Ok(cortex.submit(Submission { stamp: caller.stamp()?, command, authority })?)
     }
 
     /// Runs one command of the owner, or of the program itself.
@@ -265,7 +281,7 @@ impl Ops {
         stamp: Stamp,
         command: Command,
     ) -> kernel::Result<Receipt> {
-        cortex.submit(Request { stamp, command, authority: None })
+        cortex.submit(Submission { stamp, command, authority: None })
     }
 }
 

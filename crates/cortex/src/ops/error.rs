@@ -122,6 +122,12 @@ impl Error {
     }
 }
 
+impl From<kernel::ProofError> for Error {
+    fn from(error: kernel::ProofError) -> Error {
+        KernelError::from(error).into()
+    }
+}
+
 impl From<KernelError> for Error {
     fn from(error: KernelError) -> Error {
         Error {
@@ -237,7 +243,9 @@ fn hint_of(error: &KernelError) -> Option<String> {
         KernelError::RootMismatch { .. } => {
             "the file is sound but speaks of another state than you trust"
         }
-        KernelError::Storage(reason) => return machine_hint(reason).map(str::to_owned),
+        KernelError::Storage(failure) => {
+            return machine_hint(&failure.to_string()).map(str::to_owned);
+        }
         _ => return None,
     };
     Some(hint.to_owned())

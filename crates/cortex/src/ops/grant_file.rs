@@ -9,7 +9,7 @@ use std::path::Path;
 
 use ed25519_dalek::SigningKey;
 use kernel::digest::{decode_hex, encode_hex};
-use kernel::scope::{PublicKey, SignedGrant};
+use kernel::grants::{PublicKey, SignedGrant};
 use serde::{Deserialize, Serialize};
 
 use super::door::{Delegate, GrantFiles};

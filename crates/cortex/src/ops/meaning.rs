@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ::recall::search::Query;
 use kernel::Reading;
+use kernel::grants::Gate;
 use kernel::memory::Millis;
-use kernel::scope::Gate;
 
 use super::error::{Error, Fault, Result};
 use super::{Caller, Ops};

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kernel::Digest;
-use kernel::proof::{Checked, Fact, ProofFile, Subject, check, prove};
+use kernel::prove::{Subject, prove};
+use proof::{CheckedProof, ProofFile, ProvedFact, check};
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -93,7 +94,7 @@ impl Ops {
         // Whatever is wrong with the file, it is the proof that is refused.
         let checked = ProofFile::from_bytes(&bytes).and_then(|file| check(&file)).map_err(
             |error| match error {
-                kernel::Error::ProofRefused(_) => error,
+                proof::Error::ProofRefused(reason) => kernel::Error::ProofRefused(reason),
                 other => kernel::Error::ProofRefused(other.to_string()),
             },
         )?;
@@ -114,7 +115,7 @@ impl Ops {
         let bytes = file.to_bytes();
         Ok(ProveAnswer {
             id: id.get(),
-            exists: matches!(checked.fact, kernel::proof::Fact::Memory { .. }),
+            exists: matches!(checked.fact, proof::ProvedFact::Memory { .. }),
             root: checked.root.to_string(),
             size: checked.size,
             bytes: bytes.len(),
@@ -132,17 +133,17 @@ impl Ops {
     }
 }
 
-fn verified(checked: &Checked) -> VerifyAnswer {
+fn verified(checked: &CheckedProof) -> VerifyAnswer {
     let claim = match &checked.fact {
-        Fact::Memory { .. } => "memory",
-        Fact::NoMemory { .. } => "no_memory",
-        Fact::Edge { .. } => "edge",
-        Fact::NoEdge { .. } => "no_edge",
-        Fact::AppendOnly { .. } => "append_only",
-        Fact::Slice { .. } => "slice",
+        ProvedFact::Memory { .. } => "memory",
+        ProvedFact::NoMemory { .. } => "no_memory",
+        ProvedFact::Edge { .. } => "edge",
+        ProvedFact::NoEdge { .. } => "no_edge",
+        ProvedFact::AppendOnly { .. } => "append_only",
+        ProvedFact::Slice { .. } => "slice",
     };
     let memory = match &checked.fact {
-        Fact::Memory { head, version, body: Some(body) } => Some(ProvedMemory {
+        ProvedFact::Memory { head, version, body: Some(body) } => Some(ProvedMemory {
             id: head.id.get(),
             version: version.n,
             title: body.title.clone(),

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use kernel::forms::{self, Form};
+use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{MemoryId, MemoryType};
-use kernel::scope::Operation as Lane;
+use kernel::render::{self, Form};
 use kernel::uri::Uri;
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,7 @@ impl Ops {
             None => (memory_id(request.id)?, request.version),
         };
         let form = request.form.as_deref().map(Form::parse).transpose()?;
-        let door = self.door(caller, Lane::Read, &request)?;
+        let door = self.door(caller, Permission::Read, &request)?;
         let reading = &door.reading;
         let found = match &door.authority {
             Some(authority) => door.cortex.resolve_for(authority, id, version, caller.now()?)?,
@@ -146,7 +146,7 @@ impl Ops {
             }
         }
         let body = found.body.as_ref();
-        let text = form.map(|form| forms::render(&found.head, &found.version, body, form));
+        let text = form.map(|form| render::render(&found.head, &found.version, body, form));
         let memory = views::memory(reading, &found.head, &found.version, &found.usage, body);
         if !forgotten && !request.quiet {
             self.note_accesses(caller, &[id])?;
@@ -160,7 +160,7 @@ impl Ops {
     }
 
     fn list_once(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
-        let door = self.door(caller, Lane::Find, &request)?;
+        let door = self.door(caller, Permission::Find, &request)?;
         let reading = &door.reading;
         let view = reading.view();
         let project = request.project.as_deref().map(|name| {
@@ -209,7 +209,7 @@ impl Ops {
             total += 1;
         }
         door.budget().keep(&mut memories, |memory| {
-            forms::tokens(&memory.title).saturating_add(forms::tokens(&memory.content))
+            render::tokens(&memory.title).saturating_add(render::tokens(&memory.content))
         });
         Ok(ListAnswer { memories, total })
     }

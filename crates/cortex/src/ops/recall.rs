@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ::recall::RecallHook;
 use ::recall::search::{Answer, Query};
 use kernel::Reading;
+use kernel::grants::Gate;
 use kernel::memory::{MemoryId, Millis};
-use kernel::scope::Gate;
 
 use super::error::Result;
 

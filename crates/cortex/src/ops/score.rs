@@ -1,10 +1,10 @@
 //! What a memory is worth now, from its kind, its age and its use.
 
+use kernel::grants::Permission;
 use kernel::memory::{Head, MemoryType, Millis, Usage};
 use kernel::salience::{
     DecayPolicy, Signals, decayed_importance, factors, importance_score, salience,
 };
-use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -70,9 +70,9 @@ impl Ops {
             Err(error) if error.retry => {}
             outcome => outcome?,
         }
-        let door = self.door(caller, Lane::Read, &request)?;
+        let door = self.door(caller, Permission::Read, &request)?;
         if let Some(authority) = &door.authority {
-            door.cortex.check_sight(authority, Lane::Read, id, now)?;
+            door.cortex.check_sight(authority, Permission::Read, id, now)?;
         }
         let view = door.reading.view();
         let head = view.required_head(id)?;

@@ -3,9 +3,9 @@
 use ::recall::search::{Answer, Arm, Favoured, Hit, LIMIT_MAX, Named, Query};
 use kernel::Reading;
 use kernel::find::Standing;
-use kernel::forms;
+use kernel::grants::Permission;
 use kernel::memory::{MemoryId, MemoryType};
-use kernel::scope::Operation as Lane;
+use kernel::render;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
@@ -143,7 +143,7 @@ impl SearchRequest {
         Ok(Query {
             project,
             scope: self.scope.as_deref().map(|scope| scope_of(Some(scope))),
-            types: types.collect::<kernel::Result<_>>()?,
+            types: types.collect::<kernel::Result<_, kernel::ProofError>>()?,
             kinds: self.kind.iter().chain(&self.kinds).map(|kind| normal_kind(kind)).collect(),
             tags: self.tags.clone(),
             session: self.session_id.clone(),
@@ -168,14 +168,14 @@ impl Ops {
         let favoured = self.settings.favoured_speaker.as_deref();
         query.favoured = favoured.map(|name| Favoured::new(name, self.settings.speaker_prior));
         let near = request.similar_to.map(memory_id).transpose()?;
-        let door = self.door(caller, Lane::Find, &request)?;
+        let door = self.door(caller, Permission::Find, &request)?;
         let reading = &door.reading;
         let now = caller.now()?;
         let mut note = None;
         let wordless = near.is_none() && newest::is_wordless(&reading.view(), &query.text)?;
         let mut answer = match near {
             Some(id) => {
-                door.check_sight(caller, Lane::Find, id)?;
+                door.check_sight(caller, Permission::Find, id)?;
                 recall::similar(reading, door.gate(), id, &query, now)?
             }
             None if wordless => {
@@ -190,7 +190,7 @@ impl Ops {
         };
         let cut = door.budget().keep(&mut answer.hits, |hit| {
             let title = hit.body.as_ref().map_or("", |body| body.title.as_str());
-            forms::tokens(title).saturating_add(forms::tokens(&hit.preview))
+            render::tokens(title).saturating_add(render::tokens(&hit.preview))
         });
         if cut > 0 {
             note = Some(format!("{cut} more did not fit the token budget of the grant"));

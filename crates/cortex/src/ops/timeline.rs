@@ -4,9 +4,9 @@
 
 use std::ops::ControlFlow;
 
+use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType};
-use kernel::scope::Operation as Lane;
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -48,8 +48,8 @@ pub struct TimelineAnswer {
 impl Ops {
     pub fn timeline(&self, caller: &Caller, request: TimelineRequest) -> Result<TimelineAnswer> {
         let id = memory_id(request.id)?;
-        let door = self.door(caller, Lane::Find, &request)?;
-        door.check_sight(caller, Lane::Find, id)?;
+        let door = self.door(caller, Permission::Find, &request)?;
+        door.check_sight(caller, Permission::Find, id)?;
         let reading = &door.reading;
         let view = reading.view();
         let head = view.required_head(id)?;

@@ -4,8 +4,8 @@
 //! that are not set are empty, lists are never null.
 
 use kernel::Reading;
-use kernel::forms;
-use kernel::memory::{Body, Edge, Head, MemoryId, Millis, Pinned, Usage, Version};
+use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
+use kernel::render;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ pub struct Brief {
 impl Brief {
     /// What showing it costs.
     pub(super) fn tokens(&self) -> u32 {
-        forms::tokens(&self.title).saturating_add(forms::tokens(&self.preview))
+        render::tokens(&self.title).saturating_add(render::tokens(&self.preview))
     }
 }
 
@@ -177,7 +177,7 @@ pub(super) fn memory(
 }
 
 /// `12#3`.
-fn pinned(pinned: &Pinned) -> String {
+fn pinned(pinned: &PinnedVersion) -> String {
     format!("{}#{}", pinned.id, pinned.version)
 }
 

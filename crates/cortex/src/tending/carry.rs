@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use kernel::command::{Command, Receipt, Stamp};
-use kernel::memory::{Millis, Pinned, Salt};
+use kernel::memory::{Millis, PinnedVersion, Salt};
 use kernel::{Cortex, Reading};
 use mind::audience::Audience;
 use mind::bulletin::{Gathered, gather};
@@ -256,7 +256,7 @@ impl Ops {
                     plan.left += 1;
                     continue;
                 }
-                let action = Action::Archive(Pinned { id: one.id, version: one.version });
+                let action = Action::Archive(PinnedVersion { id: one.id, version: one.version });
                 plan.proposals.push(Proposal { action, reason: one.reason(self.settings()) });
             }
         }

@@ -1,14 +1,14 @@
 //! The memory that two become: everything either of them said, under the more important one's title.
 
 use kernel::command::Draft;
-use kernel::find::Row;
+use kernel::find::MemoryRow;
 use kernel::limits::{CONTENT_BYTES_MAX, TAGS_MAX};
-use kernel::memory::{Body, Fields, Millis, Pinned, Provenance, Salt, Source, Usage};
+use kernel::memory::{Body, Fields, Millis, PinnedVersion, Provenance, Salt, Source, Usage};
 use kernel::salience::Ppm;
 use recall::analyze::fold;
 
 /// The draft of the merged memory; the salt comes when it is written.
-pub(super) fn draft(older: (&Row, &Body, Ppm), newer: (&Row, &Body, Ppm)) -> Draft {
+pub(super) fn draft(older: (&MemoryRow, &Body, Ppm), newer: (&MemoryRow, &Body, Ppm)) -> Draft {
     // Of two that say the same the longer one says more; of equals the newer one says it as it is now.
     let length = |body: &Body| body.title.len() + body.content.len();
     let (lead, other) =
@@ -18,7 +18,7 @@ pub(super) fn draft(older: (&Row, &Body, Ppm), newer: (&Row, &Body, Ppm)) -> Dra
     tags.sort();
     tags.dedup();
     tags.truncate(TAGS_MAX);
-    let pin = |row: &Row| Pinned { id: row.head.id, version: row.head.version };
+    let pin = |row: &MemoryRow| PinnedVersion { id: row.head.id, version: row.head.version };
     let (first, second) = (&older.0.version, &newer.0.version);
     Draft {
         kind: Some(one.kind.clone()),

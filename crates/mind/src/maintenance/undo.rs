@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use kernel::command::Revision;
 use kernel::journal::{Entry, EntryKind, MindRunPhase, Payload};
 use kernel::keys;
-use kernel::memory::{MemoryId, MemoryType, Millis, Pinned, Salt};
+use kernel::memory::{MemoryId, MemoryType, Millis, PinnedVersion, Salt};
 use kernel::store::{KeyRange, View};
 use kernel::{Digest, Result as KernelResult};
 
@@ -167,7 +167,7 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<Plan> {
                     plan.suggestions.push(Suggestion { about: vec![id.get()], reason });
                     continue;
                 }
-                Action::Forget(Pinned { id, version: head.version })
+                Action::Forget(PinnedVersion { id, version: head.version })
             }
             Payload::Tombstone(gone) => {
                 let head = view.required_head(gone.id)?;

@@ -5,8 +5,8 @@
 //! memories, lowest to lowest and highest to highest. Who has no vector keeps its score and is neither lifted nor sunk.
 
 use kernel::Reading;
+use kernel::grants::Gate;
 use kernel::memory::Millis;
-use kernel::scope::Gate;
 
 use super::Query;
 use super::arms::{Scores, TAKEN, names_in};
