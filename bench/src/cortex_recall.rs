@@ -10,7 +10,7 @@ use kernel::actor::ActorName;
 use kernel::command::{Command, Draft, Stamp};
 use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Salt};
 use kernel::store::KeyRange;
-use kernel::{Cortex, Options, Reading, Request};
+use kernel::{Cortex, Options, Reading, Submission};
 use recall::RecallHook;
 use recall::analyze::{ANALYZER_VERSION, Analyzer, Language};
 use recall::search::{Answer, Query, Weights, search};
@@ -72,7 +72,7 @@ pub fn tail(reading: &Reading) -> Outcome<TailHandle> {
     Ok(TextIndex::open_with(&reading.view(), settings, TailHandle::default())?.handle())
 }
 
-pub fn request(memory: Memory) -> Request {
+pub fn request(memory: Memory) -> Submission {
     let mut fields = Fields::empty(memory.memory_type);
     if memory.memory_type == MemoryType::Event {
         let participants = memory.speaker.into_iter().collect();
@@ -88,7 +88,7 @@ pub fn request(memory: Memory) -> Request {
     draft.tags.sort_unstable();
     draft.tags.dedup();
     let stamp = Stamp::new(memory.at, "bench");
-    Request { stamp, command: Command::Write(Box::new(draft)), authority: None }
+    Submission { stamp, command: Command::Write(Box::new(draft)), authority: None }
 }
 
 pub struct CortexRecall {

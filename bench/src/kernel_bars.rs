@@ -10,9 +10,10 @@ use std::time::Duration;
 use kernel::actor::ActorName;
 use kernel::command::{Command, Draft, Stamp};
 use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
-use kernel::proof::{Claim, Subject, check, prove};
+use kernel::prove::{Subject, prove};
+use proof::{Claim, check};
 use kernel::store::KeyRange;
-use kernel::{Cortex, Options, Request};
+use kernel::{Cortex, Options, Submission};
 use recall::search::Query;
 
 use crate::Outcome;
@@ -28,7 +29,7 @@ const BULK: usize = 1_000;
 static CLOCK: AtomicU64 = AtomicU64::new(0);
 
 /// A memory of the usual size: a title, a paragraph, a project and a tag.
-fn request(n: u64) -> Request {
+fn request(n: u64) -> Submission {
     let tick = CLOCK.fetch_add(1, Ordering::Relaxed);
     let memory_type = MemoryType::ALL[(n % 9) as usize];
     let mut salt = [0; 16];
@@ -39,7 +40,7 @@ fn request(n: u64) -> Request {
     draft.project = Some(format!("project-{}", n % 7));
     draft.tags = vec![format!("tag-{}", n % 50)];
     let stamp = Stamp::new(Millis(1_767_225_600_000 + tick as i64), "bench");
-    Request { stamp, command: Command::Write(Box::new(draft)), authority: None }
+    Submission { stamp, command: Command::Write(Box::new(draft)), authority: None }
 }
 
 /// Text in which few words are frequent and many are rare, as in real text: about 65,000 words by rank.

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use kernel::store::{KeyRange, Reader, Side, Space, Storage, Visit, WriteSet};
+use kernel::store::{KeyRange, StoreReader, Side, Space, Storage, Visit, WriteSet};
 use kernel::{Error, Result};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -67,7 +67,7 @@ fn full_key(space: Space, key: &[u8]) -> Vec<u8> {
 }
 
 impl Storage for SqliteStorage {
-    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
+    fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
         let idle = self.idle.lock().expect("no panic while pooling").pop();
         let connection = idle.map_or_else(|| connect(&self.path), Ok)?;
         connection.execute_batch("BEGIN").map_err(failed)?;
@@ -141,7 +141,7 @@ impl Drop for SqliteReader {
     }
 }
 
-impl Reader for SqliteReader {
+impl StoreReader for SqliteReader {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut get =
             self.connection().prepare_cached("SELECT v FROM kv WHERE k = ?1").map_err(failed)?;

@@ -1,17 +1,21 @@
-//! The commitments as a journal hook: one leaf per entry in the journal tree, one leaf per head and edge in the state trees.
+//! The commitments as a journal hook: one leaf per entry in the journal tree, one leaf per head and edge in the state
+//! trees.
 //!
-//! Leaves are gathered per batch and written once, before the commit: thirty-two writes in one commit rehash their common
-//! path once. A snapshot must see the trees as of the entry before it, so it flushes first. Page bytes do not depend on how
-//! entries were grouped into batches.
+//! Leaves are gathered per batch and written once, before the commit: thirty-two writes in one commit rehash their
+//! common path once. A snapshot must see the trees as of the entry before it, so it flushes first. Page bytes do not
+//! depend on how entries were grouped into batches.
 
 use std::collections::BTreeMap;
 
-use crate::actor::ActorName;
-use crate::digest::Digest;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::journal::{Manifest, Payload};
+use proof::merkle::{
+    self, EDGES, HEADS, LeafChange, PageChanges, Pages, Roots, SnapshotMark, TreeKey,
+};
+
 use crate::error::{Error, Result};
-use crate::hook::{JournalHook, Recorded, Staged};
-use crate::journal::{Manifest, Payload};
-use crate::merkle::{self, Change, EDGES, HEADS, Kept, Key, PageChanges, Pages, Roots};
+use crate::hook::{HookRows, JournalHook, RecordedEntry};
 use crate::store::{KeyRange, View};
 
 #[derive(Debug)]
@@ -20,17 +24,17 @@ pub(crate) struct Commitments {
     /// Leaves in the journal tree as written.
     size: u64,
     /// The snapshot whose pages must be kept when they change.
-    snapshot: Option<Kept>,
+    snapshot: Option<SnapshotMark>,
     pending: Pending,
     /// State as of the last commit, to return to when a batch is aborted.
-    committed: (u64, Option<Kept>),
+    committed: (u64, Option<SnapshotMark>),
 }
 
 #[derive(Debug, Default)]
 struct Pending {
     leaves: Vec<Digest>,
-    heads: BTreeMap<Key, Change>,
-    edges: BTreeMap<Key, Change>,
+    heads: BTreeMap<TreeKey, LeafChange>,
+    edges: BTreeMap<TreeKey, LeafChange>,
 }
 
 impl Commitments {
@@ -45,7 +49,7 @@ impl Commitments {
     }
 
     /// Writes all gathered leaves, so that `view` with `staged` shows the trees as of the last entry.
-    pub(crate) fn flush(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<()> {
+    pub(crate) fn flush(&mut self, view: &View<'_>, staged: &mut HookRows<'_>) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
         let mut pages = PageChanges::new();
         self.size = merkle::log::append(view, self.size, &pending.leaves, &mut pages)?;
@@ -82,6 +86,8 @@ pub(crate) fn roots_at(view: &View<'_>, size: u64) -> Result<Roots> {
 }
 
 impl Pages for View<'_> {
+    type Error = Error;
+
     fn page(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.get(key)
     }
@@ -102,17 +108,23 @@ impl JournalHook for Commitments {
         let counters = view.counters()?;
         self.pending = Pending::default();
         self.size = counters.size;
-        self.snapshot = counters.snapshot.map(|last| Kept { snapshot: last.number, seq: last.seq });
+        self.snapshot =
+            counters.snapshot.map(|last| SnapshotMark { snapshot: last.number, seq: last.seq });
         self.committed = (self.size, self.snapshot);
         Ok(())
     }
 
-    fn entry(&mut self, view: &View<'_>, recorded: Recorded<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn entry(
+        &mut self,
+        view: &View<'_>,
+        recorded: RecordedEntry<'_>,
+        _: &mut HookRows<'_>,
+    ) -> Result<()> {
         let seq = recorded.entry.seq;
         if let Payload::Snapshot(manifest) = recorded.payload {
             // `flush` has run: the trees are as of the entry before, which is what the manifest covers.
             self.check_manifest(view, manifest)?;
-            self.snapshot = Some(Kept { snapshot: manifest.number, seq });
+            self.snapshot = Some(SnapshotMark { snapshot: manifest.number, seq });
         }
         self.pending.leaves.push(merkle::log::leaf_hash(recorded.entry_bytes));
         for head in &recorded.changes.heads {
@@ -126,7 +138,7 @@ impl JournalHook for Commitments {
         Ok(())
     }
 
-    fn seal(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, view: &View<'_>, staged: &mut HookRows<'_>) -> Result<()> {
         self.flush(view, staged)
     }
 

@@ -1,16 +1,18 @@
-//! A home: many actors, each opened when it is first needed and closed when it has been idle, never more than a few at once.
+//! A home: many actors, each opened when it is first needed and closed when it has been idle, never more than a few at
+//! once.
 //!
-//! Opening can take long, when rows of another version of the program are made again. Whoever wants that actor waits; nobody
-//! else does.
+//! Opening can take long, when rows of another version of the program are made again. Whoever wants that actor waits;
+//! nobody else does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::actor::ActorName;
+use proof::actor::ActorName;
+use proof::memory::Millis;
+
 use crate::cortex::{Cortex, Options};
 use crate::error::{Error, Result};
-use crate::memory::Millis;
 
 #[derive(Clone, Copy, Debug)]
 pub struct HomeLimits {
@@ -31,13 +33,13 @@ pub struct Home {
     folder: PathBuf,
     options: Options,
     limits: HomeLimits,
-    open: Mutex<Open>,
+    open: Mutex<OpenActors>,
     /// Somebody has finished opening an actor, or failed to.
     opened: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenActors {
     actors: BTreeMap<ActorName, OpenActor>,
     /// Those that somebody opens right now.
     opening: BTreeSet<ActorName>,
@@ -70,11 +72,11 @@ impl Home {
         let folder = self.folder.join("actors");
         let entries = match std::fs::read_dir(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other.map_err(|error| failed(&folder, &error))?,
+            other => other.map_err(|error| failed(&folder, error))?,
         };
         let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(|error| failed(&folder, &error))?;
+            let entry = entry.map_err(|error| failed(&folder, error))?;
             // A folder that is not an actor's name is not ours.
             if let Some(name) = entry.file_name().to_str().and_then(|n| ActorName::parse(n).ok())
                 && self.has(&name)
@@ -86,13 +88,14 @@ impl Home {
         Ok(names)
     }
 
-    /// The actor's memory, opened now if it is not open, and anew if a write to it failed. `now` only decides who is idle.
+    /// The actor's memory, opened now if it is not open, and anew if a write to it failed. `now` only decides who is
+    /// idle.
     pub fn actor(&self, name: &ActorName, now: Millis) -> Result<Arc<Cortex>> {
         let mut open = self.lock();
         loop {
             match open.actors.get_mut(name) {
-                // A write failed. What is on disk is known again once it is opened anew, which has to wait for whoever
-                // still holds it; not here, where all others would wait too.
+                // A write failed. What is on disk is known again once the actor is opened anew, which has to wait for
+                // whoever still holds it; the wait is not here, where callers of all other actors would wait too.
                 Some(actor) if actor.cortex.is_poisoned() => {
                     if Arc::strong_count(&actor.cortex) > 1 {
                         return Err(Error::Poisoned);
@@ -115,7 +118,7 @@ impl Home {
         }
         open.opening.insert(name.clone());
         drop(open);
-        let _opening = Opening { home: self, name };
+        let _opening = OpeningGuard { home: self, name };
         let folder = self.actor_folder(name);
         let cortex = Arc::new(Cortex::open(&folder, name, self.options.clone())?);
         let actor = OpenActor { cortex: Arc::clone(&cortex), used: now };
@@ -123,7 +126,7 @@ impl Home {
         Ok(cortex)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenActors> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -156,12 +159,12 @@ impl Home {
 }
 
 /// Lets the next one try when this one is done, however it ended.
-struct Opening<'a> {
+struct OpeningGuard<'a> {
     home: &'a Home,
     name: &'a ActorName,
 }
 
-impl Drop for Opening<'_> {
+impl Drop for OpeningGuard<'_> {
     fn drop(&mut self) {
         self.home.lock().opening.remove(self.name);
         self.home.opened.notify_all();
@@ -169,7 +172,7 @@ impl Drop for Opening<'_> {
 }
 
 /// Makes room by closing the actor that was idle longest; one in use cannot be closed.
-fn close_longest_idle(open: &mut Open) -> Result<()> {
+fn close_longest_idle(open: &mut OpenActors) -> Result<()> {
     let idle = open
         .actors
         .iter()
@@ -188,6 +191,6 @@ fn close_longest_idle(open: &mut Open) -> Result<()> {
     }
 }
 
-fn failed(folder: &Path, error: &std::io::Error) -> Error {
+fn failed(folder: &Path, error: std::io::Error) -> Error {
     Error::io(folder.display(), error)
 }

@@ -1,34 +1,43 @@
 //! The memory graph of one actor: a journal, everything that follows from it, and proofs of both.
 //!
-//! The journal and the bodies beside it are the truth. One pure function, `apply`, derives all other state from it, in the
-//! same atomic commit; it can be dropped and made again to the same bytes. Nothing here reads a clock, draws a random number
-//! or looks at the environment: time and salts come in with each command, the time of a read with its query.
+//! The journal and the bodies beside it are the truth. One pure function, `apply`, derives all other state from it, in
+//! the same atomic commit; it can be dropped and made again to the same bytes. Nothing here reads a clock, draws a
+//! random number or looks at the environment: time and salts come in with each command, the time of a read with its
+//! query.
 //!
 //! A tour, in the order in which a change travels:
 //!
-//! - [`Cortex`] is the facade. [`command`] is what may be asked of it, [`error`] what can go wrong, [`limits`] every bound.
-//! - `admit` turns a command into complete entries or refuses it. [`journal`] is what an entry looks like.
-//! - `apply` derives rows from an entry. [`memory`] are the records, [`keys`] where they lie, [`state`] how they are read.
+//! - [`Cortex`] is the facade. [`command`] is what may be asked of it, [`Error`] what can go wrong, [`limits`] every
+//!   bound.
+//! - `admit` turns a command into complete entries or refuses it; `validate` has the checks of single fields.
+//!   [`journal`] is what an entry looks like.
+//! - `apply` derives rows from an entry. [`memory`] are the records, [`keys`] where they lie, [`state`] how they are
+//!   read.
 //! - [`hook`] lets a layer derive rows of its own in the same commit; `commitments` is the one that keeps the trees.
-//! - `pen` is the only writer: it joins what waits into one commit and answers when that is on disk.
+//! - `writer` is the one thread that writes: it joins what waits into one `batch` and answers when that is on disk.
 //! - [`store`] is an ordered key-value file behind a narrow trait.
 //!
 //! And back:
 //!
-//! - [`Reading`] is a consistent state. [`find`] answers typed questions, [`graph`] walks edges, [`context`] puts together
-//!   what an intent should know, [`compact`] shrinks it again, [`forms`] are the texts, [`salience`] is what ranks them.
-//! - [`merkle`] are the trees and their proofs, [`proof`] the files that leave the store. `replay` rebuilds and verifies.
-//! - [`scope`] lets delegates see and change a slice, by signed grants.
-//! - [`home`] holds many actors. [`actor`] and [`uri`] are their names and those of their memories, [`codec`] and [`digest`]
-//!   the bytes underneath.
+//! - [`Reading`] is a consistent state; `rows` reads one memory from it. [`find`] answers typed questions, [`graph`]
+//!   walks edges, [`context`] puts together what an intent should know, [`compact`] shrinks it again, [`render`] makes
+//!   their texts, [`salience`] is what ranks them.
+//! - [`prove`] makes the files that leave the store; the crate `proof` has their trees and checks them. `rebuild`
+//!   rebuilds and verifies.
+//! - [`grants`] lets delegates see and change a slice, by signed grants.
+//! - [`home`] holds many actors. [`actor`] and [`uri`] are their names and those of their memories.
+//!
+//! The records, their canonical bytes ([`codec`], [`digest`]) and the errors about them come from the crate `proof`, so
+//! that a verifier needs no store; they are re-exported here, and whoever uses the kernel takes them from the kernel.
 //!
 //! ```
 //! use kernel::actor::ActorName;
 //! use kernel::command::{Draft, Stamp};
 //! use kernel::find::Query;
 //! use kernel::memory::{Body, Fact, Fields, MemoryType, Millis, Salt};
-//! use kernel::proof::{Fact as Proved, Subject, check, prove};
+//! use kernel::prove::{Subject, prove};
 //! use kernel::{Cortex, Options};
+//! use proof::{ProvedFact, check};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
@@ -52,7 +61,7 @@
 //! let file = prove(&reading.view(), cortex.actor(), Subject::Memory(id), None)?;
 //! let checked = check(&file)?;
 //! assert_eq!(checked.root, cortex.root()?);
-//! assert!(matches!(checked.fact, Proved::Memory { .. }));
+//! assert!(matches!(checked.fact, ProvedFact::Memory { .. }));
 //!
 //! // Everything derived can be made again: the root is the same.
 //! let root = cortex.root()?;
@@ -62,39 +71,38 @@
 //! # }
 //! ```
 
-pub mod actor;
 mod admit;
 mod apply;
-pub mod codec;
+mod batch;
 pub mod command;
 mod commitments;
 pub mod compact;
 pub mod context;
 mod cortex;
-pub mod digest;
-pub mod error;
+mod error;
 pub mod find;
-pub mod forms;
+pub mod grants;
 pub mod graph;
 pub mod home;
 pub mod hook;
-pub mod journal;
 pub mod keys;
 pub mod limits;
-pub mod memory;
-pub mod merkle;
-mod pen;
-pub mod proof;
-mod replay;
+pub mod prove;
+mod rebuild;
+pub mod render;
+mod rows;
 pub mod salience;
-pub mod scope;
 pub mod state;
 pub mod store;
 pub mod uri;
+mod validate;
+mod writer;
 
-pub use apply::{Changes, EdgeChange, HeadChange};
-pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, Resolved, birth};
-pub use digest::Digest;
-pub use error::{Error, Fault, Result};
-pub use pen::{Progress, Request};
-pub use replay::{PROBLEMS_MAX, Problem, VerifyReport};
+pub use apply::{EdgeChange, EntryChanges, HeadChange};
+pub use batch::Progress;
+pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory, birth};
+pub use error::{Error, Fault, Result, StorageFailure};
+pub use proof::merkle::Roots;
+pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
+pub use rebuild::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
+pub use writer::Submission;

@@ -66,7 +66,7 @@ pub const WALK_EDGES_MAX: u32 = 20_000;
 pub const GROUP_COMMANDS_MAX: usize = 512;
 /// Staged bytes after which a group is committed although more commands wait.
 pub const GROUP_BYTES_MAX: usize = 16 * 1_048_576;
-/// Commands that may wait for one actor's pen.
+/// Commands that may wait for one actor's writer.
 pub const QUEUE_COMMANDS_MAX: usize = 4_096;
 /// Commands in one bulk request.
 pub const BULK_COMMANDS_MAX: usize = 16_384;
@@ -87,6 +87,3 @@ pub const GRANT_CHAIN_MAX: usize = 8;
 pub const SELECTOR_ITEMS_MAX: usize = 64;
 /// Clock difference between a delegate's signed request and now, in milliseconds.
 pub const REQUEST_SKEW_MS_MAX: i64 = 60_000;
-
-/// Bytes of a proof or slice file that a verifier reads.
-pub const PROOF_BYTES_MAX: u64 = 256 * 1_048_576;

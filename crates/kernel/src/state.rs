@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use minicbor::{Decode, Encode};
-
-use crate::codec;
-use crate::digest::Digest;
-use crate::error::{Error, Result};
-use crate::journal::{Entry, Manifest};
-use crate::keys::{self, Index, Places};
-use crate::limits::PROJECTS_MAX;
-use crate::memory::{
-    Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, Sealed, Session, Usage,
+use proof::Digest;
+use proof::codec;
+use proof::journal::Weights;
+use proof::journal::{Entry, Manifest};
+use proof::memory::{
+    Body, Edge, Head, MemoryId, MemoryType, Millis, Prompt, Relation, SealedBody, Session, Usage,
     Version,
 };
-use crate::salience::Weights;
-use crate::scope::GrantState;
+
+use crate::error::{Error, Result};
+use crate::grants::GrantState;
+use crate::keys::{self, Index, Places};
+use crate::limits::PROJECTS_MAX;
 use crate::store::{KeyRange, View};
 
 /// Totals that are kept current with every entry, so that nobody has to count.
@@ -96,7 +96,7 @@ where
     T: for<'b> Decode<'b, ()>,
 {
     codec::decode_derived(what, bytes)
-        .map_err(|error| Error::corrupt(crate::digest::encode_hex(key), error.to_string()))
+        .map_err(|error| Error::corrupt(proof::digest::encode_hex(key), error.to_string()))
 }
 
 fn decode_places(key: &[u8], bytes: &[u8]) -> Result<Places> {
@@ -104,7 +104,7 @@ fn decode_places(key: &[u8], bytes: &[u8]) -> Result<Places> {
 }
 
 fn not_an_index_row(key: &[u8]) -> Error {
-    Error::corrupt(crate::digest::encode_hex(key), "not an index row")
+    Error::corrupt(proof::digest::encode_hex(key), "not an index row")
 }
 
 impl View<'_> {
@@ -192,7 +192,7 @@ impl View<'_> {
                 return Ok(ControlFlow::Break(()));
             }
             ends.push(keys::parse_edge(key).ok_or_else(|| {
-                Error::corrupt(crate::digest::encode_hex(key), "not an edge key")
+                Error::corrupt(proof::digest::encode_hex(key), "not an edge key")
             })?);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -320,10 +320,10 @@ impl View<'_> {
     }
 
     /// The sealed body beside entry `seq`; `None` after erasure.
-    pub fn sealed(&self, seq: u64) -> Result<Option<Sealed>> {
+    pub fn sealed(&self, seq: u64) -> Result<Option<SealedBody>> {
         self.get_truth(&keys::body(seq))?
             .map(|bytes| {
-                Sealed::from_bytes(&bytes)
+                SealedBody::from_bytes(&bytes)
                     .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))
             })
             .transpose()
@@ -340,9 +340,9 @@ impl View<'_> {
 
     /// The body of a version, checked against its hash; `None` after erasure.
     pub fn body(&self, version: &Version) -> Result<Option<Body>> {
-        self.sealed(version.seq)?
-            .map(|sealed| sealed.open_checked(&format!("body {}", version.seq), version.body_hash))
-            .transpose()
+        let Some(sealed) = self.sealed(version.seq)? else { return Ok(None) };
+        let place = format!("body {}", version.seq);
+        Ok(Some(sealed.open_checked(&place, version.body_hash)?))
     }
 
     /// The `seq` of the last journal entry, read from the journal itself.
@@ -351,7 +351,7 @@ impl View<'_> {
         self.scan_truth(&KeyRange::all().reversed(), &mut |key, _| {
             last = match keys::parse_truth(key) {
                 Some(keys::TruthKey::Entry(seq) | keys::TruthKey::Body(seq)) => seq,
-                None => return Err(Error::corrupt(crate::digest::encode_hex(key), "unknown key")),
+                None => return Err(Error::corrupt(proof::digest::encode_hex(key), "unknown key")),
             };
             Ok(ControlFlow::Break(()))
         })?;

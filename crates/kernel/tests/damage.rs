@@ -1,6 +1,6 @@
 //! Goal: no byte of a store changes without being noticed, and no damage brings the process down.
-//! Method: a store with every entry kind and namespace is closed, damaged row by row and byte by byte, and opened again:
-//! it must refuse to open, or `verify` must name the damage, or every row must be as it was.
+//! Method: a store with every entry kind and namespace is closed, damaged row by row and byte by byte, and opened
+//! again: it must refuse to open, or `verify` must name the damage, or every row must be as it was.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use kernel::codec;
 use kernel::digest::encode_hex;
 use kernel::journal::EntryKind;
 use kernel::keys::{self, NAMESPACES};
-use kernel::memory::{Note, Sealed};
+use kernel::memory::{Note, SealedBody};
 use kernel::store::Space;
 use kernel::{Cortex, Error, Options};
 use support::fill;
@@ -43,7 +43,10 @@ impl Original {
     }
 
     /// What is found after `edit`, one text per problem.
-    fn damaged(&self, edit: impl FnOnce(&mut dyn FnMut(Space, Vec<u8>, Option<Vec<u8>>))) -> Found {
+    fn damaged(
+        &self,
+        edit: impl FnOnce(&mut dyn FnMut(Space, Vec<u8>, Option<Vec<u8>>)),
+    ) -> FindAnswer {
         let disk = self.copy();
         tamper(&disk, |_, side, rows| {
             edit(&mut |space, key, value| {
@@ -52,11 +55,11 @@ impl Original {
                 rows.set(space, key, value);
             });
         });
-        Found { problems: problems(&disk), disk }
+        FindAnswer { problems: problems(&disk), disk }
     }
 }
 
-struct Found {
+struct FindAnswer {
     problems: Vec<String>,
     disk: Disk,
 }
@@ -213,7 +216,7 @@ fn bodies_are_where_and_what_their_entries_say() {
         assert!(kinds.contains(&kind), "{kind:?}");
     }
     assert!(!with_body.contains(&5), "the erased one");
-    let named = |found: &Found, seq: u64| {
+    let named = |found: &FindAnswer, seq: u64| {
         let place = format!("body {seq}");
         assert!(found.problems.iter().any(|p| p.contains(&place)), "{:?}", found.problems);
     };
@@ -226,7 +229,7 @@ fn bodies_are_where_and_what_their_entries_say() {
         }
         named(&original.damaged(|set| set(Space::Truth, keys::body(seq), None)), seq);
     }
-    let planted = codec::encode(&Sealed::new(salt(1), &Note { text: "planted".into() }));
+    let planted = codec::encode(&SealedBody::new(salt(1), &Note { text: "planted".into() }));
     for seq in [1, 5, original.size + 1] {
         let body = planted.clone();
         let found = original.damaged(|set| set(Space::Truth, keys::body(seq), Some(body)));

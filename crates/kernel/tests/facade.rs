@@ -10,13 +10,13 @@ use std::sync::Barrier;
 use kernel::command::{Command, Draft, PromptDraft, SessionClose, SessionDraft, Stamp, Touches};
 use kernel::find::{Predicate, Query};
 use kernel::journal::{Access, EntryKind, HeadPatch};
-use kernel::memory::{MemoryType, Note, Provenance, Salt, Sealed, Source};
+use kernel::memory::{MemoryType, Note, Provenance, Salt, SealedBody, Source};
 use kernel::uri::Uri;
 use kernel::{Cortex, Error, Options};
 use support::{SECRET, pinned};
 use testkit::build::{
-    ada, assert_clean, assert_refused, at, body, dump, fact, head_revision, holds, id, open,
-    payload, removal, revision, run, salt, size, stamp,
+    ada, assert_clean, assert_refused, at, body, dump, fact, filtered, head_revision, holds, id,
+    open, payload, removal, revision, run, salt, size, stamp,
 };
 use testkit::{Disk, PowerCut};
 
@@ -25,7 +25,7 @@ fn uri(text: &str) -> Uri {
 }
 
 fn with_tag(cortex: &Cortex, tag: &str) -> Vec<u64> {
-    let query = Query::filtered(Predicate::HasTag(tag.into()), 10);
+    let query = filtered(Predicate::HasTag(tag.into()), 10);
     let found = cortex.find(&query, at(100)).unwrap();
     found.items.iter().map(|item| item.head.id.get()).collect()
 }
@@ -347,7 +347,7 @@ fn sessions_begin_and_end_once_and_prompts_are_kept() {
     let note = |seq| view.sealed(seq).unwrap().unwrap().open_note().unwrap().text;
     assert_eq!(note(session.summary_seq.unwrap()), "done");
     assert_eq!(note(view.prompt(said.seq).unwrap().unwrap().seq), "what now?");
-    let sealed = Sealed::new(salt(2), &Note { text: "what now?".into() });
+    let sealed = SealedBody::new(salt(2), &Note { text: "what now?".into() });
     assert_eq!(view.prompt(said.seq).unwrap().unwrap().body_hash, sealed.hash());
 }
 

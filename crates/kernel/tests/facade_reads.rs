@@ -1,27 +1,28 @@
-//! Goal: reads show what was written, cost no trace unless asked to, and give the same bytes again; what is recorded about
-//! intents, edges and snapshots can be read back and checked.
-//! Method: each operation through `Cortex` on a simulated disk; dumps and roots compared before, after, reopened, rebuilt.
+//! Goal: reads show what was written, cost no trace unless asked to, and give the same bytes again; what is recorded
+//! about intents, edges and snapshots can be read back and checked.
+//! Method: each operation through `Cortex` on a simulated disk; dumps and roots compared before, after, reopened,
+//! rebuilt.
 
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
 use kernel::Cortex;
+use kernel::Roots;
 use kernel::command::{Compaction, EdgeRemoval, Stamp};
 use kernel::compact::{CompactRequest, plan};
 use kernel::context::{ContextQuery, interpolate};
 use kernel::find::{Predicate, Query};
 use kernel::graph::{Direction, Walk};
+use kernel::journal::Weights;
 use kernel::journal::{Attest, EntryKind, HeadPatch, LearnWeights, Payload, SCHEMA};
 use kernel::keys;
 use kernel::memory::{MemoryType, Outcome, Relation};
-use kernel::merkle::Roots;
-use kernel::salience::Weights;
 use support::{attestation, edge, fill, pinned};
 use testkit::Disk;
 use testkit::build::{
-    assert_clean, assert_refused, at, dump, fact, head_revision, id, open, payload, removal,
-    revision, salt, size, stamp,
+    assert_clean, assert_refused, at, dump, fact, filtered, head_revision, id, open, payload,
+    removal, revision, salt, size, stamp,
 };
 
 /// Three facts tagged `a`, `a b` and `b`.
@@ -35,7 +36,7 @@ fn three_facts(cortex: &Cortex) {
 }
 
 fn tagged(tag: &str) -> Query {
-    Query::filtered(Predicate::HasTag(tag.into()), 10)
+    filtered(Predicate::HasTag(tag.into()), 10)
 }
 
 // kernel 16, 41, 42, 43, 47
@@ -49,8 +50,8 @@ fn a_find_is_bounded_and_leaves_no_trace() {
     let tag = Box::new(Predicate::HasTag("a".into()));
     for broad in [
         Query { limit: Some(5), ..Query::default() },
-        Query::filtered(Predicate::Not(tag.clone()), 5),
-        Query::filtered(Predicate::Or(vec![*tag.clone(), *tag]), 5),
+        filtered(Predicate::Not(tag.clone()), 5),
+        filtered(Predicate::Or(vec![*tag.clone(), *tag]), 5),
     ] {
         assert_refused(&cortex, "too_broad", |c| c.find(&broad, at(9)));
     }

@@ -1,6 +1,6 @@
 //! Goal: the bytes of every hashed or stored format stay what they are, and each record has one encoding only.
-//! Method: `golden/formats.txt` holds the bytes of one example each, made from a fixed history with fixed clock, salts and
-//! keys. They are made again and compared, read back, and every other encoding of them is refused.
+//! Method: `golden/formats.txt` holds the bytes of one example each, made from a fixed history with fixed clock, salts
+//! and keys. They are made again and compared, read back, and every other encoding of them is refused.
 //!
 //! A difference is a change of format. It needs a new `SCHEMA` and a migration; only then write the file anew with
 //! `UPDATE_GOLDEN=1 cargo test -p cortex-kernel --test golden`.
@@ -12,28 +12,32 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use kernel::Roots;
 use kernel::codec;
 use kernel::command::{Command, Draft};
 use kernel::digest::encode_hex;
-use kernel::find::{Predicate, Query, Value};
+use kernel::find::{FieldValue, Predicate, Query};
+use kernel::grants::{
+    DelegateRequest, Grant, GrantState, Permission, Presentation, SignedGrant, SignedRequest,
+};
+use kernel::journal::Weights;
 use kernel::journal::{Entry, EntryKind, Manifest, Payload, SCHEMA};
 use kernel::keys;
 use kernel::memory::{
     ArtifactRef, Body, Constraint, Decision, DecisionStatus, Edge, Event, Fact, Fields, Goal,
     GoalStatus, Head, Identity, MemoryType, Note, Outcome, Pattern, Polarity, Preference, Prompt,
-    Relation, Scope, Sealed, Session, Strength, Usage, Version,
+    Relation, Scope, SealedBody, Session, Strength, Usage, Version,
 };
-use kernel::merkle::{Roots, edge_key, head_key};
-use kernel::proof::{ProofFile, Subject, prove, prove_since, prove_slice};
-use kernel::salience::Weights;
-use kernel::scope::{Grant, GrantState, Operation, Presented, Request, SignedGrant, SignedRequest};
+use kernel::prove::{Subject, prove, prove_since, prove_slice};
 use kernel::state::{Counters, IdempotencyRecord};
 use kernel::{Digest, Result};
 use minicbor::data::Type;
 use minicbor::{Decode, Encode};
+use proof::ProofFile;
+use proof::merkle::{edge_key, head_key};
 use support::{fill, grant_at, key};
 use testkit::Disk;
-use testkit::build::{ada, at, body, id, open, salt};
+use testkit::build::{ada, at, body, filtered, id, open, salt};
 
 /// Reads bytes strictly and writes them again.
 type Read = fn(&[u8]) -> Result<Vec<u8>>;
@@ -46,7 +50,7 @@ struct Example {
 }
 
 fn record<T: Encode<()> + for<'b> Decode<'b, ()>>(name: &str, record: &T) -> Example {
-    let read: Read = |bytes| codec::decode::<T>("example", bytes).map(|r| codec::encode(&r));
+    let read: Read = |bytes| Ok(codec::encode(&codec::decode::<T>("example", bytes)?));
     Example { name: name.into(), bytes: codec::encode(record), read: Some(read) }
 }
 
@@ -135,7 +139,7 @@ fn examples() -> Vec<Example> {
     let grant_entry = seen[&EntryKind::ScopeGrant].payload().unwrap();
     let Payload::ScopeGrant(granted) = grant_entry else { panic!() };
     all.extend([
-        record::<Sealed>("sealed body", &sealed),
+        record::<SealedBody>("sealed body", &sealed),
         record::<Note>("note", &view.sealed(19).unwrap().unwrap().open_note().unwrap()),
         record::<Head>("head", &view.head(id(2)).unwrap().unwrap()),
         record::<Head>("head erased", &view.head(id(5)).unwrap().unwrap()),
@@ -159,9 +163,9 @@ fn examples() -> Vec<Example> {
         bytes: signed.to_bytes(),
         read: Some(|bytes| SignedGrant::decode(bytes).map(|grant| grant.to_bytes())),
     });
-    let request = Request {
+    let request = DelegateRequest {
         grant: signed.id(),
-        operation: Operation::Read,
+        operation: Permission::Read,
         digest: Digest([3; 32]),
         at: at(31),
         nonce: [5; 16],
@@ -169,15 +173,14 @@ fn examples() -> Vec<Example> {
     let request = SignedRequest::sign(request, &key(2));
     all.push(Example {
         name: "grant presented".into(),
-        bytes: Presented { chain: vec![signed], request }.to_bytes(),
-        read: Some(|bytes| Presented::decode(bytes).map(|presented| presented.to_bytes())),
+        bytes: Presentation { chain: vec![signed], request }.to_bytes(),
+        read: Some(|bytes| Presentation::decode(bytes).map(|presented| presented.to_bytes())),
     });
     let filter = Predicate::And(vec![
         Predicate::HasTag("release".into()),
-        Predicate::Gte("version.confidence".into(), Value::number(900_000)),
+        Predicate::Gte("version.confidence".into(), FieldValue::number(900_000)),
     ]);
-    let query =
-        Query { types: vec![MemoryType::Fact], as_of: Some(at(9)), ..Query::filtered(filter, 7) };
+    let query = Query { types: vec![MemoryType::Fact], as_of: Some(at(9)), ..filtered(filter, 7) };
     all.push(Example {
         name: "query".into(),
         bytes: query.to_bytes(),
@@ -194,7 +197,7 @@ fn examples() -> Vec<Example> {
         all.push(Example {
             name: format!("proof {name}"),
             bytes: file.unwrap().to_bytes(),
-            read: Some(|bytes| ProofFile::from_bytes(bytes).map(|file| file.to_bytes())),
+            read: Some(|bytes| Ok(ProofFile::from_bytes(bytes)?.to_bytes())),
         });
     }
 

@@ -1,7 +1,8 @@
 //! The laws, over random histories of every kind of change.
 //!
 //! Method: a history is plain data (`testkit::history`). It is run on two fresh stores, in groups of other sizes, after
-//! reopening, after a rebuild, and with the power cut at every sync; each time every row is compared, not only the root.
+//! reopening, after a rebuild, and with the power cut at every sync; each time every row is compared, not only the
+//! root.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -9,7 +10,7 @@ use kernel::store::{EngineOptions, RedbStorage, Storage};
 use kernel::{Cortex, Options};
 use proptest::prelude::*;
 use testkit::build::{ada, open};
-use testkit::history::{Dump, Step, dump, request, run, steps};
+use testkit::history::{HistoryStep, StateDump, dump, request, run, steps};
 use testkit::{Disk, PowerCut};
 
 fn try_open(disk: &Disk) -> kernel::Result<Cortex> {
@@ -28,7 +29,7 @@ fn assert_clean(cortex: &Cortex) {
 }
 
 /// Runs all steps one by one; refusals are fine, they must only be the same everywhere.
-fn play(cortex: &Cortex, steps: &[Step]) -> Vec<Result<u64, &'static str>> {
+fn play(cortex: &Cortex, steps: &[HistoryStep]) -> Vec<Result<u64, &'static str>> {
     let outcome = |(n, step)| run(cortex, n, step).map(|r| r.seq).map_err(|e| e.code());
     steps.iter().enumerate().map(outcome).collect()
 }
@@ -59,7 +60,7 @@ proptest! {
         assert_clean(&b);
 
         // A store that goes on after a rebuild stays equal to one that never was rebuilt.
-        let more: Vec<Step> = history.iter().rev().cloned().collect();
+        let more: Vec<HistoryStep> = history.iter().rev().cloned().collect();
         prop_assert_eq!(play(&a, &more), play(&b, &more));
         prop_assert_eq!(dump(&a), dump(&b), "after going on");
         assert_clean(&a);
@@ -94,7 +95,7 @@ proptest! {
 /// What is run while the power is cut: steps, and the two operations that rewrite more than they add.
 #[derive(Clone, Debug)]
 enum Act {
-    Step(Step),
+    Step(HistoryStep),
     Rebuild,
     Erase(u64),
 }
@@ -138,7 +139,7 @@ proptest! {
         acts.push(Act::Erase(1));
 
         let disk = Disk::new();
-        let mut states: Vec<Dump> = vec![Dump::default()];
+        let mut states: Vec<StateDump> = vec![StateDump::default()];
         perform(&disk, &acts, |_, cortex| states.push(dump(cortex)));
         let syncs = disk.syncs();
 

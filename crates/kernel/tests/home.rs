@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kernel::actor::ActorName;
 use kernel::find::Query;
 use kernel::home::{Home, HomeLimits};
-use kernel::hook::{JournalHook, Recorded, Staged};
+use kernel::hook::{HookRows, JournalHook, RecordedEntry};
 use kernel::memory::MemoryType;
 use kernel::store::View;
 use kernel::{Cortex, Error, Options};
@@ -148,11 +148,16 @@ impl JournalHook for Refusing {
         Ok(())
     }
 
-    fn entry(&mut self, _: &View<'_>, _: Recorded<'_>, _: &mut Staged<'_>) -> kernel::Result<()> {
+    fn entry(
+        &mut self,
+        _: &View<'_>,
+        _: RecordedEntry<'_>,
+        _: &mut HookRows<'_>,
+    ) -> kernel::Result<()> {
         if self.0.load(Ordering::Relaxed) { Err(Error::DiskFull("told so".into())) } else { Ok(()) }
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> kernel::Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> kernel::Result<()> {
         Ok(())
     }
 

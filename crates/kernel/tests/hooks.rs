@@ -1,5 +1,5 @@
-//! Goal: layers above the kernel see every entry in order and commit with it or not at all; after a failed commit nothing
-//! goes on until the actor is reopened, and then everything acknowledged is there.
+//! Goal: layers above the kernel see every entry in order and commit with it or not at all; after a failed commit
+//! nothing goes on until the actor is reopened, and then everything acknowledged is there.
 //! Method: a hook that keeps a row per entry, one that fails on demand, and a disk that loses power.
 
 #![allow(clippy::unwrap_used)]
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernel::command::Command;
-use kernel::hook::{JournalHook, Prepare, Prepared, Recorded, Staged};
+use kernel::hook::{HookRows, JournalHook, Prepare, PreparedBody, RecordedEntry};
 use kernel::journal::EntryKind;
 use kernel::memory::{Body, Outcome};
 use kernel::store::View;
-use kernel::{Cortex, Error, Options, Request, Result};
+use kernel::{Cortex, Error, Options, Result, Submission};
 use support::{attestation, fill};
 use testkit::build::{
     Dump, ada, assert_clean, dump, fact, id, removal, run, size, stamp, tamper, verify,
@@ -63,8 +63,8 @@ impl JournalHook for Scribe {
     fn entry(
         &mut self,
         view: &View<'_>,
-        recorded: Recorded<'_>,
-        staged: &mut Staged<'_>,
+        recorded: RecordedEntry<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let entry = recorded.entry;
         self.note(Call::Entry(entry.seq, entry.kind, recorded.sealed.is_some()));
@@ -80,7 +80,7 @@ impl JournalHook for Scribe {
         Ok(())
     }
 
-    fn seal(&mut self, _: &View<'_>, staged: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, staged: &mut HookRows<'_>) -> Result<()> {
         self.note(Call::Seal);
         staged.set(COUNT.to_vec(), Some(self.count.to_be_bytes().to_vec()));
         Ok(())
@@ -207,7 +207,7 @@ fn a_hook_that_fails_takes_the_whole_batch_with_it_and_the_pen_goes_on() {
     let (before, root) = (dump(&cortex), cortex.root().unwrap());
     watch.take();
     watch.fails.store(true, Ordering::Relaxed);
-    let by = |by: &str, n| Request {
+    let by = |by: &str, n| Submission {
         stamp: kernel::command::Stamp::new(testkit::build::at(2), by),
         command: Command::Write(Box::new(fact(n, "lost", ""))),
         authority: None,
@@ -308,7 +308,7 @@ impl Lengths {
 }
 
 impl Prepare for Lengths {
-    fn prepare(&self, body: &Body) -> Prepared {
+    fn prepare(&self, body: &Body) -> PreparedBody {
         self.prepared.fetch_add(1, Ordering::Relaxed);
         Box::new(body.content.len())
     }
@@ -323,7 +323,12 @@ impl JournalHook for Lengths {
         Ok(())
     }
 
-    fn entry(&mut self, _: &View<'_>, recorded: Recorded<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn entry(
+        &mut self,
+        _: &View<'_>,
+        recorded: RecordedEntry<'_>,
+        _: &mut HookRows<'_>,
+    ) -> Result<()> {
         let prepared = recorded.prepared.iter().find_map(|made| made.downcast_ref::<usize>());
         if let Some(length) = prepared {
             let body = recorded.sealed.unwrap().open().unwrap();
@@ -335,7 +340,7 @@ impl JournalHook for Lengths {
         Ok(())
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -357,7 +362,7 @@ fn bodies_are_prepared_by_the_caller_and_come_with_their_entries() {
     let cortex = cortex.unwrap();
     cortex.write(stamp(1), fact(1, "one", "a text")).unwrap();
     assert_eq!(lengths.counts(), [1, 1, 0]);
-    // More than the pen is handed at once; every ninth is refused, and every eleventh has no body.
+    // More than the writer is handed at once; every ninth is refused, and every eleventh has no body.
     let request = |n: u64| {
         let command = match n {
             n if n.is_multiple_of(11) => Command::Tombstone(removal(1)),
@@ -366,7 +371,7 @@ fn bodies_are_prepared_by_the_caller_and_come_with_their_entries() {
                 Command::Write(Box::new(fact(n, "many", &"x".repeat(usize::try_from(n).unwrap()))))
             }
         };
-        Request { stamp: stamp(2), command, authority: None }
+        Submission { stamp: stamp(2), command, authority: None }
     };
     let outcomes = cortex.submit_bulk((2..102).map(request).collect()).unwrap();
     let written = (2..102u64).filter(|n| !n.is_multiple_of(11) && !n.is_multiple_of(9)).count();

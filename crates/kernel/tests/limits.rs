@@ -10,7 +10,7 @@ use kernel::command::{
     Touches,
 };
 use kernel::context::ContextQuery;
-use kernel::find::{Near, Order, OrderBy, Predicate, Query, Value};
+use kernel::find::{FieldValue, NearMemory, Order, OrderBy, Predicate, Query};
 use kernel::graph::{Direction, Walk};
 use kernel::journal::{Access, HeadPatch};
 use kernel::limits::{
@@ -23,7 +23,7 @@ use kernel::limits::{
 use kernel::memory::{
     Body, Fields, Goal, Identity, MemoryType, Millis, Outcome, Pattern, Relation,
 };
-use kernel::{Cortex, Error, Request, Result};
+use kernel::{Cortex, Error, Result, Submission};
 use support::{attestation, pinned};
 use testkit::Disk;
 use testkit::build::{
@@ -153,7 +153,7 @@ fn a_draft_at_every_bound_is_taken() {
 #[test]
 fn bad_stamps_reasons_and_records_are_refused() {
     let cortex = one_fact();
-    let write = |stamp: Stamp| Request {
+    let write = |stamp: Stamp| Submission {
         stamp,
         command: Command::Write(Box::new(fact(2, "b", ""))),
         authority: None,
@@ -260,7 +260,7 @@ fn nested(depth: usize) -> Predicate {
 }
 
 fn any_of(values: usize) -> Predicate {
-    Predicate::In("head.id".into(), vec![Value::number(1_u64); values])
+    Predicate::In("head.id".into(), vec![FieldValue::number(1_u64); values])
 }
 
 fn code<T>(outcome: Result<T>) -> &'static str {
@@ -272,7 +272,7 @@ fn questions_have_bounds() {
     let cortex = one_fact();
     let facts = |limit| Query::of_types(&[MemoryType::Fact], limit);
     let with = |filter| Query { filter: Some(filter), ..facts(1) };
-    let near = |count| vec![Near { id: id(1), similarity: 1_000_000 }; count];
+    let near = |count| vec![NearMemory { id: id(1), similarity: 1_000_000 }; count];
     let order = |count| vec![Order::up(OrderBy::Updated); count];
     let pattern = |bytes| Predicate::Matches("data.title".into(), text(bytes));
     let budget = |tokens| Query { limit: None, budget_tokens: Some(tokens), ..facts(1) };
@@ -290,8 +290,8 @@ fn questions_have_bounds() {
         ("too_large", with(pattern(PATTERN_BYTES_MAX + 1))),
         ("invalid", with(Predicate::Matches("data.title".into(), "(((a{50}){50}){50})".into()))),
         ("invalid", with(Predicate::Matches("data.title".into(), "(".into()))),
-        ("unknown_field", with(Predicate::Eq("head.colour".into(), Value::text("red")))),
-        ("not_comparable", with(Predicate::Gt("head.pinned".into(), Value::Flag(true)))),
+        ("unknown_field", with(Predicate::Eq("head.colour".into(), FieldValue::text("red")))),
+        ("not_comparable", with(Predicate::Gt("head.pinned".into(), FieldValue::Flag(true)))),
         ("fine", Query { near: near(NEAR_MAX), ..facts(1) }),
         ("too_many", Query { near: near(NEAR_MAX + 1), ..facts(1) }),
         ("fine", Query { order_by: order(kernel::find::ORDER_KEYS_MAX), ..facts(1) }),
@@ -343,7 +343,7 @@ fn a_hard_rule_that_does_not_fit_is_an_error_and_never_cut() {
 #[test]
 fn a_bulk_request_judges_each_command_by_itself() {
     let cortex = one_fact();
-    let request = |title: &str| Request {
+    let request = |title: &str| Submission {
         stamp: stamp(2),
         command: Command::Write(Box::new(fact(2, title, ""))),
         authority: None,
@@ -359,7 +359,7 @@ fn a_bulk_request_has_a_bound() {
     let cortex = one_fact();
     let forget = |count| {
         let command = Command::Tombstone(removal(1));
-        vec![Request { stamp: stamp(2), command, authority: None }; count]
+        vec![Submission { stamp: stamp(2), command, authority: None }; count]
     };
     assert_refused(&cortex, "too_many", |c| c.submit_bulk(forget(BULK_COMMANDS_MAX + 1)));
     let outcomes = cortex.submit_bulk(forget(BULK_COMMANDS_MAX)).unwrap();
@@ -371,7 +371,7 @@ fn a_memory_has_so_many_edges_and_no_more() {
     let cortex = open(&Disk::new());
     let many = u64::from(EDGES_PER_MEMORY_MAX);
     let bulk = |make: &dyn Fn(u64) -> Command, range: std::ops::RangeInclusive<u64>| {
-        let request = |n| Request { stamp: stamp(1), command: make(n), authority: None };
+        let request = |n| Submission { stamp: stamp(1), command: make(n), authority: None };
         let outcomes = cortex.submit_bulk(range.map(request).collect()).unwrap();
         assert!(outcomes.iter().all(Result::is_ok));
     };

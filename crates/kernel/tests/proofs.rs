@@ -9,11 +9,10 @@ mod support;
 use kernel::actor::ActorName;
 use kernel::journal::{Manifest, SCHEMA};
 use kernel::memory::{MemoryType, Relation};
-use kernel::proof::{
-    Checked, Claim, Fact, ProofFile, Subject, check, prove, prove_since, prove_slice,
-};
+use kernel::prove::{Subject, prove, prove_since, prove_slice};
 use kernel::store::View;
 use kernel::{Cortex, Options, Result};
+use proof::{CheckedProof, Claim, ProofFile, ProvedFact, check};
 use support::{SECRET, fill};
 use testkit::Disk;
 use testkit::build::{ada, fact, holds, id, open, stamp};
@@ -33,7 +32,7 @@ fn proof(cortex: &Cortex, subject: Subject, at_snapshot: Option<u64>) -> Result<
 }
 
 /// Through bytes, as a file travels.
-fn checked(file: &ProofFile) -> Checked {
+fn checked(file: &ProofFile) -> CheckedProof {
     check(&ProofFile::from_bytes(&file.to_bytes()).unwrap()).unwrap()
 }
 
@@ -83,23 +82,23 @@ fn every_claim_checks_without_the_store() {
     }
     assert_eq!(
         facts[0],
-        Fact::Memory {
+        ProvedFact::Memory {
             head: Box::new(resolved.head),
             version: Box::new(resolved.version),
             body: resolved.body.map(Box::new),
         }
     );
-    let Fact::Memory { head, body, .. } = &facts[1] else { panic!() };
+    let ProvedFact::Memory { head, body, .. } = &facts[1] else { panic!() };
     assert!(head.erased && body.is_none());
     assert!(!holds(&files[1].1.to_bytes(), SECRET));
-    assert_eq!(facts[2], Fact::NoMemory { id: id(99) });
-    assert_eq!(facts[3], Fact::NoMemory { id: id(1) });
-    assert_eq!(facts[4], Fact::Edge { edge: Box::new(known.unwrap()) });
-    let gone = Fact::NoEdge { src: id(3), relation: Relation::References, dst: id(2) };
+    assert_eq!(facts[2], ProvedFact::NoMemory { id: id(99) });
+    assert_eq!(facts[3], ProvedFact::NoMemory { id: id(1) });
+    assert_eq!(facts[4], ProvedFact::Edge { edge: Box::new(known.unwrap()) });
+    let gone = ProvedFact::NoEdge { src: id(3), relation: Relation::References, dst: id(2) };
     assert_eq!(facts[5], gone);
-    assert_eq!(facts[6], Fact::AppendOnly { since: Box::new(first) });
+    assert_eq!(facts[6], ProvedFact::AppendOnly { since: Box::new(first) });
     let types = vec![MemoryType::Fact, MemoryType::Pattern, MemoryType::Event];
-    assert_eq!(facts[8], Fact::Slice { types, shown: 2, hidden: 0 });
+    assert_eq!(facts[8], ProvedFact::Slice { types, shown: 2, hidden: 0 });
 }
 
 // kernel 57
@@ -112,19 +111,19 @@ fn a_proof_can_be_given_as_of_a_snapshot_after_later_changes() {
     // Updated, moved to another project and superseded since.
     let old = at(2, 1);
     assert_eq!((old.root, old.size), (then.root, then.size));
-    let Fact::Memory { head, body, .. } = old.fact else { panic!() };
+    let ProvedFact::Memory { head, body, .. } = old.fact else { panic!() };
     assert_eq!((head.version, head.project.as_deref()), (1, Some("web")));
     assert_eq!(body.unwrap().title, "The deploy key rotates monthly");
     // Erased since: it was live then, and its text is gone now.
-    let Fact::Memory { head, body, .. } = at(5, 1).fact else { panic!() };
+    let ProvedFact::Memory { head, body, .. } = at(5, 1).fact else { panic!() };
     assert!(!head.erased && head.tombstone.is_none() && body.is_none());
     // At the second snapshot it was erased already.
-    let Fact::Memory { head, .. } = at(5, 2).fact else { panic!() };
+    let ProvedFact::Memory { head, .. } = at(5, 2).fact else { panic!() };
     assert!(head.erased);
     let late = cortex.write(stamp(40), fact(40, "later", "")).unwrap().id.unwrap();
-    assert_eq!(at(late.get(), 2).fact, Fact::NoMemory { id: late });
+    assert_eq!(at(late.get(), 2).fact, ProvedFact::NoMemory { id: late });
     let now = checked(&proof(&cortex, Subject::Memory(late), None).unwrap());
-    assert!(matches!(now.fact, Fact::Memory { .. }));
+    assert!(matches!(now.fact, ProvedFact::Memory { .. }));
 
     let missing = proof(&cortex, Subject::Memory(id(2)), Some(3)).unwrap_err();
     assert_eq!(missing.code(), "not_found");
@@ -134,10 +133,12 @@ fn a_proof_can_be_given_as_of_a_snapshot_after_later_changes() {
 }
 
 /// A claim that passed against the actor's own root must hold in the actor's own store.
-fn is_true(view: &View<'_>, fact: &Fact, original: &Fact) -> bool {
+fn is_true(view: &View<'_>, fact: &ProvedFact, original: &ProvedFact) -> bool {
     match fact {
-        Fact::NoMemory { id } => view.head(*id).unwrap().is_none(),
-        Fact::NoEdge { src, relation, dst } => view.edge(*src, *relation, *dst).unwrap().is_none(),
+        ProvedFact::NoMemory { id } => view.head(*id).unwrap().is_none(),
+        ProvedFact::NoEdge { src, relation, dst } => {
+            view.edge(*src, *relation, *dst).unwrap().is_none()
+        }
         other => other == original,
     }
 }
@@ -182,13 +183,13 @@ fn parts_of_two_proofs_do_not_make_a_third() {
         (file, claim)
     };
     let ((file, two), (_, three)) = (of(2), of(3));
-    let with = |change: &dyn Fn(&mut kernel::proof::MemoryClaim)| {
+    let with = |change: &dyn Fn(&mut proof::MemoryClaim)| {
         let mut claim = two.clone();
         change(&mut claim);
         check(&ProofFile { claim: Claim::Memory(claim), ..file.clone() })
     };
     assert!(with(&|_| {}).is_ok());
-    let changes: [&dyn Fn(&mut kernel::proof::MemoryClaim); 5] = [
+    let changes: [&dyn Fn(&mut proof::MemoryClaim); 5] = [
         &|claim| claim.head = three.head.clone(),
         &|claim| claim.version = three.version.clone(),
         &|claim| claim.sealed = three.sealed.clone(),
@@ -202,7 +203,7 @@ fn parts_of_two_proofs_do_not_make_a_third() {
         assert_eq!(with(change).unwrap_err().code(), "proof_refused");
     }
     // Leaving the text out is not a lie: the hashes stand, and the reader sees that it is missing.
-    let Fact::Memory { body, head, .. } = with(&|c| c.sealed = None).unwrap().fact else {
+    let ProvedFact::Memory { body, head, .. } = with(&|c| c.sealed = None).unwrap().fact else {
         panic!()
     };
     assert!(body.is_none() && !head.erased);
@@ -234,7 +235,7 @@ fn a_proof_belongs_to_one_actor_and_one_schema() {
 #[test]
 fn files_stay_small_as_the_store_grows() {
     let cortex = open(&Disk::new());
-    let request = |n| kernel::Request {
+    let request = |n| kernel::Submission {
         stamp: stamp(1),
         command: kernel::command::Command::Write(Box::new(fact(n, "a fact", "short"))),
         authority: None,

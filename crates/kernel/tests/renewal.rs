@@ -1,5 +1,6 @@
 //! Goal: rows that another version of the program made are made again when the actor is opened, and nothing but them.
-//! Method: a hook that keeps the version of its rows in one of them; a disk that loses power at every sync of the renewal.
+//! Method: a hook that keeps the version of its rows in one of them; a disk that loses power at every sync of the
+//! renewal.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use kernel::actor::ActorName;
 use kernel::home::{Home, HomeLimits};
-use kernel::hook::{JournalHook, Recorded, Staged};
+use kernel::hook::{HookRows, JournalHook, RecordedEntry};
 use kernel::store::{Space, View};
 use kernel::{Cortex, Error, Options, Result};
 use testkit::build::{
@@ -40,8 +41,8 @@ impl JournalHook for Versioned {
     fn entry(
         &mut self,
         _: &View<'_>,
-        recorded: Recorded<'_>,
-        staged: &mut Staged<'_>,
+        recorded: RecordedEntry<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let key = [&[0x90, 2][..], &recorded.entry.seq.to_be_bytes()].concat();
         staged.set(key, Some(vec![self.0]));
@@ -49,7 +50,7 @@ impl JournalHook for Versioned {
         Ok(())
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
         Ok(())
     }
 

@@ -1,14 +1,16 @@
 //! The store against a model: whatever is committed, the engine holds exactly what an ordered map would hold.
 //!
-//! Method: random write sets (puts, deletes, cleared spaces) go to the store and to a map. Readers taken before a commit keep
-//! their state; after reopening and after rewriting the file every row is compared, forwards and backwards.
+//! Method: random write sets (puts, deletes, cleared spaces) go to the store and to a map. Readers taken before a
+//! commit keep their state; after reopening and after rewriting the file every row is compared, forwards and backwards.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use kernel::store::{EngineOptions, KeyRange, Reader, RedbStorage, Side, Space, Storage, WriteSet};
+use kernel::store::{
+    EngineOptions, KeyRange, RedbStorage, Side, Space, Storage, StoreReader, WriteSet,
+};
 use proptest::prelude::*;
 use testkit::Disk;
 
@@ -37,9 +39,9 @@ fn open(disk: &Disk) -> RedbStorage {
     RedbStorage::open(disk.medium(), EngineOptions::default(), WriteSet::new).unwrap()
 }
 
-type Row = ((usize, Vec<u8>), Vec<u8>);
+type MemoryRow = ((usize, Vec<u8>), Vec<u8>);
 
-fn rows(reader: &dyn Reader, reverse: bool) -> Vec<Row> {
+fn rows(reader: &dyn StoreReader, reverse: bool) -> Vec<MemoryRow> {
     let mut rows = Vec::new();
     for (slot, space) in SPACES.into_iter().enumerate() {
         let range = if reverse { KeyRange::all().reversed() } else { KeyRange::all() };
@@ -53,7 +55,7 @@ fn rows(reader: &dyn Reader, reverse: bool) -> Vec<Row> {
     rows
 }
 
-fn assert_holds(reader: &dyn Reader, model: &Model) {
+fn assert_holds(reader: &dyn StoreReader, model: &Model) {
     let mut backwards = rows(reader, true);
     backwards.sort();
     assert_eq!(rows(reader, false).into_iter().collect::<Model>(), *model);

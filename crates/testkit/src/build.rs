@@ -1,16 +1,18 @@
-//! Short ways to make what tests need: deterministic stamps, salts, bodies and drafts; dumps and checks of a whole store.
+//! Short ways to make what tests need: deterministic stamps, salts, bodies and drafts; dumps and checks of a whole
+//! store.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use kernel::actor::ActorName;
 use kernel::command::{Command, Draft, HeadRevision, Receipt, Removal, Revision, Stamp};
+use kernel::find::{Predicate, Query};
 use kernel::journal::{HeadPatch, Payload};
 use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::store::{
-    EngineOptions, KeyRange, Medium, Reader, RedbStorage, Side, Space, Storage, WriteSet,
+    EngineOptions, KeyRange, Medium, RedbStorage, Side, Space, Storage, StoreReader, WriteSet,
 };
-use kernel::{Cortex, Options, Request, Result, VerifyReport};
+use kernel::{Cortex, Options, Result, Submission, VerifyReport};
 
 use crate::disk::Disk;
 
@@ -54,7 +56,7 @@ pub fn open(disk: &Disk) -> Cortex {
 
 /// Runs one command as the tester at second `n`.
 pub fn run(cortex: &Cortex, n: i64, command: Command) -> Result<Receipt> {
-    cortex.submit(Request { stamp: stamp(n), command, authority: None })
+    cortex.submit(Submission { stamp: stamp(n), command, authority: None })
 }
 
 /// Forgetting, restoring or erasing memory `n` at whatever version it has.
@@ -136,12 +138,15 @@ pub fn assert_refused<T: std::fmt::Debug>(
 }
 
 /// Changes rows of a closed store behind the kernel's back. `edit` is told which side is live.
-pub fn tamper(disk: &Disk, edit: impl FnOnce(&dyn Reader, Side, &mut WriteSet)) {
+pub fn tamper(disk: &Disk, edit: impl FnOnce(&dyn StoreReader, Side, &mut WriteSet)) {
     tamper_on(disk.medium(), edit);
 }
 
 /// The same for a store on any medium.
-pub fn tamper_on(medium: Box<dyn Medium>, edit: impl FnOnce(&dyn Reader, Side, &mut WriteSet)) {
+pub fn tamper_on(
+    medium: Box<dyn Medium>,
+    edit: impl FnOnce(&dyn StoreReader, Side, &mut WriteSet),
+) {
     let storage = RedbStorage::open(medium, EngineOptions::default(), WriteSet::new)
         .expect("the store opens");
     let reader = storage.reader().expect("the store reads");
@@ -157,4 +162,9 @@ pub fn tamper_on(medium: Box<dyn Medium>, edit: impl FnOnce(&dyn Reader, Side, &
 /// True if the bytes of `text` are anywhere in `bytes`.
 pub fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// A find by filter alone.
+pub fn filtered(filter: Predicate, limit: u32) -> Query {
+    Query { filter: Some(filter), limit: Some(limit), ..Query::default() }
 }

@@ -1,8 +1,8 @@
 //! A disk in memory that keeps what was synced apart from what was only written.
 //!
-//! `Disk::power_cut` says what a machine would find after losing power: synced bytes for certain, and of the writes since the
-//! last sync any part, which a seed decides: each may be there, missing, or torn in the middle. A disk can also be told to
-//! fail its n-th sync, or to lose power at it.
+//! `Disk::power_cut` says what a machine would find after losing power: synced bytes for certain, and of the writes
+//! since the last sync any part, which a seed decides: each may be there, missing, or torn in the middle. A disk can
+//! also be told to fail its n-th sync, or to lose power at it.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,7 @@
 //! Random histories over every kind of change, as plain data, and a driver that runs them on an open actor.
 //!
-//! A step names memories by position, so any sequence of steps makes sense: what does not apply is refused by the kernel
-//! and changes nothing, which is part of what is tested. The same steps give the same requests, salts and times.
+//! A step names memories by position, so any sequence of steps makes sense: what does not apply is refused by the
+//! kernel and changes nothing, which is part of what is tested. The same steps give the same requests, salts and times.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,20 +11,20 @@ use kernel::command::{
     LateFind, MigrationDraft, MindRunDraft, PromptDraft, Removal, Revision, Revocation,
     SessionClose, SessionDraft, SnapshotDraft, Touches, Violation,
 };
+use kernel::grants::{Grant, Permission, Selector, SignedGrant};
 use kernel::journal::{Access, FoundMemory, HeadPatch, MindRunPhase, SCHEMA, Stub};
 use kernel::memory::{
-    MemoryId, MemoryType, Outcome, Pinned, Provenance, Relation, Scope, Source, Visibility,
+    MemoryId, MemoryType, Outcome, PinnedVersion, Provenance, Relation, Scope, Source, Visibility,
 };
-use kernel::scope::{Grant, Operation, Selector, SignedGrant};
 use kernel::store::KeyRange;
-use kernel::{Cortex, Digest, Request, Result};
+use kernel::{Cortex, Digest, Result, Submission};
 use proptest::prelude::*;
 
 use crate::build::{at, body, salt, stamp};
 
 /// One change. Numbers pick among what exists.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum HistoryStep {
     Write {
         memory_type: u8,
         tags: Vec<u8>,
@@ -81,43 +81,45 @@ fn picks() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Any step; memories are written more often than anything else is done to them.
-pub fn step() -> impl Strategy<Value = Step> {
+pub fn step() -> impl Strategy<Value = HistoryStep> {
     prop_oneof![
         8 => (1u8..=9, picks(), prop::option::of(any::<u8>()), text(), any::<u8>()).prop_map(
-            |(memory_type, tags, project, text, flags)| Step::Write { memory_type, tags, project, text, flags }),
+            |(memory_type, tags, project, text, flags)| HistoryStep::Write { memory_type, tags, project, text, flags }),
         4 => (any::<u8>(), text(), prop::option::of(picks()), prop::bool::weighted(0.1)).prop_map(
-            |(memory, text, tags, expect_wrong)| Step::Update { memory, text, tags, expect_wrong }),
+            |(memory, text, tags, expect_wrong)| HistoryStep::Update { memory, text, tags, expect_wrong }),
         3 => (any::<u8>(), any::<bool>(), any::<bool>(), prop::option::of(picks()), any::<bool>()).prop_map(
-            |(memory, pinned, archived, tags, clear)| Step::UpdateHead { memory, pinned, archived, tags, clear }),
-        2 => any::<u8>().prop_map(Step::Tombstone),
-        2 => any::<u8>().prop_map(Step::Restore),
-        1 => any::<u8>().prop_map(Step::Erase),
-        4 => (any::<u8>(), 1u8..=9, any::<u8>(), 0u32..=1_000_000).prop_map(|(a, r, b, w)| Step::AddEdge(a, r, b, w)),
-        2 => (any::<u8>(), 1u8..=9, any::<u8>()).prop_map(|(a, r, b)| Step::RemoveEdge(a, r, b)),
-        1 => picks().prop_map(Step::Touch),
-        1 => picks().prop_map(Step::FindLate),
+            |(memory, pinned, archived, tags, clear)|
+                HistoryStep::UpdateHead { memory, pinned, archived, tags, clear }),
+        2 => any::<u8>().prop_map(HistoryStep::Tombstone),
+        2 => any::<u8>().prop_map(HistoryStep::Restore),
+        1 => any::<u8>().prop_map(HistoryStep::Erase),
+        4 => (any::<u8>(), 1u8..=9, any::<u8>(), 0u32..=1_000_000).prop_map(
+            |(a, r, b, w)| HistoryStep::AddEdge(a, r, b, w)),
+        2 => (any::<u8>(), 1u8..=9, any::<u8>()).prop_map(|(a, r, b)| HistoryStep::RemoveEdge(a, r, b)),
+        1 => picks().prop_map(HistoryStep::Touch),
+        1 => picks().prop_map(HistoryStep::FindLate),
         2 => (0u8..4, 0u8..3, picks(), picks()).prop_map(
-            |(intent, outcome, cited, shown)| Step::Attest { intent, outcome, cited, shown }),
-        1 => (picks(), picks()).prop_map(|(kept, stubs)| Step::Compact(kept, stubs)),
-        1 => (0u8..3).prop_map(Step::SessionStart),
-        1 => (0u8..3, any::<bool>()).prop_map(|(s, summary)| Step::SessionEnd(s, summary)),
-        1 => text().prop_map(Step::Prompt),
-        2 => Just(Step::Snapshot),
-        1 => any::<u8>().prop_map(Step::Grant),
-        1 => any::<u8>().prop_map(Step::Revoke),
-        1 => Just(Step::Violation),
-        1 => Just(Step::MindRun),
-        1 => Just(Step::Migration),
-        1 => (0u8..3, text()).prop_map(|(key, text)| Step::Retry(key, text)),
+            |(intent, outcome, cited, shown)| HistoryStep::Attest { intent, outcome, cited, shown }),
+        1 => (picks(), picks()).prop_map(|(kept, stubs)| HistoryStep::Compact(kept, stubs)),
+        1 => (0u8..3).prop_map(HistoryStep::SessionStart),
+        1 => (0u8..3, any::<bool>()).prop_map(|(s, summary)| HistoryStep::SessionEnd(s, summary)),
+        1 => text().prop_map(HistoryStep::Prompt),
+        2 => Just(HistoryStep::Snapshot),
+        1 => any::<u8>().prop_map(HistoryStep::Grant),
+        1 => any::<u8>().prop_map(HistoryStep::Revoke),
+        1 => Just(HistoryStep::Violation),
+        1 => Just(HistoryStep::MindRun),
+        1 => Just(HistoryStep::Migration),
+        1 => (0u8..3, text()).prop_map(|(key, text)| HistoryStep::Retry(key, text)),
     ]
 }
 
-pub fn steps(max: usize) -> impl Strategy<Value = Vec<Step>> {
+pub fn steps(max: usize) -> impl Strategy<Value = Vec<HistoryStep>> {
     prop::collection::vec(step(), 1..max)
 }
 
 /// Turns step `n` into a request against what `cortex` holds. Depends on the state only through ids that exist.
-pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
+pub fn request(cortex: &Cortex, n: usize, step: &HistoryStep) -> Result<Submission> {
     let time = i64::try_from(n).expect("tests have few steps");
     let mut made = stamp(time);
     let seed = n as u64 + 1;
@@ -134,7 +136,7 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
         let fallback = MemoryId::new(1).expect("one is not zero");
         memories.get(usize::from(i) % memories.len().max(1)).copied().unwrap_or(fallback)
     };
-    let pinned = |i: u8| Pinned { id: pick(i), version: 1 };
+    let pinned = |i: u8| PinnedVersion { id: pick(i), version: 1 };
     let type_of = |id: MemoryId| -> Result<MemoryType> {
         Ok(reading.view().head(id)?.map_or(MemoryType::Fact, |head| head.memory_type))
     };
@@ -142,7 +144,7 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
     let relation = |code: u8| Relation::from_code(code).expect("strategies make legal codes");
     let removal = |i: u8| Removal { id: pick(i), expected: None, reason: "test".into() };
     let command = match step {
-        Step::Write { memory_type, tags: t, project, text, flags } => {
+        HistoryStep::Write { memory_type, tags: t, project, text, flags } => {
             let memory_type =
                 MemoryType::from_code(*memory_type).expect("strategies make legal codes");
             let mut draft = Draft::new(body(memory_type, text, text), salt(seed));
@@ -165,7 +167,7 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
             }
             Command::Write(Box::new(draft))
         }
-        Step::Update { memory, text, tags: t, expect_wrong } => {
+        HistoryStep::Update { memory, text, tags: t, expect_wrong } => {
             let id = pick(*memory);
             let expected = expect_wrong.then_some(999);
             let content = body(type_of(id)?, text, "updated");
@@ -173,7 +175,7 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
             revision.patch.tags = t.as_deref().map(tags);
             Command::Update(Box::new(revision))
         }
-        Step::UpdateHead { memory, pinned, archived, tags: t, clear } => {
+        HistoryStep::UpdateHead { memory, pinned, archived, tags: t, clear } => {
             let patch = HeadPatch {
                 pinned: Some(*pinned),
                 archived: Some(*archived),
@@ -185,26 +187,26 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
             let reason = Some("test".into());
             Command::UpdateHead(HeadRevision { id: pick(*memory), expected: None, patch, reason })
         }
-        Step::Tombstone(i) => Command::Tombstone(removal(*i)),
-        Step::Restore(i) => Command::Restore(removal(*i)),
-        Step::Erase(i) => Command::Erase(removal(*i)),
-        Step::AddEdge(a, r, b, weight) => Command::AddEdge(EdgeDraft {
+        HistoryStep::Tombstone(i) => Command::Tombstone(removal(*i)),
+        HistoryStep::Restore(i) => Command::Restore(removal(*i)),
+        HistoryStep::Erase(i) => Command::Erase(removal(*i)),
+        HistoryStep::AddEdge(a, r, b, weight) => Command::AddEdge(EdgeDraft {
             src: pick(*a),
             relation: relation(*r),
             dst: pick(*b),
             weight: *weight,
         }),
-        Step::RemoveEdge(a, r, b) => Command::RemoveEdge(EdgeRemoval {
+        HistoryStep::RemoveEdge(a, r, b) => Command::RemoveEdge(EdgeRemoval {
             src: pick(*a),
             relation: relation(*r),
             dst: pick(*b),
             reason: "test".into(),
         }),
-        Step::Touch(ids) => Command::Touch(Touches {
+        HistoryStep::Touch(ids) => Command::Touch(Touches {
             accesses: ids.iter().map(|i| Access { id: pick(*i), count: 2, at: at(time) }).collect(),
             grants: Vec::new(),
         }),
-        Step::FindLate(ids) => {
+        HistoryStep::FindLate(ids) => {
             let mut found: Vec<_> = ids.iter().map(|i| pick(*i)).collect();
             found.sort_unstable();
             found.dedup();
@@ -217,7 +219,7 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
                 results: results.collect(),
             })
         }
-        Step::Attest { intent, outcome, cited, shown } => Command::Attest(Attestation {
+        HistoryStep::Attest { intent, outcome, cited, shown } => Command::Attest(Attestation {
             intent: format!("intent{intent}"),
             outcome: Outcome::ALL[usize::from(*outcome)],
             reason: None,
@@ -225,7 +227,7 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
             retrieved: shown.iter().map(|i| pick(*i)).collect(),
             bundle: None,
         }),
-        Step::Compact(kept, stubs) => Command::Compact(Compaction {
+        HistoryStep::Compact(kept, stubs) => Command::Compact(Compaction {
             intent: "intent".into(),
             step: format!("step{}", n % 3),
             budget: 100,
@@ -233,36 +235,38 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
             stubs: stubs.iter().map(|i| Stub { memory: pinned(*i), score: 5 }).collect(),
             tokens: 50,
         }),
-        Step::SessionStart(s) => Command::SessionStart(SessionDraft {
+        HistoryStep::SessionStart(s) => Command::SessionStart(SessionDraft {
             session: format!("s{s}"),
             project: Some("project0".into()),
             directory: None,
             agent: Some("tester".into()),
         }),
-        Step::SessionEnd(s, summary) => Command::SessionEnd(SessionClose {
+        HistoryStep::SessionEnd(s, summary) => Command::SessionEnd(SessionClose {
             session: format!("s{s}"),
             summary: summary.then(|| "what was done".into()),
             salt: salt(seed),
         }),
-        Step::Prompt(text) => Command::Prompt(PromptDraft {
+        HistoryStep::Prompt(text) => Command::Prompt(PromptDraft {
             session: None,
             project: None,
             text: text.clone(),
             salt: salt(seed),
         }),
-        Step::Snapshot => Command::Snapshot(SnapshotDraft { reason: "test".into() }),
-        Step::Grant(n) => Command::ScopeGrant(GrantDraft { grant: grant(cortex, *n, time)? }),
-        Step::Revoke(n) => {
+        HistoryStep::Snapshot => Command::Snapshot(SnapshotDraft { reason: "test".into() }),
+        HistoryStep::Grant(n) => {
+            Command::ScopeGrant(GrantDraft { grant: grant(cortex, *n, time)? })
+        }
+        HistoryStep::Revoke(n) => {
             let grant = SignedGrant::decode(&grant(cortex, *n, time)?)?.id();
             Command::ScopeRevoke(Revocation { grant, reason: "test".into() })
         }
-        Step::Violation => Command::ScopeViolation(Violation {
+        HistoryStep::Violation => Command::ScopeViolation(Violation {
             grant: Digest::ZERO,
             operation: "read".into(),
             memory: None,
             reason: "outside the grant".into(),
         }),
-        Step::MindRun => {
+        HistoryStep::MindRun => {
             made.run = Some("run1".into());
             Command::MindRun(MindRunDraft {
                 run: "run1".into(),
@@ -271,16 +275,16 @@ pub fn request(cortex: &Cortex, n: usize, step: &Step) -> Result<Request> {
                 reason: None,
             })
         }
-        Step::Migration => {
+        HistoryStep::Migration => {
             Command::Migration(MigrationDraft { component: "text".into(), from: 1, to: 2 })
         }
-        Step::Retry(key, text) => {
+        HistoryStep::Retry(key, text) => {
             made.idempotency_key = Some(format!("key{key}"));
             let draft = Draft::new(body(MemoryType::Fact, text, "retried"), salt(seed));
             Command::Write(Box::new(draft))
         }
     };
-    Ok(Request { stamp: made, command, authority: None })
+    Ok(Submission { stamp: made, command, authority: None })
 }
 
 /// A grant pinned to the latest snapshot, by fixed keys.
@@ -297,7 +301,7 @@ fn grant(cortex: &Cortex, n: u8, time: i64) -> Result<Vec<u8>> {
         issuer: key.verifying_key().to_bytes(),
         audience: [n; 32],
         audience_name: "delegate".into(),
-        operations: vec![Operation::Read],
+        operations: vec![Permission::Read],
         include,
         exclude: None,
         issued: at(time),
@@ -313,21 +317,21 @@ fn grant(cortex: &Cortex, n: u8, time: i64) -> Result<Vec<u8>> {
 }
 
 /// Runs one step. A refusal is an outcome like any other.
-pub fn run(cortex: &Cortex, n: usize, step: &Step) -> Result<kernel::command::Receipt> {
+pub fn run(cortex: &Cortex, n: usize, step: &HistoryStep) -> Result<kernel::command::Receipt> {
     cortex.submit(request(cortex, n, step)?)
 }
 
 /// Every row that is state: the journal with its bodies, and all that is derived from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Dump {
+pub struct StateDump {
     pub truth: BTreeMap<Vec<u8>, Vec<u8>>,
     pub derived: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-pub fn dump(cortex: &Cortex) -> Dump {
+pub fn dump(cortex: &Cortex) -> StateDump {
     let reading = cortex.read().expect("a readable store");
     let view = reading.view();
-    let mut dump = Dump::default();
+    let mut dump = StateDump::default();
     view.scan_truth(&KeyRange::all(), &mut |key, value| {
         dump.truth.insert(key.to_vec(), value.to_vec());
         Ok(ControlFlow::Continue(()))

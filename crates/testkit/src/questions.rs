@@ -1,5 +1,5 @@
-//! Questions that nobody should ask: operators of other query languages, quotes, emoji, scripts from right to left, control
-//! characters, and a hundred kilobytes of each. The same ones at every door.
+//! Questions that nobody should ask: operators of other query languages, quotes, emoji, scripts from right to left,
+//! control characters, and a hundred kilobytes of each. The same ones at every door.
 
 /// Parts that mean something to some query language, or to nobody.
 pub const PARTS: [&str; 40] = [

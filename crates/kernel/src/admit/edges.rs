@@ -1,13 +1,14 @@
 //! Admission of edges: both ends exist, none is the other, and nothing is journaled that changes nothing.
 
-use super::{Admission, Admitted, Situation};
+use proof::journal::{AddEdge, Payload, RemoveEdge};
+
+use super::{Admission, AdmittedCommand, Situation};
 use crate::command::{EdgeDraft, EdgeRemoval};
 use crate::error::{Error, Result};
-use crate::journal::{AddEdge, Payload, RemoveEdge};
 use crate::limits::{EDGE_WEIGHT_MAX, EDGES_PER_MEMORY_MAX};
-use crate::memory::check_reason;
+use crate::validate::check_reason;
 
-pub(super) fn add(situation: &Situation<'_>, draft: &EdgeDraft) -> Result<Admitted> {
+pub(super) fn add(situation: &Situation<'_>, draft: &EdgeDraft) -> Result<AdmittedCommand> {
     if draft.src == draft.dst {
         return Err(Error::SelfEdge(draft.src.get()));
     }
@@ -24,7 +25,7 @@ pub(super) fn add(situation: &Situation<'_>, draft: &EdgeDraft) -> Result<Admitt
         }
     }
     match situation.view.edge(draft.src, draft.relation, draft.dst)? {
-        Some(edge) if edge.weight == draft.weight => return Ok(Admitted::unchanged()),
+        Some(edge) if edge.weight == draft.weight => return Ok(AdmittedCommand::unchanged()),
         Some(_) => {}
         None => {
             let out = situation.view.usage(draft.src)?.edges_out;
@@ -41,10 +42,10 @@ pub(super) fn add(situation: &Situation<'_>, draft: &EdgeDraft) -> Result<Admitt
         dst: draft.dst,
         weight: draft.weight,
     });
-    Ok(Admitted { id: Some(draft.src), ..Admitted::one(Admission::plain(payload)) })
+    Ok(AdmittedCommand { id: Some(draft.src), ..AdmittedCommand::one(Admission::plain(payload)) })
 }
 
-pub(super) fn remove(situation: &Situation<'_>, removal: &EdgeRemoval) -> Result<Admitted> {
+pub(super) fn remove(situation: &Situation<'_>, removal: &EdgeRemoval) -> Result<AdmittedCommand> {
     check_reason(&removal.reason)?;
     if situation.view.edge(removal.src, removal.relation, removal.dst)?.is_none() {
         let edge = format!("{} {} {}", removal.src, removal.relation.name(), removal.dst);
@@ -56,5 +57,5 @@ pub(super) fn remove(situation: &Situation<'_>, removal: &EdgeRemoval) -> Result
         dst: removal.dst,
         reason: removal.reason.clone(),
     });
-    Ok(Admitted { id: Some(removal.src), ..Admitted::one(Admission::plain(payload)) })
+    Ok(AdmittedCommand { id: Some(removal.src), ..AdmittedCommand::one(Admission::plain(payload)) })
 }

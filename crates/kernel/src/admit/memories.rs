@@ -1,19 +1,21 @@
 //! Admission of changes to memories.
 
-use super::{Admission, Admitted, Situation, check_count, check_optional_name};
+use proof::journal::{
+    EntryKind, Erase, HeadPatch, Payload, Restore, TombstoneMemory, Update, UpdateHead, Write,
+};
+use proof::memory::{Head, MemoryId, Provenance, SealedBody};
+
+use super::{Admission, AdmittedCommand, Situation, check_count, check_optional_name};
 use crate::apply::preview;
 use crate::command::{Draft, HeadRevision, Removal, Revision};
 use crate::error::{Error, Result};
-use crate::journal::{
-    EntryKind, Erase, HeadPatch, Payload, Restore, TombstoneMemory, Update, UpdateHead, Write,
-};
 use crate::limits::{DERIVED_FROM_MAX, FIELD_BYTES_MAX};
-use crate::memory::{
-    Head, MemoryId, Provenance, Sealed, check_body, check_importance, check_kind, check_name,
-    check_reason, check_text, check_topic_key, check_version_times, normal_tags,
+use crate::validate::{
+    check_body, check_importance, check_kind, check_name, check_reason, check_text,
+    check_topic_key, check_version_times, normal_tags,
 };
 
-pub(super) fn write(situation: &Situation<'_>, draft: &Draft) -> Result<Admitted> {
+pub(super) fn write(situation: &Situation<'_>, draft: &Draft) -> Result<AdmittedCommand> {
     check_body(&draft.body)?;
     let memory_type = draft.body.fields.memory_type();
     let kind = draft.kind.clone().unwrap_or_else(|| memory_type.default_kind().to_owned());
@@ -27,7 +29,7 @@ pub(super) fn write(situation: &Situation<'_>, draft: &Draft) -> Result<Admitted
     check_importance("confidence", draft.confidence)?;
     check_version_times(draft.valid_from, draft.valid_until)?;
     check_provenance(situation, &draft.provenance)?;
-    let sealed = Sealed::new(draft.salt, &draft.body);
+    let sealed = SealedBody::new(draft.salt, &draft.body);
     let payload = Payload::Write(Write {
         memory_type,
         kind,
@@ -48,10 +50,10 @@ pub(super) fn write(situation: &Situation<'_>, draft: &Draft) -> Result<Admitted
         expires: draft.expires,
     });
     let id = MemoryId::new(situation.counters.size + 1).expect("a sum with one is not zero");
-    Ok(Admitted::one(Admission { payload, sealed: Some(sealed) }).about(id, 1))
+    Ok(AdmittedCommand::one(Admission { payload, sealed: Some(sealed) }).about(id, 1))
 }
 
-pub(super) fn update(situation: &Situation<'_>, revision: &Revision) -> Result<Admitted> {
+pub(super) fn update(situation: &Situation<'_>, revision: &Revision) -> Result<AdmittedCommand> {
     let head = changeable(situation, revision.id, revision.expected)?;
     check_body(&revision.body)?;
     let memory_type = revision.body.fields.memory_type();
@@ -67,7 +69,7 @@ pub(super) fn update(situation: &Situation<'_>, revision: &Revision) -> Result<A
         .version
         .checked_add(1)
         .ok_or_else(|| Error::invalid("version", "no further version is possible"))?;
-    let sealed = Sealed::new(revision.salt, &revision.body);
+    let sealed = SealedBody::new(revision.salt, &revision.body);
     let payload = Payload::Update(Update {
         id: head.id,
         version,
@@ -79,10 +81,13 @@ pub(super) fn update(situation: &Situation<'_>, revision: &Revision) -> Result<A
         expires: revision.expires,
         patch,
     });
-    Ok(Admitted::one(Admission { payload, sealed: Some(sealed) }).about(head.id, version))
+    Ok(AdmittedCommand::one(Admission { payload, sealed: Some(sealed) }).about(head.id, version))
 }
 
-pub(super) fn update_head(situation: &Situation<'_>, revision: &HeadRevision) -> Result<Admitted> {
+pub(super) fn update_head(
+    situation: &Situation<'_>,
+    revision: &HeadRevision,
+) -> Result<AdmittedCommand> {
     if revision.patch.is_empty() {
         return Err(Error::NoOp);
     }
@@ -91,44 +96,45 @@ pub(super) fn update_head(situation: &Situation<'_>, revision: &HeadRevision) ->
     let patch = normal_patch(&revision.patch)?;
     let (id, version) = (head.id, head.version);
     if preview(&head, &patch) == head {
-        return Ok(Admitted::unchanged().about(id, version));
+        return Ok(AdmittedCommand::unchanged().about(id, version));
     }
     let payload = Payload::UpdateHead(UpdateHead { id, patch, reason: revision.reason.clone() });
-    Ok(Admitted::one(Admission::plain(payload)).about(id, version))
+    Ok(AdmittedCommand::one(Admission::plain(payload)).about(id, version))
 }
 
-pub(super) fn tombstone(situation: &Situation<'_>, removal: &Removal) -> Result<Admitted> {
+pub(super) fn tombstone(situation: &Situation<'_>, removal: &Removal) -> Result<AdmittedCommand> {
     check_reason(&removal.reason)?;
     let head = current(situation, removal.id, removal.expected)?;
     if head.tombstone.is_some() {
-        return Ok(Admitted::unchanged().about(head.id, head.version));
+        return Ok(AdmittedCommand::unchanged().about(head.id, head.version));
     }
     let payload =
         Payload::Tombstone(TombstoneMemory { id: head.id, reason: removal.reason.clone() });
-    Ok(Admitted::one(Admission::plain(payload)).about(head.id, head.version))
+    Ok(AdmittedCommand::one(Admission::plain(payload)).about(head.id, head.version))
 }
 
-pub(super) fn restore(situation: &Situation<'_>, removal: &Removal) -> Result<Admitted> {
+pub(super) fn restore(situation: &Situation<'_>, removal: &Removal) -> Result<AdmittedCommand> {
     check_reason(&removal.reason)?;
     let head = current(situation, removal.id, removal.expected)?;
     if head.erased {
         return Err(Error::Erased(head.id.get()));
     }
     if head.tombstone.is_none() && !head.archived {
-        return Ok(Admitted::unchanged().about(head.id, head.version));
+        return Ok(AdmittedCommand::unchanged().about(head.id, head.version));
     }
     let payload = Payload::Restore(Restore { id: head.id, reason: removal.reason.clone() });
-    Ok(Admitted::one(Admission::plain(payload)).about(head.id, head.version))
+    Ok(AdmittedCommand::one(Admission::plain(payload)).about(head.id, head.version))
 }
 
 /// A memory by its id; a prompt, a session's summary or a late find's query by the number of its entry.
-pub(super) fn erase(situation: &Situation<'_>, removal: &Removal) -> Result<Admitted> {
+pub(super) fn erase(situation: &Situation<'_>, removal: &Removal) -> Result<AdmittedCommand> {
     check_reason(&removal.reason)?;
     let seq = removal.id.get();
     if situation.view.head(removal.id)?.is_none() {
-        let about = |admitted: Admitted| Admitted { id: Some(removal.id), ..admitted };
+        let about =
+            |admitted: AdmittedCommand| AdmittedCommand { id: Some(removal.id), ..admitted };
         if situation.view.is_body_erased(seq, None)? {
-            return Ok(about(Admitted::unchanged()));
+            return Ok(about(AdmittedCommand::unchanged()));
         }
         // The text of a later version goes with its memory, never alone.
         let versioned = situation.view.entry(seq)?.is_some_and(|e| e.kind == EntryKind::Update);
@@ -136,14 +142,14 @@ pub(super) fn erase(situation: &Situation<'_>, removal: &Removal) -> Result<Admi
             return Err(Error::not_found("memory or text", removal.id));
         }
         let payload = Payload::Erase(Erase { id: removal.id, reason: removal.reason.clone() });
-        return Ok(about(Admitted::one(Admission::plain(payload))));
+        return Ok(about(AdmittedCommand::one(Admission::plain(payload))));
     }
     let head = current(situation, removal.id, removal.expected)?;
     if head.erased {
-        return Ok(Admitted::unchanged().about(head.id, head.version));
+        return Ok(AdmittedCommand::unchanged().about(head.id, head.version));
     }
     let payload = Payload::Erase(Erase { id: head.id, reason: removal.reason.clone() });
-    Ok(Admitted::one(Admission::plain(payload)).about(head.id, head.version))
+    Ok(AdmittedCommand::one(Admission::plain(payload)).about(head.id, head.version))
 }
 
 /// The head, if it is at the version the caller expects.

@@ -1,26 +1,28 @@
-//! The front door: a command becomes complete journal entries, or an error that changed nothing.
+//! Admission: a command becomes complete journal entries, or an error that changed nothing.
 //!
-//! Everything that can be refused is refused here, against the state including all that is staged before it. What passes
-//! is complete: `apply` needs no further decision. Reads for read-modify-write happen here, on the pen's thread, so two
-//! callers can never act on the same old state.
+//! Everything that can be refused is refused here, against the state including all that is staged before it. What
+//! passes is complete: `apply` needs no further decision. Reads for read-modify-write happen here, on the writer's
+//! thread, so two callers can never act on the same old state.
 
 mod edges;
 mod memories;
 mod records;
 
-use crate::actor::ActorName;
+use proof::actor::ActorName;
+use proof::journal::{Idempotency, Payload};
+use proof::memory::{MemoryId, Millis, Salt, SealedBody};
+
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
-use crate::journal::{Idempotency, Payload};
-use crate::memory::{MemoryId, Millis, Salt, Sealed, check_name};
 use crate::state::Counters;
 use crate::store::View;
+use crate::validate::check_name;
 
 /// A payload with the body that is stored beside its entry.
 #[derive(Debug)]
 pub(crate) struct Admission {
     pub payload: Payload,
-    pub sealed: Option<Sealed>,
+    pub sealed: Option<SealedBody>,
 }
 
 impl Admission {
@@ -31,26 +33,26 @@ impl Admission {
 
 /// What a command comes to. No entries: the state is already as asked.
 #[derive(Debug, Default)]
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedCommand {
     pub entries: Vec<Admission>,
     pub id: Option<MemoryId>,
     pub version: Option<u32>,
     pub skipped: Vec<(MemoryId, &'static str)>,
 }
 
-impl Admitted {
-    fn one(admission: Admission) -> Admitted {
-        Admitted { entries: vec![admission], ..Admitted::default() }
+impl AdmittedCommand {
+    fn one(admission: Admission) -> AdmittedCommand {
+        AdmittedCommand { entries: vec![admission], ..AdmittedCommand::default() }
     }
 
-    fn about(mut self, id: MemoryId, version: u32) -> Admitted {
+    fn about(mut self, id: MemoryId, version: u32) -> AdmittedCommand {
         self.id = Some(id);
         self.version = Some(version);
         self
     }
 
-    fn unchanged() -> Admitted {
-        Admitted::default()
+    fn unchanged() -> AdmittedCommand {
+        AdmittedCommand::default()
     }
 }
 
@@ -102,7 +104,7 @@ pub(crate) fn recall_answer(
 pub(crate) fn idempotency(
     stamp: &Stamp,
     command: &Command,
-    admitted: &Admitted,
+    admitted: &AdmittedCommand,
 ) -> Option<Idempotency> {
     let key = stamp.idempotency_key.clone()?;
     let first = admitted.entries.first()?;
@@ -110,7 +112,7 @@ pub(crate) fn idempotency(
     Some(Idempotency { key, request: command.request_digest(salt) })
 }
 
-pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admitted> {
+pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<AdmittedCommand> {
     match command {
         Command::Write(draft) => memories::write(situation, draft),
         Command::Update(revision) => memories::update(situation, revision),
@@ -132,7 +134,9 @@ pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admi
         Command::ScopeViolation(violation) => records::scope_violation(violation),
         Command::MindRun(draft) => records::mind_run(draft),
         Command::Migration(draft) => records::migration(draft),
-        Command::Snapshot(_) => unreachable!("the pen makes manifests itself: it knows the roots"),
+        Command::Snapshot(_) => {
+            unreachable!("the writer makes manifests itself: it knows the roots")
+        }
     }
 }
 

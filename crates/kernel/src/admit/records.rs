@@ -2,35 +2,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Admission, Admitted, Situation, check_count, check_optional_name};
+use proof::journal::{
+    Access, Attest, Compact, FindLate, FoundMemory, LearnWeights, Migration, MindRun, Payload,
+    PromptRecord, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
+};
+use proof::memory::{MemoryId, Note, Outcome, PinnedVersion, SealedBody};
+
+use super::{Admission, AdmittedCommand, Situation, check_count, check_optional_name};
 use crate::command::{
     Attestation, Compaction, GrantDraft, LateFind, MigrationDraft, MindRunDraft, PromptDraft,
     Revocation, SessionClose, SessionDraft, Touches, Violation,
 };
 use crate::error::{Error, Result};
-use crate::journal::{
-    Access, Attest, Compact, FindLate, FoundMemory, LearnWeights, Migration, MindRun, Payload,
-    PromptSaid, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
-};
+use crate::grants::check_issue;
 use crate::keys;
 use crate::limits::{
     ATTEST_BURST, CITATIONS_MAX, COMPACT_ITEMS_MAX, CONTENT_BYTES_MAX, FIELD_BYTES_MAX,
     FIND_LIMIT_MAX, TOUCHES_MAX,
 };
-use crate::memory::{
-    MemoryId, Note, Outcome, Pinned, Sealed, check_name, check_reason, check_text,
-};
 use crate::salience::{self, Factors, Signals};
-use crate::scope::check_issue;
 use crate::store::KeyRange;
+use crate::validate::{check_name, check_reason, check_text};
 
 /// Window in which `ATTEST_BURST` attestations of one intent are taken.
 const ATTEST_WINDOW_MS: i64 = 1_000;
 
-pub(super) fn touch(situation: &Situation<'_>, touches: &Touches) -> Result<Admitted> {
+pub(super) fn touch(situation: &Situation<'_>, touches: &Touches) -> Result<AdmittedCommand> {
     check_count("accesses", touches.accesses.len(), TOUCHES_MAX)?;
     check_count("grants", touches.grants.len(), TOUCHES_MAX)?;
-    // One row per memory, ascending; accesses of memories that are gone from sight still count as nothing.
+    // The entry has one row per memory, ascending. A forgotten memory may be accessed, one that never was may not.
     let mut merged: BTreeMap<MemoryId, Access> = BTreeMap::new();
     for access in &touches.accesses {
         if situation.view.head(access.id)?.is_none() {
@@ -56,10 +56,10 @@ pub(super) fn touch(situation: &Situation<'_>, touches: &Touches) -> Result<Admi
     }
     let accesses = merged.into_values().collect();
     let payload = Payload::Touch(Touch { accesses, grants: touches.grants.clone() });
-    Ok(Admitted::one(Admission::plain(payload)))
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
 }
 
-pub(super) fn find_late(situation: &Situation<'_>, find: &LateFind) -> Result<Admitted> {
+pub(super) fn find_late(situation: &Situation<'_>, find: &LateFind) -> Result<AdmittedCommand> {
     check_count("results", find.results.len(), FIND_LIMIT_MAX as usize)?;
     let mut seen = BTreeSet::new();
     for FoundMemory { id, version, .. } in &find.results {
@@ -68,18 +68,21 @@ pub(super) fn find_late(situation: &Situation<'_>, find: &LateFind) -> Result<Ad
         }
         situation.view.required_version(*id, *version)?;
     }
-    let sealed = Sealed { salt: find.salt.0, bytes: find.query.clone() };
+    let sealed = SealedBody { salt: find.salt.0, bytes: find.query.clone() };
     let payload = Payload::FindLate(FindLate {
         query_hash: sealed.hash(),
         size: find.size,
         root: find.root,
         results: find.results.clone(),
     });
-    Ok(Admitted::one(Admission { payload, sealed: Some(sealed) }))
+    Ok(AdmittedCommand::one(Admission { payload, sealed: Some(sealed) }))
 }
 
 /// Two entries, always: the attestation and what was learned from it.
-pub(super) fn attest(situation: &Situation<'_>, attestation: &Attestation) -> Result<Admitted> {
+pub(super) fn attest(
+    situation: &Situation<'_>,
+    attestation: &Attestation,
+) -> Result<AdmittedCommand> {
     check_name("intent", &attestation.intent)?;
     attestation.reason.as_deref().map_or(Ok(()), check_reason)?;
     check_count("cited", attestation.cited.len(), CITATIONS_MAX)?;
@@ -92,7 +95,7 @@ pub(super) fn attest(situation: &Situation<'_>, attestation: &Attestation) -> Re
     }
 
     let mut skipped = Vec::new();
-    let mut cited: BTreeMap<MemoryId, Pinned> = BTreeMap::new();
+    let mut cited: BTreeMap<MemoryId, PinnedVersion> = BTreeMap::new();
     for pinned in &attestation.cited {
         match refusal(situation, *pinned)? {
             Some(reason) => skipped.push((pinned.id, reason)),
@@ -113,9 +116,9 @@ pub(super) fn attest(situation: &Situation<'_>, attestation: &Attestation) -> Re
     let learned = salience::learn(
         &previous,
         match attestation.outcome {
-            Outcome::Success => salience::Outcome::Success,
-            Outcome::Failure => salience::Outcome::Failure,
-            Outcome::Partial => salience::Outcome::Neutral,
+            Outcome::Success => salience::LearningOutcome::Success,
+            Outcome::Failure => salience::LearningOutcome::Failure,
+            Outcome::Partial => salience::LearningOutcome::Neutral,
         },
         &factors_of(&mut cited.keys().copied())?,
         &factors_of(&mut uncited.iter().copied())?,
@@ -141,7 +144,7 @@ pub(super) fn attest(situation: &Situation<'_>, attestation: &Attestation) -> Re
         skipped: skip_reason,
     });
     let entries = vec![Admission::plain(attest), Admission::plain(learn)];
-    Ok(Admitted { entries, skipped, ..Admitted::default() })
+    Ok(AdmittedCommand { entries, skipped, ..AdmittedCommand::default() })
 }
 
 /// Times of the latest attestations of an intent, newest first, at most `ATTEST_BURST`.
@@ -150,7 +153,7 @@ fn earlier_attests(situation: &Situation<'_>, intent: &str) -> Result<Vec<i64>> 
     let range = KeyRange::prefix(&keys::attests(intent)).reversed();
     situation.view.scan(&range, &mut |key, value| {
         let at = <[u8; 8]>::try_from(value).map(i64::from_be_bytes).map_err(|_| {
-            Error::corrupt(crate::digest::encode_hex(key), "an attestation row has 8 bytes")
+            Error::corrupt(proof::digest::encode_hex(key), "an attestation row has 8 bytes")
         })?;
         times.push(at);
         Ok(if times.len() == ATTEST_BURST as usize {
@@ -163,7 +166,7 @@ fn earlier_attests(situation: &Situation<'_>, intent: &str) -> Result<Vec<i64>> 
 }
 
 /// Why a memory cannot be cited.
-fn refusal(situation: &Situation<'_>, pinned: Pinned) -> Result<Option<&'static str>> {
+fn refusal(situation: &Situation<'_>, pinned: PinnedVersion) -> Result<Option<&'static str>> {
     let Some(head) = situation.view.head(pinned.id)? else { return Ok(Some("not found")) };
     Ok(if head.erased {
         Some("erased")
@@ -183,7 +186,10 @@ fn factors(situation: &Situation<'_>, id: MemoryId) -> Result<Factors> {
     Ok(salience::factors(&Signals::of(&head, &usage, None), situation.at.get()))
 }
 
-pub(super) fn compact(situation: &Situation<'_>, compaction: &Compaction) -> Result<Admitted> {
+pub(super) fn compact(
+    situation: &Situation<'_>,
+    compaction: &Compaction,
+) -> Result<AdmittedCommand> {
     check_name("intent", &compaction.intent)?;
     check_name("step", &compaction.step)?;
     let items = compaction.kept.len() + compaction.stubs.len();
@@ -213,11 +219,14 @@ pub(super) fn compact(situation: &Situation<'_>, compaction: &Compaction) -> Res
         stubs,
         tokens: compaction.tokens,
     });
-    Ok(Admitted::one(Admission::plain(payload)))
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
 }
 
 /// Starting a session again while it lives changes nothing.
-pub(super) fn session_start(situation: &Situation<'_>, draft: &SessionDraft) -> Result<Admitted> {
+pub(super) fn session_start(
+    situation: &Situation<'_>,
+    draft: &SessionDraft,
+) -> Result<AdmittedCommand> {
     check_name("session", &draft.session)?;
     check_optional_name("project", draft.project.as_ref())?;
     check_optional_name("agent", draft.agent.as_ref())?;
@@ -228,7 +237,7 @@ pub(super) fn session_start(situation: &Situation<'_>, draft: &SessionDraft) -> 
         Some(session) if session.ended.is_some() => {
             return Err(Error::SessionEnded(draft.session.clone()));
         }
-        Some(_) => return Ok(Admitted::unchanged()),
+        Some(_) => return Ok(AdmittedCommand::unchanged()),
         None => {}
     }
     let payload = Payload::SessionStart(SessionStart {
@@ -237,10 +246,13 @@ pub(super) fn session_start(situation: &Situation<'_>, draft: &SessionDraft) -> 
         directory: draft.directory.clone(),
         agent: draft.agent.clone(),
     });
-    Ok(Admitted::one(Admission::plain(payload)))
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
 }
 
-pub(super) fn session_end(situation: &Situation<'_>, close: &SessionClose) -> Result<Admitted> {
+pub(super) fn session_end(
+    situation: &Situation<'_>,
+    close: &SessionClose,
+) -> Result<AdmittedCommand> {
     let Some(session) = situation.view.session(&close.session)? else {
         return Err(Error::not_found("session", &close.session));
     };
@@ -250,57 +262,63 @@ pub(super) fn session_end(situation: &Situation<'_>, close: &SessionClose) -> Re
     let sealed = match &close.summary {
         Some(summary) => {
             check_text("summary", summary, CONTENT_BYTES_MAX)?;
-            Some(Sealed::new(close.salt, &Note { text: summary.clone() }))
+            Some(SealedBody::new(close.salt, &Note { text: summary.clone() }))
         }
         None => None,
     };
     let payload = Payload::SessionEnd(SessionEnd {
         session: close.session.clone(),
-        summary_hash: sealed.as_ref().map(Sealed::hash),
+        summary_hash: sealed.as_ref().map(SealedBody::hash),
     });
-    Ok(Admitted::one(Admission { payload, sealed }))
+    Ok(AdmittedCommand::one(Admission { payload, sealed }))
 }
 
-pub(super) fn prompt(draft: &PromptDraft) -> Result<Admitted> {
+pub(super) fn prompt(draft: &PromptDraft) -> Result<AdmittedCommand> {
     check_optional_name("session", draft.session.as_ref())?;
     check_optional_name("project", draft.project.as_ref())?;
     check_text("prompt", &draft.text, CONTENT_BYTES_MAX)?;
     if draft.text.trim().is_empty() {
         return Err(Error::invalid("prompt", "is empty"));
     }
-    let sealed = Sealed::new(draft.salt, &Note { text: draft.text.clone() });
-    let payload = Payload::Prompt(PromptSaid {
+    let sealed = SealedBody::new(draft.salt, &Note { text: draft.text.clone() });
+    let payload = Payload::Prompt(PromptRecord {
         session: draft.session.clone(),
         project: draft.project.clone(),
         body_hash: sealed.hash(),
     });
-    Ok(Admitted::one(Admission { payload, sealed: Some(sealed) }))
+    Ok(AdmittedCommand::one(Admission { payload, sealed: Some(sealed) }))
 }
 
-/// Only the owner reaches this door, so a grant that is journaled is a grant the owner made.
-pub(super) fn scope_grant(situation: &Situation<'_>, draft: &GrantDraft) -> Result<Admitted> {
+/// Only the owner can submit this command, so a grant that is journaled is a grant the owner made.
+pub(super) fn scope_grant(
+    situation: &Situation<'_>,
+    draft: &GrantDraft,
+) -> Result<AdmittedCommand> {
     let id = check_issue(situation.view, situation.actor, &draft.grant, situation.at)?.id();
     if situation.view.grant(id)?.is_some() {
-        return Ok(Admitted::unchanged());
+        return Ok(AdmittedCommand::unchanged());
     }
     let payload = Payload::ScopeGrant(ScopeGrant { id, grant: draft.grant.clone() });
-    Ok(Admitted::one(Admission::plain(payload)))
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
 }
 
 /// Any id may be revoked: links made offline by a delegate are not in the journal.
-pub(super) fn scope_revoke(situation: &Situation<'_>, revocation: &Revocation) -> Result<Admitted> {
+pub(super) fn scope_revoke(
+    situation: &Situation<'_>,
+    revocation: &Revocation,
+) -> Result<AdmittedCommand> {
     check_reason(&revocation.reason)?;
     if situation.view.is_revoked(revocation.grant)? {
-        return Ok(Admitted::unchanged());
+        return Ok(AdmittedCommand::unchanged());
     }
     let payload = Payload::ScopeRevoke(ScopeRevoke {
         grant: revocation.grant,
         reason: revocation.reason.clone(),
     });
-    Ok(Admitted::one(Admission::plain(payload)))
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
 }
 
-pub(super) fn scope_violation(violation: &Violation) -> Result<Admitted> {
+pub(super) fn scope_violation(violation: &Violation) -> Result<AdmittedCommand> {
     check_name("operation", &violation.operation)?;
     check_reason(&violation.reason)?;
     let payload = Payload::ScopeViolation(ScopeViolation {
@@ -309,10 +327,10 @@ pub(super) fn scope_violation(violation: &Violation) -> Result<Admitted> {
         memory: violation.memory,
         reason: violation.reason.clone(),
     });
-    Ok(Admitted::one(Admission::plain(payload)))
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
 }
 
-pub(super) fn mind_run(draft: &MindRunDraft) -> Result<Admitted> {
+pub(super) fn mind_run(draft: &MindRunDraft) -> Result<AdmittedCommand> {
     check_name("run", &draft.run)?;
     check_name("job", &draft.job)?;
     draft.reason.as_deref().map_or(Ok(()), check_reason)?;
@@ -322,15 +340,15 @@ pub(super) fn mind_run(draft: &MindRunDraft) -> Result<Admitted> {
         phase: draft.phase,
         reason: draft.reason.clone(),
     });
-    Ok(Admitted::one(Admission::plain(payload)))
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
 }
 
-pub(super) fn migration(draft: &MigrationDraft) -> Result<Admitted> {
+pub(super) fn migration(draft: &MigrationDraft) -> Result<AdmittedCommand> {
     check_name("component", &draft.component)?;
     let payload = Payload::Migration(Migration {
         component: draft.component.clone(),
         from: draft.from,
         to: draft.to,
     });
-    Ok(Admitted::one(Admission::plain(payload)))
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
 }

@@ -1,10 +1,11 @@
 //! Effects on edges: both ends, the counts each end keeps, the leaf.
 
+use proof::journal::{AddEdge, RemoveEdge};
+use proof::memory::{Edge, MemoryId, Relation, Usage};
+
 use super::{About, EdgeChange, Step};
 use crate::error::Result;
-use crate::journal::{AddEdge, RemoveEdge};
 use crate::keys;
-use crate::memory::{Edge, MemoryId, Relation, Usage};
 
 pub(super) fn add(step: &mut Step<'_>, p: &AddEdge) -> Result<About> {
     let edge = Edge {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use proof::codec;
+use proof::journal::{Erase, HeadPatch, Restore, TombstoneMemory, Update, UpdateHead, Write};
+use proof::memory::{Head, MemoryId, Relation, Tombstone, Version};
+
 use super::{About, HeadChange, Step};
-use crate::codec;
 use crate::error::Result;
-use crate::journal::{Erase, HeadPatch, Restore, TombstoneMemory, Update, UpdateHead, Write};
 use crate::keys::{self, Index, Places};
-use crate::memory::{Head, MemoryId, Relation, Tombstone, Version};
 use crate::store::KeyRange;
 
 pub(super) fn write(step: &mut Step<'_>, p: &Write) -> Result<About> {

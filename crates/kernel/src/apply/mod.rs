@@ -1,8 +1,8 @@
 //! The one function from an entry to its effect.
 //!
-//! Live writes, rebuild and replicas all run `apply(view, entry)`. It reads nothing but the view and the entry: no clock, no
-//! randomness, no environment. It never refuses what `admit` let through; an error here means the journal and the state
-//! it is applied to do not belong together.
+//! Live writes, rebuild and replicas all run `apply(view, entry)`. It reads nothing but the view and the entry: no
+//! clock, no randomness, no environment. It never refuses what `admit` let through; an error here means the journal and
+//! the state it is applied to do not belong together.
 
 mod edges;
 mod memories;
@@ -12,18 +12,19 @@ pub(crate) use memories::preview;
 
 use std::collections::BTreeMap;
 
-use crate::codec;
-use crate::digest::Digest;
+use proof::Digest;
+use proof::codec;
+use proof::journal::{Entry, Payload};
+use proof::memory::{MemoryId, MemoryType, Relation};
+
 use crate::error::{Error, Result};
-use crate::journal::{Entry, Payload};
 use crate::keys;
-use crate::memory::{MemoryId, MemoryType, Relation};
 use crate::state::{Counters, IdempotencyRecord};
 use crate::store::View;
 
 /// What one entry changes.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub struct EntryChanges {
     /// Rows of the derived space; `None` deletes. Empty once they are staged.
     pub rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// Heads that changed, for the heads tree.
@@ -50,7 +51,7 @@ pub struct EdgeChange {
     pub leaf: Option<Digest>,
 }
 
-pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result<Changes> {
+pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result<EntryChanges> {
     let mut counters = view.counters()?;
     if entry.seq != counters.size + 1 {
         let reason = format!("follows entry {}", counters.size);
@@ -62,7 +63,7 @@ pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result
             "is earlier than the one before",
         ));
     }
-    let mut step = Step { view, entry, counters: &mut counters, changes: Changes::default() };
+    let mut step = Step { view, entry, counters: &mut counters, changes: EntryChanges::default() };
     let about = match payload {
         Payload::Write(p) => memories::write(&mut step, p)?,
         Payload::Update(p) => memories::update(&mut step, p)?,
@@ -126,7 +127,7 @@ struct Step<'a> {
     view: &'a View<'a>,
     entry: &'a Entry,
     counters: &'a mut Counters,
-    changes: Changes,
+    changes: EntryChanges,
 }
 
 impl Step<'_> {

@@ -1,14 +1,15 @@
 //! Effects of everything that is neither a memory nor an edge: usage, weights, sessions, snapshots, grants.
 
-use super::{About, Step};
-use crate::error::Result;
-use crate::journal::{
-    Attest, Compact, FindLate, LearnWeights, Manifest, PromptSaid, ScopeGrant, ScopeRevoke,
+use proof::journal::{
+    Attest, Compact, FindLate, LearnWeights, Manifest, PromptRecord, ScopeGrant, ScopeRevoke,
     SessionEnd, SessionStart, Touch,
 };
+use proof::memory::{MemoryId, Millis, Outcome, Prompt, Session};
+
+use super::{About, Step};
+use crate::error::Result;
+use crate::grants::GrantState;
 use crate::keys;
-use crate::memory::{MemoryId, Millis, Outcome, Prompt, Session};
-use crate::scope::GrantState;
 use crate::state::LastSnapshot;
 
 fn access(step: &mut Step<'_>, id: MemoryId, count: u32, at: Millis) -> Result<()> {
@@ -99,7 +100,7 @@ pub(super) fn session_end(step: &mut Step<'_>, p: &SessionEnd) -> Result<About> 
     Ok(About::NOTHING)
 }
 
-pub(super) fn prompt(step: &mut Step<'_>, p: &PromptSaid) -> About {
+pub(super) fn prompt(step: &mut Step<'_>, p: &PromptRecord) -> About {
     let prompt = Prompt {
         seq: step.entry.seq,
         session: p.session.clone(),

@@ -1,24 +1,27 @@
 //! Compaction: which memories of a context stay written out and which shrink to a line.
 //!
-//! Nothing is cut to fit. Load-bearing and pinned memories stay; all others become stubs that name them, and if even that
-//! is over the budget, the plan is refused and the caller must drop something by choice. A memory is load-bearing by its id,
-//! whatever version of it was named. The plan is a function of (state, request, `now`); recording it is the caller's.
+//! Nothing is cut to fit. Load-bearing and pinned memories stay; all others become stubs that name them, and if even
+//! that is over the budget, the plan is refused and the caller must drop something by choice. A memory is load-bearing
+//! by its id, whatever version of it was named. The plan is a function of (state, request, `now`); recording it is the
+//! caller's.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proof::journal::Stub;
+use proof::memory::{MemoryId, Millis, PinnedVersion};
+
 use crate::command::Compaction;
 use crate::context::is_pinned;
 use crate::error::{Error, Result};
-use crate::find::Lens;
-use crate::forms::{self, Form};
-use crate::journal::Stub;
+use crate::grants::Gate;
 use crate::limits::COMPACT_ITEMS_MAX;
-use crate::memory::{MemoryId, Millis, Pinned, check_name};
-use crate::scope::Gate;
+use crate::render::{self, Form};
+use crate::rows::MemoryReader;
 use crate::store::View;
+use crate::validate::check_name;
 
 /// Tokens of a compacted context when the caller does not say.
 pub const COMPACT_TOKENS_DEFAULT: u32 = 4_000;
@@ -33,7 +36,7 @@ pub struct CompactRequest {
     pub step: String,
     pub budget_tokens: u32,
     /// What the intent has read, at the versions it has read.
-    pub in_context: Vec<Pinned>,
+    pub in_context: Vec<PinnedVersion>,
     /// What the intent still relies on.
     pub load_bearing: Vec<MemoryId>,
 }
@@ -59,18 +62,18 @@ pub struct CompactPlan {
     /// In the order of `compaction.stubs`: ascending by id.
     pub stubs: Vec<CompactText>,
     /// What is in neither list, and why.
-    pub left_out: Vec<(MemoryId, LeftOut)>,
+    pub left_out: Vec<(MemoryId, Omission)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactText {
-    pub memory: Pinned,
+    pub memory: PinnedVersion,
     pub text: String,
     pub tokens: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum Omission {
     /// No such memory or version, or none that may be seen.
     NotFound,
     Forgotten,
@@ -92,7 +95,7 @@ pub fn plan(
             return Err(Error::TooMany { field: "in_context", count, max: COMPACT_ITEMS_MAX });
         }
     }
-    let lens = Lens::new(view, gate, None, now)?;
+    let memories = MemoryReader::new(view, gate, None, now)?;
     let load_bearing: BTreeSet<MemoryId> = request.load_bearing.iter().copied().collect();
     // One entry per memory: of several versions, the newest was read last.
     let mut in_context: BTreeMap<MemoryId, u32> = BTreeMap::new();
@@ -114,26 +117,26 @@ pub fn plan(
         left_out: Vec::new(),
     };
     let strays = load_bearing.iter().filter(|id| !in_context.contains_key(id));
-    plan.left_out.extend(strays.map(|id| (*id, LeftOut::NotInContext)));
+    plan.left_out.extend(strays.map(|id| (*id, Omission::NotInContext)));
     let mut total = 0_u64;
     for (id, n) in in_context {
-        let (Some(row), Some(version)) = (lens.row(id)?, view.version(id, n)?) else {
-            plan.left_out.push((id, LeftOut::NotFound));
+        let (Some(row), Some(version)) = (memories.row(id)?, view.version(id, n)?) else {
+            plan.left_out.push((id, Omission::NotFound));
             continue;
         };
         if row.standing.is_forgotten() {
-            plan.left_out.push((id, LeftOut::Forgotten));
+            plan.left_out.push((id, Omission::Forgotten));
             continue;
         }
-        let score = lens.salience(&row, None);
+        let score = memories.salience(&row, None);
         // Pinned is what the memory is now, not what it was at the version in the context.
         let current = view.required_version(id, row.head.version)?;
         let keep =
             load_bearing.contains(&id) || is_pinned(&row.head, view.body(&current)?.as_ref());
         let form = if keep { KEPT_FORM } else { STUB_FORM };
-        let text = forms::render(&row.head, &version, view.body(&version)?.as_ref(), form);
-        let memory = Pinned { id, version: n };
-        let text = CompactText { memory, tokens: forms::tokens(&text), text };
+        let text = render::render(&row.head, &version, view.body(&version)?.as_ref(), form);
+        let memory = PinnedVersion { id, version: n };
+        let text = CompactText { memory, tokens: render::tokens(&text), text };
         total += u64::from(text.tokens);
         if keep {
             plan.compaction.kept.push(memory);

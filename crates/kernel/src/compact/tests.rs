@@ -1,14 +1,15 @@
 //! What stays written out, what shrinks to a line, and what does not fit.
 
+use proof::memory::{Constraint, Fields, MemoryType, Strength, Visibility};
+
 use super::*;
 use crate::find::fixture::{DAY, Fixture, NotPrivate, T0, id, now};
-use crate::memory::{Constraint, Fields, MemoryType, Strength, Visibility};
 
-fn at(n: u64, version: u32) -> Pinned {
-    Pinned { id: id(n), version }
+fn at(n: u64, version: u32) -> PinnedVersion {
+    PinnedVersion { id: id(n), version }
 }
 
-fn request(in_context: &[Pinned], load_bearing: &[u64]) -> CompactRequest {
+fn request(in_context: &[PinnedVersion], load_bearing: &[u64]) -> CompactRequest {
     CompactRequest {
         in_context: in_context.to_vec(),
         load_bearing: load_bearing.iter().map(|n| id(*n)).collect(),
@@ -47,7 +48,7 @@ fn load_bearing_and_pinned_stay_and_the_rest_shrinks() {
     let compaction = &plan.compaction;
     assert_eq!((compaction.intent.as_str(), compaction.step.as_str()), ("intent", "step"));
     assert_eq!(compaction.kept, plan.kept.iter().map(|text| text.memory).collect::<Vec<_>>());
-    let stubs: Vec<Pinned> = compaction.stubs.iter().map(|stub| stub.memory).collect();
+    let stubs: Vec<PinnedVersion> = compaction.stubs.iter().map(|stub| stub.memory).collect();
     assert_eq!(stubs, plan.stubs.iter().map(|text| text.memory).collect::<Vec<_>>());
     assert!(compaction.stubs.iter().all(|stub| stub.score > 0));
     let sum: u32 = plan.kept.iter().chain(&plan.stubs).map(|text| text.tokens).sum();
@@ -94,12 +95,12 @@ fn what_is_left_out_says_why() {
     assert_eq!(
         plan.left_out,
         [
-            (id(1), LeftOut::Forgotten),
-            (id(2), LeftOut::NotFound),
-            (id(5), LeftOut::Forgotten),
-            (id(7), LeftOut::NotInContext),
-            (hidden, LeftOut::NotFound),
-            (id(99), LeftOut::NotFound),
+            (id(1), Omission::Forgotten),
+            (id(2), Omission::NotFound),
+            (id(5), Omission::Forgotten),
+            (id(7), Omission::NotInContext),
+            (hidden, Omission::NotFound),
+            (id(99), Omission::NotFound),
         ]
     );
 }

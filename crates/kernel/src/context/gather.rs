@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use proof::memory::{MemoryId, MemoryType};
+
 use super::{ContextQuery, Tier, rule};
 use crate::error::Result;
-use crate::find::{Ids, Lens, Row, Standing};
+use crate::find::Ids;
 use crate::keys::{self, Index};
 use crate::limits::ROWS_EXAMINED_MAX;
-use crate::memory::{MemoryId, MemoryType};
+use crate::rows::{MemoryReader, MemoryRow, Standing};
 use crate::salience::PINNED_FLOOR;
 
 /// Rows that one step of gathering examines. What comes foremost is exempt: none of it may be missed.
@@ -16,7 +18,7 @@ const STEP_ROWS_MAX: u32 = 1_000;
 
 pub(super) struct Candidate {
     pub(super) tier: Tier,
-    pub(super) row: Row,
+    pub(super) row: MemoryRow,
     pub(super) score: u32,
     /// A hard constraint.
     pub(super) must: bool,
@@ -25,7 +27,7 @@ pub(super) struct Candidate {
 }
 
 pub(super) struct Gather<'a> {
-    lens: &'a Lens<'a>,
+    memories: &'a MemoryReader<'a>,
     query: &'a ContextQuery,
     near: BTreeMap<MemoryId, u32>,
     pub(super) rows: u32,
@@ -38,9 +40,9 @@ pub(super) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(lens: &'a Lens<'a>, query: &'a ContextQuery) -> Gather<'a> {
+    pub(super) fn new(memories: &'a MemoryReader<'a>, query: &'a ContextQuery) -> Gather<'a> {
         Gather {
-            lens,
+            memories,
             query,
             near: query.near.iter().map(|near| (near.id, near.similarity)).collect(),
             rows: 0,
@@ -56,9 +58,9 @@ impl<'a> Gather<'a> {
         &mut self,
         indexes: Vec<Index>,
         max: u32,
-        mut visit: impl FnMut(&mut Self, Row) -> Result<bool>,
+        mut visit: impl FnMut(&mut Self, MemoryRow) -> Result<bool>,
     ) -> Result<()> {
-        let mut ids = Ids::newest(self.lens.view, indexes);
+        let mut ids = Ids::newest(self.memories.view, indexes);
         let mut rows = 0;
         while let Some(id) = ids.next()? {
             if rows == max {
@@ -75,21 +77,21 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    fn shown(&mut self, id: MemoryId) -> Result<Option<Row>> {
-        let Some(head) = self.lens.view.head(id)? else { return Ok(None) };
+    fn shown(&mut self, id: MemoryId) -> Result<Option<MemoryRow>> {
+        let Some(head) = self.memories.view.head(id)? else { return Ok(None) };
         // Rows a delegate cannot see are not counted, so that their number stays unknown.
-        self.rows += u32::from(self.lens.sees(&head));
+        self.rows += u32::from(self.memories.sees(&head));
         if !self.query.concerns(&head) || self.taken.contains(&id) {
             return Ok(None);
         }
-        Ok(self.lens.row_of(head)?.filter(|row| row.standing.is_shown()))
+        Ok(self.memories.row_of(head)?.filter(|row| row.standing.is_shown()))
     }
 
-    fn take(&mut self, tier: Tier, row: Row, group: u8) {
+    fn take(&mut self, tier: Tier, row: MemoryRow, group: u8) {
         let id = row.head.id;
         self.taken.insert(id);
         let superseded = row.standing == Standing::Superseded;
-        let mut score = self.lens.salience(&row, self.near.get(&id).copied());
+        let mut score = self.memories.salience(&row, self.near.get(&id).copied());
         let must = tier == Tier::Pinned && group == 0;
         let rank = match tier {
             Tier::Outcomes => (0, Reverse(0), -i128::from(id.get())),
@@ -113,8 +115,8 @@ impl<'a> Gather<'a> {
 
     pub(super) fn pinned(&mut self) -> Result<()> {
         self.each(vec![keys::foremost()], ROWS_EXAMINED_MAX, |gather, row| {
-            let body = gather.lens.body(&row)?;
-            // Hard constraints first, then who, then what for, then the rest.
+            let body = gather.memories.body(&row)?;
+            // Hard constraints come first, then identities, then goals, then the rest.
             let group = match rule(body.as_ref()) {
                 Some(MemoryType::Constraint) => 0,
                 _ if row.head.memory_type == MemoryType::Identity => 1,
@@ -143,7 +145,7 @@ impl<'a> Gather<'a> {
     pub(super) fn relevant(&mut self) -> Result<()> {
         let query = self.query;
         let pinned_is_first = query.tiers.contains(&Tier::Pinned);
-        let sort = |gather: &mut Self, row: Row, group: u8| {
+        let sort = |gather: &mut Self, row: MemoryRow, group: u8| {
             if row.head.pinned && pinned_is_first {
                 gather.take(Tier::Pinned, row, 3);
             } else if query.types.is_empty() || query.types.contains(&row.head.memory_type) {
@@ -161,7 +163,7 @@ impl<'a> Gather<'a> {
         let mut around: Vec<Index> = Vec::new();
         around.extend(query.project.as_ref().map(|project| keys::by_project(project)));
         if focus.is_empty() && around.is_empty() && query.near.is_empty() {
-            // Nothing to go by: the newest of everything.
+            // The query names nothing to go by, so the newest memories of every type are taken.
             around.extend(MemoryType::ALL.map(keys::by_type));
         }
         let mut manners: Vec<Index> = Vec::new();

@@ -1,8 +1,9 @@
 //! Context: what an intent should know before it starts, as one text with one digest.
 //!
-//! The text is a function of (state, query, `now`): no wall clock, no latency, nothing of the machine. It fits the budget as
-//! a whole, headings and footer included. Hard constraints are never left out: if they alone do not fit, there is no bundle
-//! but an error. Memory text is data: it is folded into one line behind its URI, so it cannot open a section or a bullet.
+//! The text is a function of (state, query, `now`): no wall clock, no latency, nothing of the machine. It fits the
+//! budget as a whole, headings and footer included. Hard constraints are never left out: if they alone do not fit,
+//! there is no bundle but an error. Memory text is data: it is folded into one line behind its URI, so it cannot open a
+//! section or a bullet.
 //!
 //! Three tiers, each memory in the first that claims it:
 //! - *pinned*: identities, hard constraints, active goals, and what somebody pinned;
@@ -10,8 +11,8 @@
 //! - *relevant*: what carries one of the tags, belongs to the session or is near; then what is of the project; then
 //!   preferences and softer constraints that hold in every project.
 //!
-//! With a project, memories of other projects are not considered unless they are personal. Each tier may fill a share of
-//! its own first; what is left over goes to the best of the rest.
+//! With a project, memories of other projects are not considered unless they are personal. Each tier may fill a share
+//! of its own first; what is left over goes to the best of the rest.
 
 mod gather;
 #[cfg(test)]
@@ -20,21 +21,23 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use crate::actor::ActorName;
-use crate::digest::Digest;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::{Body, Fields, GoalStatus, Head, MemoryType, Millis, Scope, Strength};
+
 use crate::error::{Error, Result};
-use crate::find::{Lens, Near, Standing, at_most, check_near};
-use crate::forms::Form;
+use crate::find::{NearMemory, check_near};
+use crate::grants::Gate;
 use crate::limits::{
     BUDGET_TOKENS_DEFAULT, BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NAME_BYTES_MAX, TAG_BYTES_MAX,
     TAGS_MAX,
 };
-use crate::memory::{
-    Body, Fields, GoalStatus, Head, MemoryType, Millis, Scope, Strength, check_text,
-};
-use crate::scope::Gate;
+use crate::render::Form;
+use crate::rows::{MemoryReader, Standing};
 use crate::store::View;
 use crate::uri::Uri;
+use crate::validate::check_at_most;
+use crate::validate::check_text;
 use gather::Gather;
 
 /// Events shown when the query does not say how many.
@@ -86,7 +89,7 @@ pub struct ContextQuery {
     pub tags: Vec<String>,
     /// Types in the relevant tier; all if empty.
     pub types: Vec<MemoryType>,
-    pub near: Vec<Near>,
+    pub near: Vec<NearMemory>,
     pub budget_tokens: u32,
     pub form: Form,
     pub tiers: BTreeSet<Tier>,
@@ -119,8 +122,8 @@ impl ContextQuery {
         if self.budget_tokens == 0 {
             return Err(Error::Unbounded);
         }
-        at_most("budget_tokens", Some(self.budget_tokens), BUDGET_TOKENS_MAX)?;
-        at_most("outcomes_limit", Some(self.outcomes_limit), FIND_LIMIT_MAX)?;
+        check_at_most("budget_tokens", Some(self.budget_tokens), BUDGET_TOKENS_MAX)?;
+        check_at_most("outcomes_limit", Some(self.outcomes_limit), FIND_LIMIT_MAX)?;
         check_near(&self.near)?;
         if self.tiers.is_empty() {
             return Err(Error::invalid("tiers", "name at least one"));
@@ -215,8 +218,8 @@ pub fn context(
     roots: (Digest, u64),
 ) -> Result<Bundle> {
     query.check()?;
-    let lens = Lens::new(view, gate, None, query.now)?;
-    let mut gather = Gather::new(&lens, query);
+    let memories = MemoryReader::new(view, gate, None, query.now)?;
+    let mut gather = Gather::new(&memories, query);
     // Each memory stays in the first tier that claims it.
     for tier in [Tier::Pinned, Tier::Outcomes, Tier::Relevant] {
         match tier {
@@ -251,6 +254,6 @@ pub fn context(
         rows_examined,
         capped,
     };
-    text::fill(&lens, actor, query, &candidates, dropped, &mut bundle)?;
+    text::fill(&memories, actor, query, &candidates, dropped, &mut bundle)?;
     Ok(bundle)
 }

@@ -1,11 +1,11 @@
 //! Tiers, budgets and the bytes of a bundle.
 
+use proof::memory::{Constraint, Goal, MemoryId, Relation, Visibility};
 use proptest::prelude::*;
 
 use super::*;
 use crate::find::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
-use crate::forms;
-use crate::memory::{Constraint, Goal, MemoryId, Relation, Visibility};
+use crate::render;
 
 fn roots() -> (Digest, u64) {
     (Digest::of("test", &[b"root"]), 42)
@@ -163,10 +163,10 @@ fn relevance_follows_tags_session_near_project_and_types() {
     wanted.project = Some("p".into());
     wanted.session = Some("s".into());
     wanted.tags = vec!["a".into()];
-    wanted.near = vec![Near { id: id(4), similarity: 1_000_000 }];
+    wanted.near = vec![NearMemory { id: id(4), similarity: 1_000_000 }];
     let bundle = gather(&store, &wanted).unwrap();
-    // Near counts in the score, importance decides between the others, the project alone comes after them, and last what
-    // holds everywhere.
+    // Near counts in the score, importance decides between the others, the project alone comes after them, and last
+    // what holds everywhere.
     assert_eq!(ids(&bundle.relevant), [4, 3, 2, 7, 1, 8]);
     wanted.types = vec![MemoryType::Decision];
     assert_eq!(ids(&gather(&store, &wanted).unwrap().relevant), [3]);
@@ -230,7 +230,7 @@ fn hard_constraints_are_never_left_out() {
     let tight = with(needed).unwrap();
     assert_eq!((tight.pinned.len(), tight.relevant.len(), tight.trimmed), (20, 0, 50));
     assert_eq!(tight.overflow.len(), 50);
-    assert!(forms::tokens(&tight.text) <= needed);
+    assert!(render::tokens(&tight.text) <= needed);
     let wide = with(BUDGET_TOKENS_MAX).unwrap();
     assert_eq!((wide.pinned.len(), wide.relevant.len(), wide.trimmed), (20, 50, 0));
 }
@@ -333,7 +333,7 @@ fn a_large_store_costs_no_more_than_the_bounds() {
     let bundle = gather(&store, &wanted).unwrap();
     assert!(bundle.capped && bundle.rows_examined <= 3_000, "{}", bundle.rows_examined);
     assert_eq!(ids(&bundle.pinned), [29_901]);
-    assert!(forms::tokens(&bundle.text) <= wanted.budget_tokens);
+    assert!(render::tokens(&bundle.text) <= wanted.budget_tokens);
 }
 
 proptest! {
@@ -351,7 +351,7 @@ proptest! {
         }
         let wanted = ContextQuery { budget_tokens: budget, outcomes_limit: 100, ..query() };
         let bundle = gather(&store, &wanted).unwrap();
-        prop_assert!(forms::tokens(&bundle.text) <= budget);
+        prop_assert!(render::tokens(&bundle.text) <= budget);
         prop_assert_eq!(bundle.items().count() + bundle.trimmed as usize, rows.len());
         prop_assert_eq!(bundle.overflow.len(), (bundle.trimmed as usize).min(OVERFLOW_MAX));
     }

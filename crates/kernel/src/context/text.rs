@@ -2,14 +2,15 @@
 
 use std::cmp::Reverse;
 
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::MemoryId;
+
 use super::gather::Candidate;
 use super::{Bundle, BundleItem, ContextQuery, OVERFLOW_MAX, Tier};
-use crate::actor::ActorName;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::find::{Lens, Standing};
-use crate::forms::{self, Form};
-use crate::memory::MemoryId;
+use crate::render::{self, Form};
+use crate::rows::{MemoryReader, Standing};
 use crate::uri::Uri;
 
 /// Percent of the budget that each tier may fill before the others.
@@ -19,7 +20,7 @@ const MORE_HEADING: &str = "## More\n";
 
 /// Chooses within the budget and writes the text.
 pub(super) fn fill(
-    lens: &Lens<'_>,
+    memories: &MemoryReader<'_>,
     actor: &ActorName,
     query: &ContextQuery,
     candidates: &[Candidate],
@@ -27,12 +28,12 @@ pub(super) fn fill(
     bundle: &mut Bundle,
 ) -> Result<()> {
     let budget = query.budget_tokens as usize * BYTES_PER_TOKEN;
-    // Headings and the longest footer are set aside first.
+    // The tokens of the headings and of the longest footer are set aside first.
     let frame = Tier::ALL.iter().map(|tier| tier.heading().len() + 1).sum::<usize>()
         + footer(bundle, u32::MAX, u32::MAX).len();
     let mut items = Vec::with_capacity(candidates.len());
     for candidate in candidates {
-        items.push(item(lens, actor, query.form, candidate)?);
+        items.push(item(memories, actor, query.form, candidate)?);
     }
     let sizes: Vec<usize> = items.iter().map(|item| bullet(item).len()).collect();
     let musts: usize = (0..items.len()).filter(|i| candidates[*i].must).map(|i| sizes[i]).sum();
@@ -92,7 +93,7 @@ pub(super) fn fill(
 }
 
 fn item(
-    lens: &Lens<'_>,
+    memories: &MemoryReader<'_>,
     actor: &ActorName,
     form: Form,
     candidate: &Candidate,
@@ -104,12 +105,12 @@ fn item(
     if !row.superseded_by.is_empty() {
         labels.push(format!("[superseded by {}] ", list(&row.superseded_by)));
     }
-    let contradicting = lens.contradicted_by(row.head.id)?;
+    let contradicting = memories.contradicted_by(row.head.id)?;
     if !contradicting.is_empty() {
         labels.push(format!("[contradicted by {}] ", list(&contradicting)));
     }
-    let body = lens.body(row)?;
-    let text = forms::one_line(&forms::render(&row.head, &row.version, body.as_ref(), form));
+    let body = memories.body(row)?;
+    let text = render::one_line(&render::render(&row.head, &row.version, body.as_ref(), form));
     let mut item = BundleItem {
         uri: Uri {
             actor: actor.clone(),
@@ -122,7 +123,7 @@ fn item(
         text: labels.concat() + &text,
         tokens: 0,
     };
-    item.tokens = forms::tokens(&bullet(&item));
+    item.tokens = render::tokens(&bullet(&item));
     Ok(item)
 }
 
@@ -140,7 +141,7 @@ fn write(bundle: &mut Bundle, mut left: usize) {
     let tiers = [&bundle.pinned, &bundle.relevant, &bundle.outcomes];
     for (tier, items) in Tier::ALL.into_iter().zip(tiers) {
         if items.is_empty() {
-            // Its heading was set aside in vain.
+            // The tier is empty, so the tokens set aside for its heading are free again.
             left += tier.heading().len() + 1;
             continue;
         }
@@ -161,7 +162,7 @@ fn write(bundle: &mut Bundle, mut left: usize) {
         text.push_str(&more);
         text.push('\n');
     }
-    bundle.tokens = forms::tokens(&text);
+    bundle.tokens = render::tokens(&text);
     text.push_str(&footer(bundle, bundle.tokens, bundle.trimmed));
     bundle.digest = Digest::of("cortex/bundle/1", &[text.as_bytes()]);
     bundle.text = text;

@@ -1,25 +1,27 @@
 //! What a delegate may do: every lane again, behind a grant.
 //!
-//! A request is authorised once, its use is journaled before the answer when the grant counts uses, and every read passes
-//! the gate. Reaching outside is journaled and answered the same way whether the memory exists or not, so that a refusal
-//! tells nothing.
+//! A request is authorised once, its use is journaled before the answer when the grant counts uses, and every read
+//! passes the gate. Reaching outside is journaled and answered the same way whether the memory exists or not, so that a
+//! refusal tells nothing.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Cortex, Resolved};
+use proof::Digest;
+use proof::ProofFile;
+use proof::journal::GrantUse;
+use proof::memory::{MemoryId, Millis};
+
+use super::{Cortex, ResolvedMemory};
 use crate::command::{Command, Stamp, Touches, Violation};
 use crate::context::{Bundle, ContextQuery};
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::find::{Found, Query};
-use crate::graph::{Walk, Walked};
-use crate::journal::GrantUse;
+use crate::find::{FindAnswer, Query};
+use crate::grants::{Authority, Gate, NonceGuard, Permission, Presentation, authorize};
+use crate::graph::{Walk, WalkAnswer};
 use crate::limits::VIOLATION_BURST;
-use crate::memory::{MemoryId, Millis};
-use crate::pen::Request;
-use crate::proof::{ProofFile, prove_slice};
-use crate::scope::{Authority, Gate, Operation, Presented, ReplayGuard, authorize};
+use crate::prove::prove_slice;
+use crate::writer::Submission;
 
 /// Window in which `VIOLATION_BURST` violations of one grant are journaled.
 const VIOLATION_WINDOW_MS: i64 = 1_000;
@@ -29,7 +31,7 @@ const VIOLATION_GRANTS_MAX: usize = 1_024;
 /// What delegates did lately, in memory: requests that may not come twice, violations that must not fill the journal.
 #[derive(Debug, Default)]
 pub(super) struct Delegates {
-    replays: Mutex<ReplayGuard>,
+    nonces: Mutex<NonceGuard>,
     violations: Mutex<BTreeMap<Digest, (Millis, u32)>>,
     /// Held while a counted use is judged and journaled: two requests at once cannot share the last use.
     counting: Mutex<()>,
@@ -62,22 +64,23 @@ impl Cortex {
     /// Decides whether a delegate's request may go on, and counts its use if the grant counts uses.
     pub fn authorize(
         &self,
-        presented: &Presented,
-        operation: Operation,
+        presented: &Presentation,
+        operation: Permission,
         request_digest: Digest,
         now: Millis,
     ) -> Result<Authority> {
         let counts = presented.chain.iter().any(|link| link.grant().use_limit.is_some());
         let counting = || self.delegates.counting.lock().unwrap_or_else(PoisonError::into_inner);
-        let _one_at_a_time = counts.then(counting);
+        // The guard is held to the end: two requests at once cannot share the last use.
+        let _counting_guard = counts.then(counting);
         let reading = self.read()?;
         let view = reading.view();
         let authority = authorize(&view, self.actor(), presented, operation, request_digest, now)?;
-        let mut replays = self.delegates.replays.lock().unwrap_or_else(PoisonError::into_inner);
-        replays.check(&presented.request, now)?;
-        drop(replays);
+        let mut nonces = self.delegates.nonces.lock().unwrap_or_else(PoisonError::into_inner);
+        nonces.check(&presented.request, now)?;
+        drop(nonces);
         if authority.counts_uses {
-            // The pen checks the owner's limit again.
+            // The writer checks the owner's limit again.
             let grants = vec![GrantUse { grant: authority.root_grant, uses: 1 }];
             let touches = Touches { accesses: Vec::new(), grants };
             let stamp = Stamp::new(now, &authority.audience_name);
@@ -92,37 +95,42 @@ impl Cortex {
         id: MemoryId,
         version: Option<u32>,
         now: Millis,
-    ) -> Result<Resolved> {
+    ) -> Result<ResolvedMemory> {
         let reading = self.read()?;
         match reading.view().head(id)? {
-            Some(head) if authority.operation == Operation::Read && authority.sees(&head) => {
+            Some(head) if authority.operation == Permission::Read && authority.sees(&head) => {
                 reading.resolve_version(id, version)
             }
-            _ => Err(self.outside(authority, Operation::Read.name(), Some(id), now)),
+            _ => Err(self.outside(authority, Permission::Read.name(), Some(id), now)),
         }
     }
 
-    pub fn find_for(&self, authority: &Authority, query: &Query, now: Millis) -> Result<Found> {
-        self.check_lane(authority, Operation::Find, now)?;
+    pub fn find_for(
+        &self,
+        authority: &Authority,
+        query: &Query,
+        now: Millis,
+    ) -> Result<FindAnswer> {
+        self.check_lane(authority, Permission::Find, now)?;
         let mut query = query.clone();
         query.budget_tokens = authority.cap_budget(query.budget_tokens);
         self.read()?.find(Some(authority), &query, now)
     }
 
     pub fn context_for(&self, authority: &Authority, query: &ContextQuery) -> Result<Bundle> {
-        self.check_lane(authority, Operation::Context, query.now)?;
+        self.check_lane(authority, Permission::Context, query.now)?;
         let mut query = query.clone();
         let most = authority.cap_budget(Some(query.budget_tokens));
         query.budget_tokens = most.unwrap_or(query.budget_tokens);
         self.read()?.context(Some(authority), &query)
     }
 
-    pub fn walk_for(&self, authority: &Authority, walk: &Walk, now: Millis) -> Result<Walked> {
-        self.check_lane(authority, Operation::Graph, now)?;
+    pub fn walk_for(&self, authority: &Authority, walk: &Walk, now: Millis) -> Result<WalkAnswer> {
+        self.check_lane(authority, Permission::Graph, now)?;
         let reading = self.read()?;
         match reading.view().head(walk.from)? {
             Some(head) if authority.sees(&head) => reading.walk(Some(authority), walk, now),
-            _ => Err(self.outside(authority, Operation::Graph.name(), Some(walk.from), now)),
+            _ => Err(self.outside(authority, Permission::Graph.name(), Some(walk.from), now)),
         }
     }
 
@@ -130,7 +138,7 @@ impl Cortex {
     pub fn check_sight(
         &self,
         authority: &Authority,
-        operation: Operation,
+        operation: Permission,
         id: MemoryId,
         now: Millis,
     ) -> Result<()> {
@@ -144,7 +152,7 @@ impl Cortex {
     /// The delegate's slice as of the snapshot its grant is pinned to: a file it can check with the root in its grant
     /// alone. For the types that the grant names the list is complete.
     pub fn prove_slice_for(&self, authority: &Authority, now: Millis) -> Result<ProofFile> {
-        self.check_lane(authority, Operation::Prove, now)?;
+        self.check_lane(authority, Permission::Prove, now)?;
         let reading = self.read()?;
         let view = reading.view();
         let pinned = view.snapshot_number_of(authority.root)?;
@@ -153,7 +161,7 @@ impl Cortex {
         prove_slice(&view, self.actor(), &types, Some(authority), Some(pinned))
     }
 
-    fn check_lane(&self, authority: &Authority, operation: Operation, now: Millis) -> Result<()> {
+    fn check_lane(&self, authority: &Authority, operation: Permission, now: Millis) -> Result<()> {
         if authority.operation == operation {
             Ok(())
         } else {
@@ -181,9 +189,9 @@ impl Cortex {
         };
         let stamp = Stamp::new(now, &authority.audience_name);
         let command = Command::ScopeViolation(violation);
-        match self.submit(Request { stamp, command, authority: None }) {
+        match self.submit(Submission { stamp, command, authority: None }) {
             Ok(_) => refused,
-            // What could not be journaled is the more important news.
+            // The failure to journal the violation is worse news than the violation itself.
             Err(error) => error,
         }
     }

@@ -2,26 +2,27 @@
 
 use std::sync::Arc;
 
-use crate::actor::ActorName;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::{Body, Head, MemoryId, Millis, Usage, Version};
+use proof::merkle::Roots;
+
 use crate::commitments::roots_at;
 use crate::context::{Bundle, ContextQuery};
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::find::{Found, Query};
-use crate::graph::{Walk, Walked};
-use crate::hook::Shared;
-use crate::memory::{Body, Head, MemoryId, Millis, Usage, Version};
-use crate::merkle::Roots;
-use crate::scope::{Authority, Gate};
-use crate::store::{Reader, Side, View};
+use crate::find::{FindAnswer, Query};
+use crate::grants::{Authority, Gate};
+use crate::graph::{Walk, WalkAnswer};
+use crate::hook::SharedState;
+use crate::store::{Side, StoreReader, View};
 use crate::uri::Uri;
 
 /// A consistent state of an actor's memory.
 pub struct Reading {
-    reader: Box<dyn Reader + Send>,
+    reader: Box<dyn StoreReader + Send>,
     side: Side,
     actor: ActorName,
-    shared: Arc<[Shared]>,
+    shared: Arc<[SharedState]>,
 }
 
 impl std::fmt::Debug for Reading {
@@ -32,7 +33,7 @@ impl std::fmt::Debug for Reading {
 
 /// A memory at a version, with what it says. `body` is gone when the memory was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedMemory {
     pub uri: Uri,
     pub head: Head,
     pub version: Version,
@@ -42,10 +43,10 @@ pub struct Resolved {
 
 impl Reading {
     pub(super) fn new(
-        reader: Box<dyn Reader + Send>,
+        reader: Box<dyn StoreReader + Send>,
         side: Side,
         actor: ActorName,
-        shared: Arc<[Shared]>,
+        shared: Arc<[SharedState]>,
     ) -> Reading {
         Reading { reader, side, actor, shared }
     }
@@ -72,7 +73,7 @@ impl Reading {
         Ok(self.roots()?.overall(self.actor.as_str()))
     }
 
-    pub fn find(&self, gate: Option<&dyn Gate>, query: &Query, now: Millis) -> Result<Found> {
+    pub fn find(&self, gate: Option<&dyn Gate>, query: &Query, now: Millis) -> Result<FindAnswer> {
         crate::find::find(&self.view(), gate, query, now)
     }
 
@@ -83,12 +84,12 @@ impl Reading {
         crate::context::context(&self.view(), &self.actor, gate, query, (root, roots.size))
     }
 
-    pub fn walk(&self, gate: Option<&dyn Gate>, walk: &Walk, now: Millis) -> Result<Walked> {
+    pub fn walk(&self, gate: Option<&dyn Gate>, walk: &Walk, now: Millis) -> Result<WalkAnswer> {
         crate::graph::walk(&self.view(), gate, walk, now)
     }
 
     /// The exact version a URI names; old ones stay resolvable after updates and after forgetting.
-    pub fn resolve(&self, uri: &Uri) -> Result<Resolved> {
+    pub fn resolve(&self, uri: &Uri) -> Result<ResolvedMemory> {
         if uri.actor != self.actor {
             return Err(Error::not_found("memory", uri));
         }
@@ -100,7 +101,7 @@ impl Reading {
     }
 
     /// A memory by id, at a version or at its current one.
-    pub fn resolve_version(&self, id: MemoryId, version: Option<u32>) -> Result<Resolved> {
+    pub fn resolve_version(&self, id: MemoryId, version: Option<u32>) -> Result<ResolvedMemory> {
         let view = self.view();
         let head = view.required_head(id)?;
         let version = view.required_version(id, version.unwrap_or(head.version))?;
@@ -108,7 +109,7 @@ impl Reading {
         if body.is_none() && !head.erased {
             return Err(Error::corrupt(format!("body {}", version.seq), "is missing"));
         }
-        Ok(Resolved {
+        Ok(ResolvedMemory {
             uri: self.uri(&head, version.n),
             usage: view.usage(id)?,
             head,

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use proof::memory::Millis;
+
 use super::field::{self, Kind};
 use super::filter::{PPM_DIGITS, bare_value};
-use super::predicate::{Predicate, Value};
-use crate::memory::Millis;
+use super::predicate::{FieldValue, Predicate};
 
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,20 +67,20 @@ fn join(f: &mut fmt::Formatter<'_>, parts: &[Predicate], between: &str) -> fmt::
     Ok(())
 }
 
-fn test(f: &mut fmt::Formatter<'_>, name: &str, operator: &str, value: &Value) -> fmt::Result {
+fn test(f: &mut fmt::Formatter<'_>, name: &str, operator: &str, value: &FieldValue) -> fmt::Result {
     write!(f, "{}{operator}", field::typed_name(name))?;
     write_value(f, name, value)
 }
 
-fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &Value) -> fmt::Result {
+fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &FieldValue) -> fmt::Result {
     match value {
-        Value::Text(text) => {
+        FieldValue::Text(text) => {
             let bare = bare_value(name, text).is_some_and(|read| read == *value);
             write_text(f, text, bare)
         }
-        Value::Flag(flag) => write!(f, "{flag}"),
-        Value::Time(time) => write_time(f, *time),
-        Value::Number(number) => {
+        FieldValue::Flag(flag) => write!(f, "{flag}"),
+        FieldValue::Time(time) => write_time(f, *time),
+        FieldValue::Number(number) => {
             let ratio = field::rows(name).iter().any(|row| matches!(row.kind, Kind::Ratio));
             if !ratio {
                 return write!(f, "{}", number.get());

@@ -1,21 +1,21 @@
 //! The fields a filter may name, what kind each one is, and how to read it from a memory.
 //!
-//! The table is closed. A `data.` field belongs to one or more types, and may be of another kind in each (`strength` is a
-//! word in a constraint and a ratio in a preference), so a name stands for all its rows.
+//! The table is closed. A `data.` field belongs to one or more types, and may be of another kind in each (`strength` is
+//! a word in a constraint and a ratio in a preference), so a name stands for all its rows.
 
-use super::predicate::Value;
-use crate::error::Result;
-use crate::memory::{
+use proof::memory::{
     Body, DecisionStatus, Fields, GoalStatus, Head, MemoryType, Millis, Outcome, Polarity, Scope,
     Source, Strength, Version, Visibility,
 };
+
+use super::predicate::FieldValue;
 
 /// What can be compared with a field, and how.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Text,
     /// One of a closed list of words, in any case.
-    Word(fn(&str) -> Result<()>),
+    Word(fn(&str) -> proof::Result<()>),
     Number,
     /// Parts per million; people write decimals.
     Ratio,
@@ -148,7 +148,7 @@ pub(super) struct Subject<'a> {
 
 /// What a field holds in one memory.
 #[derive(Debug)]
-pub(super) enum Held<'a> {
+pub(super) enum FieldContent<'a> {
     Nothing,
     Text(&'a str),
     Word(&'a str),
@@ -159,122 +159,126 @@ pub(super) enum Held<'a> {
     Numbers(Vec<i128>),
 }
 
-impl Held<'_> {
+impl FieldContent<'_> {
     /// Equal to the value or, for a list, containing it. A value of another kind is never equal.
-    pub(super) fn is(&self, value: &Value) -> bool {
+    pub(super) fn is(&self, value: &FieldValue) -> bool {
         match (self, value) {
-            (Held::Text(held), Value::Text(text)) => held == text,
-            (Held::Word(held), Value::Text(text)) => held.eq_ignore_ascii_case(text),
-            (Held::Texts(held), Value::Text(text)) => held.contains(text),
-            (Held::Number(held), Value::Number(number)) => *held == number.get(),
-            (Held::Numbers(held), Value::Number(number)) => held.contains(&number.get()),
-            (Held::Time(held), Value::Time(time)) => held == time,
-            (Held::Flag(held), Value::Flag(flag)) => held == flag,
+            (FieldContent::Text(held), FieldValue::Text(text)) => held == text,
+            (FieldContent::Word(held), FieldValue::Text(text)) => held.eq_ignore_ascii_case(text),
+            (FieldContent::Texts(held), FieldValue::Text(text)) => held.contains(text),
+            (FieldContent::Number(held), FieldValue::Number(number)) => *held == number.get(),
+            (FieldContent::Numbers(held), FieldValue::Number(number)) => {
+                held.contains(&number.get())
+            }
+            (FieldContent::Time(held), FieldValue::Time(time)) => held == time,
+            (FieldContent::Flag(held), FieldValue::Flag(flag)) => held == flag,
             _ => false,
         }
     }
 
-    pub(super) fn order(&self, value: &Value) -> Option<std::cmp::Ordering> {
+    pub(super) fn order(&self, value: &FieldValue) -> Option<std::cmp::Ordering> {
         match (self, value) {
-            (Held::Text(held), Value::Text(text)) => Some((*held).cmp(text.as_str())),
-            (Held::Number(held), Value::Number(number)) => Some(held.cmp(&number.get())),
-            (Held::Time(held), Value::Time(time)) => Some(held.cmp(time)),
+            (FieldContent::Text(held), FieldValue::Text(text)) => Some((*held).cmp(text.as_str())),
+            (FieldContent::Number(held), FieldValue::Number(number)) => {
+                Some(held.cmp(&number.get()))
+            }
+            (FieldContent::Time(held), FieldValue::Time(time)) => Some(held.cmp(time)),
             _ => None,
         }
     }
 
     pub(super) fn any_text(&self, mut test: impl FnMut(&str) -> bool) -> bool {
         match self {
-            Held::Text(text) | Held::Word(text) => test(text),
-            Held::Texts(texts) => texts.iter().any(|text| test(text)),
+            FieldContent::Text(text) | FieldContent::Word(text) => test(text),
+            FieldContent::Texts(texts) => texts.iter().any(|text| test(text)),
             _ => false,
         }
     }
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn held(&self, name: &str) -> Held<'a> {
+    pub(super) fn held(&self, name: &str) -> FieldContent<'a> {
         let (head, version) = (self.head, self.version);
         match name {
-            "head.id" => Held::Number(head.id.get().into()),
-            "head.type" => Held::Word(head.memory_type.name()),
-            "head.kind" => Held::Text(&head.kind),
+            "head.id" => FieldContent::Number(head.id.get().into()),
+            "head.type" => FieldContent::Word(head.memory_type.name()),
+            "head.kind" => FieldContent::Text(&head.kind),
             "head.project" => text(head.project.as_ref()),
-            "head.scope" => Held::Word(head.scope.name()),
-            "head.visibility" => Held::Word(head.visibility.name()),
-            "head.pinned" => Held::Flag(head.pinned),
-            "head.archived" => Held::Flag(head.archived),
-            "head.forgotten" => Held::Flag(self.forgotten),
+            "head.scope" => FieldContent::Word(head.scope.name()),
+            "head.visibility" => FieldContent::Word(head.visibility.name()),
+            "head.pinned" => FieldContent::Flag(head.pinned),
+            "head.archived" => FieldContent::Flag(head.archived),
+            "head.forgotten" => FieldContent::Flag(self.forgotten),
             "head.session" => text(head.session.as_ref()),
             "head.channel" => text(head.channel.as_ref()),
             "head.topic_key" => text(head.topic_key.as_ref()),
-            "head.importance" => Held::Number(head.importance.into()),
-            "head.created" => Held::Time(head.created),
-            "head.updated" => Held::Time(head.updated),
-            "head.version" => Held::Number(head.version.into()),
-            "head.duplicates" => Held::Number(head.duplicates.into()),
-            "version.n" => Held::Number(version.n.into()),
-            "version.created" => Held::Time(version.created),
-            "version.by" => Held::Text(&version.by),
-            "version.confidence" => Held::Number(version.confidence.into()),
-            "version.source" => Held::Word(version.provenance.source.name()),
+            "head.importance" => FieldContent::Number(head.importance.into()),
+            "head.created" => FieldContent::Time(head.created),
+            "head.updated" => FieldContent::Time(head.updated),
+            "head.version" => FieldContent::Number(head.version.into()),
+            "head.duplicates" => FieldContent::Number(head.duplicates.into()),
+            "version.n" => FieldContent::Number(version.n.into()),
+            "version.created" => FieldContent::Time(version.created),
+            "version.by" => FieldContent::Text(&version.by),
+            "version.confidence" => FieldContent::Number(version.confidence.into()),
+            "version.source" => FieldContent::Word(version.provenance.source.name()),
             "version.model" => text(version.provenance.model.as_ref()),
             "version.valid_from" => time(version.valid_from),
             "version.valid_until" => time(version.valid_until),
             "version.expires" => time(version.expires),
-            _ => self.body.map_or(Held::Nothing, |body| held_in_body(body, name)),
+            _ => self.body.map_or(FieldContent::Nothing, |body| held_in_body(body, name)),
         }
     }
 }
 
-fn held_in_body<'a>(body: &'a Body, name: &str) -> Held<'a> {
+fn held_in_body<'a>(body: &'a Body, name: &str) -> FieldContent<'a> {
     match (name, &body.fields) {
-        ("data.title", _) => Held::Text(&body.title),
-        ("data.content", _) => Held::Text(&body.content),
+        ("data.title", _) => FieldContent::Text(&body.title),
+        ("data.content", _) => FieldContent::Text(&body.content),
         ("data.name", Fields::Identity(f)) => text(f.name.as_ref()),
-        ("data.aliases", Fields::Identity(f)) => Held::Texts(&f.aliases),
+        ("data.aliases", Fields::Identity(f)) => FieldContent::Texts(&f.aliases),
         ("data.role", Fields::Identity(f)) => text(f.role.as_ref()),
-        ("data.status", Fields::Goal(f)) => Held::Word(f.status.name()),
+        ("data.status", Fields::Goal(f)) => FieldContent::Word(f.status.name()),
         ("data.due", Fields::Goal(f)) => time(f.due),
-        ("data.criteria", Fields::Goal(f)) => Held::Texts(&f.criteria),
+        ("data.criteria", Fields::Goal(f)) => FieldContent::Texts(&f.criteria),
         ("data.topic", Fields::Preference(f)) => text(f.topic.as_ref()),
-        ("data.polarity", Fields::Preference(f)) => Held::Word(f.polarity.name()),
+        ("data.polarity", Fields::Preference(f)) => FieldContent::Word(f.polarity.name()),
         ("data.strength", Fields::Preference(f)) => number(f.strength),
-        ("data.strength", Fields::Constraint(f)) => Held::Word(f.strength.name()),
+        ("data.strength", Fields::Constraint(f)) => FieldContent::Word(f.strength.name()),
         ("data.strength", Fields::Pattern(f)) => number(f.strength),
         ("data.trigger", Fields::Constraint(f)) => text(f.trigger.as_ref()),
         ("data.rationale", Fields::Decision(f)) => text(f.rationale.as_ref()),
-        ("data.alternatives", Fields::Decision(f)) => Held::Texts(&f.alternatives),
-        ("data.status", Fields::Decision(f)) => Held::Word(f.status.name()),
+        ("data.alternatives", Fields::Decision(f)) => FieldContent::Texts(&f.alternatives),
+        ("data.status", Fields::Decision(f)) => FieldContent::Word(f.status.name()),
         ("data.subject", Fields::Fact(f)) => text(f.subject.as_ref()),
         ("data.predicate", Fields::Fact(f)) => text(f.predicate.as_ref()),
         ("data.object", Fields::Fact(f)) => text(f.object.as_ref()),
         ("data.as_of", Fields::Fact(f)) => time(f.as_of),
         ("data.coverage", Fields::Pattern(f)) => number(f.coverage),
         ("data.evidence", Fields::Pattern(f)) => {
-            Held::Numbers(f.evidence.iter().map(|id| id.get().into()).collect())
+            FieldContent::Numbers(f.evidence.iter().map(|id| id.get().into()).collect())
         }
         ("data.happened_at", Fields::Event(f)) => time(f.happened_at),
         ("data.outcome", Fields::Event(f)) => {
-            f.outcome.map_or(Held::Nothing, |outcome| Held::Word(outcome.name()))
+            f.outcome.map_or(FieldContent::Nothing, |outcome| FieldContent::Word(outcome.name()))
         }
-        ("data.participants", Fields::Event(f)) => Held::Texts(&f.participants),
+        ("data.participants", Fields::Event(f)) => FieldContent::Texts(&f.participants),
         ("data.uri", Fields::ArtifactRef(f)) => text(f.uri.as_ref()),
         ("data.digest", Fields::ArtifactRef(f)) => text(f.digest.as_ref()),
         ("data.media_type", Fields::ArtifactRef(f)) => text(f.media_type.as_ref()),
         ("data.size", Fields::ArtifactRef(f)) => number(f.size),
-        _ => Held::Nothing,
+        _ => FieldContent::Nothing,
     }
 }
 
-fn text(text: Option<&String>) -> Held<'_> {
-    text.map_or(Held::Nothing, |text| Held::Text(text))
+fn text(text: Option<&String>) -> FieldContent<'_> {
+    text.map_or(FieldContent::Nothing, |text| FieldContent::Text(text))
 }
 
-fn number(number: Option<impl Into<i128>>) -> Held<'static> {
-    number.map_or(Held::Nothing, |number| Held::Number(number.into()))
+fn number(number: Option<impl Into<i128>>) -> FieldContent<'static> {
+    number.map_or(FieldContent::Nothing, |number| FieldContent::Number(number.into()))
 }
 
-fn time(time: Option<Millis>) -> Held<'static> {
-    time.map_or(Held::Nothing, Held::Time)
+fn time(time: Option<Millis>) -> FieldContent<'static> {
+    time.map_or(FieldContent::Nothing, FieldContent::Time)
 }

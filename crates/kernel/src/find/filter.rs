@@ -15,21 +15,22 @@
 //!
 //! `type:decision tag:auth importance>=0.7 created>2026-01-01 (status=accepted OR pinned=true) NOT title~"(?i)draft"`
 //!
-//! Conditions side by side must all hold; `OR` binds looser; `AND`, `OR`, `NOT`, `ALL`, `ANY` are in capitals. A list in
-//! parentheses means one of these. A field is typed bare (`project`, `confidence`, `status`) or in full (`version.created`);
-//! bare names look at the head first, then the version, then the body. What a word means follows from its field: ratios
-//! are decimals from 0 to 1 with up to six digits, times are `2026-01-31`, `2026-01-31T10:00[:00[.000]]Z` or `@` and Unix
-//! milliseconds, flags are `true` and `false`. In quotes, `\"` is a quote and `\\` a backslash; any other backslash stays,
-//! so patterns need no doubling. Whatever is in quotes is text.
+//! Conditions side by side must all hold; `OR` binds looser; `AND`, `OR`, `NOT`, `ALL`, `ANY` are in capitals. A list
+//! in parentheses means one of these. A field is typed bare (`project`, `confidence`, `status`) or in full
+//! (`version.created`); bare names look at the head first, then the version, then the body. What a word means follows
+//! from its field: ratios are decimals from 0 to 1 with up to six digits, times are `2026-01-31`,
+//! `2026-01-31T10:00[:00[.000]]Z` or `@` and Unix milliseconds, flags are `true` and `false`. In quotes, `\"` is a
+//! quote and `\\` a backslash; any other backslash stays, so patterns need no doubling. Whatever is in quotes is text.
 //!
 //! For every filter that passes the checks, parsing what `Display` wrote gives the same filter.
 
 use std::str::FromStr;
 
+use proof::memory::Millis;
+
 use super::field::{self, Kind};
-use super::predicate::{Number, Predicate, Value};
+use super::predicate::{FieldValue, Number, Predicate};
 use crate::error::{Error, Result};
-use crate::memory::Millis;
 
 /// A filter as text, in bytes.
 pub const FILTER_BYTES_MAX: usize = 65_536;
@@ -222,7 +223,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn list(&mut self, name: &str) -> Result<Vec<Value>> {
+    fn list(&mut self, name: &str) -> Result<Vec<FieldValue>> {
         let mut values = Vec::new();
         self.skip_space();
         if self.eat(")") {
@@ -238,9 +239,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn value(&mut self, name: &str) -> Result<Value> {
+    fn value(&mut self, name: &str) -> Result<FieldValue> {
         if self.rest().starts_with('"') {
-            return self.text_value().map(Value::Text);
+            return self.text_value().map(FieldValue::Text);
         }
         let start = self.at;
         let word = self.word()?;
@@ -302,18 +303,18 @@ fn one_or(mut parts: Vec<Predicate>, many: impl Fn(Vec<Predicate>) -> Predicate)
 }
 
 /// What an unquoted word means for a field.
-pub(super) fn bare_value(name: &str, word: &str) -> Option<Value> {
+pub(super) fn bare_value(name: &str, word: &str) -> Option<FieldValue> {
     field::rows(name).iter().find_map(|row| match row.kind {
         Kind::Flag => match word {
-            "true" | "yes" => Some(Value::Flag(true)),
-            "false" | "no" => Some(Value::Flag(false)),
+            "true" | "yes" => Some(FieldValue::Flag(true)),
+            "false" | "no" => Some(FieldValue::Flag(false)),
             _ => None,
         },
-        Kind::Number => parse_number(word).map(Value::Number),
-        Kind::Ids => parse_number(word.strip_prefix('#').unwrap_or(word)).map(Value::Number),
-        Kind::Ratio => parse_ratio(word).map(Value::Number),
-        Kind::Time => parse_time(word).map(Value::Time),
-        Kind::Text | Kind::Texts | Kind::Word(_) => Some(Value::Text(word.to_owned())),
+        Kind::Number => parse_number(word).map(FieldValue::Number),
+        Kind::Ids => parse_number(word.strip_prefix('#').unwrap_or(word)).map(FieldValue::Number),
+        Kind::Ratio => parse_ratio(word).map(FieldValue::Number),
+        Kind::Time => parse_time(word).map(FieldValue::Time),
+        Kind::Text | Kind::Texts | Kind::Word(_) => Some(FieldValue::Text(word.to_owned())),
     })
 }
 

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::codec;
-use crate::digest::Digest;
-use crate::error::Result;
-use crate::keys;
-use crate::memory::{
+use proof::Digest;
+use proof::codec;
+use proof::memory::{
     Body, Edge, Fields, Head, MemoryId, MemoryType, Millis, Provenance, Relation, Salt, Scope,
-    Sealed, Tombstone, Usage, Version, Visibility,
+    SealedBody, Tombstone, Usage, Version, Visibility,
 };
-use crate::scope::Gate;
+
+use crate::error::Result;
+use crate::find::{Predicate, Query};
+use crate::grants::Gate;
+use crate::keys;
 use crate::state::Counters;
-use crate::store::{KeyRange, Reader, Side, Space, View, Visit};
+use crate::store::{KeyRange, Side, Space, StoreReader, View, Visit};
 
 /// 2026-01-01, when everything in a fixture begins.
 pub(crate) const T0: i64 = 1_767_225_600_000;
@@ -34,7 +36,7 @@ pub(crate) struct Fixture {
     next: u64,
 }
 
-impl Reader for Fixture {
+impl StoreReader for Fixture {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(self.space(space).get(key).cloned())
     }
@@ -103,7 +105,7 @@ impl Fixture {
         let memory = head.id;
         let mut version = version.clone();
         if let Some(body) = body {
-            let sealed = Sealed::new(Salt([7; 16]), body);
+            let sealed = SealedBody::new(Salt([7; 16]), body);
             version.body_hash = sealed.hash();
             self.truth.insert(keys::body(version.seq), codec::encode(&sealed));
         }
@@ -259,4 +261,9 @@ impl Gate for NotPrivate {
     fn sees(&self, head: &Head) -> bool {
         head.visibility != Visibility::Private
     }
+}
+
+/// A find by filter alone.
+pub(crate) fn filtered(filter: Predicate, limit: u32) -> Query {
+    Query { filter: Some(filter), limit: Some(limit), ..Query::default() }
 }

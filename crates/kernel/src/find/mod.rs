@@ -1,14 +1,16 @@
 //! Find: typed questions with a known cost.
 //!
-//! A find is bounded before it reads (a limit or a budget, a type or a tag, a filter of limited size) and while it reads (a
-//! cap on rows examined, reported when hit). It never writes: recording a find that was acted upon is the caller's, with
-//! `Query::to_bytes` and `Found::results`. The answer is a function of the state, the query and `now`.
+//! A find is bounded before it reads (a limit or a budget, a type or a tag, a filter of limited size) and while it
+//! reads (a cap on rows examined, reported when hit). It never writes: recording a find that was acted upon is the
+//! caller's, with `Query::to_bytes` and `FindAnswer::results`. The answer is a function of the state, the query and
+//! `now`.
 //!
 //! - `query`: what may be asked, canonically encoded.
 //! - `predicate`, `field`: filters and the names in them. `filter`, `display`: their text form, its grammar.
 //! - `plan`: which index the rows come from.
-//! - `row`, `standing`: the version that counts, whether it is shown, what it is worth.
 //! - `rank`: order and cursors.
+//!
+//! The memories themselves are read through `rows`, as by every other lane.
 
 mod display;
 mod field;
@@ -19,31 +21,29 @@ mod plan;
 mod predicate;
 mod query;
 mod rank;
-mod row;
-mod standing;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+pub use crate::rows::{LABELS_MAX, MemoryReader, MemoryRow, Standing, standing};
 pub use field::field_names;
 pub use filter::{FILTER_BYTES_MAX, parse_time};
-pub use plan::Plan;
-pub use predicate::{Number, Predicate, Value};
-pub use query::{Near, ORDER_KEYS_MAX, Order, OrderBy, Query};
+pub use plan::FindPlan;
+pub use predicate::{FieldValue, Number, Predicate};
+pub use query::{NearMemory, ORDER_KEYS_MAX, Order, OrderBy, Query};
 pub use rank::Cursor;
-pub use row::{LABELS_MAX, Lens, Row};
-pub use standing::{Standing, standing};
 
 pub(crate) use plan::Ids;
-pub(crate) use query::{at_most, check_near};
+pub(crate) use query::check_near;
+
+use proof::journal::FoundMemory;
+use proof::memory::{Head, MemoryId, Millis, Usage, Version};
 
 use crate::error::Result;
-use crate::forms;
+use crate::grants::Gate;
 use crate::graph;
-use crate::journal::FoundMemory;
-use crate::memory::{Head, MemoryId, Millis, Usage, Version};
-use crate::scope::Gate;
+use crate::render;
 use crate::store::View;
 use field::Subject;
 use plan::IdMap;
@@ -51,7 +51,7 @@ use rank::{Key, Place, Scores};
 
 /// The answer to a find.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FindAnswer {
     /// In the order asked for.
     pub items: Vec<FoundItem>,
     /// Where the next page begins, if there is more.
@@ -60,7 +60,7 @@ pub struct Found {
     pub tokens: u64,
     /// Items of this page that did not fit the budget; the next page begins with them.
     pub trimmed: u32,
-    pub explain: Explain,
+    pub explain: FindExplanation,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct FoundItem {
 
 /// How the answer came about. For a delegate, what it may not see is in no number here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explain {
+pub struct FindExplanation {
     /// The index the rows came from.
     pub index: String,
     pub rows_examined: u32,
@@ -94,7 +94,7 @@ pub struct Explain {
     pub matched: u32,
 }
 
-impl Found {
+impl FindAnswer {
     /// What a journaled find records.
     pub fn results(&self) -> Vec<FoundMemory> {
         let result = |item: &FoundItem| FoundMemory {
@@ -108,22 +108,27 @@ impl Found {
 
 struct Hit {
     key: Key,
-    row: Row,
+    row: MemoryRow,
     scores: Scores,
 }
 
 /// Answers a query. A cursor carries the clock of the first page, so `now` counts only without one.
-pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis) -> Result<Found> {
+pub fn find(
+    view: &View<'_>,
+    gate: Option<&dyn Gate>,
+    query: &Query,
+    now: Millis,
+) -> Result<FindAnswer> {
     query.check()?;
     let types = plan::wanted_types(query)?;
     plan::check_breadth(query, &types)?;
     let test = query.filter.as_ref().map(|filter| filter.compile(&types)).transpose()?;
     let place = Place::of(query)?;
     let now = place.as_ref().map_or(now, |place| place.now);
-    let lens = Lens::new(view, gate, query.as_of, now)?;
+    let memories = MemoryReader::new(view, gate, query.as_of, now)?;
 
     let near: IdMap = query.near.iter().map(|near| (near.id, near.similarity)).collect();
-    let (hops, walk_capped) = walk_hops(&lens, query)?;
+    let (hops, walk_capped) = walk_hops(&memories, query)?;
     let mut lists = Vec::new();
     if let Some(hops) = &hops {
         lists.push(("walk", hops));
@@ -131,7 +136,7 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
     if !near.is_empty() {
         lists.push(("near", &near));
     }
-    let plan = Plan::choose(view, query, &types, &lists, gate.is_none())?;
+    let plan = FindPlan::choose(view, query, &types, &lists, gate.is_none())?;
 
     let order = query.order();
     let by_id = rank::by_id(&order);
@@ -139,7 +144,7 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
     let seek = after.filter(|_| by_id.is_some()).and_then(Key::leading_id);
     let wanted = query.limit() + 1;
     let needs_body = test.as_ref().is_some_and(predicate::Test::needs_body);
-    let mut explain = Explain {
+    let mut explain = FindExplanation {
         index: plan.explain().to_owned(),
         rows_examined: 0,
         capped: walk_capped,
@@ -157,7 +162,7 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
         }
         read += 1;
         stopped_at = Some(id);
-        let Some(row) = lens.row(id)? else { continue };
+        let Some(row) = memories.row(id)? else { continue };
         explain.rows_examined += 1;
         let similarity = near.get(&id).copied();
         let hop = hops.as_ref().and_then(|hops| hops.get(&id).copied());
@@ -169,7 +174,7 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
             continue;
         }
         if let Some(test) = &test {
-            let body = if needs_body { lens.body(&row)? } else { None };
+            let body = if needs_body { memories.body(&row)? } else { None };
             let forgotten = row.standing.is_forgotten();
             let (head, version) = (&row.head, &row.version);
             if !test.holds(&Subject { head, version, body: body.as_ref(), forgotten }) {
@@ -177,7 +182,7 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
             }
         }
         explain.matched += 1;
-        let scores = Scores { salience: lens.salience(&row, similarity), similarity, hop };
+        let scores = Scores { salience: memories.salience(&row, similarity), similarity, hop };
         let key = Key::new(&order, &row, scores);
         if after.is_some_and(|after| key <= *after) {
             continue;
@@ -195,11 +200,11 @@ pub fn find(view: &View<'_>, gate: Option<&dyn Gate>, query: &Query, now: Millis
     let more = hits.len() == wanted;
     hits.truncate(query.limit());
 
-    let mut found = Found { items: Vec::new(), next: None, tokens: 0, trimmed: 0, explain };
+    let mut found = FindAnswer { items: Vec::new(), next: None, tokens: 0, trimmed: 0, explain };
     let page = hits.len();
     let mut last = None;
     for Hit { key, row, scores } in hits {
-        let item = present(&lens, query, row, scores)?;
+        let item = present(&memories, query, row, scores)?;
         let tokens = found.tokens + u64::from(item.tokens);
         let budget = query.budget_tokens.filter(|budget| *budget > 0);
         if !found.items.is_empty() && budget.is_some_and(|budget| tokens > u64::from(budget)) {
@@ -226,29 +231,34 @@ fn keep_best(hits: &mut Vec<Hit>, wanted: usize) {
 }
 
 /// What the query's walk reaches, by distance, and whether it had to stop.
-fn walk_hops(lens: &Lens<'_>, query: &Query) -> Result<(Option<IdMap>, bool)> {
+fn walk_hops(memories: &MemoryReader<'_>, query: &Query) -> Result<(Option<IdMap>, bool)> {
     let Some(walk) = &query.from else { return Ok((None, false)) };
     let mut walk = walk.clone();
     walk.include_forgotten |= query.include_forgotten;
-    let reached = graph::walk_with(lens, &walk)?;
+    let reached = graph::walk_with(memories, &walk)?;
     let hops: BTreeMap<_, _> = reached.nodes.iter().map(|node| (node.id, node.hop)).collect();
     Ok((Some(hops), reached.capped))
 }
 
-fn present(lens: &Lens<'_>, query: &Query, row: Row, scores: Scores) -> Result<FoundItem> {
-    let body = lens.body(&row)?;
+fn present(
+    memories: &MemoryReader<'_>,
+    query: &Query,
+    row: MemoryRow,
+    scores: Scores,
+) -> Result<FoundItem> {
+    let body = memories.body(&row)?;
     // A memory that was forgotten only after the moment asked about is not marked as forgotten.
     let mut shown = row.head.clone();
     shown.tombstone = shown.tombstone.filter(|_| row.standing.is_forgotten());
-    let text = forms::render(&shown, &row.version, body.as_ref(), query.form);
+    let text = render::render(&shown, &row.version, body.as_ref(), query.form);
     Ok(FoundItem {
         score: scores.salience,
         similarity: scores.similarity,
         hop: scores.hop,
-        tokens: forms::tokens(&text),
+        tokens: render::tokens(&text),
         text,
         standing: row.standing,
-        contradicted_by: lens.contradicted_by(row.head.id)?,
+        contradicted_by: memories.contradicted_by(row.head.id)?,
         superseded_by: row.superseded_by,
         usage: row.usage,
         version: row.version,

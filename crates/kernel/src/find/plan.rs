@@ -1,20 +1,21 @@
 //! Which rows a find looks at.
 //!
-//! Everything that must hold on every result and has an index is a possible source: ids named in the filter, what a walk
-//! reached, what is near, a topic key, a session, each tag, a project, the types. The smallest is taken: lists have a known
-//! length, buckets are counted up to 64 rows and, if none is smaller, up to 1 024. If all are larger, or for a delegate, who
-//! must not learn sizes from the choice, the first in the order above is taken. A find that names neither a type nor a tag
-//! is refused, however small its other sources are.
+//! Everything that must hold on every result and has an index is a possible source: ids named in the filter, what a
+//! walk reached, what is near, a topic key, a session, each tag, a project, the types. The smallest is taken: lists
+//! have a known length, buckets are counted up to 64 rows and, if none is smaller, up to 1 024. If all are larger, or
+//! for a delegate, who must not learn sizes from the choice, the first in the order above is taken. A find that names
+//! neither a type nor a tag is refused, however small its other sources are.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
-use super::predicate::{Predicate, Value};
+use proof::memory::{MemoryId, MemoryType, Scope};
+
+use super::predicate::{FieldValue, Predicate};
 use super::query::Query;
 use crate::error::{Error, Result};
 use crate::keys::{self, Index};
 use crate::limits::{NAME_BYTES_MAX, TAG_BYTES_MAX, TOPIC_KEY_BYTES_MAX};
-use crate::memory::{MemoryId, MemoryType, Scope};
 use crate::store::View;
 
 /// Tags whose buckets are compared.
@@ -30,7 +31,7 @@ pub(super) type IdMap = BTreeMap<MemoryId, u32>;
 
 /// The source a find reads from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct FindPlan {
     name: String,
     source: Source,
 }
@@ -41,7 +42,7 @@ enum Source {
     Buckets(Vec<Index>),
 }
 
-impl Plan {
+impl FindPlan {
     /// The chosen index in words.
     pub fn explain(&self) -> &str {
         &self.name
@@ -53,19 +54,19 @@ impl Plan {
         types: &[MemoryType],
         lists: &[(&str, &IdMap)],
         counting: bool,
-    ) -> Result<Plan> {
+    ) -> Result<FindPlan> {
         let conjuncts = query.filter.as_ref().map(Predicate::conjuncts).unwrap_or_default();
         let tags = tags(&conjuncts);
         let mut plans = Vec::new();
         if let Some(ids) = named_ids(&conjuncts) {
-            plans.push(Plan { name: "ids".into(), source: Source::Ids(ids) });
+            plans.push(FindPlan { name: "ids".into(), source: Source::Ids(ids) });
         }
         for (name, ids) in lists {
             let source = Source::Ids(ids.keys().copied().collect());
-            plans.push(Plan { name: (*name).to_owned(), source });
+            plans.push(FindPlan { name: (*name).to_owned(), source });
         }
         let mut bucket = |name: String, indexes: Vec<Index>| {
-            plans.push(Plan { name, source: Source::Buckets(indexes) });
+            plans.push(FindPlan { name, source: Source::Buckets(indexes) });
         };
         let project = named_text(&conjuncts, "head.project", NAME_BYTES_MAX);
         if let (Some(key), Some(project)) =
@@ -150,7 +151,7 @@ pub(super) fn wanted_types(query: &Query) -> Result<Vec<MemoryType>> {
         };
         let mut named = Vec::new();
         for value in values {
-            if let Value::Text(text) = value {
+            if let FieldValue::Text(text) = value {
                 named.push(MemoryType::parse(text)?);
             }
         }
@@ -165,7 +166,7 @@ pub(super) fn wanted_types(query: &Query) -> Result<Vec<MemoryType>> {
 
 fn named_text<'q>(conjuncts: &[&'q Predicate], field: &str, max: usize) -> Option<&'q str> {
     conjuncts.iter().find_map(|part| match part {
-        Predicate::Eq(name, Value::Text(text)) if name == field && text.len() <= max => {
+        Predicate::Eq(name, FieldValue::Text(text)) if name == field && text.len() <= max => {
             Some(text.as_str())
         }
         _ => None,
@@ -178,8 +179,8 @@ fn named_ids(conjuncts: &[&Predicate]) -> Option<Vec<MemoryId>> {
         Predicate::In(name, values) if name == "head.id" => Some(values.as_slice()),
         _ => None,
     })?;
-    let id = |value: &Value| match value {
-        Value::Number(number) => u64::try_from(number.get()).ok().and_then(MemoryId::new),
+    let id = |value: &FieldValue| match value {
+        FieldValue::Number(number) => u64::try_from(number.get()).ok().and_then(MemoryId::new),
         _ => None,
     };
     let mut ids: Vec<MemoryId> = values.iter().filter_map(id).collect();
@@ -188,7 +189,7 @@ fn named_ids(conjuncts: &[&Predicate]) -> Option<Vec<MemoryId>> {
     Some(ids)
 }
 
-fn smallest(view: &View<'_>, mut plans: Vec<Plan>, counting: bool) -> Result<Plan> {
+fn smallest(view: &View<'_>, mut plans: Vec<FindPlan>, counting: bool) -> Result<FindPlan> {
     let mut best = 0;
     if counting && plans.len() > 1 {
         for max in COUNT_ROUNDS {
@@ -207,7 +208,7 @@ fn smallest(view: &View<'_>, mut plans: Vec<Plan>, counting: bool) -> Result<Pla
 }
 
 /// Rows of a source, counted no further than `max`.
-fn count(view: &View<'_>, plan: &Plan, max: usize) -> Result<usize> {
+fn count(view: &View<'_>, plan: &FindPlan, max: usize) -> Result<usize> {
     let indexes = match &plan.source {
         Source::Ids(ids) => return Ok(ids.len().min(max)),
         Source::Buckets(indexes) => indexes,
@@ -243,7 +244,7 @@ struct Bucket {
 impl<'v> Ids<'v> {
     /// The ids of some indexes, newest first.
     pub(crate) fn newest(view: &'v View<'v>, indexes: Vec<Index>) -> Ids<'v> {
-        let plan = Plan { name: String::new(), source: Source::Buckets(indexes) };
+        let plan = FindPlan { name: String::new(), source: Source::Buckets(indexes) };
         plan.ids(view, true, None)
     }
 

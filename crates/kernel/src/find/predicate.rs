@@ -1,7 +1,8 @@
 //! Filters: a closed tree of comparisons, checked before a row is read.
 //!
-//! Numbers compare as integers, never through floats. A field that a memory does not have, or has no value for, is equal to
-//! nothing: `Eq`, `In`, orders and patterns are false for it, `Ne` is true. A name that no type has is an error.
+//! Numbers compare as integers, never through floats. A field that a memory does not have, or has no value for, is
+//! equal to nothing: `Eq`, `In`, orders and patterns are false for it, `Ne` is true. A name that no type has is an
+//! error.
 
 use std::cmp::Ordering;
 
@@ -9,6 +10,7 @@ use minicbor::data::Int;
 use minicbor::decode::Error as DecodeError;
 use minicbor::encode::{Error as EncodeError, Write};
 use minicbor::{Decode, Decoder, Encode, Encoder};
+use proof::memory::{MemoryType, Millis};
 use regex::{Regex, RegexBuilder};
 
 use super::field::{self, Kind, Subject};
@@ -17,26 +19,26 @@ use crate::limits::{
     PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, PREDICATE_DEPTH_MAX, PREDICATE_NODES_MAX,
     TAG_BYTES_MAX,
 };
-use crate::memory::{MemoryType, Millis, check_text};
+use crate::validate::check_text;
 
 /// A filter. Fields are named in full: `head.project`, `version.confidence`, `data.status`.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Predicate {
     /// Equal; for a list, containing.
     #[n(1)]
-    Eq(#[n(0)] String, #[n(1)] Value),
+    Eq(#[n(0)] String, #[n(1)] FieldValue),
     #[n(2)]
-    Ne(#[n(0)] String, #[n(1)] Value),
+    Ne(#[n(0)] String, #[n(1)] FieldValue),
     #[n(3)]
-    Gt(#[n(0)] String, #[n(1)] Value),
+    Gt(#[n(0)] String, #[n(1)] FieldValue),
     #[n(4)]
-    Gte(#[n(0)] String, #[n(1)] Value),
+    Gte(#[n(0)] String, #[n(1)] FieldValue),
     #[n(5)]
-    Lt(#[n(0)] String, #[n(1)] Value),
+    Lt(#[n(0)] String, #[n(1)] FieldValue),
     #[n(6)]
-    Lte(#[n(0)] String, #[n(1)] Value),
+    Lte(#[n(0)] String, #[n(1)] FieldValue),
     #[n(7)]
-    In(#[n(0)] String, #[n(1)] Vec<Value>),
+    In(#[n(0)] String, #[n(1)] Vec<FieldValue>),
     #[n(8)]
     HasTag(#[n(0)] String),
     /// A regular expression found anywhere in the text.
@@ -53,7 +55,7 @@ pub enum Predicate {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub enum Value {
+pub enum FieldValue {
     #[n(1)]
     Text(#[n(0)] String),
     /// Ratios (importance, confidence, strength) in parts per million.
@@ -65,21 +67,21 @@ pub enum Value {
     Flag(#[n(0)] bool),
 }
 
-impl Value {
-    pub fn text(text: impl Into<String>) -> Value {
-        Value::Text(text.into())
+impl FieldValue {
+    pub fn text(text: impl Into<String>) -> FieldValue {
+        FieldValue::Text(text.into())
     }
 
-    pub fn number(number: impl Into<Number>) -> Value {
-        Value::Number(number.into())
+    pub fn number(number: impl Into<Number>) -> FieldValue {
+        FieldValue::Number(number.into())
     }
 
     fn what(&self) -> &'static str {
         match self {
-            Value::Text(_) => "a text",
-            Value::Number(_) => "a number",
-            Value::Time(_) => "a time",
-            Value::Flag(_) => "true or false",
+            FieldValue::Text(_) => "a text",
+            FieldValue::Number(_) => "a number",
+            FieldValue::Time(_) => "a time",
+            FieldValue::Flag(_) => "true or false",
         }
     }
 }
@@ -188,7 +190,7 @@ impl Predicate {
                 Test::order(name, value, &[Ordering::Less, Ordering::Equal], types)?
             }
             Predicate::In(name, values) => {
-                let refs: Vec<&Value> = values.iter().collect();
+                let refs: Vec<&FieldValue> = values.iter().collect();
                 Test::In(checked(name, &refs, false, types)?, values.clone())
             }
             Predicate::HasTag(tag) => {
@@ -225,7 +227,7 @@ fn rows_for(name: &str, types: &[MemoryType]) -> Result<Vec<&'static field::Fiel
 
 fn checked(
     name: &str,
-    values: &[&Value],
+    values: &[&FieldValue],
     ordered: bool,
     types: &[MemoryType],
 ) -> Result<&'static str> {
@@ -233,22 +235,22 @@ fn checked(
     for value in values {
         let mut refusal = None;
         let fits = rows.iter().any(|row| match (row.kind, *value) {
-            (Kind::Word(check), Value::Text(text)) if !ordered => {
+            (Kind::Word(check), FieldValue::Text(text)) if !ordered => {
                 refusal = check(&text.to_ascii_lowercase()).err();
                 refusal.is_none()
             }
-            (Kind::Text, Value::Text(_))
-            | (Kind::Number | Kind::Ratio, Value::Number(_))
-            | (Kind::Time, Value::Time(_)) => true,
-            (Kind::Texts, Value::Text(_))
-            | (Kind::Ids, Value::Number(_))
-            | (Kind::Flag, Value::Flag(_)) => !ordered,
+            (Kind::Text, FieldValue::Text(_))
+            | (Kind::Number | Kind::Ratio, FieldValue::Number(_))
+            | (Kind::Time, FieldValue::Time(_)) => true,
+            (Kind::Texts, FieldValue::Text(_))
+            | (Kind::Ids, FieldValue::Number(_))
+            | (Kind::Flag, FieldValue::Flag(_)) => !ordered,
             _ => false,
         });
         if !fits {
             let with = if ordered { "an order" } else { value.what() };
             let mismatch = Error::NotComparable { field: name.to_owned(), with };
-            return Err(refusal.unwrap_or(mismatch));
+            return Err(refusal.map_or(mismatch, Error::from));
         }
     }
     Ok(rows[0].name)
@@ -257,9 +259,9 @@ fn checked(
 /// A predicate ready to be asked about rows.
 #[derive(Debug)]
 pub(super) enum Test {
-    Eq(&'static str, Value),
-    Order(&'static str, Value, &'static [Ordering]),
-    In(&'static str, Vec<Value>),
+    Eq(&'static str, FieldValue),
+    Order(&'static str, FieldValue, &'static [Ordering]),
+    In(&'static str, Vec<FieldValue>),
     HasTag(String),
     Matches(&'static str, Regex),
     And(Vec<Test>),
@@ -270,7 +272,7 @@ pub(super) enum Test {
 impl Test {
     fn order(
         name: &str,
-        value: &Value,
+        value: &FieldValue,
         wanted: &'static [Ordering],
         types: &[MemoryType],
     ) -> Result<Test> {

@@ -2,18 +2,19 @@
 
 use minicbor::data::Type;
 use minicbor::{Decode, Encode};
+use proof::Digest;
+use proof::codec;
+use proof::memory::{MemoryId, MemoryType, Millis};
 
 use super::predicate::Predicate;
 use super::rank::Cursor;
-use crate::codec;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::forms::Form;
 use crate::graph::Walk;
 use crate::limits::{
     BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NEAR_MAX, PREDICATE_DEPTH_MAX, ROWS_EXAMINED_MAX,
 };
-use crate::memory::{MemoryId, MemoryType, Millis};
+use crate::render::Form;
+use crate::validate::check_at_most;
 
 /// Order keys in one query.
 pub const ORDER_KEYS_MAX: usize = 8;
@@ -46,7 +47,7 @@ pub struct Query {
     pub as_of: Option<Millis>,
     /// Only these, with their similarity to something outside of the kernel.
     #[n(9)]
-    pub near: Vec<Near>,
+    pub near: Vec<NearMemory>,
     /// Only what this walk reaches.
     #[n(10)]
     pub from: Option<Walk>,
@@ -59,7 +60,7 @@ pub struct Query {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
-pub struct Near {
+pub struct NearMemory {
     #[n(0)]
     pub id: MemoryId,
     /// Parts per million.
@@ -147,17 +148,13 @@ impl Query {
         Query { types: types.to_vec(), limit: Some(limit), ..Query::default() }
     }
 
-    pub fn filtered(filter: Predicate, limit: u32) -> Query {
-        Query { filter: Some(filter), limit: Some(limit), ..Query::default() }
-    }
-
     pub fn to_bytes(&self) -> Vec<u8> {
         codec::encode(self)
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Query> {
         check_nesting(bytes)?;
-        codec::decode("query", bytes)
+        Ok(codec::decode("query", bytes)?)
     }
 
     /// What cursors are bound to: everything but the cursor.
@@ -173,8 +170,8 @@ impl Query {
         if limit.is_none() && budget.is_none() {
             return Err(Error::Unbounded);
         }
-        at_most("limit", limit, FIND_LIMIT_MAX)?;
-        at_most("budget_tokens", budget, BUDGET_TOKENS_MAX)?;
+        check_at_most("limit", limit, FIND_LIMIT_MAX)?;
+        check_at_most("budget_tokens", budget, BUDGET_TOKENS_MAX)?;
         if self.rows_max == Some(0) {
             return Err(Error::invalid("rows_max", "must be at least 1"));
         }
@@ -208,7 +205,7 @@ impl Query {
     }
 }
 
-pub(crate) fn check_near(near: &[Near]) -> Result<()> {
+pub(crate) fn check_near(near: &[NearMemory]) -> Result<()> {
     if near.len() > NEAR_MAX {
         return Err(Error::TooMany { field: "near", count: near.len(), max: NEAR_MAX });
     }
@@ -218,20 +215,11 @@ pub(crate) fn check_near(near: &[Near]) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn at_most(field: &'static str, asked: Option<u32>, max: u32) -> Result<()> {
-    match asked {
-        Some(asked) if asked > max => {
-            Err(Error::invalid(field, format!("is {asked}; at most {max}")))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Refuses bytes nested deeper than any legal query before a recursive decoder sees them.
 fn check_nesting(bytes: &[u8]) -> Result<()> {
     let refused = |reason: &str| Error::NonCanonical { what: "query", reason: reason.to_owned() };
     let mut decoder = minicbor::Decoder::new(bytes);
-    // How many items are still to come in each open array or map.
+    // The stack holds how many items are still to come in each open array or map.
     let mut open: Vec<u64> = Vec::new();
     while decoder.position() < bytes.len() {
         let broken = |error: minicbor::decode::Error| refused(&error.to_string());

@@ -1,16 +1,15 @@
-//! Sort keys and cursors. A key is a list of numbers that ascends in the order asked for and ends with the id, so no two
-//! memories share one and a page can begin right after the last key of the page before.
+//! Sort keys and cursors. A key is a list of numbers that ascends in the order asked for and ends with the id, so no
+//! two memories share one and a page can begin right after the last key of the page before.
 
 use minicbor::{Decode, Encode};
+use proof::codec;
+use proof::digest::{Digest, decode_hex, encode_hex};
+use proof::memory::{MemoryId, Millis};
 
 use super::predicate::Number;
 use super::query::{Order, OrderBy, Query};
-use super::row::Row;
-use super::standing::Standing;
-use crate::codec;
-use crate::digest::{Digest, decode_hex, encode_hex};
 use crate::error::{Error, Result};
-use crate::memory::{MemoryId, Millis};
+use crate::rows::{MemoryRow, Standing};
 
 /// Numbers that ascend as the order asks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
@@ -26,7 +25,7 @@ pub(super) struct Scores {
 }
 
 impl Key {
-    pub(super) fn new(order: &[Order], row: &Row, scores: Scores) -> Key {
+    pub(super) fn new(order: &[Order], row: &MemoryRow, scores: Scores) -> Key {
         let mut parts = Vec::with_capacity(order.len() + 2);
         for Order { by, descending } in order {
             // Each number fits into 64 bits, so its negative is a legal number too.

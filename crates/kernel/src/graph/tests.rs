@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use proof::memory::{MemoryType, Visibility};
 use proptest::prelude::*;
 
 use super::*;
 use crate::find::fixture::{DAY, Fixture, NotPrivate, T0, id, now};
-use crate::memory::{MemoryType, Visibility};
 
 fn store(n: u64, links: &[(u64, Relation, u64)]) -> Fixture {
     let mut store = Fixture::default();
@@ -19,11 +19,11 @@ fn store(n: u64, links: &[(u64, Relation, u64)]) -> Fixture {
     store
 }
 
-fn go(store: &Fixture, request: &Walk) -> Result<Walked> {
+fn go(store: &Fixture, request: &Walk) -> Result<WalkAnswer> {
     walk(&store.view(), None, request, now())
 }
 
-fn hops(walked: &Walked) -> Vec<(u64, u32)> {
+fn hops(walked: &WalkAnswer) -> Vec<(u64, u32)> {
     walked.nodes.iter().map(|node| (node.id.get(), node.hop)).collect()
 }
 

@@ -1,8 +1,8 @@
 //! How importance fades when a memory is not used.
 //!
-//! The result is a function of the undecayed importance and of time, never of an earlier result. Maintenance may run hourly,
-//! weekly, twice in a row or after a long stop: the answer for one moment is always the same. Callers keep the base and the
-//! last use; they may store the result for reading but must not feed it back in as the base.
+//! The result is a function of the undecayed importance and of time, never of an earlier result. Maintenance may run
+//! hourly, weekly, twice in a row or after a long stop: the answer for one moment is always the same. Callers keep the
+//! base and the last use; they may store the result for reading but must not feed it back in as the base.
 
 use std::num::NonZeroU64;
 
@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 /// When importance starts to fade and how fast.
 ///
 /// The factor is defined per maintenance interval, and `period_ms` is that interval: one day by default. Between whole
-/// periods the exponent is fractional, so the number of runs inside a period does not matter. Setting a longer period (a
-/// week) keeps memories longer, a shorter one (an hour) forgets faster; running maintenance more often does neither.
+/// periods the exponent is fractional, so the number of runs inside a period does not matter. Setting a longer period
+/// (a week) keeps memories longer, a shorter one (an hour) forgets faster; running maintenance more often does neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecayPolicy {
     /// A memory used within this time does not fade.
@@ -49,8 +49,8 @@ impl DecayPolicy {
 /// The importance at `now`: `base * factor^((idle - idle_before) / period)` once the memory was idle for longer than
 /// `idle_before`, and `base` until then.
 ///
-/// Exempt memories (identity, pinned) never fade. Values that [`DecayPolicy::validate`] refuses are clamped: a wrong policy
-/// must not raise importance or panic.
+/// Exempt memories (identity, pinned) never fade. Values that [`DecayPolicy::validate`] refuses are clamped: a wrong
+/// policy must not raise importance or panic.
 pub fn decayed_importance(
     base: Ppm,
     exempt: bool,

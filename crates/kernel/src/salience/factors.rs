@@ -1,36 +1,23 @@
-//! The five factors of a memory's worth, their weights, and the score.
+//! The five factors of a memory's worth, and the score that [`Weights`] make of them.
 //!
-//! Every factor is monotone in its signal and lies in `0..=WHOLE`. Weights always sum to exactly [`WEIGHT_SUM`] and each
-//! stays within [`WEIGHT_FLOOR`] and [`WEIGHT_CAP`]: a [`Weights`] that breaks this cannot be built or decoded.
+//! Every factor is monotone in its signal and lies in `0..=WHOLE`.
 
 use std::num::NonZeroU64;
 
-use minicbor::decode::Error as DecodeError;
-use minicbor::encode::{Error as EncodeError, Write};
-use minicbor::{Decode, Decoder, Encode, Encoder};
+use proof::journal::Weights;
+use proof::memory::{Head, Usage};
 
 use super::DAY_MS;
 use super::fixed::{self, Ppm, WHOLE};
-use crate::error::{Error, Result};
-use crate::memory::{Head, Usage};
 
 /// Recency falls to 1/e after this long without use.
-pub const RECENCY_MS: u64 = 90 * DAY_MS.unsigned_abs();
+pub(super) const RECENCY_MS: u64 = 90 * DAY_MS.unsigned_abs();
 
 /// Accesses or citations at which those factors are full.
-pub const FULL_COUNT: u64 = 1000;
+pub(super) const FULL_COUNT: u64 = 1000;
 
 /// No pinned memory scores less.
 pub const PINNED_FLOOR: Ppm = 700_000;
-
-/// What all five weights sum to.
-pub const WEIGHT_SUM: u32 = 1_000_000_000;
-
-/// No weight is smaller: a factor that is switched off can never earn its way back.
-pub const WEIGHT_FLOOR: u32 = WEIGHT_SUM / 50;
-
-/// No weight is larger: one factor alone must not decide a ranking.
-pub const WEIGHT_CAP: u32 = WEIGHT_SUM / 5 * 3;
 
 /// What is known of one memory when it is ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,77 +85,6 @@ fn count_factor(n: u64) -> Ppm {
     Ppm::try_from((found * u128::from(WHOLE) + full / 2) / full).unwrap_or(WHOLE)
 }
 
-/// How much each factor counts, in parts of [`WEIGHT_SUM`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weights([u32; 5]);
-
-impl Weights {
-    /// What an actor starts with, before any outcome is known.
-    pub const fn cold() -> Weights {
-        Weights([250_000_000, 150_000_000, 300_000_000, 200_000_000, 100_000_000])
-    }
-
-    /// Weights for recency, access, citation, importance and similarity, in this order.
-    pub fn new(parts: [u32; 5]) -> Result<Weights> {
-        if parts.iter().any(|part| !(WEIGHT_FLOOR..=WEIGHT_CAP).contains(part)) {
-            return Err(Error::invalid("weights", "each must be from 2 % to 60 %"));
-        }
-        // Five capped parts stay below 2^32, so the sum cannot wrap.
-        if parts.iter().sum::<u32>() != WEIGHT_SUM {
-            return Err(Error::invalid("weights", "they must sum to exactly 1000000000 parts"));
-        }
-        Ok(Weights(parts))
-    }
-
-    /// The parts in the order of [`Weights::new`].
-    pub const fn parts(&self) -> [u32; 5] {
-        self.0
-    }
-
-    pub const fn recency(&self) -> u32 {
-        self.0[0]
-    }
-
-    pub const fn access(&self) -> u32 {
-        self.0[1]
-    }
-
-    pub const fn citation(&self) -> u32 {
-        self.0[2]
-    }
-
-    pub const fn importance(&self) -> u32 {
-        self.0[3]
-    }
-
-    pub const fn similarity(&self) -> u32 {
-        self.0[4]
-    }
-}
-
-impl Default for Weights {
-    fn default() -> Weights {
-        Weights::cold()
-    }
-}
-
-impl<C> Encode<C> for Weights {
-    fn encode<W: Write>(
-        &self,
-        e: &mut Encoder<W>,
-        ctx: &mut C,
-    ) -> std::result::Result<(), EncodeError<W::Error>> {
-        self.0.encode(e, ctx)
-    }
-}
-
-impl<'b, C> Decode<'b, C> for Weights {
-    fn decode(d: &mut Decoder<'b>, ctx: &mut C) -> std::result::Result<Self, DecodeError> {
-        let at = d.position();
-        Weights::new(<[u32; 5]>::decode(d, ctx)?).map_err(|e| DecodeError::message(e).at(at))
-    }
-}
-
 /// The weighted mean of the factors, rounded to the nearest part.
 ///
 /// Without a similarity the other four share its weight in proportion, so that scores with and without a query use the
@@ -202,7 +118,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::codec;
 
     const NOW: i64 = 1_790_000_000_000;
     const PLAIN: Signals = Signals {
@@ -213,22 +128,6 @@ mod tests {
         similarity: None,
         pinned: false,
     };
-
-    #[test]
-    fn cold_weights_are_the_documented_ones() {
-        // kernel 49, 50
-        assert_eq!(
-            Weights::cold().parts(),
-            [250_000_000, 150_000_000, 300_000_000, 200_000_000, 100_000_000]
-        );
-        assert_eq!(Weights::new(Weights::cold().parts()).unwrap(), Weights::default());
-        let cold = Weights::cold();
-        let named = [cold.recency(), cold.access(), cold.citation(), cold.importance()];
-        assert_eq!(
-            (named, cold.similarity()),
-            ([25, 15, 30, 20].map(|p| p * 10_000_000), 100_000_000)
-        );
-    }
 
     #[test]
     fn recency_falls_to_one_over_e_in_ninety_days_and_clamps_the_future() {
@@ -312,21 +211,6 @@ mod tests {
         let old = Signals { last_used: 0, importance: 0, ..PLAIN };
         assert_eq!(salience(&old, NOW, &Weights::cold()), 0);
         assert_eq!(salience(&Signals { pinned: true, ..old }, NOW, &Weights::cold()), PINNED_FLOOR);
-    }
-
-    #[test]
-    fn weights_round_trip_and_bad_ones_are_refused() {
-        let bytes = codec::encode(&Weights::cold());
-        assert_eq!(codec::decode::<Weights>("weights", &bytes).unwrap(), Weights::cold());
-        for bad in [
-            [250_000_000, 150_000_000, 300_000_000, 200_000_000, 100_000_001],
-            [WEIGHT_CAP + 1, 100_000_000, 100_000_000, 100_000_000, 99_999_999],
-            [WEIGHT_FLOOR - 1, 280_000_001, 300_000_000, 200_000_000, 200_000_000],
-            [u32::MAX; 5],
-        ] {
-            assert!(Weights::new(bad).is_err(), "{bad:?}");
-            assert!(codec::decode::<Weights>("weights", &codec::encode(&bad)).is_err(), "{bad:?}");
-        }
     }
 
     proptest! {

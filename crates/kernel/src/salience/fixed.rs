@@ -1,9 +1,9 @@
 //! Exponentials and logarithms in integers.
 //!
-//! Arguments are unsigned fixed point with [`FRACTION_BITS`] fractional bits, results of the exponentials have [`UNIT_BITS`].
-//! Floating-point library functions may differ in the last bit between machines; a ranking that is replayed and hashed must
-//! not. Two promises hold for every function: the stated error bound, and that it is monotone over its whole domain, so that
-//! a larger signal can never lower a factor.
+//! Arguments are unsigned fixed point with [`FRACTION_BITS`] fractional bits, results of the exponentials have
+//! [`UNIT_BITS`]. Floating-point library functions may differ in the last bit between machines; a ranking that is
+//! replayed and hashed must not. Two promises hold for every function: the stated error bound, and that it is monotone
+//! over its whole domain, so that a larger signal can never lower a factor.
 
 use std::num::NonZeroU64;
 
@@ -14,10 +14,10 @@ pub type Ppm = u32;
 pub const WHOLE: Ppm = 1_000_000;
 
 /// Fractional bits of exponents and logarithms.
-pub const FRACTION_BITS: u32 = 48;
+pub(super) const FRACTION_BITS: u32 = 48;
 
 /// Fractional bits of the values in `[0, 1]` that the exponentials return.
-pub const UNIT_BITS: u32 = 62;
+pub(super) const UNIT_BITS: u32 = 62;
 
 const UNIT: u128 = 1 << UNIT_BITS;
 
@@ -26,8 +26,8 @@ const LOG2_E: u128 = 6_653_256_548_922_161_245;
 
 /// `ROOTS[i]` is 2^-(2^-(i+1)): one factor for each fractional bit of an exponent.
 ///
-/// Built by repeated square roots so that no table of magic numbers has to be trusted; each entry is less than two units of
-/// the last place too small.
+/// Built by repeated square roots so that no table of magic numbers has to be trusted; each entry is less than two
+/// units of the last place too small.
 const ROOTS: [u128; FRACTION_BITS as usize] = {
     let mut roots = [0; FRACTION_BITS as usize];
     let mut previous = UNIT / 2;
@@ -41,7 +41,7 @@ const ROOTS: [u128; FRACTION_BITS as usize] = {
 };
 
 /// `numerator / denominator` as an exponent, rounded down; a zero denominator counts as one.
-pub fn quotient(numerator: u64, denominator: u64) -> u128 {
+pub(super) fn quotient(numerator: u64, denominator: u64) -> u128 {
     (u128::from(numerator) << FRACTION_BITS) / u128::from(denominator.max(1))
 }
 
@@ -49,7 +49,7 @@ pub fn quotient(numerator: u64, denominator: u64) -> u128 {
 ///
 /// Monotone: neighbouring exponents differ by more than 2^12 units of the last place before the final shift, and the
 /// rounding of the up to 48 products stays below 200.
-pub fn exp2_neg(x: u128) -> u128 {
+pub(super) fn exp2_neg(x: u128) -> u128 {
     let whole = x >> FRACTION_BITS;
     if whole >= u128::from(UNIT_BITS) {
         return 0;
@@ -64,7 +64,7 @@ pub fn exp2_neg(x: u128) -> u128 {
 }
 
 /// e^-x with `UNIT_BITS` fractional bits; the error is below 2^-47.
-pub fn exp_neg(x: u128) -> u128 {
+pub(super) fn exp_neg(x: u128) -> u128 {
     // e^-64 is below 2^-62 as well; stopping here also keeps the product inside 128 bits.
     if x >> FRACTION_BITS >= 64 {
         return 0;
@@ -73,21 +73,21 @@ pub fn exp_neg(x: u128) -> u128 {
 }
 
 /// A value in `[0, 1]` with `UNIT_BITS` fractional bits, rounded to the nearest part per million.
-pub fn unit_to_ppm(unit: u128) -> Ppm {
+pub(super) fn unit_to_ppm(unit: u128) -> Ppm {
     let rounded = (unit.min(UNIT) * u128::from(WHOLE) + UNIT / 2) >> UNIT_BITS;
     Ppm::try_from(rounded).unwrap_or(WHOLE)
 }
 
 /// e^-x in parts per million; within one part of the true value.
-pub fn exp_neg_ppm(x: u128) -> Ppm {
+pub(super) fn exp_neg_ppm(x: u128) -> Ppm {
     unit_to_ppm(exp_neg(x))
 }
 
 /// log2 n with `FRACTION_BITS` fractional bits; less than 2^-47 too small, never too large.
 ///
-/// One squaring of the mantissa yields one bit. Squaring and truncating keep the order of two mantissas, which makes the
-/// digits, and so the result, monotone in n.
-pub fn log2(n: NonZeroU64) -> u128 {
+/// One squaring of the mantissa yields one bit. Squaring and truncating keep the order of two mantissas, which makes
+/// the digits, and so the result, monotone in n.
+pub(super) fn log2(n: NonZeroU64) -> u128 {
     let mut mantissa = u128::from(n.get()) << n.leading_zeros();
     let mut bits = u128::from(n.ilog2());
     for _ in 0..FRACTION_BITS {

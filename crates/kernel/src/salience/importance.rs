@@ -1,7 +1,7 @@
 //! The additive importance score of an observation, from 0 to 5.
 //!
-//! The score is the exact sum of its terms, rounded once at the end to thousandths, so it does not depend on the order of
-//! the additions or on how often it was computed before.
+//! The score is the exact sum of its terms, rounded once at the end to thousandths, so it does not depend on the order
+//! of the additions or on how often it was computed before.
 
 use super::DAY_MS;
 
@@ -17,10 +17,10 @@ const PER_DAY: u64 = 10;
 const AGE_CAP: u64 = 500;
 
 /// The largest score, in thousandths.
-pub const MAX_SCORE: u32 = 5000;
+const MAX_SCORE: u32 = 5000;
 
 /// What an observation of this kind is worth beyond the base, in thousandths.
-pub fn kind_bonus(kind: &str) -> u32 {
+fn kind_bonus(kind: &str) -> u32 {
     match kind {
         "decision" | "architecture" => 500,
         "bugfix" => 300,
@@ -33,8 +33,8 @@ pub fn kind_bonus(kind: &str) -> u32 {
 
 /// The score in thousandths, `0..=5000`, rounded to the nearest.
 ///
-/// Age counts in fractions of a day. A creation time after `now` has no age, and an access after `now` is recent, because a
-/// skewed clock is no reason to punish a memory.
+/// Age counts in fractions of a day. A creation time after `now` has no age, and an access after `now` is recent,
+/// because a skewed clock is no reason to punish a memory.
 pub fn importance_score(
     kind: &str,
     created: i64,

@@ -1,30 +1,32 @@
 //! How an outcome moves the weights.
 //!
-//! The factors given here are those of retrieval, before the outcome touched any counter or clock: measured afterwards, every
-//! cited memory would look freshly used and the learner would learn nothing but recency.
+//! The factors given here are those of retrieval, before the outcome touched any counter or clock: measured afterwards,
+//! every cited memory would look freshly used and the learner would learn nothing but recency.
 //!
 //! What stays true after every step, whatever the input: the weights sum to exactly [`WEIGHT_SUM`], each lies between
 //! [`WEIGHT_FLOOR`] and [`WEIGHT_CAP`], and no weight moves by more than [`RATE`] and [`PULL`] together.
 
-use super::factors::{Factors, WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};
+use proof::journal::{WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};
+
+use super::factors::Factors;
 use super::fixed::{self, Ppm, WHOLE};
 
 /// The share of the way to its target that a weight moves in one step.
-pub const RATE: Ppm = 50_000;
+pub(super) const RATE: Ppm = 50_000;
 
 /// The share of the way back to its cold value that a weight moves in one step.
 ///
 /// A fifth of [`RATE`]: feedback that always points the same way settles at five parts of evidence to one of prior, and
 /// what was learned from noise fades.
-pub const PULL: Ppm = 10_000;
+pub(super) const PULL: Ppm = 10_000;
 
-/// How strongly a difference between cited and uncited memories tilts the target: a factor that differs by the whole scale
-/// is preferred two to this power over one that does not differ.
-pub const TILT: u64 = 4;
+/// How strongly a difference between cited and uncited memories tilts the target: a factor that differs by the whole
+/// scale is preferred two to this power over one that does not differ.
+pub(super) const TILT: u64 = 4;
 
 /// How an intent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LearningOutcome {
     Success,
     Failure,
     /// Says nothing about the memories.
@@ -33,54 +35,54 @@ pub enum Outcome {
 
 /// Why an outcome taught nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skip {
+pub enum SkipReason {
     NeutralOutcome,
     NoCitations,
     /// Every factor of the cited memories is zero and there is nothing to compare them with.
     DegenerateProfile,
 }
 
-impl Skip {
+impl SkipReason {
     pub fn reason(self) -> &'static str {
         match self {
-            Skip::NeutralOutcome => "the outcome was neutral",
-            Skip::NoCitations => "nothing was cited",
-            Skip::DegenerateProfile => "the cited memories have no profile",
+            SkipReason::NeutralOutcome => "the outcome was neutral",
+            SkipReason::NoCitations => "nothing was cited",
+            SkipReason::DegenerateProfile => "the cited memories have no profile",
         }
     }
 }
 
 /// The weights before and after an outcome; equal when it was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Learned {
+pub struct WeightUpdate {
     pub previous: Weights,
     pub next: Weights,
-    pub skipped: Option<Skip>,
+    pub skipped: Option<SkipReason>,
 }
 
 /// Moves the weights toward what set the cited memories apart on success, and away from it on failure.
 ///
-/// With memories that were retrieved but not cited, each weight's target is its present share tilted by how much more of
-/// that factor the cited ones had: a factor that all candidates share tells nothing and earns nothing. Without them the
-/// target is the profile of the cited memories alone.
+/// With memories that were retrieved but not cited, each weight's target is its present share tilted by how much more
+/// of that factor the cited ones had: a factor that all candidates share tells nothing and earns nothing. Without them
+/// the target is the profile of the cited memories alone.
 ///
-/// The similarity weight takes part only when there is such a comparison and every memory in it has a similarity. Otherwise
-/// it is kept to the part and the other four share the rest: memories found by similarity are all similar, so the level
-/// alone is no evidence, and a query without similarity says nothing about it.
+/// The similarity weight takes part only when there is such a comparison and every memory in it has a similarity.
+/// Otherwise it is kept to the part and the other four share the rest: memories found by similarity are all similar, so
+/// the level alone is no evidence, and a query without similarity says nothing about it.
 pub fn learn(
     current: &Weights,
-    outcome: Outcome,
+    outcome: LearningOutcome,
     cited: &[Factors],
     uncited: &[Factors],
-) -> Learned {
-    let skip = |reason| Learned { previous: *current, next: *current, skipped: Some(reason) };
+) -> WeightUpdate {
+    let skip = |reason| WeightUpdate { previous: *current, next: *current, skipped: Some(reason) };
     let toward = match outcome {
-        Outcome::Success => true,
-        Outcome::Failure => false,
-        Outcome::Neutral => return skip(Skip::NeutralOutcome),
+        LearningOutcome::Success => true,
+        LearningOutcome::Failure => false,
+        LearningOutcome::Neutral => return skip(SkipReason::NeutralOutcome),
     };
     if cited.is_empty() {
-        return skip(Skip::NoCitations);
+        return skip(SkipReason::NoCitations);
     }
     let compared = !uncited.is_empty();
     let similar = compared && cited.iter().chain(uncited).all(|f| f.similarity.is_some());
@@ -95,9 +97,13 @@ pub fn learn(
         means(cited)[..trained].iter().map(|mean| u128::from(*mean)).collect()
     };
     let Some(target) = apportion(&shares, weights.iter().sum()) else {
-        return skip(Skip::DegenerateProfile);
+        return skip(SkipReason::DegenerateProfile);
     };
-    Learned { previous: *current, next: step(current, &target, toward, trained), skipped: None }
+    WeightUpdate {
+        previous: *current,
+        next: step(current, &target, toward, trained),
+        skipped: None,
+    }
 }
 
 /// The mean of each factor; a missing similarity counts as zero, which callers exclude before they use it.
@@ -153,8 +159,9 @@ fn step(current: &Weights, target: &[u32], toward: bool, trained: usize) -> Weig
 
 /// Brings `moved` within floor and cap and to the exact sum `mass`.
 ///
-/// What clamping and rounding leave over goes to the weights in proportion to the room they have, and the last few parts in
-/// the fixed order of the factors. There is always room: `mass` is the sum of weights that were within the bounds.
+/// What clamping and rounding leave over goes to the weights in proportion to the room they have, and the last few
+/// parts in the fixed order of the factors. There is always room: `mass` is the sum of weights that were within the
+/// bounds.
 fn settle(moved: &[i64], mass: u32, parts: &mut [u32]) {
     for (part, value) in parts.iter_mut().zip(moved) {
         let bounded = (*value).clamp(i64::from(WEIGHT_FLOOR), i64::from(WEIGHT_CAP));

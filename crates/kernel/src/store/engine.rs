@@ -1,9 +1,9 @@
 //! The store on redb: one file, one B-tree per space, one transaction per commit.
 //!
 //! redb gives checksummed copy-on-write pages, snapshots for readers and an atomic commit with one sync. What is added
-//! here: a store file comes into being by an atomic rename, so that an empty or cut-off file is damage and never mistaken
-//! for a new actor; the file can be rewritten so that deleted bytes are gone; panics of the engine on a damaged file
-//! become errors.
+//! here: a store file comes into being by an atomic rename, so that an empty or cut-off file is damage and never
+//! mistaken for a new actor; the file can be rewritten so that deleted bytes are gone; panics of the engine on a
+//! damaged file become errors.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -16,8 +16,8 @@ use redb::{
     StorageBackend, TableDefinition, TableError,
 };
 
-use super::{KeyRange, Medium, Reader, Side, Space, Storage, StoreFile, Visit, WriteSet};
-use crate::error::{Error, Result};
+use super::{KeyRange, Medium, Side, Space, Storage, StoreFile, StoreReader, Visit, WriteSet};
+use crate::error::{Error, Result, StorageFailure};
 
 type Table = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
@@ -28,15 +28,16 @@ const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
 pub struct EngineOptions {
     /// Page cache of one open store.
     pub cache_bytes: usize,
-    /// From this file size on, each commit also saves what a reopen after a crash would otherwise have to work out: at 500 MB
-    /// that takes most of a second. It costs every commit a second wait for the disk and some forty kilobytes.
+    /// From this file size on, each commit also saves what a reopen after a crash would otherwise have to work out: at
+    /// 500 MB that takes most of a second. It costs every commit a second wait for the disk and some forty kilobytes.
     pub quick_repair_from_bytes: u64,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        // The system keeps the file's pages besides. Of 64 MB, more than half was rows that are read once, and each page of
-        // it had to be made: at 100,000 memories the first answer came later and no question was answered faster.
+        // The system caches the file's pages too. Of a cache of 64 MB, more than half was rows that are read once, and
+        // each page of it had to be made: at 100,000 memories the first answer came later and no question was answered
+        // faster.
         EngineOptions { cache_bytes: 16 << 20, quick_repair_from_bytes: 640 << 20 }
     }
 }
@@ -82,7 +83,7 @@ impl RedbStorage {
 }
 
 impl Storage for RedbStorage {
-    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
+    fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
         let transaction = self.with(|database| database.begin_read().map_err(engine))?;
         Ok(Box::new(RedbReader { transaction, tables: Default::default() }))
     }
@@ -173,7 +174,7 @@ fn commit_to(database: &Database, writes: &WriteSet, quick_repair: bool) -> Resu
     transaction.commit().map_err(engine)
 }
 
-fn copy_space(reader: &dyn Reader, space: Space, to: &Database) -> Result<()> {
+fn copy_space(reader: &dyn StoreReader, space: Space, to: &Database) -> Result<()> {
     let mut batch = WriteSet::new();
     let mut rows = 0;
     reader.scan(space, &KeyRange::all(), &mut |key, value| {
@@ -203,13 +204,14 @@ impl RedbReader {
                 Err(TableError::TableDoesNotExist(_)) => None,
                 Err(error) => return Err(engine(error)),
             };
-            let _first = self.tables[slot].set(opened);
+            // The slot was empty just now and a reader belongs to one thread, so this cannot fail.
+            let _ = self.tables[slot].set(opened);
         }
         Ok(self.tables[slot].get().and_then(Option::as_ref))
     }
 }
 
-impl Reader for RedbReader {
+impl StoreReader for RedbReader {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         guarded(|| {
             let Some(table) = self.table(space)? else { return Ok(None) };
@@ -313,12 +315,11 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn io(error: std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::WouldBlock => Error::Busy,
         std::io::ErrorKind::UnexpectedEof => Error::corrupt("store file", "the file is cut off"),
-        _ => Error::io("store file", &error),
+        _ => Error::io("store file", error),
     }
 }
 
@@ -331,6 +332,6 @@ fn engine(error: impl Into<redb::Error>) -> Error {
         }
         redb::Error::Io(error) => io(error),
         redb::Error::PreviousIo => Error::Poisoned,
-        other => Error::Storage(other.to_string()),
+        other => Error::Storage(StorageFailure::new(other.to_string(), other)),
     }
 }

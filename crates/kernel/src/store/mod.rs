@@ -1,8 +1,8 @@
 //! One actor's store: an ordered key-value file behind a narrow trait.
 //!
-//! The kernel needs two things of an engine: a consistent snapshot to read from, and a set of writes that becomes durable
-//! as a whole or not at all. Nothing above this module knows which engine it is. The engine in turn reaches the disk only
-//! through `Medium`, so that tests can cut the power at every sync.
+//! The kernel needs two things of an engine: a consistent snapshot to read from, and a set of writes that becomes
+//! durable as a whole or not at all. Nothing above this module knows which engine it is. The engine in turn reaches the
+//! disk only through `Medium`, so that tests can cut the power at every sync.
 
 mod disk;
 mod engine;
@@ -78,7 +78,7 @@ impl KeyRange {
 pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
 
 /// A consistent state of the store, unaffected by later commits.
-pub trait Reader {
+pub trait StoreReader {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>>;
 
     fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()>;
@@ -86,7 +86,7 @@ pub trait Reader {
 
 /// An open store.
 pub trait Storage: Send + Sync + fmt::Debug {
-    fn reader(&self) -> Result<Box<dyn Reader + Send>>;
+    fn reader(&self) -> Result<Box<dyn StoreReader + Send>>;
 
     /// Makes all of `writes` durable, or none. After an error the caller must assume nothing and reopen.
     fn commit(&self, writes: &WriteSet) -> Result<()>;

@@ -6,11 +6,11 @@
 use std::iter::Peekable;
 use std::ops::ControlFlow;
 
-use super::{KeyRange, Reader, Side, Space, Visit, WriteSet};
+use super::{KeyRange, Side, Space, StoreReader, Visit, WriteSet};
 use crate::error::Result;
 
 pub struct View<'a> {
-    reader: &'a dyn Reader,
+    reader: &'a dyn StoreReader,
     side: Side,
     staged: Option<&'a WriteSet>,
 }
@@ -22,11 +22,11 @@ impl std::fmt::Debug for View<'_> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(reader: &'a dyn Reader, side: Side) -> View<'a> {
+    pub fn new(reader: &'a dyn StoreReader, side: Side) -> View<'a> {
         View { reader, side, staged: None }
     }
 
-    pub fn staged(reader: &'a dyn Reader, side: Side, staged: &'a WriteSet) -> View<'a> {
+    pub fn staged(reader: &'a dyn StoreReader, side: Side, staged: &'a WriteSet) -> View<'a> {
         View { reader, side, staged: Some(staged) }
     }
 
@@ -87,7 +87,8 @@ impl<'a> View<'a> {
             })?;
         }
         if !stopped {
-            let _rest_is_done = visit_before(&mut over, None, visit)?;
+            // Nothing follows the last staged rows, so it does not matter whether the visitor stopped.
+            let _ = visit_before(&mut over, None, visit)?;
         }
         Ok(())
     }
@@ -122,7 +123,7 @@ mod tests {
     #[derive(Default)]
     struct Rows(BTreeMap<Vec<u8>, Vec<u8>>);
 
-    impl Reader for Rows {
+    impl StoreReader for Rows {
         fn get(&self, _: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
             Ok(self.0.get(key).cloned())
         }

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kernel::command::{Command, Draft, GrantDraft};
+use kernel::grants::{
+    Authority, DelegateRequest, Grant, Permission, Presentation, Selector, SignedGrant,
+    SignedRequest,
+};
 use kernel::journal::Manifest;
 use kernel::memory::{MemoryType, Visibility};
-use kernel::scope::{
-    Authority, Grant, Operation, Presented, Request as Asked, Selector, SignedGrant, SignedRequest,
-};
 use kernel::{Cortex, Digest, Error, Result};
 use testkit::Disk;
 use testkit::build::{at, body, open, run, salt, stamp};
@@ -43,7 +44,7 @@ pub(crate) fn web() -> Selector {
 
 /// A grant by key 1 for key 2 on the facts of web, allowing everything.
 pub(crate) fn grant(manifest: &Manifest) -> Grant {
-    Grant { operations: Operation::ALL.to_vec(), include: web(), ..grant_at(manifest, 2) }
+    Grant { operations: Permission::ALL.to_vec(), include: web(), ..grant_at(manifest, 2) }
 }
 
 pub(crate) fn issue(cortex: &Cortex, grant: Grant) -> SignedGrant {
@@ -62,22 +63,22 @@ pub(crate) fn asked() -> Digest {
 pub(crate) fn present(
     chain: &[SignedGrant],
     signer: u8,
-    operation: Operation,
+    operation: Permission,
     n: i64,
-) -> Presented {
+) -> Presentation {
     let mut nonce = [0; 16];
     nonce[..8].copy_from_slice(&NONCE.fetch_add(1, Ordering::Relaxed).to_be_bytes());
     let grant = chain.last().unwrap().id();
-    let request = Asked { grant, operation, digest: asked(), at: at(n), nonce };
-    Presented { chain: chain.to_vec(), request: SignedRequest::sign(request, &key(signer)) }
+    let request = DelegateRequest { grant, operation, digest: asked(), at: at(n), nonce };
+    Presentation { chain: chain.to_vec(), request: SignedRequest::sign(request, &key(signer)) }
 }
 
-pub(crate) fn may(cortex: &Cortex, chain: &[SignedGrant], operation: Operation) -> Authority {
+pub(crate) fn may(cortex: &Cortex, chain: &[SignedGrant], operation: Permission) -> Authority {
     let presented = present(chain, 2, operation, 4);
     cortex.authorize(&presented, operation, asked(), at(4)).unwrap()
 }
 
-pub(crate) fn refusal(cortex: &Cortex, presented: &Presented, n: i64) -> String {
+pub(crate) fn refusal(cortex: &Cortex, presented: &Presentation, n: i64) -> String {
     let operation = presented.request.request().operation;
     match cortex.authorize(presented, operation, asked(), at(n)) {
         Err(Error::GrantRefused(reason)) => reason,
@@ -91,5 +92,5 @@ pub(crate) fn submit(
     command: Command,
 ) -> Result<kernel::command::Receipt> {
     let stamp = kernel::command::Stamp::new(at(4), &authority.audience_name);
-    cortex.submit(kernel::Request { stamp, command, authority: Some(authority.clone()) })
+    cortex.submit(kernel::Submission { stamp, command, authority: Some(authority.clone()) })
 }

@@ -10,9 +10,9 @@ use kernel::command::{
     MindRunDraft, PromptDraft, Revocation, SessionClose, SessionDraft, Stamp, Touches, Violation,
 };
 use kernel::find::Query;
+use kernel::grants::{Grant, Permission, PublicKey, Selector, SignedGrant};
 use kernel::journal::{Access, HeadPatch, Manifest, MindRunPhase, SCHEMA, Stub};
-use kernel::memory::{MemoryType, Millis, Outcome, Pinned, Relation};
-use kernel::scope::{Grant, Operation, PublicKey, Selector, SignedGrant};
+use kernel::memory::{MemoryType, Millis, Outcome, PinnedVersion, Relation};
 use kernel::{Cortex, Digest};
 use testkit::build::{at, body, fact, head_revision, id, removal, revision, run, salt, stamp};
 
@@ -34,7 +34,7 @@ pub(crate) fn grant_at(manifest: &Manifest, issued: i64) -> Grant {
         issuer: public(1),
         audience: public(2),
         audience_name: "helper".into(),
-        operations: vec![Operation::Read, Operation::Find],
+        operations: vec![Permission::Read, Permission::Find],
         include: Selector { types: vec![MemoryType::Fact], ..Selector::default() },
         exclude: None,
         issued: at(issued),
@@ -52,8 +52,8 @@ pub(crate) fn edge(src: u64, relation: Relation, dst: u64) -> EdgeDraft {
     EdgeDraft { src: id(src), relation, dst: id(dst), weight: 500_000 }
 }
 
-pub(crate) fn pinned(n: u64, version: u32) -> Pinned {
-    Pinned { id: id(n), version }
+pub(crate) fn pinned(n: u64, version: u32) -> PinnedVersion {
+    PinnedVersion { id: id(n), version }
 }
 
 pub(crate) fn attestation(

@@ -1,10 +1,11 @@
 //! What an answer holds: order, labels, budgets, gates, earlier moments.
 
+use proof::memory::{Relation, Visibility};
+
 use super::*;
 use crate::error::Error;
-use crate::forms::Form;
 use crate::graph::{Direction, Walk};
-use crate::memory::{Relation, Visibility};
+use crate::render::Form;
 
 fn fact(store: &mut Fixture, title: &str) -> MemoryId {
     store.add(MemoryType::Fact, title, |_| {})
@@ -204,9 +205,9 @@ fn near_brings_candidates_and_counts_in_the_score() {
         fact(&mut store, "f");
     }
     let near = vec![
-        Near { id: id(3), similarity: 900_000 },
-        Near { id: id(1), similarity: 200_000 },
-        Near { id: id(99), similarity: 1_000_000 },
+        NearMemory { id: id(3), similarity: 900_000 },
+        NearMemory { id: id(1), similarity: 200_000 },
+        NearMemory { id: id(99), similarity: 1_000_000 },
     ];
     let query = Query { near, ..Query::of_types(&[MemoryType::Fact], 10) };
     let found = run(&store, &query).unwrap();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Error;
+use crate::find::fixture::filtered;
 use crate::limits::{
     BUDGET_TOKENS_MAX, FIND_LIMIT_MAX, NEAR_MAX, PATTERN_BYTES_MAX, PREDICATE_DEPTH_MAX,
     PREDICATE_NODES_MAX, ROWS_EXAMINED_MAX,
@@ -34,7 +35,7 @@ fn a_find_needs_a_limit_or_a_budget() {
 // kernel 43
 #[test]
 fn a_find_needs_a_type_or_a_tag_on_every_result() {
-    let with = |text: &str| Query::filtered(filter(text), 5);
+    let with = |text: &str| filtered(filter(text), 5);
     for broad in [
         "pinned=true",
         "tag:a OR tag:b",
@@ -60,8 +61,11 @@ fn a_find_needs_a_type_or_a_tag_on_every_result() {
     }
     assert!(passes(&Query::of_types(&[MemoryType::Fact], 1)));
     // Neither what is near nor a walk is an exception.
-    let near =
-        Query { near: vec![Near { id: id(1), similarity: 1 }], limit: Some(1), ..Query::default() };
+    let near = Query {
+        near: vec![NearMemory { id: id(1), similarity: 1 }],
+        limit: Some(1),
+        ..Query::default()
+    };
     assert_eq!(error(&near), Error::TooBroad);
     let walk = crate::graph::Walk::new(id(1), crate::graph::Direction::Out, 1);
     assert_eq!(
@@ -85,16 +89,17 @@ fn sizes_are_bounded() {
     assert!(passes(&pattern("a".repeat(PATTERN_BYTES_MAX))));
     assert_eq!(error(&pattern("a".repeat(PATTERN_BYTES_MAX + 1))).code(), "too_large");
     assert_eq!(error(&pattern("(a{500}){500}".into())).code(), "invalid");
-    let list = |n: u64| with(Predicate::In("head.id".into(), (0..n).map(Value::number).collect()));
+    let list =
+        |n: u64| with(Predicate::In("head.id".into(), (0..n).map(FieldValue::number).collect()));
     assert_eq!(error(&list(200)).code(), "too_many");
     assert_eq!(error(&with(Predicate::HasTag("a".repeat(65)))).code(), "too_large");
     assert_eq!(error(&Query { limit: Some(FIND_LIMIT_MAX + 1), ..fact.clone() }).code(), "invalid");
     let budget_tokens = Some(BUDGET_TOKENS_MAX + 1);
     assert_eq!(error(&Query { budget_tokens, ..fact.clone() }).code(), "invalid");
     assert_eq!(error(&Query { rows_max: Some(0), ..fact.clone() }).code(), "invalid");
-    let near = vec![Near { id: id(1), similarity: 1 }; NEAR_MAX + 1];
+    let near = vec![NearMemory { id: id(1), similarity: 1 }; NEAR_MAX + 1];
     assert_eq!(error(&Query { near, ..fact.clone() }).code(), "too_many");
-    let near = vec![Near { id: id(1), similarity: 1_000_001 }];
+    let near = vec![NearMemory { id: id(1), similarity: 1_000_001 }];
     assert_eq!(error(&Query { near, ..fact.clone() }).code(), "invalid");
     let order_by = vec![Order::up(OrderBy::Id); ORDER_KEYS_MAX + 1];
     assert_eq!(error(&Query { order_by, ..fact.clone() }).code(), "too_many");
@@ -205,6 +210,7 @@ fn the_plan_names_its_index() {
     );
     // Types that exclude each other leave nothing.
     assert_eq!(index(&fact, "type:goal").1, 0);
-    let near = Query { near: vec![Near { id: id(7), similarity: 9 }], ..Query::of_types(&fact, 5) };
+    let near =
+        Query { near: vec![NearMemory { id: id(7), similarity: 9 }], ..Query::of_types(&fact, 5) };
     assert_eq!(run(&store, &near).unwrap().explain.index, "near");
 }

@@ -5,15 +5,16 @@ mod bounds;
 mod filters;
 mod pages;
 
+use proof::memory::MemoryType;
+
 use super::fixture::{DAY, Draft, Fixture, NotPrivate, T0, id, now};
 use super::*;
-use crate::memory::MemoryType;
 
-fn run(fixture: &Fixture, query: &Query) -> Result<Found> {
+fn run(fixture: &Fixture, query: &Query) -> Result<FindAnswer> {
     find(&fixture.view(), None, query, now())
 }
 
-fn ids(found: &Found) -> Vec<u64> {
+fn ids(found: &FindAnswer) -> Vec<u64> {
     found.items.iter().map(|item| item.head.id.get()).collect()
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::Error;
-use crate::forms::Form;
+use crate::render::Form;
 
 fn store(rows: &[(u8, u8, i64, bool)]) -> Fixture {
     let mut store = Fixture::default();
@@ -16,7 +16,7 @@ fn store(rows: &[(u8, u8, i64, bool)]) -> Fixture {
             draft.usage.last_access = (*used > 3).then(|| Millis(T0 + used * DAY));
         });
         if *superseded && store.view().head(id(2)).unwrap().is_some() {
-            store.link(id(1), crate::memory::Relation::Supersedes, id(2));
+            store.link(id(1), proof::memory::Relation::Supersedes, id(2));
         }
     }
     store

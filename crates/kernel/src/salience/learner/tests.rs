@@ -22,7 +22,7 @@ fn only(factor: usize, value: Ppm) -> Factors {
 fn repeat(
     mut weights: Weights,
     times: u32,
-    outcome: Outcome,
+    outcome: LearningOutcome,
     cited: &[Factors],
     uncited: &[Factors],
 ) -> Weights {
@@ -42,14 +42,14 @@ fn without_a_comparison_one_step_goes_five_per_cent_toward_the_cited_profile() {
     // kernel 52
     let cited = [four(200_000, 400_000, 200_000, 200_000)];
     // Nine tenths of the weight belong to the four factors: .18, .36, .18, .18.
-    let success = learn(&COLD, Outcome::Success, &cited, &[]);
+    let success = learn(&COLD, LearningOutcome::Success, &cited, &[]);
     assert_eq!(success.skipped, None);
     assert_eq!(success.previous, COLD);
     assert_eq!(
         success.next.parts(),
         [246_500_000, 160_500_000, 294_000_000, 199_000_000, 100_000_000]
     );
-    let failure = learn(&COLD, Outcome::Failure, &cited, &[]).next;
+    let failure = learn(&COLD, LearningOutcome::Failure, &cited, &[]).next;
     assert_eq!(failure.parts(), [253_500_000, 139_500_000, 306_000_000, 201_000_000, 100_000_000]);
 }
 
@@ -58,9 +58,9 @@ fn what_the_cited_had_more_of_gains_on_success_and_loses_on_failure() {
     // kernel 52
     for factor in 0..5 {
         let (high, low) = ([only(factor, 900_000)], [only(factor, 100_000)]);
-        let up = learn(&COLD, Outcome::Success, &high, &low).next.parts();
-        let down = learn(&COLD, Outcome::Failure, &high, &low).next.parts();
-        let less = learn(&COLD, Outcome::Success, &low, &high).next.parts();
+        let up = learn(&COLD, LearningOutcome::Success, &high, &low).next.parts();
+        let down = learn(&COLD, LearningOutcome::Failure, &high, &low).next.parts();
+        let less = learn(&COLD, LearningOutcome::Success, &low, &high).next.parts();
         for other in 0..5 {
             let cold = COLD.parts()[other];
             if other == factor {
@@ -77,7 +77,7 @@ fn a_factor_that_all_candidates_share_earns_nothing() {
     // Everything is fresh, the cited ones are the often cited ones: recency must not gain.
     let cited = [four(1_000_000, 200_000, 700_000, 500_000)];
     let uncited = [four(1_000_000, 200_000, 100_000, 500_000); 3];
-    let next = learn(&COLD, Outcome::Success, &cited, &uncited).next;
+    let next = learn(&COLD, LearningOutcome::Success, &cited, &uncited).next;
     assert!(next.recency() < COLD.recency());
     assert!(next.citation() > COLD.citation());
 }
@@ -91,14 +91,14 @@ fn outcomes_that_teach_nothing_change_nothing_and_say_why() {
         assert_eq!(learned.next, learned.previous);
         learned.skipped
     };
-    assert_eq!(found(Outcome::Neutral, &cited, &zero), Some(Skip::NeutralOutcome));
-    assert_eq!(found(Outcome::Success, &[], &cited), Some(Skip::NoCitations));
-    assert_eq!(found(Outcome::Failure, &[], &[]), Some(Skip::NoCitations));
-    assert_eq!(found(Outcome::Success, &zero, &[]), Some(Skip::DegenerateProfile));
+    assert_eq!(found(LearningOutcome::Neutral, &cited, &zero), Some(SkipReason::NeutralOutcome));
+    assert_eq!(found(LearningOutcome::Success, &[], &cited), Some(SkipReason::NoCitations));
+    assert_eq!(found(LearningOutcome::Failure, &[], &[]), Some(SkipReason::NoCitations));
+    assert_eq!(found(LearningOutcome::Success, &zero, &[]), Some(SkipReason::DegenerateProfile));
     // At the cold weights, equal memories teach nothing either, to the last part.
-    assert_eq!(found(Outcome::Success, &cited, &cited), None);
-    let moved = repeat(COLD, 30, Outcome::Success, &cited, &[]);
-    assert_eq!(repeat(moved, 1000, Outcome::Neutral, &cited, &zero), moved);
+    assert_eq!(found(LearningOutcome::Success, &cited, &cited), None);
+    let moved = repeat(COLD, 30, LearningOutcome::Success, &cited, &[]);
+    assert_eq!(repeat(moved, 1000, LearningOutcome::Neutral, &cited, &zero), moved);
 }
 
 #[test]
@@ -108,31 +108,34 @@ fn the_similarity_weight_moves_only_when_similarities_are_compared() {
     for (cited, uncited) in
         [(with, vec![]), (with, vec![without]), (without, vec![with]), (without, vec![])]
     {
-        for outcome in [Outcome::Success, Outcome::Failure] {
+        for outcome in [LearningOutcome::Success, LearningOutcome::Failure] {
             let next = repeat(COLD, 100, outcome, &[cited], &uncited);
             assert_eq!(next.similarity(), COLD.similarity());
             assert_ne!(next, COLD);
         }
     }
     let far = Factors { similarity: Some(100_000), ..with };
-    assert!(learn(&COLD, Outcome::Success, &[with], &[far]).next.similarity() > COLD.similarity());
+    assert!(
+        learn(&COLD, LearningOutcome::Success, &[with], &[far]).next.similarity()
+            > COLD.similarity()
+    );
 }
 
 #[test]
 fn two_hundred_equal_successes_do_not_erase_a_weight() {
     // Fresh, hardly used memories: the profile that makes an unbounded average forget citations.
     let fresh = four(1_000_000, 100_343, 100_343, 500_000);
-    let next = repeat(COLD, 200, Outcome::Success, &[fresh], &[]);
+    let next = repeat(COLD, 200, LearningOutcome::Success, &[fresh], &[]);
     assert!(next.parts().iter().all(|part| *part >= WEIGHT_FLOOR));
     assert!(next.citation() >= COLD.citation() * 3 / 10, "{next:?}");
     // Compared with candidates that are just as fresh, nothing moves at all.
-    assert_eq!(repeat(COLD, 200, Outcome::Success, &[fresh], &[fresh]), COLD);
+    assert_eq!(repeat(COLD, 200, LearningOutcome::Success, &[fresh], &[fresh]), COLD);
 }
 
 #[test]
 fn two_hundred_equal_failures_stop_at_the_bounds() {
     for cited in [four(1_000_000, 0, 0, 0), four(1_000_000, 100_343, 100_343, 500_000)] {
-        let next = repeat(COLD, 200, Outcome::Failure, &[cited], &[]);
+        let next = repeat(COLD, 200, LearningOutcome::Failure, &[cited], &[]);
         assert!(
             next.parts().iter().all(|part| (WEIGHT_FLOOR..=WEIGHT_CAP).contains(part)),
             "{next:?}"
@@ -151,20 +154,20 @@ fn consistent_feedback_turns_the_order_of_two_candidates() {
     };
     assert!(lead(&COLD) > 0);
 
-    let compared = repeat(COLD, 60, Outcome::Success, &[declared], &[trusted]);
+    let compared = repeat(COLD, 60, LearningOutcome::Success, &[declared], &[trusted]);
     assert!(lead(&compared) < 0, "success of the second puts it first: {compared:?}");
-    let alone = repeat(COLD, 60, Outcome::Success, &[declared], &[]);
+    let alone = repeat(COLD, 60, LearningOutcome::Success, &[declared], &[]);
     assert!(lead(&alone) < 0, "also without a comparison: {alone:?}");
-    let failed = repeat(COLD, 60, Outcome::Failure, &[trusted], &[declared]);
+    let failed = repeat(COLD, 60, LearningOutcome::Failure, &[trusted], &[declared]);
     assert!(lead(&failed) < 0, "failure of the first puts it second: {failed:?}");
 
     // And back again.
-    let back = repeat(compared, 60, Outcome::Success, &[trusted], &[declared]);
+    let back = repeat(compared, 60, LearningOutcome::Success, &[trusted], &[declared]);
     assert!(lead(&back) > 0, "{back:?}");
     // Each step on the way helps; there is no oscillation.
     let mut weights = COLD;
     for _ in 0..60 {
-        let next = learn(&weights, Outcome::Success, &[declared], &[trusted]).next;
+        let next = learn(&weights, LearningOutcome::Success, &[declared], &[trusted]).next;
         assert!(lead(&next) <= lead(&weights));
         weights = next;
     }
@@ -172,17 +175,18 @@ fn consistent_feedback_turns_the_order_of_two_candidates() {
 
 #[test]
 fn what_was_learned_fades_without_evidence() {
-    let moved = repeat(COLD, 200, Outcome::Success, &[only(0, 900_000)], &[only(0, 100_000)]);
+    let moved =
+        repeat(COLD, 200, LearningOutcome::Success, &[only(0, 900_000)], &[only(0, 100_000)]);
     assert!(distance(moved.parts(), COLD.parts()) > 500_000_000, "{moved:?}");
     // Feedback in which nothing sets the cited apart only pulls back.
     let same = [only(0, 500_000)];
     let mut idle = moved;
     for _ in 0..2000 {
-        let next = learn(&idle, Outcome::Success, &same, &same).next;
+        let next = learn(&idle, LearningOutcome::Success, &same, &same).next;
         assert!(distance(next.parts(), COLD.parts()) <= distance(idle.parts(), COLD.parts()));
         idle = next;
     }
-    let dull = repeat(moved, 2000, Outcome::Success, &same, &same);
+    let dull = repeat(moved, 2000, LearningOutcome::Success, &same, &same);
     assert!(distance(dull.parts(), COLD.parts()) < 1000, "{dull:?}");
 }
 
@@ -202,9 +206,12 @@ fn any_factors() -> impl Strategy<Value = Factors> {
     )
 }
 
-fn any_step() -> impl Strategy<Value = (Outcome, Vec<Factors>, Vec<Factors>)> {
-    let outcome =
-        prop_oneof![Just(Outcome::Success), Just(Outcome::Failure), Just(Outcome::Neutral)];
+fn any_step() -> impl Strategy<Value = (LearningOutcome, Vec<Factors>, Vec<Factors>)> {
+    let outcome = prop_oneof![
+        Just(LearningOutcome::Success),
+        Just(LearningOutcome::Failure),
+        Just(LearningOutcome::Neutral)
+    ];
     let some = || prop::collection::vec(any_factors(), 0..4);
     (outcome, some(), some())
 }
@@ -238,7 +245,8 @@ proptest! {
         }
     }
 
-    // kernel 52: from the cold weights every success shortens the way to the cited profile and every failure lengthens it.
+    // kernel 52: from the cold weights every success shortens the way to the cited profile and every failure lengthens
+    // it.
     #[test]
     fn any_profile_attracts_on_success_and_repels_on_failure(cited in any_factors()) {
         let cited = [Factors { similarity: None, ..cited }];
@@ -248,8 +256,8 @@ proptest! {
         let mut target = COLD.parts();
         target[..4].copy_from_slice(&apportion(&shares[..4], mass).unwrap());
         let before = distance(COLD.parts(), target);
-        let success = learn(&COLD, Outcome::Success, &cited, &[]).next;
-        let failure = learn(&COLD, Outcome::Failure, &cited, &[]).next;
+        let success = learn(&COLD, LearningOutcome::Success, &cited, &[]).next;
+        let failure = learn(&COLD, LearningOutcome::Failure, &cited, &[]).next;
         // Parts of rounding decide only when the profile is the cold one already.
         prop_assume!(before > 1000);
         prop_assert!(distance(success.parts(), target) < before);

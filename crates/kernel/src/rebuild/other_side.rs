@@ -1,0 +1,137 @@
+//! Building the other side from the journal, in slices, and switching to it.
+
+use proof::Digest;
+use proof::actor::ActorName;
+
+use super::{LIVE_KEY, live_side, side_name, stored};
+use crate::batch::{Batch, Hooks, Progress};
+use crate::commitments::roots_at;
+use crate::error::{Error, Result};
+use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
+use crate::store::{Side, Space, Storage, View, WriteSet};
+
+/// Says that the other side holds a rebuild that has not finished.
+const REBUILD_KEY: &[u8] = b"rebuild";
+
+/// Rebuilds everything derived and makes it live. Returns the new side and the number of entries.
+pub(crate) fn rebuild(
+    storage: &dyn Storage,
+    live: Side,
+    hooks: &mut Hooks,
+    progress: &mut Progress<'_>,
+) -> Result<(Side, u64)> {
+    let total = fill(storage, live, hooks, progress)?;
+    switch(storage, live)?;
+    progress(total, total);
+    Ok((live.other(), total))
+}
+
+/// The same for rows that another version of the program made. Nobody is there to judge what comes out, so it becomes
+/// live only if it has the root of what is there: a journal that no longer gives its own state is damaged, and stays as
+/// it is.
+pub(crate) fn renew(
+    storage: &dyn Storage,
+    live: Side,
+    actor: &ActorName,
+    hooks: &mut Hooks,
+    progress: &mut Progress<'_>,
+) -> Result<Side> {
+    let root = |side| -> Result<Digest> {
+        let reader = storage.reader()?;
+        let view = View::new(&*reader, side);
+        Ok(roots_at(&view, view.counters()?.size)?.overall(actor.as_str()))
+    };
+    let expected = root(live)?;
+    let total = fill(storage, live, hooks, progress)?;
+    let found = root(live.other())?;
+    if found != expected {
+        let reason = format!("gives the root {found}, the state has {expected}");
+        return Err(Error::corrupt("journal", reason));
+    }
+    switch(storage, live)?;
+    progress(total, total);
+    Ok(live.other())
+}
+
+/// Derives everything on the side that is not live. Returns the number of entries.
+fn fill(
+    storage: &dyn Storage,
+    live: Side,
+    hooks: &mut Hooks,
+    progress: &mut Progress<'_>,
+) -> Result<u64> {
+    let fresh = live.other();
+    let reader = storage.reader()?;
+    debug_assert_eq!(live_side(&*reader)?, live);
+    let total = View::new(&*reader, live).last_seq()?;
+    let begun = reader.get(Space::Engine, REBUILD_KEY)?.is_some();
+    drop(reader);
+    if !begun {
+        begin(storage, fresh)?;
+    }
+    let mut done = match resume(storage, fresh, hooks) {
+        // Another version of the program began this rebuild, so it starts again.
+        Err(Error::Outdated { .. }) if begun => {
+            begin(storage, fresh)?;
+            resume(storage, fresh, hooks)?
+        }
+        resumed => resumed?,
+    };
+    while done < total {
+        progress(done, total);
+        done = slice(storage, fresh, hooks, done, total)?;
+    }
+    Ok(total)
+}
+
+/// Empties a side to build on.
+fn begin(storage: &dyn Storage, fresh: Side) -> Result<()> {
+    let mut start = WriteSet::new();
+    start.clear(Space::Derived(fresh));
+    start.put(Space::Engine, REBUILD_KEY.to_vec(), side_name(fresh).to_vec());
+    storage.commit(&start)
+}
+
+/// Lets the hooks start from what is built so far. Returns how many entries that is.
+fn resume(storage: &dyn Storage, fresh: Side, hooks: &mut Hooks) -> Result<u64> {
+    let reader = storage.reader()?;
+    let view = View::new(&*reader, fresh);
+    hooks.each(|hook| hook.open(&view))?;
+    Ok(view.counters()?.size)
+}
+
+fn switch(storage: &dyn Storage, live: Side) -> Result<()> {
+    let mut switch = WriteSet::new();
+    switch.put(Space::Engine, LIVE_KEY.to_vec(), side_name(live.other()).to_vec());
+    switch.delete(Space::Engine, REBUILD_KEY.to_vec());
+    switch.clear(Space::Derived(live));
+    storage.commit(&switch)
+}
+
+/// Applies the next entries in one commit. The counters of the fresh side say how far it is, so nothing else marks
+/// progress.
+fn slice(
+    storage: &dyn Storage,
+    fresh: Side,
+    hooks: &mut Hooks,
+    done: u64,
+    total: u64,
+) -> Result<u64> {
+    let reader = storage.reader()?;
+    let mut batch = Batch::new(&*reader, fresh, hooks);
+    let mut next = done;
+    while next < total
+        && batch.entries() < REBUILD_ENTRIES_PER_COMMIT
+        && batch.bytes() < GROUP_BYTES_MAX
+    {
+        next += 1;
+        let found = stored(&*reader, next)?
+            .ok_or_else(|| Error::corrupt(format!("entry {next}"), "is missing"))?;
+        batch.derive(&found.entry, &found.bytes, &found.payload, (found.sealed.as_ref(), &[]))?;
+    }
+    let rows = batch.seal()?;
+    drop(reader);
+    storage.commit(&rows)?;
+    hooks.committed();
+    Ok(next)
+}

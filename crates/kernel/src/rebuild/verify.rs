@@ -1,0 +1,319 @@
+//! Checking a store: the engine's own structures, the journal, the bodies, and every derived row against a replay.
+
+use std::ops::ControlFlow;
+
+use proof::actor::ActorName;
+use proof::digest::{Digest, encode_hex};
+use proof::journal::Payload;
+use proof::memory::MemoryId;
+
+use super::{live_side, stored};
+use crate::batch::{Batch, Hooks, Progress};
+use crate::commitments::roots_at;
+use crate::error::{Error, Result};
+use crate::keys::{self, TruthKey};
+use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
+use crate::store::{KeyRange, Side, Space, Storage, StoreReader, View, Visit};
+
+/// Problems after which a check stops looking for more.
+pub const PROBLEMS_MAX: usize = 100;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyProblem {
+    pub place: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Journal entries replayed.
+    pub entries: u64,
+    /// Derived rows compared.
+    pub rows: u64,
+    /// The root the replay came to.
+    pub root: Option<Digest>,
+    pub problems: Vec<VerifyProblem>,
+}
+
+impl VerifyReport {
+    pub fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    fn add(&mut self, place: impl Into<String>, reason: impl Into<String>) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(VerifyProblem { place: place.into(), reason: reason.into() });
+        }
+    }
+
+    /// Damage becomes a problem; anything else is an error of the check itself.
+    fn take(&mut self, error: Error) -> Result<()> {
+        match error {
+            Error::Corrupt { place, reason } => self.add(place, reason),
+            Error::NonCanonical { what, reason } => self.add(what, reason),
+            Error::RootMismatch { .. } | Error::Schema { .. } => {
+                self.add("journal", error.to_string());
+            }
+            Error::NotFound { .. } => self.add("journal", format!("refers to {error}")),
+            other => return Err(other),
+        }
+        Ok(())
+    }
+}
+
+/// Verifies `storage` with the help of an empty `scratch` store, which is filled with the replay.
+pub(crate) fn verify(
+    actor: &ActorName,
+    storage: &dyn Storage,
+    scratch: &dyn Storage,
+    hooks: &mut Hooks,
+    progress: &mut Progress<'_>,
+) -> Result<VerifyReport> {
+    let mut report = VerifyReport { entries: 0, rows: 0, root: None, problems: Vec::new() };
+    match storage.check() {
+        // With readers open the engine cannot check itself now. The logical check below reads every row anyway.
+        Ok(()) | Err(Error::Busy) => {}
+        Err(error) => report.take(error)?,
+    }
+    let reader = match storage.reader().and_then(|reader| Ok((live_side(&*reader)?, reader))) {
+        Ok(found) => found,
+        Err(error) => {
+            report.take(error)?;
+            return Ok(report);
+        }
+    };
+    let (side, reader) = reader;
+    if let Err(error) = check(actor, (&*reader, side), scratch, hooks, progress, &mut report) {
+        report.take(error)?;
+    }
+    Ok(report)
+}
+
+fn check(
+    actor: &ActorName,
+    (reader, side): (&dyn StoreReader, Side),
+    scratch: &dyn Storage,
+    hooks: &mut Hooks,
+    progress: &mut Progress<'_>,
+    report: &mut VerifyReport,
+) -> Result<()> {
+    let total = check_journal_keys(reader, report)?;
+    replay(reader, scratch, hooks, total, progress, report)?;
+    let replayed = scratch.reader()?;
+    let replayed_view = View::new(&*replayed, Side::A);
+    if report.is_clean() {
+        report.root = Some(roots_at(&replayed_view, total)?.overall(actor.as_str()));
+    }
+    check_bodies(reader, &replayed_view, total, report)?;
+    compare(reader, side, &*replayed, report)
+}
+
+/// Every key of the truth space is an entry or body, entries are gap-free, bodies lie beside an entry.
+fn check_journal_keys(reader: &dyn StoreReader, report: &mut VerifyReport) -> Result<u64> {
+    let mut last = 0;
+    reader.scan(Space::Truth, &KeyRange::all(), &mut |key, _| {
+        match keys::parse_truth(key) {
+            Some(TruthKey::Entry(seq)) => {
+                if seq != last + 1 {
+                    report.add(format!("entry {seq}"), format!("follows entry {last}"));
+                }
+                last = seq;
+            }
+            Some(TruthKey::Body(seq)) if seq == last => {}
+            Some(TruthKey::Body(seq)) => report.add(format!("body {seq}"), "has no entry"),
+            None => report.add(format!("truth key {}", encode_hex(key)), "is unknown"),
+        }
+        Ok(if report.problems.len() < PROBLEMS_MAX {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        })
+    })?;
+    Ok(last)
+}
+
+fn replay(
+    reader: &dyn StoreReader,
+    scratch: &dyn Storage,
+    hooks: &mut Hooks,
+    total: u64,
+    progress: &mut Progress<'_>,
+    report: &mut VerifyReport,
+) -> Result<()> {
+    let empty = scratch.reader()?;
+    let beside = ScratchReader { truth: reader, derived: &*empty };
+    let view = View::new(&beside, Side::A);
+    hooks.each(|hook| hook.open(&view))?;
+    drop(empty);
+    let mut done = 0;
+    while done < total {
+        progress(done, total);
+        let replayed = scratch.reader()?;
+        let beside = ScratchReader { truth: reader, derived: &*replayed };
+        let mut batch = Batch::new(&beside, Side::A, hooks);
+        while done < total
+            && batch.entries() < REBUILD_ENTRIES_PER_COMMIT
+            && batch.bytes() < GROUP_BYTES_MAX
+        {
+            let found = stored(reader, done + 1)?
+                .ok_or_else(|| Error::corrupt(format!("entry {}", done + 1), "is missing"))?;
+            batch.derive(
+                &found.entry,
+                &found.bytes,
+                &found.payload,
+                (found.sealed.as_ref(), &[]),
+            )?;
+            done += 1;
+            report.entries = done;
+        }
+        let rows = batch.seal()?;
+        drop(replayed);
+        scratch.commit(&rows)?;
+        hooks.committed();
+    }
+    progress(total, total);
+    Ok(())
+}
+
+/// Derived rows of the scratch store beside the truth of the store being checked: what a hook would read on a rebuild.
+struct ScratchReader<'a> {
+    truth: &'a dyn StoreReader,
+    derived: &'a dyn StoreReader,
+}
+
+impl ScratchReader<'_> {
+    fn of(&self, space: Space) -> &dyn StoreReader {
+        if space == Space::Truth { self.truth } else { self.derived }
+    }
+}
+
+impl StoreReader for ScratchReader<'_> {
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.of(space).get(space, key)
+    }
+
+    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
+        self.of(space).scan(space, range, visit)
+    }
+}
+
+/// Each body hashes to what its entry says, and is there unless its memory was erased.
+fn check_bodies(
+    reader: &dyn StoreReader,
+    replayed: &View<'_>,
+    total: u64,
+    report: &mut VerifyReport,
+) -> Result<()> {
+    for seq in 1..=total {
+        let Some(found) = stored(reader, seq)? else { continue };
+        let (expected, memory) = match &found.payload {
+            Payload::Write(p) => (Some(p.body_hash), MemoryId::new(seq)),
+            Payload::Update(p) => (Some(p.body_hash), Some(p.id)),
+            Payload::Prompt(p) => (Some(p.body_hash), None),
+            Payload::FindLate(p) => (Some(p.query_hash), None),
+            Payload::SessionEnd(p) => (p.summary_hash, None),
+            _ => (None, None),
+        };
+        let erased = replayed.is_body_erased(seq, memory)?;
+        let place = format!("body {seq}");
+        match (expected, &found.sealed) {
+            (None, Some(_)) => report.add(place, "lies beside an entry that has none"),
+            (Some(_), None) if !erased => report.add(place, "is missing"),
+            (Some(_), Some(_)) if erased => report.add(place, "is there although erased"),
+            (Some(hash), Some(sealed)) if sealed.hash() != hash => {
+                report.add(place, "does not match the hash in its entry");
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Walks both sides in key order and names every row that differs.
+fn compare(
+    reader: &dyn StoreReader,
+    side: Side,
+    replayed: &dyn StoreReader,
+    report: &mut VerifyReport,
+) -> Result<()> {
+    let mut expected = Rows::new(replayed, Side::A);
+    let mut wanted = expected.next()?;
+    reader.scan(Space::Derived(side), &KeyRange::all(), &mut |key, value| {
+        report.rows += 1;
+        while let Some((missing, _)) = wanted.as_ref().filter(|(wanted_key, _)| **wanted_key < *key)
+        {
+            report.add(row_name(missing), "is missing");
+            wanted = expected.next()?;
+        }
+        match &wanted {
+            Some((wanted_key, wanted_value)) if wanted_key == key => {
+                if wanted_value != value {
+                    report.add(row_name(key), "differs from what the journal gives");
+                }
+                wanted = expected.next()?;
+            }
+            _ => report.add(row_name(key), "does not follow from the journal"),
+        }
+        Ok(if report.problems.len() < PROBLEMS_MAX {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        })
+    })?;
+    while let Some((missing, _)) = &wanted {
+        if report.problems.len() >= PROBLEMS_MAX {
+            break;
+        }
+        report.add(row_name(missing), "is missing");
+        wanted = expected.next()?;
+    }
+    Ok(())
+}
+
+fn row_name(key: &[u8]) -> String {
+    format!("{} row {}", keys::namespace_of(key).unwrap_or("unknown"), encode_hex(key))
+}
+
+/// Rows of a derived side in key order, fetched in chunks because a scan cannot be suspended.
+struct Rows<'a> {
+    reader: &'a dyn StoreReader,
+    space: Space,
+    from: Vec<u8>,
+    chunk: std::vec::IntoIter<(Vec<u8>, Vec<u8>)>,
+    ended: bool,
+}
+
+const CHUNK_ROWS: usize = 1_024;
+
+impl<'a> Rows<'a> {
+    fn new(reader: &'a dyn StoreReader, side: Side) -> Rows<'a> {
+        let chunk = Vec::new().into_iter();
+        Rows { reader, space: Space::Derived(side), from: Vec::new(), chunk, ended: false }
+    }
+
+    fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        if let Some(row) = self.chunk.next() {
+            return Ok(Some(row));
+        }
+        if self.ended {
+            return Ok(None);
+        }
+        let mut rows = Vec::with_capacity(CHUNK_ROWS);
+        let range = KeyRange { from: self.from.clone(), to: None, reverse: false };
+        self.reader.scan(self.space, &range, &mut |key, value| {
+            rows.push((key.to_vec(), value.to_vec()));
+            Ok(if rows.len() < CHUNK_ROWS {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            })
+        })?;
+        self.ended = rows.len() < CHUNK_ROWS;
+        if let Some((last, _)) = rows.last() {
+            self.from.clone_from(last);
+            self.from.push(0);
+        }
+        self.chunk = rows.into_iter();
+        Ok(self.chunk.next())
+    }
+}

@@ -1,0 +1,388 @@
+//! The writer's thread: group commit, snapshots, gates for delegates, scrubbing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::{Duration, Instant};
+
+use proof::actor::ActorName;
+use proof::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
+use proof::memory::Millis;
+
+use super::gate::{gate, may_name};
+use super::{Job, Submission};
+use crate::admit::{Admission, AdmittedCommand, Situation, admit, idempotency, recall_answer};
+use crate::batch::{Batch, Hooks, Progress, SCRUB_KEY};
+use crate::command::{Command, Receipt, Stamp};
+use crate::error::{Error, Result};
+use crate::hook::{Prepare, PreparedBody};
+use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
+use crate::rebuild;
+use crate::store::{Side, Space, Storage, WriteSet};
+use crate::validate::check_reason;
+
+/// The longest the writer waits for callers it expects.
+const PATIENCE_MAX: Duration = Duration::from_millis(2);
+
+pub(crate) struct Writer {
+    actor: ActorName,
+    storage: Arc<dyn Storage>,
+    side: Side,
+    hooks: Hooks,
+    /// Seen by whoever holds the actor, so that it is reopened.
+    poisoned: Arc<AtomicBool>,
+}
+
+/// Answers held back until the commit.
+type PendingAnswers = Vec<Box<dyn FnOnce(Result<()>) + Send>>;
+
+impl Writer {
+    pub(crate) fn new(
+        actor: ActorName,
+        storage: Arc<dyn Storage>,
+        side: Side,
+        hooks: Hooks,
+    ) -> Writer {
+        Writer { actor, storage, side, hooks, poisoned: Arc::default() }
+    }
+
+    /// True from the first failed commit on.
+    pub(super) fn poison(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.poisoned)
+    }
+
+    pub(super) fn preparers(&self) -> Vec<Arc<dyn Prepare>> {
+        self.hooks.preparers()
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn run(mut self, jobs: &Receiver<Job>) {
+        let (mut last_group, mut last_took) = (1, Duration::ZERO);
+        while let Ok(first) = jobs.recv() {
+            let mut waiting = gather(jobs, first, last_group, (last_took / 2).min(PATIENCE_MAX));
+            last_group = waiting.len();
+            let started = Instant::now();
+            while let Some(job) = waiting.pop_front() {
+                match job {
+                    Job::Close => return,
+                    Job::Rebuild(mut progress, answer) => {
+                        let outcome = self.rebuild(&mut *progress);
+                        reply(&answer, outcome);
+                    }
+                    Job::Scrub(answer) => {
+                        let outcome = self.scrub();
+                        reply(&answer, outcome);
+                    }
+                    first => {
+                        waiting.push_front(first);
+                        self.commit_group(&mut waiting);
+                    }
+                }
+            }
+            last_took = started.elapsed();
+        }
+    }
+
+    /// Takes commands from the front until something else comes, and makes them durable together.
+    fn commit_group(&mut self, waiting: &mut VecDeque<Job>) {
+        let mut held: PendingAnswers = Vec::new();
+        let staged = self.stage_group(waiting, &mut held);
+        let outcome = match staged {
+            Ok(rows) if rows.is_empty() => Ok(()),
+            Ok(rows) => {
+                let erased = rows.get(Space::Engine, SCRUB_KEY).is_some();
+                // Nobody is told that content is erased before its bytes are gone.
+                self.commit(&rows)
+                    .and_then(|()| if erased { self.scrub().map(drop) } else { Ok(()) })
+            }
+            Err(error) => {
+                self.hooks.aborted();
+                Err(error)
+            }
+        };
+        for answer in held {
+            answer(outcome.clone());
+        }
+    }
+
+    fn commit(&mut self, rows: &WriteSet) -> Result<()> {
+        match self.storage.commit(rows) {
+            Ok(()) => {
+                self.hooks.committed();
+                Ok(())
+            }
+            Err(error) => {
+                // The state on disk is unknown now. Going on could acknowledge what a reader never sees.
+                self.poisoned.store(true, Ordering::Release);
+                self.hooks.aborted();
+                Err(error)
+            }
+        }
+    }
+
+    fn stage_group(
+        &mut self,
+        waiting: &mut VecDeque<Job>,
+        held: &mut PendingAnswers,
+    ) -> Result<WriteSet> {
+        if self.is_poisoned() {
+            while let Some(job) = take_command(waiting) {
+                hold(held, job, |_, _| Err(Error::Poisoned));
+            }
+            return Ok(WriteSet::new());
+        }
+        let reader = match self.storage.reader() {
+            Ok(reader) => reader,
+            Err(error) => {
+                while let Some(job) = take_command(waiting) {
+                    hold(held, job, |_, _| Err(error.clone()));
+                }
+                return Ok(WriteSet::new());
+            }
+        };
+        let mut batch = Batch::new(&*reader, self.side, &mut self.hooks);
+        let mut failed = None;
+        while batch.bytes() < GROUP_BYTES_MAX
+            && let Some(job) = take_command(waiting)
+        {
+            hold(held, job, |request, prepared| match &failed {
+                Some(error) => Err(Error::clone(error)),
+                None => stage(&self.actor, &mut batch, request, prepared).map_err(|refused| {
+                    match refused {
+                        Refusal::Command(error) => error,
+                        Refusal::Batch(error) => {
+                            failed = Some(error.clone());
+                            error
+                        }
+                    }
+                }),
+            });
+        }
+        match failed {
+            Some(error) => Err(error),
+            None if batch.entries() == 0 => Ok(WriteSet::new()),
+            None => batch.seal(),
+        }
+    }
+
+    fn rebuild(&mut self, progress: &mut Progress<'_>) -> Result<u64> {
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        match rebuild::rebuild(&*self.storage, self.side, &mut self.hooks, progress) {
+            Ok((side, entries)) => {
+                self.side = side;
+                Ok(entries)
+            }
+            Err(error) => {
+                // The live side is untouched, but the hooks have followed the other one.
+                self.poisoned.store(true, Ordering::Release);
+                Err(error)
+            }
+        }
+    }
+
+    fn scrub(&mut self) -> Result<bool> {
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        let pending = self.storage.reader()?.get(Space::Engine, SCRUB_KEY)?.is_some();
+        if pending {
+            let rewritten = self.storage.rewrite().and_then(|()| {
+                let mut done = WriteSet::new();
+                done.delete(Space::Engine, SCRUB_KEY.to_vec());
+                self.storage.commit(&done)
+            });
+            if let Err(error) = rewritten {
+                self.poisoned.store(true, Ordering::Release);
+                return Err(error);
+            }
+        }
+        Ok(pending)
+    }
+}
+
+/// The jobs that will share a commit: all that wait, and under load those that are about to come.
+///
+/// Callers that were answered together tend to ask together again. Without a moment's patience the first of them would
+/// get a commit of its own and the others would wait for it. Patience is half of what the last commit took, so waiting
+/// can never cost more than it saves, and a caller that is alone never waits. The clock decides only who shares a
+/// commit, which leaves no trace in what is written.
+fn gather(
+    jobs: &Receiver<Job>,
+    first: Job,
+    last_group: usize,
+    patience: Duration,
+) -> VecDeque<Job> {
+    let mut waiting = VecDeque::from([first]);
+    let started = Instant::now();
+    while waiting.len() < GROUP_COMMANDS_MAX {
+        match jobs.try_recv() {
+            Ok(job) => waiting.push_back(job),
+            Err(_) if waiting.len() < last_group => {
+                let left = patience.saturating_sub(started.elapsed());
+                match jobs.recv_timeout(left) {
+                    Ok(job) => waiting.push_back(job),
+                    Err(_) => break,
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    waiting
+}
+
+fn reply<T>(answer: &SyncSender<T>, outcome: T) {
+    // A caller that gave up waiting loses the answer, not the work.
+    let _ = answer.send(outcome);
+}
+
+fn take_command(waiting: &mut VecDeque<Job>) -> Option<Job> {
+    match waiting.front() {
+        Some(Job::One(..) | Job::Bulk(..)) => waiting.pop_front(),
+        _ => None,
+    }
+}
+
+/// Runs a job's commands now and keeps its answer for later.
+fn hold(
+    held: &mut PendingAnswers,
+    job: Job,
+    mut run: impl FnMut(&Submission, &[PreparedBody]) -> Result<Receipt>,
+) {
+    match job {
+        Job::One(request, prepared, answer) => {
+            let staged = run(&request, &prepared);
+            held.push(Box::new(move |committed| {
+                reply(&answer, staged.and_then(|receipt| committed.map(|()| receipt)));
+            }));
+        }
+        Job::Bulk(requests, parts, answer) => {
+            let mut parts = parts.into_iter().flatten();
+            let mut next = |request| run(request, &parts.next().unwrap_or_default());
+            let staged: Vec<_> = requests.iter().map(&mut next).collect();
+            held.push(Box::new(move |committed| {
+                let each = |staged: Result<Receipt>| {
+                    staged.and_then(|receipt| committed.clone().map(|()| receipt))
+                };
+                reply(&answer, staged.into_iter().map(each).collect());
+            }));
+        }
+        Job::Rebuild(..) | Job::Scrub(..) | Job::Close => {
+            unreachable!("take_command hands out commands only")
+        }
+    }
+}
+
+/// Why a command was not staged.
+enum Refusal {
+    /// This command cannot be done; nothing of it is staged.
+    Command(Error),
+    /// The batch is unusable: a hook failed, or state is damaged.
+    Batch(Error),
+}
+
+fn stage(
+    actor: &ActorName,
+    batch: &mut Batch<'_>,
+    request: &Submission,
+    prepared: &[PreparedBody],
+) -> Result<Receipt, Refusal> {
+    let stamp = &request.stamp;
+    let counters = batch.view().counters().map_err(Refusal::Batch)?;
+    let at = stamp.at.max(counters.at);
+    if let Some(authority) = &request.authority
+        && !may_name(&batch.view(), authority, &request.command).map_err(Refusal::Batch)?
+    {
+        let reason = "what the request names lies outside the slice";
+        return Err(Refusal::Command(Error::OutsideGrant(reason.into())));
+    }
+    let admitted = {
+        let view = batch.view();
+        let situation = Situation { actor, view: &view, counters: &counters, at };
+        let answer = recall_answer(&situation, stamp, &request.command);
+        if let Some(receipt) = answer.map_err(Refusal::Command)? {
+            return Ok(receipt);
+        }
+        match &request.command {
+            Command::Snapshot(_) => Ok(AdmittedCommand::default()),
+            command => admit(&situation, command),
+        }
+    };
+    let mut admitted = admitted.map_err(Refusal::Command)?;
+    if let Command::Snapshot(draft) = &request.command {
+        check_reason(&draft.reason).map_err(Refusal::Command)?;
+        let manifest = manifest(actor, batch, &draft.reason).map_err(Refusal::Batch)?;
+        let payload = Payload::Snapshot(manifest);
+        admitted.entries.push(Admission { payload, sealed: None });
+    }
+    if let Some(authority) = &request.authority {
+        gate(&batch.view(), authority, &admitted.entries, at).map_err(Refusal::Command)?;
+    }
+
+    let changed = !admitted.entries.is_empty();
+    let idempotency = idempotency(stamp, &request.command, &admitted);
+    let entries = (admitted.entries.as_slice(), prepared);
+    let last = record(batch, stamp, at, idempotency, entries).map_err(Refusal::Batch)?;
+    Ok(Receipt {
+        seq: if changed { counters.size + 1 } else { last },
+        at,
+        kind: request.command.kind(),
+        id: admitted.id,
+        version: admitted.version,
+        changed,
+        replayed: false,
+        skipped: admitted.skipped,
+    })
+}
+
+/// Records entries one after the other; returns the `seq` of the last, or of the journal if there are none.
+fn record(
+    batch: &mut Batch<'_>,
+    stamp: &Stamp,
+    at: Millis,
+    mut idempotency: Option<Idempotency>,
+    (admissions, prepared): (&[Admission], &[PreparedBody]),
+) -> Result<u64> {
+    let mut seq = batch.view().counters()?.size;
+    for admission in admissions {
+        seq += 1;
+        let entry = Entry {
+            schema: SCHEMA,
+            seq,
+            kind: admission.payload.kind(),
+            at,
+            by: stamp.by.clone(),
+            payload: admission.payload.to_bytes(),
+            run: stamp.run.clone(),
+            idempotency: idempotency.take(),
+        };
+        // A command with a body of its own makes exactly one entry, so what was prepared belongs to it.
+        batch.record(&entry, &admission.payload, admission.sealed.as_ref(), prepared)?;
+    }
+    Ok(seq)
+}
+
+fn manifest(actor: &ActorName, batch: &mut Batch<'_>, reason: &str) -> Result<Manifest> {
+    let roots = batch.roots()?;
+    let counters = batch.view().counters()?;
+    Ok(Manifest {
+        schema: SCHEMA,
+        actor: actor.as_str().to_owned(),
+        number: counters.snapshot.map_or(1, |snapshot| snapshot.number + 1),
+        size: roots.size,
+        journal_root: roots.journal,
+        heads_root: roots.heads,
+        edges_root: roots.edges,
+        root: roots.overall(actor.as_str()),
+        previous: counters.snapshot.map(|snapshot| snapshot.manifest),
+        reason: reason.to_owned(),
+        live: counters.live(),
+        tombstoned: counters.tombstoned,
+        edges: counters.edges,
+    })
+}
