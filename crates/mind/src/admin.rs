@@ -1,12 +1,17 @@
 //! Admin chat without a model: a small grammar from what people type to typed questions.
 //!
+//! People write sentences, which [`parse`] reads; programs and the tools of models build a [`Question`] themselves. Who
+//! answers decides about the texts.
+//!
 //! What must stay true: a sentence that is not understood changes nothing and is answered with examples; only exact verbs
 //! change something.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::supervision::ProcessKind;
 
 /// What an administrator wants. The daemon answers each from the operations it has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "ask")]
 pub enum Question {
     /// "show me recent memory activity"
@@ -21,12 +26,12 @@ pub enum Question {
     Workers,
     /// "why is worker X stuck", "inspect worker X": `worker_inspect`.
     Inspect {
-        kind: Kind,
+        kind: ProcessKind,
         id: String,
     },
     /// "stop worker X"
     Cancel {
-        kind: Kind,
+        kind: ProcessKind,
         id: String,
     },
     /// "recall …", "what do you know about …": `memory_recall`.
@@ -88,14 +93,6 @@ pub enum Question {
     Unclear {
         text: String,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Channel,
-    Branch,
-    Worker,
 }
 
 /// What can be asked, for people.
@@ -237,7 +234,11 @@ fn prefixed(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
 
 /// Sentences about one channel, branch or worker.
 fn process(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
-    let kinds = [("worker ", Kind::Worker), ("branch ", Kind::Branch), ("channel ", Kind::Channel)];
+    let kinds = [
+        ("worker ", ProcessKind::Worker),
+        ("branch ", ProcessKind::Branch),
+        ("channel ", ProcessKind::Channel),
+    ];
     let (at, word, kind) =
         kinds.iter().find_map(|(word, kind)| lower.find(word).map(|at| (at, word, *kind)))?;
     let rest = tail(&lower[at + word.len()..]);
@@ -268,7 +269,7 @@ mod tests {
     // mind 98, 101-104
     #[test]
     fn people_are_understood_without_a_model() {
-        let worker = |id: &str| Question::Inspect { kind: Kind::Worker, id: id.into() };
+        let worker = |id: &str| Question::Inspect { kind: ProcessKind::Worker, id: id.into() };
         for (text, question) in [
             ("show me recent memory activity", Question::RecentActivity { limit: 20 }),
             ("Show me the last 5 recent changes", Question::RecentActivity { limit: 5 }),
@@ -276,7 +277,7 @@ mod tests {
             ("list channels", Question::Channels),
             ("why is worker Build-7 stuck?", worker("Build-7")),
             ("inspect worker w1", worker("w1")),
-            ("stop worker w1", Question::Cancel { kind: Kind::Worker, id: "w1".into() }),
+            ("stop worker w1", Question::Cancel { kind: ProcessKind::Worker, id: "w1".into() }),
             ("what do you know about Rust?", Question::Recall { query: "Rust".into() }),
             ("Remember that Ada likes tea.", Question::Remember { text: "Ada likes tea".into() }),
             ("why was memory #12 forgotten?", Question::Memory { id: 12 }),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use kernel::actor::ActorName;
-use mind::admin::{EXAMPLES, Kind, Question, parse};
+use mind::admin::{EXAMPLES, Question, parse};
 use mind::supervision::{Process, ProcessId, ProcessKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -58,6 +58,13 @@ pub struct AdminAnswer {
     pub data: Value,
 }
 
+/// A question that a program asks: it needs no sentence that would be read back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdminQuestionRequest {
+    pub question: Question,
+}
+
 /// What became of a message.
 pub(crate) enum AdminTurn {
     Answered(AdminAnswer),
@@ -101,6 +108,18 @@ impl Ops {
                 Ok(run.ended(outcome))
             }
         }
+    }
+
+    /// Answers a question as the admin chat would. No model is asked: what is unclear stays so.
+    pub fn admin_question(
+        &self,
+        caller: &Caller,
+        AdminQuestionRequest { question }: AdminQuestionRequest,
+    ) -> Result<AdminAnswer> {
+        super::door::for_owner(caller)?;
+        let (asked, agent_id) = (value(&question)?, caller.actor.as_str().to_owned());
+        let (response, data) = self.answer_admin(caller, question)?;
+        Ok(AdminAnswer { agent_id, response, asked, data })
     }
 
     /// Answers, or lets a model begin to.
@@ -270,8 +289,8 @@ impl Ops {
         Ok(part.mind.supervisor.all().filter(wanted).cloned().collect())
     }
 
-    fn said_process(&self, caller: &Caller, kind: Kind, id: &str) -> Result<Said> {
-        let process = process_id(kind, id);
+    fn said_process(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<Said> {
+        let process = ProcessId { kind, id: id.to_owned() };
         let now = caller.now()?;
         let tended = self.tended(caller)?;
         let known = {
@@ -283,7 +302,7 @@ impl Ops {
         if let Some((process, explained)) = known {
             return Ok((explained, value(&process)?));
         }
-        if kind == Kind::Channel {
+        if kind == ProcessKind::Channel {
             let session = self.session_get(caller, SessionGetRequest { id: id.to_owned() })?;
             let state = if session.ended_at.is_some() { "ended" } else { "live" };
             let (started, memories) = (&session.started_at, session.memories);
@@ -295,8 +314,8 @@ impl Ops {
             .into())
     }
 
-    fn said_cancel(&self, caller: &Caller, kind: Kind, id: &str) -> Result<Said> {
-        let process = process_id(kind, id);
+    fn said_cancel(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<Said> {
+        let process = ProcessId { kind, id: id.to_owned() };
         let tended = self.tended(caller)?;
         let now = caller.now()?;
         let effects = { tended.part().mind.supervisor.cancel(&process, "the admin chat", now)? };
@@ -444,14 +463,6 @@ impl Ops {
 
 fn value(answer: &impl Serialize) -> Result<Value> {
     serde_json::to_value(answer).map_err(|error| Error::internal(error.to_string()))
-}
-
-fn process_id(kind: Kind, id: &str) -> ProcessId {
-    match kind {
-        Kind::Channel => ProcessId::channel(id),
-        Kind::Branch => ProcessId::branch(id),
-        Kind::Worker => ProcessId::worker(id),
-    }
 }
 
 fn process_line(process: &Process) -> String {

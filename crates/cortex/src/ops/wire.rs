@@ -120,6 +120,7 @@ operations! {
     ToolAsk "tool_ask" tool_ask: mind::ToolAskRequest => mind::ToolAskAnswer;
     Budget "budget" budget: mind::BudgetRequest => mind::BudgetAnswer;
     Admin "admin" admin: admin::AdminRequest => admin::AdminAnswer;
+    AdminQuestion "admin_question" admin_question: admin::AdminQuestionRequest => admin::AdminAnswer;
     ChannelSay "channel_say" channel_say: channel::ChannelSayRequest => channel::ChannelRunAnswer;
     ChannelBranch "channel_branch" channel_branch: channel::ChannelBranchRequest => channel::ChannelRunAnswer;
     ChannelWorker "channel_worker" channel_worker: channel::ChannelWorkerRequest => channel::ChannelRunAnswer;

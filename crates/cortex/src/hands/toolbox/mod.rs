@@ -15,6 +15,8 @@ use exec::Facet;
 use exec::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
 use exec::providers::{BoxFuture, ToolServer, ToolSpec};
 use exec::talents::Grant;
+use mind::admin::Question;
+use mind::supervision::ProcessKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -134,15 +136,16 @@ impl MemoryTools {
             "memory_recall" => self.recall(scene, read(args)?).await,
             "memory_get" => self.get(scene, read(args)?).await,
             "memory_save" => self.save(scene, read(args)?).await,
-            "system_inspect" => self.admin(scene, "what is running".to_owned()).await,
-            "channel_list" => self.admin(scene, "list channels".to_owned()).await,
+            "system_inspect" => self.admin(scene, Question::Running).await,
+            "channel_list" => self.admin(scene, Question::Channels).await,
             "worker_inspect" => {
                 let args: InspectArgs = read(args)?;
-                self.admin(scene, format!("inspect worker {}", word(&args.id)?)).await
+                let (kind, id) = (ProcessKind::Worker, word(&args.id)?);
+                self.admin(scene, Question::Inspect { kind, id }).await
             }
             "mind_undo" => {
                 let args: UndoArgs = read(args)?;
-                self.admin(scene, format!("undo run {}", word(&args.run)?)).await
+                self.admin(scene, Question::Undo { run: word(&args.run)? }).await
             }
             "channel_branch" => self.branch(scene, read(args)?).await,
             "channel_worker" => self.worker(scene, read(args)?).await,
