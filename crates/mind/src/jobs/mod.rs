@@ -220,22 +220,6 @@ impl Jobs {
         effects
     }
 
-    /// The earliest moment at which `tick` may have something to do.
-    pub fn next_tick(&self) -> Option<Millis> {
-        let due = self.specs.values().filter_map(|spec| {
-            let state = self.states.get(&spec.name)?;
-            match &state.running {
-                Some(running) if running.cancelled => {
-                    Some(running.deadline_unix_ms.saturating_add(spec.timeout_ms))
-                }
-                Some(running) => Some(running.deadline_unix_ms),
-                None if state.paused => None,
-                None => Some(state.next_unix_ms),
-            }
-        });
-        due.min().map(Millis)
-    }
-
     /// Starts a job now, also when it is paused or its breaker is open: somebody wants to see what happens.
     pub fn run_now(&mut self, job: &str, now: Millis) -> Result<JobEffect> {
         let (spec, state) = self.both(job)?;
