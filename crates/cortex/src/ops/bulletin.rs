@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kernel::memory::{MemoryId, Millis, Scope};
 use mind::audience::Audience;
-use mind::bulletin::{Bulletin, Changes, Maker, system_prompt};
+use mind::bulletin::{Bulletin, Changes, Maker, ModelUse, system_prompt};
 use mind::whole::BULLETIN;
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +129,7 @@ impl Ops {
             Err(error) => return Err(error),
         };
         if request.refresh {
-            self.run_job(&tended, BULLETIN, caller)?;
+            self.run_job(&tended, BULLETIN, ModelUse::Allowed, caller)?;
         } else if !request.published {
             self.make_if_missing(&tended, &audience, caller)?;
         }
@@ -209,10 +209,7 @@ impl Ops {
         if fresh {
             return Ok(());
         }
-        tended.part().use_model(false);
-        let made = self.run_job(tended, BULLETIN, caller);
-        tended.part().use_model(true);
-        match made {
+        match self.run_job(tended, BULLETIN, ModelUse::Never, caller) {
             Err(error) if error.fault == Fault::Conflict => Ok(()),
             made => made.map(drop),
         }

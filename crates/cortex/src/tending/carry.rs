@@ -10,7 +10,7 @@ use kernel::{Cortex, Reading};
 use mind::audience::Audience;
 use mind::bulletin::{Gathered, gather};
 use mind::maintenance::{self, MaintenanceState};
-use mind::patterns::{self, Watch};
+use mind::patterns::PatternLook;
 use mind::proposal::{self, Action, Outcome, Plan, Proposal, carry_out};
 use mind::warmup::WarmStep;
 use mind::{Effect, Event};
@@ -99,9 +99,9 @@ impl Ops {
     fn effect(&self, tended: &Tended, effect: Effect, caller: &Caller) -> Result<Option<Event>> {
         let said = |error: Error| error.message;
         Ok(match effect {
-            Effect::Gather { run, audience } => {
+            Effect::Gather { run, audience, model } => {
                 let outcome = self.gather(tended, &audience, caller).map_err(said);
-                Some(Event::Gathered { run, audience, outcome })
+                Some(Event::Gathered { run, audience, model, outcome })
             }
             Effect::AskModel { run, prompt, deadline, .. } => {
                 let known = Arc::clone(&tended.part().known);
@@ -170,9 +170,7 @@ impl Ops {
         };
         {
             let mut part = tended.part();
-            part.mind.owner.erase(id);
-            part.mind.shared.erase(id);
-            part.mind.watch = Watch::default();
+            part.mind.erase(id);
             part.prompts = 0;
             tended.published.store(super::Published::of(&part.mind).into());
         }
@@ -265,39 +263,38 @@ impl Ops {
 
     fn find_patterns(&self, tended: &Tended, run: &str, caller: &Caller) -> Result<String> {
         let cortex = self.existing(caller)?;
-        let (plan, watch, seen) = self.patterns_plan(tended, &cortex.read()?, caller.now()?)?;
+        let (plan, look, seen) = self.patterns_plan(tended, &cortex.read()?, caller.now()?)?;
         {
             let mut part = tended.part();
-            part.mind.watch = watch;
+            if !part.mind.apply_patterns(look) {
+                // The plan may hold what was erased meanwhile. A run that failed is tried again soon.
+                return Err(Error::internal("what was watched changed meanwhile"));
+            }
             part.prompts = seen;
         }
         let outcome = self.carry_plan(tended, &cortex, &plan, run, caller)?;
         Ok(summary(&plan, &outcome))
     }
 
-    /// What repeats, with the prompts that are new; what was watched then, and up to which entry.
+    /// What repeats, with the prompts that are new; the look that found it, and up to which entry it saw.
     pub(crate) fn patterns_plan(
         &self,
         tended: &Tended,
         reading: &Reading,
         now: Millis,
-    ) -> Result<(Plan, Watch, u64)> {
-        let (mut mind, seen) = {
+    ) -> Result<(Plan, PatternLook, u64)> {
+        let language = recall::language::language(reading)?;
+        let (mut look, seen) = {
             let part = tended.part();
-            (part.mind.clone(), part.prompts)
+            (part.mind.patterns_input(language), part.prompts)
         };
         let is_open = |session: &str| self.is_shared_session(&tended.actor, session);
         let (observations, seen) = prompts::since(&reading.view(), seen, is_open)?;
-        for observation in observations {
-            mind.handle(Event::Observed(observation), now, &mut |_| 0);
+        for observation in &observations {
+            look.observe(observation);
         }
-        if !mind.settings.patterns.enabled {
-            let plan = Plan { job: patterns::JOB.to_owned(), ..Plan::default() };
-            return Ok((plan, mind.watch, seen));
-        }
-        let found = patterns::detect(&mind.watch, &mind.settings.patterns, now);
-        let plan = patterns::propose(reading, &found, now)?;
-        Ok((plan, mind.watch, seen))
+        let plan = look.plan(reading, now)?;
+        Ok((plan, look, seen))
     }
 
     /// Submits a plan in the name of a run, step by step, until the run is asked to stop.
@@ -339,16 +336,10 @@ impl Ops {
 
 impl super::Part {
     fn reconfigure(&mut self, known: &Arc<super::Known>, now: Millis) -> Result<()> {
-        self.mind.reconfigure(known.settings.clone(), now)?;
+        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
+        self.mind.reconfigure(known.settings.clone(), provider, now)?;
         self.known = Arc::clone(known);
-        self.use_model(true);
         Ok(())
-    }
-
-    /// May the model that is configured be asked?
-    pub(crate) fn use_model(&mut self, allowed: bool) {
-        let writer = self.known.writer.as_ref().filter(|_| allowed);
-        self.mind.provider = writer.map(|writer| writer.provider.clone());
     }
 }
 

@@ -38,6 +38,15 @@ pub enum Maker {
     Model { model: String },
 }
 
+/// Whether a run of the bulletin may ask the model that is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelUse {
+    /// It is asked when memories changed since it last wrote, within the budget.
+    Allowed,
+    /// Rules write, whatever is configured: nobody asked for a call that costs money.
+    Never,
+}
+
 /// A published bulletin with all that explains it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bulletin {
@@ -169,17 +178,18 @@ impl Desk {
         }
     }
 
-    /// New memories were gathered. `model` is true if one is configured and allowed.
+    /// New memories were gathered. `model` says whether a model may write; the caller knows that one is configured.
     pub fn gathered(
         &mut self,
         gathered: &Gathered,
         run: &str,
-        model: bool,
+        model: ModelUse,
         settings: &BulletinSettings,
         now: Millis,
     ) -> Vec<BulletinEffect> {
         self.refreshed_unix_ms = Some(now.get());
-        let wants = model && settings.use_model && self.needs_model(gathered, now);
+        let allowed = model == ModelUse::Allowed && settings.use_model;
+        let wants = allowed && self.needs_model(gathered, now);
         let mut effects = Vec::new();
         if wants && self.pending.is_none() {
             let prompt = model::prompt(gathered, settings);

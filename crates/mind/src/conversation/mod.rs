@@ -174,12 +174,6 @@ impl Channel {
         }
     }
 
-    /// A tool was called and answered within the turn.
-    pub fn tool_used(&mut self, call: &str, args: &str, result: &str, now: Millis) {
-        self.push(Role::ToolCall { call: call.to_owned() }, args, now);
-        self.push(Role::ToolResult { call: call.to_owned() }, result, now);
-    }
-
     /// The model answered a turn, or did not. An answer to another turn is ignored.
     pub fn answered(
         &mut self,
@@ -298,9 +292,4 @@ impl Channel {
     fn refuse(&self, reason: &str) -> MindError {
         MindError::Channel { channel: self.channel_id.clone(), reason: reason.to_owned() }
     }
-}
-
-/// What a worker's model reads first: its task and nothing of any conversation.
-pub fn worker_prompt(base_prompt: &str, task: &str) -> String {
-    format!("{base_prompt}\n\n# Task\n{task}")
 }

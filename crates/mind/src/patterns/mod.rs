@@ -2,12 +2,14 @@
 //!
 //! - [`Watch`] takes in what is observed and keeps only what detectors count, within bounds.
 //! - `detect` counts: topics, the same said in several channels, failing tools, habits, corrections.
+//! - [`PatternLook`] is one look: a copy of the watch, what the journal adds to it, the plan.
 //! - [`propose`] turns findings into proposals: a new memory, or a new version of the one that is there.
 //!
 //! What must stay true: one finding, one memory, however often it is found; a memory that a person forgot does not come back
 //! by the same evidence; what was said in private makes a private memory.
 
 mod detect;
+mod look;
 mod words;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -27,6 +29,7 @@ use recall::analyze::Analyzer;
 use serde::{Deserialize, Serialize};
 
 pub use detect::detect;
+pub use look::PatternLook;
 
 use crate::error::Result;
 use crate::proposal::{Action, BY, Plan, Proposal};
@@ -88,6 +91,13 @@ pub(crate) enum Sign {
     Tool { name: String, failed: Option<String> },
 }
 
+impl Sign {
+    fn tool(name: &str, error: Option<&str>) -> Sign {
+        let failed = error.map(words::signature);
+        Sign::Tool { name: name.chars().take(64).collect(), failed }
+    }
+}
+
 /// What was observed lately; persistent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
@@ -95,35 +105,21 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Takes in what happened. Topics are counted by the stems of the analyzer's language.
     pub fn observe(&mut self, analyzer: &Analyzer, observation: &Observation) {
-        let mut signs = Vec::new();
-        match &observation.what {
-            What::Said(text) => {
-                let pairs = || -> Vec<(String, String)> {
-                    let topics = words::topics(analyzer, text).into_iter();
-                    topics.map(|topic| (topic.stem, topic.shown)).collect()
-                };
-                if words::is_correction(text) {
-                    let excerpt = kernel::forms::one_line(text);
-                    let excerpt = excerpt.chars().take(EXCERPT_CHARS_MAX).collect();
-                    signs.push(Sign::Corrected { topics: pairs(), excerpt });
-                } else if words::is_question(text) {
-                    signs.push(Sign::Asked { topics: pairs() });
-                }
-                signs.extend(self_facts(text));
-            }
-            What::Noted(text) => signs.extend(self_facts(text)),
-            What::Tool { name, error } => signs.push(Sign::Tool {
-                name: name.chars().take(64).collect(),
-                failed: error.as_deref().map(words::signature),
-            }),
-        }
-        let Observation { at, channel, private, memory, entry, .. } = observation;
-        for sign in signs {
-            let (channel, private, memory) = (channel.clone(), *private, *memory);
-            let (at_unix_ms, entry) = (at.get(), *entry);
-            self.seen.push_back(Seen { at_unix_ms, channel, private, memory, entry, sign });
-        }
+        self.add(sightings(analyzer, observation), observation.at);
+    }
+
+    /// A tool ended at `at`; `error` is there if it failed.
+    pub fn observe_tool(&mut self, name: &str, error: Option<&str>, at: Millis) {
+        let (channel, private, memory, entry) = (None, false, None, None);
+        let (at_unix_ms, sign) = (at.get(), Sign::tool(name, error));
+        self.add(vec![Seen { at_unix_ms, channel, private, memory, entry, sign }], at);
+    }
+
+    /// Adds what was seen, and drops what is too old at `at` or too much.
+    fn add(&mut self, seen: Vec<Seen>, at: Millis) {
+        self.seen.extend(seen);
         let oldest = at.get() - days_ms(OBSERVED_DAYS_MAX);
         self.seen.retain(|seen| seen.at_unix_ms >= oldest);
         while self.seen.len() > OBSERVED_MAX {
@@ -143,6 +139,39 @@ impl Watch {
         let fits = move |seen: &&Seen| seen.at_unix_ms > from && seen.at_unix_ms <= until.get();
         self.seen.iter().filter(fits)
     }
+}
+
+/// What is counted of an observation; nothing if it says nothing that detectors know.
+fn sightings(analyzer: &Analyzer, observation: &Observation) -> Vec<Seen> {
+    let mut signs = Vec::new();
+    match &observation.what {
+        What::Said(text) => {
+            let pairs = || -> Vec<(String, String)> {
+                let topics = words::topics(analyzer, text).into_iter();
+                topics.map(|topic| (topic.stem, topic.shown)).collect()
+            };
+            if words::is_correction(text) {
+                let excerpt = kernel::forms::one_line(text);
+                let excerpt = excerpt.chars().take(EXCERPT_CHARS_MAX).collect();
+                signs.push(Sign::Corrected { topics: pairs(), excerpt });
+            } else if words::is_question(text) {
+                signs.push(Sign::Asked { topics: pairs() });
+            }
+            signs.extend(self_facts(text));
+        }
+        What::Noted(text) => signs.extend(self_facts(text)),
+        What::Tool { name, error } => signs.push(Sign::tool(name, error.as_deref())),
+    }
+    let Observation { at, channel, private, memory, entry, .. } = observation;
+    let seen = |sign| Seen {
+        at_unix_ms: at.get(),
+        channel: channel.clone(),
+        private: *private,
+        memory: *memory,
+        entry: *entry,
+        sign,
+    };
+    signs.into_iter().map(seen).collect()
 }
 
 /// A pattern that was found.

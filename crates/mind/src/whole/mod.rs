@@ -8,20 +8,22 @@
 mod spending;
 mod writing;
 
+use writing::BulletinRun;
+
 use std::collections::BTreeMap;
 
 use kernel::memory::Millis;
-use recall::analyze::{Analyzer, Language};
+use recall::analyze::Language;
 use serde::{Deserialize, Serialize};
 
 use crate::audience::Audience;
 use crate::breaker::{BreakerPolicy, Breakers};
 use crate::budget::{Budget, Cost, Purpose};
-use crate::bulletin::{Bulletin, BulletinEffect, Changes, Desk, Gathered, Prompt};
+use crate::bulletin::{Bulletin, BulletinEffect, Changes, Desk, Gathered, ModelUse, Prompt};
 use crate::error::Result;
 use crate::jobs::{Chance, JobEffect, JobSpec, JobStates, Jobs};
 use crate::maintenance::{self, MaintenanceState};
-use crate::patterns::{self, Observation, Watch};
+use crate::patterns::{self, PatternLook, Watch};
 use crate::settings::{Settings, hours_ms, secs_ms};
 use crate::supervision::{ProcessEvent, SupervisionEffect, Supervisor};
 use crate::warmup::{ProcessType, WarmStep, Warmup, WarmupEffect};
@@ -62,10 +64,11 @@ pub struct Answer {
 #[derive(Clone, Debug)]
 pub enum Event {
     Tick,
-    /// The answer to `Effect::Gather`.
+    /// The answer to `Effect::Gather`, with the run, audience and model of the effect.
     Gathered {
         run: String,
         audience: Audience,
+        model: ModelUse,
         outcome: std::result::Result<Gathered, String>,
     },
     /// The answer to `Effect::AskModel`.
@@ -90,17 +93,17 @@ pub enum Event {
         outcome: std::result::Result<String, String>,
     },
     Process(ProcessEvent),
-    Observed(Observation),
     /// A channel, branch, worker or scheduled run begins.
     Dispatched(ProcessType),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Call `bulletin::gather` for this audience.
+    /// Call `bulletin::gather` for this audience. `model` belongs to the run and comes back with the answer.
     Gather {
         run: String,
         audience: Audience,
+        model: ModelUse,
     },
     /// Ask the provider; a reservation is made. `Event::Answered` settles it.
     AskModel {
@@ -120,7 +123,7 @@ pub enum Effect {
     Maintain {
         run: String,
     },
-    /// Call `patterns::detect` with `Mind::watch`, `patterns::propose` and `proposal::carry_out`.
+    /// Begin a look with `Mind::patterns_input`, give it back with `Mind::apply_patterns`, and call `proposal::carry_out`.
     FindPatterns {
         run: String,
     },
@@ -176,10 +179,11 @@ pub struct Mind {
     pub warmup: Warmup,
     pub supervisor: Supervisor,
     pub maintenance: MaintenanceState,
-    pub watch: Watch,
+    watch: Watch,
+    /// Raised when a look is merged or the watch is emptied: a look of an earlier round is too late.
+    watch_round: u64,
     pub budget: Budget,
     pub breakers: Breakers,
-    analyzer: Analyzer,
     /// Reservations of calls under way, by run.
     calls: BTreeMap<String, u64>,
     /// The pass of a warm-up that waits for the bulletin.
@@ -229,7 +233,7 @@ impl Mind {
             jobs: Jobs::new(job_specs(&settings), jobs, now),
             warmup: Warmup::new(agent_id, refreshed),
             supervisor: Supervisor::default(),
-            analyzer: Analyzer::new(Language::English),
+            watch_round: 0,
             calls: BTreeMap::new(),
             warming: None,
             looked: None,
@@ -244,12 +248,6 @@ impl Mind {
         }
     }
 
-    /// The language that topics are counted in.
-    pub fn with_language(mut self, language: Language) -> Mind {
-        self.analyzer = Analyzer::new(language);
-        self
-    }
-
     pub fn state(&self) -> MindState {
         MindState {
             jobs: self.jobs.states().clone(),
@@ -262,11 +260,17 @@ impl Mind {
         }
     }
 
-    /// New settings count at once.
-    pub fn reconfigure(&mut self, settings: Settings, now: Millis) -> Result<()> {
+    /// New settings and another model, or none, count at once.
+    pub fn reconfigure(
+        &mut self,
+        settings: Settings,
+        provider: Option<Provider>,
+        now: Millis,
+    ) -> Result<()> {
         settings.validate()?;
         self.jobs.reconfigure(job_specs(&settings), now);
         self.settings = settings;
+        self.provider = provider;
         Ok(())
     }
 
@@ -278,17 +282,18 @@ impl Mind {
         }
     }
 
-    /// Starts a job because somebody asked.
-    pub fn run_now(&mut self, job: &str, now: Millis) -> Result<Vec<Effect>> {
+    /// Starts a job because somebody asked. `model` counts for this run alone; only the bulletin asks one.
+    pub fn run_now(&mut self, job: &str, model: ModelUse, now: Millis) -> Result<Vec<Effect>> {
         let effect = self.jobs.run_now(job, now)?;
-        Ok(job_effect(effect))
+        Ok(job_effect(effect, model))
     }
 
     pub fn handle(&mut self, event: Event, now: Millis, chance: Chance<'_>) -> Vec<Effect> {
         match event {
             Event::Tick => self.tick(now, chance),
-            Event::Gathered { run, audience, outcome } => {
-                self.gathered(&run, &audience, outcome, now, chance)
+            Event::Gathered { run, audience, model, outcome } => {
+                let run = BulletinRun { run: &run, audience: &audience, model };
+                self.gathered(run, outcome, now, chance)
             }
             Event::Answered { run, outcome } => self.answered(&run, outcome, now, chance),
             Event::Warmed { pass, step, outcome } => {
@@ -312,10 +317,6 @@ impl Mind {
                 let effects = self.supervisor.observe(&event, now);
                 effects.into_iter().map(Effect::Supervise).collect()
             }
-            Event::Observed(observation) => {
-                self.watch.observe(&self.analyzer, &observation);
-                Vec::new()
-            }
             Event::Dispatched(process_type) => match self.warmup.dispatch(process_type) {
                 Some(WarmupEffect::ColdDispatch { agent_id, process_type, .. }) => {
                     vec![Effect::ColdDispatch { agent_id, process_type }]
@@ -323,6 +324,35 @@ impl Mind {
                 _ => Vec::new(),
             },
         }
+    }
+
+    /// Begins a look for patterns. Its topics are counted in `language`, the one that the actor's texts are read in.
+    pub fn patterns_input(&self, language: Language) -> PatternLook {
+        let settings = self.settings.patterns.clone();
+        PatternLook::new(self.watch.clone(), settings, language, self.watch_round)
+    }
+
+    /// Takes over what a look observed, beside what was observed elsewhere meanwhile.
+    ///
+    /// False if the look is too late, because another one was taken over or something was erased since it began; then
+    /// nothing is changed, and its plan must not be carried out.
+    #[must_use]
+    pub fn apply_patterns(&mut self, look: PatternLook) -> bool {
+        if look.round != self.watch_round {
+            return false;
+        }
+        self.watch_round += 1;
+        look.merge_into(&mut self.watch);
+        true
+    }
+
+    /// The text of a memory or prompt was erased: nothing that may hold it is kept. What people said is to be observed
+    /// again from the journal, without what was erased.
+    pub fn erase(&mut self, id: u64) {
+        self.owner.erase(id);
+        self.shared.erase(id);
+        self.watch = Watch::default();
+        self.watch_round += 1;
     }
 
     /// May a tool be used now? One that keeps failing is left alone for a while, then tried once. Says why not.
@@ -347,10 +377,7 @@ impl Mind {
             }
             Some(_) => {}
         }
-        let what = patterns::What::Tool { name: tool.to_owned(), error };
-        let observation =
-            Observation { at: now, channel: None, private: false, what, memory: None, entry: None };
-        self.watch.observe(&self.analyzer, &observation);
+        self.watch.observe_tool(tool, error.as_deref(), now);
     }
 
     fn tick(&mut self, now: Millis, chance: Chance<'_>) -> Vec<Effect> {
@@ -366,14 +393,17 @@ impl Mind {
             match run {
                 Some(run) if !late.is_empty() => {
                     self.model_failed(&run, "the model did not answer in time", now);
-                    effects.extend(self.desk_effects(&run, &audience, late, now, chance));
+                    // A desk waits for a model only in a run that may ask one.
+                    let model = ModelUse::Allowed;
+                    let run = BulletinRun { run: &run, audience: &audience, model };
+                    effects.extend(self.desk_effects(run, late, now, chance));
                 }
                 // The job was given up before its model was; what the rules wrote is published all the same.
                 _ => effects.extend(late.into_iter().filter_map(published)),
             }
         }
         let due = self.jobs.tick(now);
-        effects.extend(due.into_iter().flat_map(job_effect));
+        effects.extend(due.into_iter().flat_map(|effect| job_effect(effect, ModelUse::Allowed)));
         let warm = self.warmup.tick(&self.settings.warmup, now);
         effects.extend(self.warmup_effects(warm, now));
         let every = secs_ms(self.settings.supervision.tick_secs);
@@ -417,11 +447,11 @@ impl Mind {
                 WarmupEffect::Do { pass, step: WarmStep::Bulletin } => {
                     self.warming = Some(pass);
                     // If it is being made already, the pass waits for that one.
-                    out.extend(self.run_now(BULLETIN, now).unwrap_or_default());
+                    out.extend(self.run_now(BULLETIN, ModelUse::Allowed, now).unwrap_or_default());
                 }
                 WarmupEffect::Do { pass, step } => out.push(Effect::Warm { pass, step }),
                 WarmupEffect::Refresh => {
-                    out.extend(self.run_now(BULLETIN, now).unwrap_or_default());
+                    out.extend(self.run_now(BULLETIN, ModelUse::Allowed, now).unwrap_or_default());
                 }
                 WarmupEffect::ColdDispatch { agent_id, process_type, .. } => {
                     out.push(Effect::ColdDispatch { agent_id, process_type });
@@ -433,11 +463,12 @@ impl Mind {
     }
 }
 
-fn job_effect(effect: JobEffect) -> Vec<Effect> {
+/// What a job begins with, or how it is stopped.
+fn job_effect(effect: JobEffect, model: ModelUse) -> Vec<Effect> {
     match effect {
         JobEffect::Start { job, run, .. } => {
             let start = match job.as_str() {
-                BULLETIN => Effect::Gather { run, audience: Audience::Owner },
+                BULLETIN => Effect::Gather { run, audience: Audience::Owner, model },
                 maintenance::JOB => Effect::Maintain { run },
                 _ => Effect::FindPatterns { run },
             };

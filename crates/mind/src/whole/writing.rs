@@ -7,24 +7,33 @@ use super::{Answer, BULLETIN, Effect, Mind, published};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
 use crate::budget::Purpose;
-use crate::bulletin::{BulletinEffect, Desk, Gathered, Prompt};
+use crate::bulletin::{BulletinEffect, Desk, Gathered, ModelUse, Prompt};
 use crate::jobs::Chance;
 use crate::warmup::WarmStep;
+
+/// The run that a bulletin is made in, and for whom.
+#[derive(Clone, Copy)]
+pub(super) struct BulletinRun<'a> {
+    pub(super) run: &'a str,
+    pub(super) audience: &'a Audience,
+    pub(super) model: ModelUse,
+}
 
 impl Mind {
     pub(super) fn gathered(
         &mut self,
-        run: &str,
-        audience: &Audience,
+        bulletin_run: BulletinRun<'_>,
         outcome: std::result::Result<Gathered, String>,
         now: Millis,
         chance: Chance<'_>,
     ) -> Vec<Effect> {
+        let BulletinRun { run, audience, model } = bulletin_run;
         let gathered = match outcome {
             Ok(gathered) => gathered,
             Err(why) => return self.bulletin_ended(run, Err(why), now, chance),
         };
-        let (settings, model) = (&self.settings.bulletin, self.provider.is_some());
+        let settings = &self.settings.bulletin;
+        let model = if self.provider.is_some() { model } else { ModelUse::Never };
         let effects = match audience {
             Audience::Owner => self.owner.gathered(&gathered, run, model, settings, now),
             Audience::Shared => self
@@ -32,14 +41,13 @@ impl Mind {
                 .adopt(&self.owner, &gathered, run, settings, now)
                 .unwrap_or_else(|| self.shared.gathered(&gathered, run, model, settings, now)),
         };
-        self.desk_effects(run, audience, effects, now, chance)
+        self.desk_effects(bulletin_run, effects, now, chance)
     }
 
     /// Runs what a desk wants, and goes on to the next audience when this one is done.
     pub(super) fn desk_effects(
         &mut self,
-        run: &str,
-        audience: &Audience,
+        BulletinRun { run, audience, model }: BulletinRun<'_>,
         effects: Vec<BulletinEffect>,
         now: Millis,
         chance: Chance<'_>,
@@ -73,7 +81,7 @@ impl Mind {
         match audience {
             Audience::Owner => {
                 let (run, audience) = (run.to_owned(), Audience::Shared);
-                out.push(Effect::Gather { run, audience });
+                out.push(Effect::Gather { run, audience, model });
             }
             Audience::Shared => out.extend(self.bulletin_ended(run, Ok(()), now, chance)),
         }
@@ -145,7 +153,9 @@ impl Mind {
         if effects.is_empty() {
             return Vec::new();
         }
-        self.desk_effects(run, &audience, effects, now, chance)
+        let model = ModelUse::Allowed;
+        let run = BulletinRun { run, audience: &audience, model };
+        self.desk_effects(run, effects, now, chance)
     }
 
     fn bulletin_ended(

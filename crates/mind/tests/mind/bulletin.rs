@@ -9,7 +9,8 @@ use kernel::salience::DecayPolicy;
 use kernel::{Cortex, Digest};
 use mind::audience::Audience;
 use mind::bulletin::{
-    Bulletin, BulletinEffect, Changes, Desk, Dimension, Gathered, Maker, gather, system_prompt,
+    Bulletin, BulletinEffect, Changes, Desk, Dimension, Gathered, Maker, ModelUse, gather,
+    system_prompt,
 };
 use mind::jobs::{JobEffect, JobSpec, JobStates, Jobs};
 use mind::memory_recall::{Mode, RecallRequest, SortBy, memory_recall};
@@ -31,7 +32,7 @@ fn published(effects: Vec<BulletinEffect>) -> (Bulletin, Changes) {
     }
 }
 
-fn refresh(desk: &mut Desk, cortex: &Cortex, model: bool, now: Millis) -> Vec<BulletinEffect> {
+fn refresh(desk: &mut Desk, cortex: &Cortex, model: ModelUse, now: Millis) -> Vec<BulletinEffect> {
     let settings = BulletinSettings::default();
     desk.gathered(&gathered(cortex, &desk.audience.clone(), now), "run-1", model, &settings, now)
 }
@@ -62,14 +63,15 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     let found = gathered(&cortex, &Audience::Owner, now);
     assert_eq!(found.sections.len(), Dimension::ALL.len());
     let mut desk = Desk::new(Audience::Owner);
-    let (bulletin, _) = published(refresh(&mut desk, &cortex, false, now));
+    let (bulletin, _) = published(refresh(&mut desk, &cortex, ModelUse::Never, now));
     assert!(bulletin.words <= 500, "{}", bulletin.words);
     assert!(bulletin.words > 300, "{}", bulletin.words);
     assert_cited(&bulletin, &found.ids());
     assert!(bulletin.text.contains("2025-12-31"), "recent activity has dates");
     assert!(!bulletin.text.contains("Fake heading"));
     // The same state and time give the same bytes.
-    let (again, _) = published(refresh(&mut Desk::new(Audience::Owner), &cortex, false, now));
+    let (again, _) =
+        published(refresh(&mut Desk::new(Audience::Owner), &cortex, ModelUse::Never, now));
     assert_eq!(again, bulletin);
 }
 
@@ -184,7 +186,7 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     save(&cortex, day(0), of(MemoryType::Event, 2, "Moved the repository to a new host"));
     save(&cortex, day(0), of(MemoryType::Preference, 3, "Prefers tabs over spaces"));
     let mut desk = Desk::new(Audience::Owner);
-    let effects = refresh(&mut desk, &cortex, true, day(1));
+    let effects = refresh(&mut desk, &cortex, ModelUse::Allowed, day(1));
     let BulletinEffect::Ask { run, prompt, .. } = &effects[1] else { panic!("{effects:?}") };
     for said in [
         "You are the cortex",
@@ -212,14 +214,14 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     );
 
     // Nothing happens: nothing is asked. When the event is no longer news, its line goes without a model.
-    assert_eq!(refresh(&mut desk, &cortex, true, day(2)), [BulletinEffect::Unchanged]);
-    let (later, changes) = published(refresh(&mut desk, &cortex, true, day(20)));
+    assert_eq!(refresh(&mut desk, &cortex, ModelUse::Allowed, day(2)), [BulletinEffect::Unchanged]);
+    let (later, changes) = published(refresh(&mut desk, &cortex, ModelUse::Allowed, day(20)));
     assert_eq!(changes.removed, [2]);
     assert!(matches!(later.maker, Maker::Model { .. }) && !later.text.contains("repository"));
 
     // A new memory is a cause.
     let id = save(&cortex, day(21), of(MemoryType::Goal, 9, "Release version two"));
-    let effects = refresh(&mut desk, &cortex, true, day(21));
+    let effects = refresh(&mut desk, &cortex, ModelUse::Allowed, day(21));
     let BulletinEffect::Ask { run, .. } = &effects[0] else { panic!("{effects:?}") };
     let text = answer_for(&gathered(&cortex, &Audience::Owner, day(21)));
     let (_, changes) =
@@ -247,7 +249,7 @@ fn an_answer_that_cannot_be_believed_is_replaced_by_the_rules() {
         (long.as_str(), "words"),
     ] {
         let mut desk = Desk::new(Audience::Owner);
-        let effects = refresh(&mut desk, &cortex, true, day(1));
+        let effects = refresh(&mut desk, &cortex, ModelUse::Allowed, day(1));
         let BulletinEffect::Ask { run, .. } = &effects[1] else { panic!("{effects:?}") };
         let answer = Ok((answer.to_owned(), "a-model".to_owned()));
         let (bulletin, _) = published(desk.answered(run, answer, &settings, day(1)));
@@ -266,7 +268,7 @@ fn a_model_that_fails_is_asked_less_and_less_and_then_left_alone() {
     let mut asked = Vec::new();
     for minute in 0..60 * 24 {
         let now = Millis(day(1).get() + minute * 60_000);
-        for effect in refresh(&mut desk, &cortex, true, now) {
+        for effect in refresh(&mut desk, &cortex, ModelUse::Allowed, now) {
             if let BulletinEffect::Ask { deadline, .. } = effect {
                 asked.push(minute);
                 let (bulletin, _) = published(desk.tick(&settings, deadline));
@@ -276,7 +278,7 @@ fn a_model_that_fails_is_asked_less_and_less_and_then_left_alone() {
     }
     assert_eq!(asked, [0, 12, 34]);
     save(&cortex, day(2), of(MemoryType::Identity, 2, "The user has a dog"));
-    let effects = refresh(&mut desk, &cortex, true, day(2));
+    let effects = refresh(&mut desk, &cortex, ModelUse::Allowed, day(2));
     assert!(matches!(effects[0], BulletinEffect::Ask { .. }), "new memories are a new cause");
 }
 
@@ -288,7 +290,7 @@ fn hours(cortex: &Cortex, desk: &mut Desk, jobs: &mut Jobs, range: std::ops::Ran
         let now = Millis(START + hour * HOUR);
         for effect in jobs.tick(now) {
             let JobEffect::Start { job, run, .. } = effect else { continue };
-            for effect in refresh(desk, cortex, true, now) {
+            for effect in refresh(desk, cortex, ModelUse::Allowed, now) {
                 if let BulletinEffect::Ask { run, .. } = effect {
                     calls += 1;
                     let text = answer_for(&gathered(cortex, &Audience::Owner, now));
@@ -325,7 +327,7 @@ fn the_system_prompt_is_base_blank_line_heading_and_text() {
     let cortex = open(&Disk::new());
     save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
     let mut desk = Desk::new(Audience::Owner);
-    let (bulletin, _) = published(refresh(&mut desk, &cortex, false, day(1)));
+    let (bulletin, _) = published(refresh(&mut desk, &cortex, ModelUse::Never, day(1)));
     let prompt = system_prompt("You are helpful.", Some(&bulletin));
     let start = "You are helpful.\n\n# Memory Bulletin\nGenerated: 2026-01-02 00:00:00 UTC\n\n## Identity\n";
     assert!(prompt.starts_with(start), "{prompt}");
@@ -388,7 +390,8 @@ fn a_week(cortex: &Cortex) {
 fn a_small_memory_reads_like_this() {
     let cortex = open(&Disk::new());
     a_week(&cortex);
-    let (bulletin, _) = published(refresh(&mut Desk::new(Audience::Owner), &cortex, false, day(7)));
+    let (bulletin, _) =
+        published(refresh(&mut Desk::new(Audience::Owner), &cortex, ModelUse::Never, day(7)));
     let expected = "\
 # Memory Bulletin
 Generated: 2026-01-08 00:00:00 UTC

@@ -4,14 +4,15 @@ use kernel::Cortex;
 use kernel::memory::{MemoryType, Millis, Visibility};
 use mind::audience::Audience;
 use mind::budget::Cost;
-use mind::bulletin::{Gathered, Maker, gather};
-use mind::patterns::{Observation, What, detect, propose};
+use mind::bulletin::{Gathered, Maker, ModelUse, gather};
+use mind::patterns::{Observation, What};
 use mind::proposal::carry_out;
 use mind::settings::Settings;
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::{ProcessType, WarmStep, WarmupState};
-use mind::whole::{Answer, Provider};
+use mind::whole::{Answer, BULLETIN, Provider};
 use mind::{Effect, Event, Mind, MindState, maintenance};
+use recall::analyze::Language;
 use testkit::Disk;
 use testkit::build::salt;
 
@@ -50,7 +51,11 @@ impl Daemon {
     }
 
     fn send(&mut self, event: Event, now: Millis) {
-        let mut waiting = self.mind.handle(event, now, &mut |_| 0);
+        let effects = self.mind.handle(event, now, &mut |_| 0);
+        self.carry_all(effects, now);
+    }
+
+    fn carry_all(&mut self, mut waiting: Vec<Effect>, now: Millis) {
         while !waiting.is_empty() {
             let effect = waiting.remove(0);
             if let Some(event) = self.carry(effect, now) {
@@ -62,13 +67,13 @@ impl Daemon {
     /// Carries out one effect; returns the event that answers it.
     fn carry(&mut self, effect: Effect, now: Millis) -> Option<Event> {
         match effect {
-            Effect::Gather { run, audience } => {
+            Effect::Gather { run, audience, model } => {
                 let settings = &self.mind.settings;
                 let policy = settings.cortex.decay_policy();
                 let reading = self.cortex.read().unwrap();
                 let found = gather(&reading, &audience, &settings.bulletin, &policy, now).unwrap();
                 self.gathered = Some(found.clone());
-                Some(Event::Gathered { run, audience, outcome: Ok(found) })
+                Some(Event::Gathered { run, audience, model, outcome: Ok(found) })
             }
             Effect::AskModel { run, prompt, .. } => {
                 self.calls += 1;
@@ -97,8 +102,9 @@ impl Daemon {
                 Some(Event::Maintained { run, outcome: Ok((summary, state)) })
             }
             Effect::FindPatterns { run } => {
-                let found = detect(&self.mind.watch, &self.mind.settings.patterns, now);
-                let plan = propose(&self.cortex.read().unwrap(), &found, now).unwrap();
+                let look = self.mind.patterns_input(Language::English);
+                let plan = look.plan(&self.cortex.read().unwrap(), now).unwrap();
+                assert!(self.mind.apply_patterns(look));
                 let outcome = Ok(self.submit(&plan, &run, now));
                 Some(Event::PatternsFound { run, outcome })
             }
@@ -235,31 +241,122 @@ fn a_broken_provider_is_left_alone_and_the_jobs_go_on() {
     assert!(daemon.mind.breakers.get("provider:made-up").unwrap().failures > 0);
 }
 
+// house 6.2: a run by rules used to switch the model off for everybody while it ran
+#[test]
+fn a_run_by_rules_asks_no_model_and_leaves_other_runs_theirs() {
+    let cortex = open(&Disk::new());
+    memories(&cortex);
+    let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+    let now = Millis(START);
+    let effects = daemon.mind.run_now(BULLETIN, ModelUse::Never, now).unwrap();
+    // Settings that are read again while it runs do not let the model in.
+    let (settings, provider) = (daemon.mind.settings.clone(), daemon.mind.provider.clone());
+    daemon.mind.reconfigure(settings, provider, now).unwrap();
+    daemon.carry_all(effects, now);
+    assert_eq!(daemon.calls, 0);
+    assert!(daemon.published.iter().all(|(_, maker, _)| *maker == Maker::Rules));
+    assert_eq!(daemon.published.len(), 2, "for the owner and for shared channels");
+    let effects = daemon.mind.run_now(BULLETIN, ModelUse::Allowed, now).unwrap();
+    daemon.carry_all(effects, now);
+    assert_eq!(daemon.calls, 1);
+}
+
+fn said(channel: &str, text: &str) -> Observation {
+    Observation {
+        at: Millis(START),
+        channel: Some(channel.into()),
+        private: false,
+        what: What::Said(text.into()),
+        memory: None,
+        entry: None,
+    }
+}
+
+fn tool_failed(daemon: &mut Daemon, minute: i64) {
+    let event = ProcessEvent::ToolCompleted {
+        process: ProcessId::worker("w1"),
+        tool_name: "web_fetch".to_owned(),
+        error: Some("no such host".to_owned()),
+        broken: true,
+    };
+    daemon.send(Event::Process(event), Millis(START + minute * 60_000));
+}
+
+/// The titles of what a look would propose.
+fn proposed(daemon: &Daemon, language: Language) -> Vec<String> {
+    let look = daemon.mind.patterns_input(language);
+    let plan = look.plan(&daemon.cortex.read().unwrap(), Millis(START + HOUR)).unwrap();
+    plan.proposals.iter().filter_map(|one| one.action.title().map(str::to_owned)).collect()
+}
+
+// house 6.1: a look used to replace everything watched by its own copy
+#[test]
+fn what_tools_did_during_a_look_is_not_lost() {
+    let cortex = open(&Disk::new());
+    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
+    let mut look = daemon.mind.patterns_input(Language::English);
+    for channel in ["general", "billing"] {
+        look.observe(&said(channel, "My timezone is Europe/Berlin"));
+    }
+    for minute in 0..3 {
+        tool_failed(&mut daemon, minute);
+    }
+    assert!(daemon.mind.apply_patterns(look));
+    let titles = proposed(&daemon, Language::English);
+    assert!(titles.iter().any(|title| title.contains("web_fetch keeps failing")), "{titles:?}");
+    assert!(titles.iter().any(|title| title.contains("Europe/Berlin")), "{titles:?}");
+}
+
+#[test]
+fn a_look_that_comes_too_late_changes_nothing() {
+    let cortex = open(&Disk::new());
+    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
+    let look = |daemon: &Daemon| {
+        let mut look = daemon.mind.patterns_input(Language::English);
+        look.observe(&said("general", "My timezone is Europe/Berlin"));
+        look
+    };
+    let (first, second) = (look(&daemon), look(&daemon));
+    assert!(daemon.mind.apply_patterns(first));
+    let watched = daemon.mind.state().watch;
+    assert!(!daemon.mind.apply_patterns(second), "the same entries would count twice");
+    assert_eq!(daemon.mind.state().watch, watched);
+    let before_erasure = look(&daemon);
+    daemon.mind.erase(1);
+    assert!(!daemon.mind.apply_patterns(before_erasure), "it may hold what was erased");
+    assert!(daemon.mind.state().watch.is_empty());
+}
+
+// house 6.3: topics were counted by English stems whatever the actor's language was
+#[test]
+fn topics_are_counted_in_the_language_of_the_actor() {
+    let asked = |language: Language| {
+        let cortex = open(&Disk::new());
+        let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
+        let mut look = daemon.mind.patterns_input(language);
+        for word in ["Datenbank", "Datenbanken", "Datenbank", "Datenbanken", "Datenbank"] {
+            look.observe(&said("general", &format!("{word}?")));
+        }
+        assert!(daemon.mind.apply_patterns(look));
+        proposed(&daemon, language)
+    };
+    assert_eq!(asked(Language::German), ["Keeps asking about Datenbank"]);
+    assert_eq!(asked(Language::English), Vec::<String>::new());
+}
+
 // mind 89, 94, 109
 #[test]
 fn what_tools_do_and_people_say_becomes_memories() {
     let cortex = open(&Disk::new());
     let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
-    let process = ProcessId::worker("w1");
     for minute in 0..3 {
-        let (process, error) = (process.clone(), Some("no such host".to_owned()));
-        let tool_name = "web_fetch".to_owned();
-        let event = ProcessEvent::ToolCompleted { process, tool_name, error, broken: true };
-        daemon.send(Event::Process(event), Millis(START + minute * 60_000));
+        tool_failed(&mut daemon, minute);
     }
+    let mut look = daemon.mind.patterns_input(Language::English);
     for channel in ["general", "billing"] {
-        daemon.send(
-            Event::Observed(Observation {
-                at: Millis(START),
-                channel: Some(channel.into()),
-                private: false,
-                what: What::Said("My timezone is Europe/Berlin".into()),
-                memory: None,
-                entry: None,
-            }),
-            Millis(START),
-        );
+        look.observe(&said(channel, "My timezone is Europe/Berlin"));
     }
+    assert!(daemon.mind.apply_patterns(look));
     daemon.hours(0..4);
     let text = &daemon.mind.bulletin(&Audience::Owner).unwrap().text;
     assert!(text.contains("User is based in the Europe/Berlin timezone"), "{text}");

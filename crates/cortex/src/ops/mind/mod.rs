@@ -13,7 +13,7 @@ use std::sync::Arc;
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::breaker::Circuit;
-use mind::bulletin::render;
+use mind::bulletin::{ModelUse, render};
 use mind::jobs::JobReport;
 use mind::maintenance;
 use mind::warmup::{ProcessType, WarmupState};
@@ -129,7 +129,7 @@ impl Ops {
         if request.dry_run {
             return self.preview(&tended, &request.job, caller);
         }
-        let report = self.run_job(&tended, &request.job, caller)?;
+        let report = self.run_job(&tended, &request.job, ModelUse::Allowed, caller)?;
         let (_, reading) = self.reading(caller)?;
         let changes = match maintenance::run_record(&reading.view(), &report.run) {
             Ok(record) => named(&reading.view(), changes_of(&record)),
@@ -148,14 +148,15 @@ impl Ops {
         })
     }
 
-    /// Runs a job to its end, here and now.
+    /// Runs a job to its end, here and now. `model` says whether this run may ask one.
     pub(super) fn run_job(
         &self,
         tended: &Arc<Tended>,
         job: &str,
+        model: ModelUse,
         caller: &Caller,
     ) -> Result<JobReport> {
-        let effects = tended.part().mind.run_now(job, caller.now()?)?;
+        let effects = tended.part().mind.run_now(job, model, caller.now()?)?;
         let run = |tended: &Tended| {
             let part = tended.part();
             part.mind.jobs.states().get(job)?.running.as_ref().map(|running| running.run.clone())
