@@ -330,6 +330,8 @@ impl Ops {
             // What is kept about an actor costs memory and can be had again.
             lock(&self.states).retain(|_, state| Arc::strong_count(state) > 1);
         }
+        let used = self.used_actors(DEFAULT_ACTOR)?;
+        self.tending.release(|actor| used.contains(actor) || self.home.if_open(actor).is_some());
         Ok(closed)
     }
 
