@@ -19,7 +19,7 @@ pub enum MindError {
     #[error("run {0:?} was undone before")]
     AlreadyUndone(String),
     #[error("no budget: {0}")]
-    Budget(#[from] crate::budget::Refusal),
+    Budget(#[from] crate::budget::BudgetRefusal),
     #[error("{process} {id:?} is not known")]
     UnknownProcess { process: &'static str, id: String },
     #[error("channel {channel}: {reason}")]

@@ -5,7 +5,7 @@ use exec::process::{Context, Said, Speaker};
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
-use mind::conversation::{ChannelEffect, Message, NewMemory, Role};
+use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole, NewMemory};
 use serde_json::{Map, Value, json};
 
 use super::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
@@ -41,7 +41,7 @@ struct Asks<'a> {
     part: Part,
     context: &'a str,
     system: &'a str,
-    messages: &'a [Message],
+    messages: &'a [ChannelMessage],
 }
 
 /// A run that was started for a channel.
@@ -249,21 +249,27 @@ pub(crate) fn add(request: &mut Map<String, Value>, with: &With) {
     }
 }
 
-pub(super) fn over_budget(refusal: &mind::budget::Refusal) -> Error {
+pub(super) fn over_budget(refusal: &mind::budget::BudgetRefusal) -> Error {
     Error::new(refusal.code(), Fault::Caller, refusal.to_string())
         .with_hint("`cortex budget` shows what is left; [defaults.budget] in cortex.toml sets it")
 }
 
-fn question(text: &str, now: Millis) -> Message {
+fn question(text: &str, now: Millis) -> ChannelMessage {
     let tokens = kernel::forms::tokens(text);
-    Message { number: 0, role: Role::User, text: text.to_owned(), at_unix_ms: now.get(), tokens }
+    ChannelMessage {
+        number: 0,
+        role: MessageRole::User,
+        text: text.to_owned(),
+        at_unix_ms: now.get(),
+        tokens,
+    }
 }
 
-fn said(message: &Message) -> Said {
+fn said(message: &ChannelMessage) -> Said {
     let by = match message.role {
-        Role::User | Role::ToolResult { .. } => Speaker::User,
-        Role::Assistant | Role::ToolCall { .. } => Speaker::Assistant,
-        Role::Note => Speaker::Note,
+        MessageRole::User | MessageRole::ToolResult { .. } => Speaker::User,
+        MessageRole::Assistant | MessageRole::ToolCall { .. } => Speaker::Assistant,
+        MessageRole::Note => Speaker::Note,
     };
     Said { by, text: message.text.clone() }
 }

@@ -59,7 +59,7 @@ impl Ops {
         &self,
         caller: &Caller,
         purpose: Purpose,
-    ) -> Option<mind::budget::Refusal> {
+    ) -> Option<mind::budget::BudgetRefusal> {
         if !self.home().has(&caller.actor) {
             return None;
         }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kernel::memory::{MemoryId, Millis, Scope};
+use mind::BULLETIN;
 use mind::audience::Audience;
-use mind::bulletin::{Bulletin, Changes, Maker, ModelUse, system_prompt};
-use mind::whole::BULLETIN;
+use mind::bulletin::{Bulletin, BulletinChanges, Maker, ModelUse, system_prompt};
 use serde::{Deserialize, Serialize};
 
 use super::Ops;
@@ -259,7 +259,7 @@ fn audience(name: Option<&str>) -> Result<Audience> {
 }
 
 fn view(bulletin: &Bulletin, before: Option<&Bulletin>, now: Millis) -> BulletinView {
-    let Changes { added, removed, revised } = Changes::between(before, bulletin);
+    let BulletinChanges { added, removed, revised } = BulletinChanges::between(before, bulletin);
     let age = now.get().saturating_sub(bulletin.generated_unix_ms).max(0) / 1_000;
     BulletinView {
         number: bulletin.number,

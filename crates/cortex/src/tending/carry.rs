@@ -8,12 +8,12 @@ use kernel::command::{Command, Receipt, Stamp};
 use kernel::memory::{Millis, Pinned, Salt};
 use kernel::{Cortex, Reading};
 use mind::audience::Audience;
-use mind::bulletin::{Gathered, gather};
+use mind::bulletin::{BulletinInput, gather};
 use mind::maintenance::{self, MaintenanceState};
 use mind::patterns::PatternLook;
-use mind::proposal::{self, Action, Outcome, Plan, Proposal, carry_out};
+use mind::proposal::{self, MemoryAction, MindPlan, PlanOutcome, Proposal, carry_out};
 use mind::warmup::WarmStep;
-use mind::{Effect, Event};
+use mind::{MindEffect, MindEvent};
 
 use super::{Tended, lock, prompts};
 use crate::daemon::server::log;
@@ -68,7 +68,7 @@ impl Ops {
         if self.hands_if_there().is_some() {
             self.hands_are_heard(caller)?;
         }
-        let effects = tended.handle(Event::Tick, caller)?;
+        let effects = tended.handle(MindEvent::Tick, caller)?;
         self.carry(&tended, effects, caller)
     }
 
@@ -81,12 +81,12 @@ impl Ops {
     pub(crate) fn carry(
         &self,
         tended: &Tended,
-        effects: Vec<Effect>,
+        effects: Vec<MindEffect>,
         caller: &Caller,
     ) -> Result<()> {
         let mut waiting = VecDeque::from(effects);
         while let Some(effect) = waiting.pop_front() {
-            if let Effect::Supervise(effect) = effect {
+            if let MindEffect::Supervise(effect) = effect {
                 waiting.extend(self.supervise(tended, effect, caller)?);
             } else if let Some(event) = self.effect(tended, effect, caller)? {
                 waiting.extend(tended.handle(event, caller)?);
@@ -96,23 +96,28 @@ impl Ops {
     }
 
     /// Carries out one effect; returns the event that answers it. What fails is an answer too.
-    fn effect(&self, tended: &Tended, effect: Effect, caller: &Caller) -> Result<Option<Event>> {
+    fn effect(
+        &self,
+        tended: &Tended,
+        effect: MindEffect,
+        caller: &Caller,
+    ) -> Result<Option<MindEvent>> {
         let said = |error: Error| error.message;
         Ok(match effect {
-            Effect::Gather { run, audience, model } => {
+            MindEffect::Gather { run, audience, model } => {
                 let outcome = self.gather(tended, &audience, caller).map_err(said);
-                Some(Event::Gathered { run, audience, model, outcome })
+                Some(MindEvent::Gathered { run, audience, model, outcome })
             }
-            Effect::AskModel { run, prompt, deadline, .. } => {
+            MindEffect::AskModel { run, prompt, deadline, .. } => {
                 let known = Arc::clone(&tended.part().known);
                 let now = caller.now()?;
                 let outcome = match &known.writer {
                     Some(writer) => writer.ask(&prompt, now, deadline),
                     None => Err("no provider is configured".to_owned()),
                 };
-                Some(Event::Answered { run, outcome })
+                Some(MindEvent::Answered { run, outcome })
             }
-            Effect::Publish(bulletin, _) => {
+            MindEffect::Publish(bulletin, _) => {
                 let mut published = (*tended.published()).clone();
                 match bulletin.audience {
                     Audience::Owner => published.owner = Some((*bulletin).into()),
@@ -121,34 +126,34 @@ impl Ops {
                 tended.published.store(published.into());
                 None
             }
-            Effect::Warm { pass, step } => {
+            MindEffect::Warm { pass, step } => {
                 let outcome = self.warm(step, caller).map_err(said);
-                Some(Event::Warmed { pass, step, outcome })
+                Some(MindEvent::Warmed { pass, step, outcome })
             }
-            Effect::Maintain { run } => {
+            MindEffect::Maintain { run } => {
                 let outcome = self.maintain(tended, &run, caller).map_err(said);
-                Some(Event::Maintained { run, outcome })
+                Some(MindEvent::Maintained { run, outcome })
             }
-            Effect::FindPatterns { run } => {
+            MindEffect::FindPatterns { run } => {
                 let outcome = self.find_patterns(tended, &run, caller).map_err(said);
-                Some(Event::PatternsFound { run, outcome })
+                Some(MindEvent::PatternsFound { run, outcome })
             }
-            Effect::StopJob { job, run, force } => {
+            MindEffect::StopJob { job, run, force } => {
                 let what =
                     if force { "was given up" } else { "takes too long and was asked to stop" };
                 log(format_args!("{}: {job} {run} {what}", tended.actor));
                 lock(&tended.stopped).insert(run);
                 None
             }
-            Effect::ColdDispatch { agent_id, process_type } => {
+            MindEffect::ColdDispatch { agent_id, process_type } => {
                 log(format_args!(
                     "warning: dispatched before warm-up was complete: agent_id={agent_id} process_type={}",
                     process_type.name()
                 ));
                 None
             }
-            Effect::Supervise(_) => None,
-            Effect::Persist => {
+            MindEffect::Supervise(_) => None,
+            MindEffect::Persist => {
                 // A state that cannot be written is no reason to leave work undone.
                 self.tending().say(&tended.actor, tended.persist());
                 None
@@ -200,7 +205,7 @@ impl Ops {
         tended: &Tended,
         audience: &Audience,
         caller: &Caller,
-    ) -> Result<Gathered> {
+    ) -> Result<BulletinInput> {
         let now = caller.now()?;
         let reading = self.existing(caller)?.read()?;
         let size = reading.view().counters()?.size;
@@ -238,7 +243,7 @@ impl Ops {
         tended: &Tended,
         reading: &Reading,
         now: Millis,
-    ) -> Result<(Plan, MaintenanceState)> {
+    ) -> Result<(MindPlan, MaintenanceState)> {
         let (state, settings) = {
             let part = tended.part();
             (part.mind.maintenance.clone(), part.mind.settings.cortex.clone())
@@ -254,7 +259,7 @@ impl Ops {
                     plan.left += 1;
                     continue;
                 }
-                let action = Action::Archive(Pinned { id: one.id, version: one.version });
+                let action = MemoryAction::Archive(Pinned { id: one.id, version: one.version });
                 plan.proposals.push(Proposal { action, reason: one.reason(self.settings()) });
             }
         }
@@ -282,7 +287,7 @@ impl Ops {
         tended: &Tended,
         reading: &Reading,
         now: Millis,
-    ) -> Result<(Plan, PatternLook, u64)> {
+    ) -> Result<(MindPlan, PatternLook, u64)> {
         let language = recall::language::language(reading)?;
         let (mut look, seen) = {
             let part = tended.part();
@@ -302,10 +307,10 @@ impl Ops {
         &self,
         tended: &Tended,
         cortex: &Cortex,
-        plan: &Plan,
+        plan: &MindPlan,
         run: &str,
         caller: &Caller,
-    ) -> Result<Outcome> {
+    ) -> Result<PlanOutcome> {
         let mut failed = None;
         let mut salts = || {
             caller.salt().unwrap_or_else(|error| {
@@ -344,7 +349,7 @@ impl super::Part {
 }
 
 /// What came of a plan, for the log of jobs.
-fn summary(plan: &Plan, outcome: &Outcome) -> String {
+fn summary(plan: &MindPlan, outcome: &PlanOutcome) -> String {
     // Writing to a text cannot fail.
     let mut text = outcome.summary();
     for suggestion in plan.suggestions.iter().take(SUGGESTED_MAX) {

@@ -28,8 +28,8 @@ use arc_swap::ArcSwap;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::audience::Audience;
-use mind::bulletin::{Bulletin, Gathered};
-use mind::{Effect, Event, Mind, MindState};
+use mind::bulletin::{Bulletin, BulletinInput};
+use mind::{Mind, MindEffect, MindEvent, MindState};
 use serde::{Deserialize, Serialize};
 
 use crate::daemon::server::log;
@@ -86,7 +86,7 @@ pub(crate) struct Part {
 }
 
 /// What was gathered last, for as long as the journal does not grow.
-type Remembered = BTreeMap<Audience, (Millis, Gathered)>;
+type Remembered = BTreeMap<Audience, (Millis, BulletinInput)>;
 
 /// One actor's mind.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ impl Tended {
     }
 
     /// Tells the mind what happened.
-    fn handle(&self, event: Event, caller: &Caller) -> Result<Vec<Effect>> {
+    fn handle(&self, event: MindEvent, caller: &Caller) -> Result<Vec<MindEffect>> {
         let now = caller.now()?;
         Ok(self.part().mind.handle(event, now, &mut chance(caller.world.as_ref())))
     }

@@ -11,8 +11,10 @@ use std::sync::Mutex;
 
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
-use mind::supervision::{Logged, ProcessEvent, ProcessId, ProcessKind, Record, SupervisionEffect};
-use mind::{Effect, Event};
+use mind::supervision::{
+    ProcessEvent, ProcessId, ProcessKind, ProcessLogEntry, ProcessRecord, SupervisionEffect,
+};
+use mind::{MindEffect, MindEvent};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -35,7 +37,7 @@ struct Stored<'a> {
     at_unix_ms: i64,
     process: &'a ProcessId,
     #[serde(flatten)]
-    record: &'a Record,
+    record: &'a ProcessRecord,
 }
 
 #[derive(Debug)]
@@ -156,7 +158,7 @@ impl Ops {
                 return Ok(());
             }
             self.emit(&tended, &event, caller)?;
-            let effects = tended.handle(Event::Process(event), caller)?;
+            let effects = tended.handle(MindEvent::Process(event), caller)?;
             self.carry(&tended, effects, caller)
         });
         self.tending().say(&caller.actor, outcome);
@@ -177,7 +179,8 @@ impl Ops {
         let outcome = self.tended(caller).and_then(|tended| {
             let ended = tended.part().mind.supervisor.ended(process, result, true);
             // One that nobody registered, because the daemon started in the middle of it, is nobody's.
-            let effects = ended.unwrap_or_default().into_iter().map(Effect::Supervise).collect();
+            let effects =
+                ended.unwrap_or_default().into_iter().map(MindEffect::Supervise).collect();
             self.carry(&tended, effects, caller)
         });
         self.tending().say(&caller.actor, outcome);
@@ -210,7 +213,7 @@ impl Ops {
     /// Logged, then told.
     fn emit(&self, tended: &Tended, event: &ProcessEvent, caller: &Caller) -> Result<()> {
         let now = caller.now()?;
-        tended.events.add(now, |seq| Logged {
+        tended.events.add(now, |seq| ProcessLogEntry {
             seq,
             at_unix_ms: now.get(),
             event: event.clone(),
@@ -230,7 +233,7 @@ impl Ops {
         tended: &Tended,
         effect: SupervisionEffect,
         caller: &Caller,
-    ) -> Result<Vec<Effect>> {
+    ) -> Result<Vec<MindEffect>> {
         match effect {
             SupervisionEffect::Warn { process, running_secs, why } => {
                 log(format_args!(
@@ -247,7 +250,7 @@ impl Ops {
                     record: &record,
                 })?;
                 let told = tended.part().mind.supervisor.stored(&process);
-                return Ok(told.into_iter().map(Effect::Supervise).collect());
+                return Ok(told.into_iter().map(MindEffect::Supervise).collect());
             }
             SupervisionEffect::Cancel(process) => {
                 if let Err(error) = self.stop_process(&tended.actor, &process) {
@@ -265,7 +268,7 @@ impl Ops {
                     let why = error.message;
                     let ended = tended.part().mind.supervisor.ended(&process, &why, true);
                     let ended = ended.unwrap_or_default();
-                    return Ok(ended.into_iter().map(Effect::Supervise).collect());
+                    return Ok(ended.into_iter().map(MindEffect::Supervise).collect());
                 }
             },
             SupervisionEffect::Emit(event) => self.emit(tended, &event, caller)?,

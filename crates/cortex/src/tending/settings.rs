@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
-use mind::settings::Settings;
+use mind::settings::MindSettings;
 
 use super::model::{Writer, is_named};
 use crate::config::{self, Config};
@@ -21,7 +21,7 @@ pub(super) fn look(path: &Path) -> Look {
 /// Settings, and the model that may write.
 #[derive(Debug)]
 pub(crate) struct Known {
-    pub(crate) settings: Settings,
+    pub(crate) settings: MindSettings,
     pub(crate) writer: Option<Writer>,
     /// A model is named for whatever asks, whoever writes the bulletin.
     pub(crate) names_model: bool,
@@ -36,7 +36,7 @@ impl Known {
 }
 
 /// The tables of the mind, checked.
-pub(crate) fn read(config: &Config) -> Result<Settings> {
+pub(crate) fn read(config: &Config) -> Result<MindSettings> {
     const TABLES: [&str; 7] =
         ["warmup", "cortex", "bulletin", "patterns", "budget", "supervision", "channel"];
     let wrong = |message: String| Error::new("config", Fault::Caller, message);
@@ -50,7 +50,7 @@ pub(crate) fn read(config: &Config) -> Result<Settings> {
             }
         }
     }
-    let settings = Settings {
+    let settings = MindSettings {
         warmup: config.section("defaults", &["warmup"])?,
         cortex: config.section("defaults", &["cortex"])?,
         bulletin: config.section("defaults", &["bulletin"])?,

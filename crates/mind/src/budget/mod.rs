@@ -80,7 +80,7 @@ impl Cost {
 
 /// Why a call may not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum BudgetRefusal {
     #[error("no provider is configured")]
     NoProvider,
     #[error("the kill switch is on")]
@@ -99,15 +99,15 @@ pub enum Refusal {
     TooMany,
 }
 
-impl Refusal {
+impl BudgetRefusal {
     pub fn code(&self) -> &'static str {
         match self {
-            Refusal::NoProvider => "no_provider",
-            Refusal::Killed => "killed",
-            Refusal::Tokens { .. } => "over_tokens",
-            Refusal::Money { .. } => "over_money",
-            Refusal::Purpose { .. } | Refusal::PurposeMoney { .. } => "over_purpose",
-            Refusal::TooMany => "too_many_calls",
+            BudgetRefusal::NoProvider => "no_provider",
+            BudgetRefusal::Killed => "killed",
+            BudgetRefusal::Tokens { .. } => "over_tokens",
+            BudgetRefusal::Money { .. } => "over_money",
+            BudgetRefusal::Purpose { .. } | BudgetRefusal::PurposeMoney { .. } => "over_purpose",
+            BudgetRefusal::TooMany => "too_many_calls",
         }
     }
 }
@@ -138,7 +138,7 @@ pub struct LedgerLine {
 
 /// What is left today, for people and programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct BudgetView {
+pub struct BudgetStatus {
     pub day: String,
     pub kill_switch: bool,
     pub provider: bool,
@@ -146,11 +146,11 @@ pub struct BudgetView {
     pub reserved: Cost,
     pub tokens_limit: u64,
     pub micro_dollars_limit: u64,
-    pub purposes: Vec<PurposeView>,
+    pub purposes: Vec<PurposeSpending>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PurposeView {
+pub struct PurposeSpending {
     pub purpose: Purpose,
     pub spent: Cost,
     pub tokens_limit: u64,
@@ -159,7 +159,7 @@ pub struct PurposeView {
 
 /// The persistent state. Days are numbers of UTC days since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Budget {
+pub struct ModelBudget {
     days: BTreeMap<i64, BTreeMap<Purpose, Cost>>,
     reservations: BTreeMap<u64, Reservation>,
     ledger: VecDeque<LedgerLine>,
@@ -168,7 +168,7 @@ pub struct Budget {
     pub killed: bool,
 }
 
-impl Budget {
+impl ModelBudget {
     /// Admits a call that costs at most `worst`, or says why not. `provider` is false when none is configured.
     pub fn reserve(
         &mut self,
@@ -177,40 +177,40 @@ impl Budget {
         (purpose, who): (Purpose, &str),
         worst: Cost,
         (now, until): (Millis, Millis),
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, BudgetRefusal> {
         self.expire(now);
         if self.killed || settings.kill_switch {
-            return Err(Refusal::Killed);
+            return Err(BudgetRefusal::Killed);
         }
         if !provider {
-            return Err(Refusal::NoProvider);
+            return Err(BudgetRefusal::NoProvider);
         }
         if self.reservations.len() == RESERVATIONS_MAX {
-            return Err(Refusal::TooMany);
+            return Err(BudgetRefusal::TooMany);
         }
         let taken = self.spent(now).plus(self.reserved());
         let wanted = worst.tokens;
         let (limit, left) = left_of(settings.tokens_per_day, taken.tokens);
         if wanted > left {
-            return Err(Refusal::Tokens { wanted, left, limit });
+            return Err(BudgetRefusal::Tokens { wanted, left, limit });
         }
         // A call whose price nobody knows before stops when the money is gone; where nothing costs anything there is none to be gone.
         let is_over = |left: u64, taken: u64| worst.micro_dollars > left || left == 0 && taken > 0;
         let money = worst.micro_dollars;
         let (limit, left) = left_of(settings.micro_dollars_per_day, taken.micro_dollars);
         if is_over(left, taken.micro_dollars) {
-            return Err(Refusal::Money { wanted: money, left, limit });
+            return Err(BudgetRefusal::Money { wanted: money, left, limit });
         }
         let of_purpose = self.spent_for(purpose, now).plus(self.reserved_for(purpose));
         let (limits, purpose_name) = (purpose.limit(settings), purpose.name());
         let (limit, left) = left_of(limits.tokens, of_purpose.tokens);
         if wanted > left {
-            return Err(Refusal::Purpose { purpose: purpose_name, wanted, left, limit });
+            return Err(BudgetRefusal::Purpose { purpose: purpose_name, wanted, left, limit });
         }
         let (limit, left) = left_of(limits.micro_dollars, of_purpose.micro_dollars);
         if is_over(left, of_purpose.micro_dollars) {
             let (purpose, wanted) = (purpose_name, money);
-            return Err(Refusal::PurposeMoney { purpose, wanted, left, limit });
+            return Err(BudgetRefusal::PurposeMoney { purpose, wanted, left, limit });
         }
         self.last_id += 1;
         let reservation = Reservation {
@@ -327,15 +327,15 @@ impl Budget {
         self.ledger.iter()
     }
 
-    pub fn view(&self, settings: &BudgetSettings, provider: bool, now: Millis) -> BudgetView {
+    pub fn view(&self, settings: &BudgetSettings, provider: bool, now: Millis) -> BudgetStatus {
         let limit = |limit: u64| if provider { limit } else { 0 };
-        let purpose = |purpose: Purpose| PurposeView {
+        let purpose = |purpose: Purpose| PurposeSpending {
             purpose,
             spent: self.spent_for(purpose, now),
             tokens_limit: limit(purpose.limit(settings).tokens),
             micro_dollars_limit: limit(purpose.limit(settings).micro_dollars),
         };
-        BudgetView {
+        BudgetStatus {
             day: now.date(),
             kill_switch: self.killed || settings.kill_switch,
             provider,

@@ -20,7 +20,12 @@ fn cost(tokens: u64) -> Cost {
     Cost { tokens, micro_dollars: tokens }
 }
 
-fn ask(budget: &mut Budget, purpose: Purpose, tokens: u64, now: i64) -> Result<u64, Refusal> {
+fn ask(
+    budget: &mut ModelBudget,
+    purpose: Purpose,
+    tokens: u64,
+    now: i64,
+) -> Result<u64, BudgetRefusal> {
     let times = (Millis(now), Millis(now + 60_000));
     budget.reserve(&limits(), true, (purpose, "a run"), cost(tokens), times)
 }
@@ -28,7 +33,7 @@ fn ask(budget: &mut Budget, purpose: Purpose, tokens: u64, now: i64) -> Result<u
 // section 11, point 9
 #[test]
 fn limits_stop_a_call_before_it_is_made() {
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     let id = ask(&mut budget, Purpose::Bulletin, 300, 0).unwrap();
     let refusal = ask(&mut budget, Purpose::Bulletin, 1, 0).unwrap_err();
     assert_eq!(refusal.code(), "over_purpose");
@@ -49,13 +54,13 @@ fn money_is_limited_per_purpose_and_stops_calls_of_unknown_price() {
         chat_micro_dollars_per_day: 600,
         ..BudgetSettings::default()
     };
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     let mut ask = |purpose, micro_dollars| {
         let worst = Cost { tokens: 1, micro_dollars };
         let times = (Millis(0), Millis(1));
         let id = budget.reserve(&settings, true, (purpose, "x"), worst, times)?;
         budget.settle(id, worst, None, Millis(0));
-        Ok::<(), Refusal>(())
+        Ok::<(), BudgetRefusal>(())
     };
     assert_eq!(ask(Purpose::Chat, 500), Ok(()));
     let refusal = ask(Purpose::Chat, 101).unwrap_err();
@@ -68,15 +73,17 @@ fn money_is_limited_per_purpose_and_stops_calls_of_unknown_price() {
     let free = BudgetSettings { micro_dollars_per_day: 0, ..settings };
     let times = (Millis(0), Millis(1));
     let worst = Cost { tokens: 1, micro_dollars: 0 };
-    assert!(Budget::default().reserve(&free, true, (Purpose::Chat, "x"), worst, times).is_ok());
+    assert!(
+        ModelBudget::default().reserve(&free, true, (Purpose::Chat, "x"), worst, times).is_ok()
+    );
 }
 
 #[test]
 fn without_a_provider_every_limit_is_zero() {
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     let times = (Millis(0), Millis(1));
     let asked = budget.reserve(&limits(), false, (Purpose::Chat, "x"), cost(0), times);
-    assert_eq!(asked, Err(Refusal::NoProvider));
+    assert_eq!(asked, Err(BudgetRefusal::NoProvider));
     let view = budget.view(&limits(), false, Millis(0));
     assert_eq!((view.tokens_limit, view.micro_dollars_limit), (0, 0));
     assert!(view.purposes.iter().all(|purpose| purpose.tokens_limit == 0));
@@ -84,18 +91,18 @@ fn without_a_provider_every_limit_is_zero() {
 
 #[test]
 fn the_kill_switch_refuses_everything_until_it_is_released() {
-    let mut budget = Budget { killed: true, ..Budget::default() };
-    assert_eq!(ask(&mut budget, Purpose::Chat, 1, 0), Err(Refusal::Killed));
+    let mut budget = ModelBudget { killed: true, ..ModelBudget::default() };
+    assert_eq!(ask(&mut budget, Purpose::Chat, 1, 0), Err(BudgetRefusal::Killed));
     budget.killed = false;
     let off = BudgetSettings { kill_switch: true, ..limits() };
     let asked = budget.reserve(&off, true, (Purpose::Chat, "x"), cost(1), (Millis(0), Millis(1)));
-    assert_eq!(asked, Err(Refusal::Killed));
+    assert_eq!(asked, Err(BudgetRefusal::Killed));
     ask(&mut budget, Purpose::Chat, 1, 0).unwrap();
 }
 
 #[test]
 fn a_new_day_begins_with_nothing_spent_and_lost_calls_count_as_their_worst() {
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     ask(&mut budget, Purpose::Chat, 900, 0).unwrap();
     assert_eq!(ask(&mut budget, Purpose::Chat, 900, 1).unwrap_err().code(), "over_tokens");
     budget.expire(Millis(60_001));
@@ -107,14 +114,14 @@ fn a_new_day_begins_with_nothing_spent_and_lost_calls_count_as_their_worst() {
 
 #[test]
 fn money_stops_a_call_too_and_state_survives_a_restart() {
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     let dear = Cost { tokens: 1, micro_dollars: 5_001 };
     let times = (Millis(0), Millis(1));
     let refused = budget.reserve(&limits(), true, (Purpose::Chat, "x"), dear, times);
     assert_eq!(refused.unwrap_err().code(), "over_money");
     ask(&mut budget, Purpose::Chat, 10, 0).unwrap();
     let text = serde_json::to_string(&budget).unwrap();
-    assert_eq!(serde_json::from_str::<Budget>(&text).unwrap(), budget);
+    assert_eq!(serde_json::from_str::<ModelBudget>(&text).unwrap(), budget);
 }
 
 proptest! {
@@ -123,7 +130,7 @@ proptest! {
     fn no_limit_is_passed(
         steps in prop::collection::vec((0usize..4, 0u64..400, 0u64..=100, 0i64..3 * DAY / 10), 1..80)
     ) {
-        let (mut budget, mut now) = (Budget::default(), 0);
+        let (mut budget, mut now) = (ModelBudget::default(), 0);
         for (purpose, tokens, share, gap) in steps {
             now += gap;
             let purpose = Purpose::ALL[purpose];
@@ -140,7 +147,7 @@ proptest! {
 
 #[test]
 fn what_runs_took_is_booked_once_with_or_without_a_reservation() {
-    let (mut budget, settings) = (Budget::default(), BudgetSettings::default());
+    let (mut budget, settings) = (ModelBudget::default(), BudgetSettings::default());
     let cost = Cost { tokens: 40, micro_dollars: 3 };
     let worst = Cost { tokens: 1_000, micro_dollars: 0 };
     let who = (Purpose::Chat, "main-turn-1");

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::audience::{Audience, Trust, trust};
 use crate::bulletin::phrase::phrase;
 use crate::error::Result;
-use crate::memory_recall::{Mode, RecallRequest, Recalled, Remembered, SortBy, memory_recall};
+use crate::memory_recall::{
+    RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall,
+};
 use crate::settings::{BulletinSettings, days_ms, ppm};
 
 /// What a bulletin speaks of, in the order in which it does.
@@ -62,7 +64,7 @@ impl Dimension {
             Dimension::Identity => typed(MemoryType::Identity),
             Dimension::RecentActivity => RecallRequest {
                 memory_types: vec!["event".into()],
-                mode: Mode::Recent,
+                mode: RecallMode::Recent,
                 limit,
                 ..RecallRequest::default()
             },
@@ -73,7 +75,7 @@ impl Dimension {
             Dimension::Patterns => typed(MemoryType::Pattern),
             Dimension::Knowledge => RecallRequest {
                 memory_types: vec!["fact".into()],
-                mode: Mode::Important,
+                mode: RecallMode::Important,
                 limit,
                 ..RecallRequest::default()
             },
@@ -83,7 +85,7 @@ impl Dimension {
 
 /// One memory, ready to be said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct InputItem {
     pub id: u64,
     pub version: u32,
     /// The journal entry that last changed it.
@@ -96,18 +98,18 @@ pub struct Item {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Section {
+pub struct InputSection {
     pub dimension: Dimension,
-    pub items: Vec<Item>,
+    pub items: Vec<InputItem>,
     /// How many memories there were to choose from.
     pub found: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gathered {
+pub struct BulletinInput {
     pub audience: Audience,
     /// Without empty ones.
-    pub sections: Vec<Section>,
+    pub sections: Vec<InputSection>,
     /// Journal entries at the time.
     pub size: u64,
     /// Of ids and versions in their sections.
@@ -116,8 +118,8 @@ pub struct Gathered {
     pub capped: bool,
 }
 
-impl Gathered {
-    pub fn items(&self) -> impl Iterator<Item = &Item> {
+impl BulletinInput {
+    pub fn items(&self) -> impl Iterator<Item = &InputItem> {
         self.sections.iter().flat_map(|section| &section.items)
     }
 
@@ -137,14 +139,14 @@ pub fn gather(
     settings: &BulletinSettings,
     policy: &DecayPolicy,
     now: Millis,
-) -> Result<Gathered> {
+) -> Result<BulletinInput> {
     let view = reading.view();
     let size = view.counters()?.size;
     let limit = settings.section_limit.min(crate::memory_recall::LIMIT_MAX);
     let (mut sections, mut capped, mut said) = (Vec::new(), false, BTreeSet::new());
     for dimension in Dimension::ALL {
         let request = dimension.request((2 * limit).min(crate::memory_recall::LIMIT_MAX));
-        let Recalled { memories, found, capped: cut } =
+        let RecallAnswer { memories, found, capped: cut } =
             memory_recall(reading, audience, &request, policy, now)?;
         capped |= cut;
         let mut items = Vec::new();
@@ -160,7 +162,7 @@ pub fn gather(
             if text.is_empty() || !said.insert(recall::analyze::fold(&text)) {
                 continue;
             }
-            items.push(Item {
+            items.push(InputItem {
                 id: memory.id().get(),
                 version: memory.version.n,
                 seq: memory.head.seq,
@@ -171,15 +173,15 @@ pub fn gather(
             });
         }
         if !items.is_empty() {
-            sections.push(Section { dimension, items, found });
+            sections.push(InputSection { dimension, items, found });
         }
     }
     let hash = hash_of(&sections);
-    Ok(Gathered { audience: audience.clone(), sections, size, hash, capped })
+    Ok(BulletinInput { audience: audience.clone(), sections, size, hash, capped })
 }
 
 /// Left out: what something newer replaced, what is finished, old events, what hardly matters.
-fn is_news(memory: &Remembered, settings: &BulletinSettings, now: Millis) -> bool {
+fn is_news(memory: &RecallHit, settings: &BulletinSettings, now: Millis) -> bool {
     let open = match &memory.body.fields {
         Fields::Goal(goal) => matches!(goal.status, GoalStatus::Active | GoalStatus::Paused),
         Fields::Decision(decision) => {
@@ -195,7 +197,7 @@ fn is_news(memory: &Remembered, settings: &BulletinSettings, now: Millis) -> boo
         && memory.importance >= ppm(settings.min_importance)
 }
 
-fn hash_of(sections: &[Section]) -> String {
+fn hash_of(sections: &[InputSection]) -> String {
     let mut bytes = Vec::new();
     for section in sections {
         bytes.extend(section.dimension.heading().bytes());

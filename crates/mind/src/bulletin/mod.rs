@@ -2,7 +2,7 @@
 //!
 //! - [`mod@gather`]: which memories, by `memory_recall` over the dimensions.
 //! - `phrase`, [`render`]: the text by rules. [`model`]: the text by a model, checked.
-//! - [`Desk`]: when it is made again and by whom; what was published; what changed.
+//! - [`BulletinState`]: when it is made again and by whom; what was published; what changed.
 //!
 //! What must stay true: no model is asked unless a memory in the bulletin was written or changed since a model last wrote it;
 //! a failure never leaves the reader without a bulletin; a published bulletin cites only memories that were gathered.
@@ -17,14 +17,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-pub use gather::{Dimension, Gathered, Item, Section, gather};
-pub use model::{Prompt, Rejected};
-pub use render::{Line, Part};
+pub use gather::{BulletinInput, Dimension, InputItem, InputSection, gather};
+pub use model::{AnswerRejection, ModelPrompt};
+pub use render::{BulletinLine, BulletinSection};
 
 use crate::audience::Audience;
 use crate::settings::{BulletinSettings, secs_ms};
 
-/// Times a model is asked about the same memories before the desk waits for new ones.
+/// Times a model is asked about the same memories before it waits for new ones.
 pub const TRIES_MAX: u32 = 3;
 /// Wait after the first failure; doubles.
 const RETRY_MS: i64 = 600_000;
@@ -62,7 +62,7 @@ pub struct Bulletin {
     pub inputs: String,
     pub size: u64,
     pub run: String,
-    pub parts: Vec<Part>,
+    pub parts: Vec<BulletinSection>,
     /// Version of each memory it cites.
     pub cited: BTreeMap<u64, u32>,
 }
@@ -87,18 +87,18 @@ impl Bulletin {
 
 /// What is new in a bulletin compared with the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
+pub struct BulletinChanges {
     pub added: Vec<u64>,
     pub removed: Vec<u64>,
     pub revised: Vec<u64>,
 }
 
-impl Changes {
-    pub fn between(before: Option<&Bulletin>, after: &Bulletin) -> Changes {
+impl BulletinChanges {
+    pub fn between(before: Option<&Bulletin>, after: &Bulletin) -> BulletinChanges {
         let nothing = BTreeMap::new();
         let old = before.map_or(&nothing, |bulletin| &bulletin.cited);
         let new = &after.cited;
-        Changes {
+        BulletinChanges {
             added: new.keys().filter(|id| !old.contains_key(id)).copied().collect(),
             removed: old.keys().filter(|id| !new.contains_key(id)).copied().collect(),
             revised: new
@@ -112,17 +112,17 @@ impl Changes {
 
 /// A call to a model that is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Pending {
+struct PendingCall {
     run: String,
-    prompt: Prompt,
-    gathered: Gathered,
+    prompt: ModelPrompt,
+    gathered: BulletinInput,
     deadline: Millis,
 }
 
 /// What the model last wrote, and from what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Curated {
-    parts: Vec<Part>,
+struct ModelText {
+    parts: Vec<BulletinSection>,
     model: String,
     /// Memories changed after this entry need the model again.
     size: u64,
@@ -139,34 +139,34 @@ struct Tries {
 /// What the daemon is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BulletinEffect {
-    /// Put it where conversations read it, and persist the desk.
-    Publish(Box<Bulletin>, Changes),
-    /// Reserve a budget of `prompt.worst_tokens()` for `Purpose::Bulletin`, ask a model, answer with `Desk::answered`.
+    /// Put it where conversations read it, and persist the state.
+    Publish(Box<Bulletin>, BulletinChanges),
+    /// Reserve a budget of `prompt.worst_tokens()` for `Purpose::Bulletin`, ask a model, answer with `BulletinState::answered`.
     /// If the budget refuses, answer with the refusal as the error.
-    Ask { run: String, prompt: Box<Prompt>, deadline: Millis },
+    Ask { run: String, prompt: Box<ModelPrompt>, deadline: Millis },
     /// Nothing to say that is not said already; the bulletin is as fresh as if it were new.
     Unchanged,
 }
 
-/// The desk of one audience: persistent, except for a call under way.
+/// The bulletin of one audience over time: persistent, except for a call under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Desk {
+pub struct BulletinState {
     pub audience: Audience,
     pub current: Option<Bulletin>,
     /// Older ones, newest last.
     pub history: VecDeque<Bulletin>,
     /// When the memories were last looked at, whether or not anything was new.
     pub refreshed_unix_ms: Option<i64>,
-    curated: Option<Curated>,
+    curated: Option<ModelText>,
     tries: Tries,
     published: u64,
     #[serde(skip)]
-    pending: Option<Pending>,
+    pending: Option<PendingCall>,
 }
 
-impl Desk {
-    pub fn new(audience: Audience) -> Desk {
-        Desk {
+impl BulletinState {
+    pub fn new(audience: Audience) -> BulletinState {
+        BulletinState {
             audience,
             current: None,
             history: VecDeque::new(),
@@ -181,7 +181,7 @@ impl Desk {
     /// New memories were gathered. `model` says whether a model may write; the caller knows that one is configured.
     pub fn gathered(
         &mut self,
-        gathered: &Gathered,
+        gathered: &BulletinInput,
         run: &str,
         model: ModelUse,
         settings: &BulletinSettings,
@@ -194,7 +194,7 @@ impl Desk {
         if wants && self.pending.is_none() {
             let prompt = model::prompt(gathered, settings);
             let deadline = Millis(now.get().saturating_add(secs_ms(settings.model_timeout_secs)));
-            self.pending = Some(Pending {
+            self.pending = Some(PendingCall {
                 run: run.to_owned(),
                 prompt: prompt.clone(),
                 gathered: gathered.clone(),
@@ -240,7 +240,7 @@ impl Desk {
                 self.tries = Tries::default();
                 let lines = parts.iter().map(|part| part.lines.len()).sum();
                 let (size, of) = (gathered.size, model.clone());
-                self.curated = Some(Curated { parts: parts.clone(), model: of, size, lines });
+                self.curated = Some(ModelText { parts: parts.clone(), model: of, size, lines });
                 vec![self.publish(
                     &gathered,
                     parts,
@@ -285,11 +285,11 @@ impl Desk {
         vec![self.by_rules(&pending.gathered, run, Some(why), settings, now)]
     }
 
-    /// Another desk has just written about exactly these memories: the same text serves here, without another call.
+    /// The state of another audience has just written about exactly these memories: the same text serves here, without another call.
     pub fn adopt(
         &mut self,
-        other: &Desk,
-        gathered: &Gathered,
+        other: &BulletinState,
+        gathered: &BulletinInput,
         run: &str,
         settings: &BulletinSettings,
         now: Millis,
@@ -307,7 +307,7 @@ impl Desk {
 
     /// The text of a memory was erased: nothing that was written from it is kept. True if something was.
     pub fn erase(&mut self, id: u64) -> bool {
-        let cites = |parts: &[Part]| {
+        let cites = |parts: &[BulletinSection]| {
             parts.iter().flat_map(|part| &part.lines).any(|line| line.cites.contains(&id))
         };
         let before = self.history.len();
@@ -333,7 +333,7 @@ impl Desk {
     }
 
     /// A model is needed when something in the bulletin was written or changed since it last wrote. Time alone is no cause.
-    fn needs_model(&self, gathered: &Gathered, now: Millis) -> bool {
+    fn needs_model(&self, gathered: &BulletinInput, now: Millis) -> bool {
         let seen = self.curated.as_ref().map_or(0, |curated| curated.size);
         let fresh = gathered.items().any(|item| item.seq > seen);
         let tried = self.tries.inputs == gathered.hash
@@ -344,7 +344,7 @@ impl Desk {
     /// What the model wrote without lines whose memories are no longer there; by rules if too little of it is left.
     fn without_model(
         &mut self,
-        gathered: &Gathered,
+        gathered: &BulletinInput,
         run: &str,
         settings: &BulletinSettings,
         now: Millis,
@@ -368,7 +368,7 @@ impl Desk {
 
     fn by_rules(
         &mut self,
-        gathered: &Gathered,
+        gathered: &BulletinInput,
         run: &str,
         fallback: Option<String>,
         settings: &BulletinSettings,
@@ -381,8 +381,8 @@ impl Desk {
     #[expect(clippy::too_many_arguments, reason = "a bulletin is put together in one place")]
     fn publish(
         &mut self,
-        gathered: &Gathered,
-        parts: Vec<Part>,
+        gathered: &BulletinInput,
+        parts: Vec<BulletinSection>,
         maker: Maker,
         run: &str,
         fallback: Option<String>,
@@ -408,7 +408,7 @@ impl Desk {
             parts,
             cited: versions.filter(|(id, _)| ids.contains(id)).collect(),
         };
-        let changes = Changes::between(self.current.as_ref(), &bulletin);
+        let changes = BulletinChanges::between(self.current.as_ref(), &bulletin);
         if let Some(before) = self.current.replace(bulletin.clone()) {
             self.history.push_back(before);
         }

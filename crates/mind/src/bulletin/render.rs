@@ -6,19 +6,19 @@
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::gather::{Dimension, Gathered, Item};
+use super::gather::{BulletinInput, Dimension, InputItem};
 use crate::audience::Trust;
 
 /// One line with the memories it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct BulletinLine {
     /// As written, without the citation.
     pub text: String,
     /// Ids of memories; never empty.
     pub cites: Vec<u64>,
 }
 
-impl Line {
+impl BulletinLine {
     pub fn written(&self) -> String {
         format!("- {} {}", self.text, citation(&self.cites))
     }
@@ -29,9 +29,9 @@ impl Line {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct BulletinSection {
     pub heading: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<BulletinLine>,
 }
 
 pub fn citation(ids: &[u64]) -> String {
@@ -45,7 +45,7 @@ pub fn words(text: &str) -> usize {
 }
 
 /// The whole text: the seed's title, the time to the second, the sections.
-pub fn text_of(parts: &[Part], now: Millis) -> String {
+pub fn text_of(parts: &[BulletinSection], now: Millis) -> String {
     let mut text = header(now);
     for part in parts {
         text.push_str("\n\n## ");
@@ -69,9 +69,9 @@ pub fn utc_second(now: Millis) -> String {
 }
 
 /// Fills the words allowed: in turns, so that every section says its most important line before any says its second.
-pub fn by_rules(gathered: &Gathered, max_words: usize, now: Millis) -> Vec<Part> {
+pub fn by_rules(gathered: &BulletinInput, max_words: usize, now: Millis) -> Vec<BulletinSection> {
     let mut used = words(&header(now));
-    let mut chosen: Vec<Vec<Line>> = vec![Vec::new(); gathered.sections.len()];
+    let mut chosen: Vec<Vec<BulletinLine>> = vec![Vec::new(); gathered.sections.len()];
     let mut open: Vec<bool> = vec![true; gathered.sections.len()];
     for turn in 0.. {
         let mut any = false;
@@ -95,9 +95,8 @@ pub fn by_rules(gathered: &Gathered, max_words: usize, now: Millis) -> Vec<Part>
             break;
         }
     }
-    let part = |(section, lines): (&super::gather::Section, Vec<Line>)| Part {
-        heading: section.dimension.heading().to_owned(),
-        lines,
+    let part = |(section, lines): (&super::gather::InputSection, Vec<BulletinLine>)| {
+        BulletinSection { heading: section.dimension.heading().to_owned(), lines }
     };
     let parts = gathered.sections.iter().zip(chosen).map(part);
     parts.filter(|part| !part.lines.is_empty()).collect()
@@ -110,7 +109,7 @@ fn weight(dimension: Dimension) -> usize {
     }
 }
 
-fn line_of(item: &Item) -> Line {
+fn line_of(item: &InputItem) -> BulletinLine {
     let text = match item.trust {
         Trust::Stated | Trust::Observed => item.text.clone(),
         // What nobody said is marked: the reader must not take a guess for a statement.
@@ -118,5 +117,5 @@ fn line_of(item: &Item) -> Line {
             format!("{} ({})", item.text, item.trust.name())
         }
     };
-    Line { text, cites: vec![item.id] }
+    BulletinLine { text, cites: vec![item.id] }
 }

@@ -3,9 +3,9 @@
 use kernel::memory::{MemoryType, Millis};
 use serde::{Deserialize, Serialize};
 
-use super::{Channel, ChannelEffect, Compacting, Message, Role};
+use super::{Channel, ChannelEffect, ChannelMessage, Compaction, MessageRole};
 use crate::memory_recall::types_of;
-use crate::quote::{self, Quoted, quoted};
+use crate::quote::{self, Quotation, quoted};
 use crate::settings::{ChannelSettings, ppm};
 
 /// Memories taken from one compaction.
@@ -88,10 +88,10 @@ impl Channel {
         let Some(up_to) = self.cut(share) else { return Vec::new() };
         self.compactions += 1;
         let run = format!("compact-{}-{}", self.channel_id, self.compactions);
-        let leaving: Vec<&Message> = self.leaving(up_to).collect();
-        let items: Vec<Quoted<'_>> = leaving
+        let leaving: Vec<&ChannelMessage> = self.leaving(up_to).collect();
+        let items: Vec<Quotation<'_>> = leaving
             .iter()
-            .map(|message| Quoted {
+            .map(|message| Quotation {
                 id: message.number,
                 kind: role_name(&message.role),
                 trust: None,
@@ -107,7 +107,7 @@ decisions, preferences, goals, rules, events. Answer with one JSON object: {{\"s
 decision, fact, event.\n{}",
             quote::RULE
         );
-        self.compacting = Some(Compacting { run: run.clone(), up_to, note: None, mark });
+        self.compacting = Some(Compaction { run: run.clone(), up_to, note: None, mark });
         if full >= limit(settings.emergency_at) {
             // No time to wait for a model: the messages are stored as they are.
             return self.extracted(&run, Err("the context is full".to_owned()), now);
@@ -121,14 +121,14 @@ decision, fact, event.\n{}",
         let count = self.messages.len();
         let wanted = (count as u64 * u64::from(share)).div_ceil(1_000_000);
         let mut end = usize::try_from(wanted).unwrap_or(count).min(count.saturating_sub(2));
-        while end > 0 && matches!(self.messages[end].role, Role::ToolResult { .. }) {
+        while end > 0 && matches!(self.messages[end].role, MessageRole::ToolResult { .. }) {
             end -= 1;
         }
         let last = end.checked_sub(1)?;
         Some(self.messages[last].number)
     }
 
-    fn leaving(&self, up_to: u64) -> impl Iterator<Item = &Message> {
+    fn leaving(&self, up_to: u64) -> impl Iterator<Item = &ChannelMessage> {
         self.messages.iter().filter(move |message| message.number <= up_to)
     }
 
@@ -145,7 +145,7 @@ decision, fact, event.\n{}",
             return Vec::new();
         };
         let (up_to, mark) = (compacting.up_to, compacting.mark.clone());
-        let messages: Vec<Message> = self.leaving(up_to).cloned().collect();
+        let messages: Vec<ChannelMessage> = self.leaving(up_to).cloned().collect();
         let read = answer.and_then(|text| {
             if text.contains(&mark) {
                 Err("it repeats the marks".to_owned())
@@ -168,8 +168,8 @@ decision, fact, event.\n{}",
     }
 
     /// Without a model: one event that holds what was said.
-    fn by_rules(&self, messages: &[Message], now: Millis) -> (String, Vec<NewMemory>) {
-        let line = |message: &Message| {
+    fn by_rules(&self, messages: &[ChannelMessage], now: Millis) -> (String, Vec<NewMemory>) {
+        let line = |message: &ChannelMessage| {
             let text = kernel::forms::one_line(&message.text);
             format!("{}: {text}", role_name(&message.role))
         };
@@ -210,9 +210,9 @@ decision, fact, event.\n{}",
         let note = done.note.unwrap_or_default();
         self.messages.retain(|message| message.number > done.up_to);
         let tokens = kernel::forms::tokens(&note);
-        let note = Message {
+        let note = ChannelMessage {
             number: done.up_to,
-            role: Role::Note,
+            role: MessageRole::Note,
             text: note,
             at_unix_ms: now.get(),
             tokens,
@@ -226,12 +226,12 @@ decision, fact, event.\n{}",
     }
 }
 
-fn role_name(role: &Role) -> &'static str {
+fn role_name(role: &MessageRole) -> &'static str {
     match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::ToolCall { .. } => "tool call",
-        Role::ToolResult { .. } => "tool result",
-        Role::Note => "note",
+        MessageRole::User => "user",
+        MessageRole::Assistant => "assistant",
+        MessageRole::ToolCall { .. } => "tool call",
+        MessageRole::ToolResult { .. } => "tool result",
+        MessageRole::Note => "note",
     }
 }

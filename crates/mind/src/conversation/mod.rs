@@ -27,7 +27,7 @@ pub const ERASED: &str = "[erased]";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "role")]
-pub enum Role {
+pub enum MessageRole {
     User,
     Assistant,
     ToolCall {
@@ -41,17 +41,17 @@ pub enum Role {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ChannelMessage {
     /// From 1 in its channel.
     pub number: u64,
-    pub role: Role,
+    pub role: MessageRole,
     pub text: String,
     pub at_unix_ms: i64,
     pub tokens: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Branch {
+pub struct ChannelBranch {
     pub branch_id: String,
     pub description: String,
     pub started_unix_ms: i64,
@@ -61,13 +61,13 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelEffect {
     /// Ask a model and answer with `Channel::answered`.
-    Ask { turn: u64, system: String, messages: Vec<Message> },
+    Ask { turn: u64, system: String, messages: Vec<ChannelMessage> },
     /// Start a branch with this context; answer with `Channel::concluded`.
-    StartBranch { branch: Branch, system: String, messages: Vec<Message> },
+    StartBranch { branch: ChannelBranch, system: String, messages: Vec<ChannelMessage> },
     /// Ask a model what is worth keeping of these; answer with `Channel::extracted`. Purpose: maintenance.
     Extract { run: String, system: String, user: String },
     /// Save these memories, and the messages as they are, then call `Channel::stored`.
-    Store { run: String, memories: Vec<NewMemory>, messages: Vec<Message> },
+    Store { run: String, memories: Vec<NewMemory>, messages: Vec<ChannelMessage> },
     /// Tell the user.
     Reply { turn: u64, text: String },
     /// Tell the user that it did not work.
@@ -75,7 +75,7 @@ pub enum ChannelEffect {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Compacting {
+struct Compaction {
     run: String,
     /// The last message that leaves.
     up_to: u64,
@@ -90,11 +90,11 @@ pub struct Channel {
     pub channel_id: String,
     /// Only the owner reads here.
     pub private: bool,
-    messages: Vec<Message>,
-    branches: BTreeMap<String, Branch>,
+    messages: Vec<ChannelMessage>,
+    branches: BTreeMap<String, ChannelBranch>,
     numbered: u64,
     turn: Option<u64>,
-    compacting: Option<Compacting>,
+    compacting: Option<Compaction>,
     compactions: u64,
 }
 
@@ -117,11 +117,11 @@ impl Channel {
         if self.private { Audience::Owner } else { Audience::Shared }
     }
 
-    pub fn messages(&self) -> &[Message] {
+    pub fn messages(&self) -> &[ChannelMessage] {
         &self.messages
     }
 
-    pub fn branches(&self) -> impl Iterator<Item = &Branch> {
+    pub fn branches(&self) -> impl Iterator<Item = &ChannelBranch> {
         self.branches.values()
     }
 
@@ -154,7 +154,7 @@ impl Channel {
             return Err(self.refuse("the last message is still being answered"));
         }
         let bulletin = self.bulletin(bulletin)?;
-        self.push(Role::User, text, now);
+        self.push(MessageRole::User, text, now);
         let turn = self.numbered;
         self.turn = Some(turn);
         let system = system_prompt(base_prompt, bulletin);
@@ -188,7 +188,7 @@ impl Channel {
         self.turn = None;
         match answer {
             Ok(text) => {
-                self.push(Role::Assistant, &text, now);
+                self.push(MessageRole::Assistant, &text, now);
                 let mut effects = vec![ChannelEffect::Reply { turn, text }];
                 effects.extend(self.compact(settings, now));
                 effects
@@ -211,7 +211,7 @@ impl Channel {
         }
         let bulletin = self.bulletin(bulletin)?;
         self.numbered += 1;
-        let branch = Branch {
+        let branch = ChannelBranch {
             branch_id: format!("{}-branch-{}", self.channel_id, self.numbered),
             description: description.to_owned(),
             started_unix_ms: now.get(),
@@ -229,13 +229,13 @@ impl Channel {
             id: branch_id.chars().take(64).collect(),
         })?;
         let text = format!("Branch \"{}\" concluded: {conclusion}", branch.description);
-        self.push(Role::Note, &text, now);
+        self.push(MessageRole::Note, &text, now);
         Ok(())
     }
 
     /// Something happened that the conversation should know: a worker ended, say.
     pub fn noted(&mut self, text: &str, now: Millis) {
-        self.push(Role::Note, text, now);
+        self.push(MessageRole::Note, text, now);
     }
 
     /// What was said in these words was erased: it leaves the context too. True if it was there.
@@ -278,9 +278,9 @@ impl Channel {
         }
     }
 
-    fn push(&mut self, role: Role, text: &str, now: Millis) {
+    fn push(&mut self, role: MessageRole, text: &str, now: Millis) {
         self.numbered += 1;
-        self.messages.push(Message {
+        self.messages.push(ChannelMessage {
             number: self.numbered,
             role,
             text: text.to_owned(),

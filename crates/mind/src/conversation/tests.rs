@@ -1,7 +1,7 @@
 //! Channels turn by turn.
 
 use super::*;
-use crate::bulletin::{Desk, Gathered, ModelUse};
+use crate::bulletin::{BulletinInput, BulletinState, ModelUse};
 use crate::settings::BulletinSettings;
 
 const NOW: Millis = Millis(1_767_225_600_000);
@@ -11,16 +11,16 @@ fn settings() -> ChannelSettings {
 }
 
 fn bulletin(audience: Audience) -> Bulletin {
-    let nothing = Gathered {
+    let nothing = BulletinInput {
         audience: audience.clone(),
         sections: Vec::new(),
         size: 0,
         hash: String::new(),
         capped: false,
     };
-    let mut desk = Desk::new(audience);
-    desk.gathered(&nothing, "run", ModelUse::Never, &BulletinSettings::default(), NOW);
-    desk.current.unwrap()
+    let mut state = BulletinState::new(audience);
+    state.gathered(&nothing, "run", ModelUse::Never, &BulletinSettings::default(), NOW);
+    state.current.unwrap()
 }
 
 fn say(channel: &mut Channel, text: &str, answer: &str) -> Vec<ChannelEffect> {
@@ -144,16 +144,17 @@ fn a_full_context_does_not_wait_for_a_model_and_never_parts_a_call_from_its_resu
     channel.said("Read the file", "", None, &settings(), NOW).unwrap();
     for n in 0..9 {
         let call = format!("c{n}");
-        channel.push(Role::ToolCall { call: call.clone() }, "{}", NOW);
-        channel.push(Role::ToolResult { call }, &"data ".repeat(90), NOW);
+        channel.push(MessageRole::ToolCall { call: call.clone() }, "{}", NOW);
+        channel.push(MessageRole::ToolResult { call }, &"data ".repeat(90), NOW);
     }
     let effects = channel.answered(1, Ok("Done".into()), &settings(), NOW);
     let ChannelEffect::Store { run, messages, .. } = &effects[1] else { panic!("{effects:?}") };
-    let calls = messages.iter().filter(|m| matches!(m.role, Role::ToolCall { .. })).count();
-    let results = messages.iter().filter(|m| matches!(m.role, Role::ToolResult { .. })).count();
+    let calls = messages.iter().filter(|m| matches!(m.role, MessageRole::ToolCall { .. })).count();
+    let results =
+        messages.iter().filter(|m| matches!(m.role, MessageRole::ToolResult { .. })).count();
     assert_eq!(calls, results);
     channel.stored(run, NOW);
-    assert!(matches!(channel.messages()[1].role, Role::ToolCall { .. }));
+    assert!(matches!(channel.messages()[1].role, MessageRole::ToolCall { .. }));
 }
 
 #[test]

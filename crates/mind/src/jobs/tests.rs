@@ -67,7 +67,7 @@ fn a_job_that_runs_is_not_started_again_and_is_cancelled_then_abandoned() {
     let late = jobs.ended("bulletin", &run, Ok("too late".into()), later, &mut none);
     assert!(matches!(late, Err(MindError::NotThatRun { .. })));
     let last = jobs.view().remove(0).last.unwrap();
-    assert_eq!(last.ending, Ending::TimedOut);
+    assert_eq!(last.ending, JobEnding::TimedOut);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn pause_holds_a_job_and_run_now_starts_even_a_paused_one() {
     else {
         panic!()
     };
-    assert_eq!(cause, Cause::Asked);
+    assert_eq!(cause, JobCause::Asked);
     jobs.ended("bulletin", &run, Ok("done".into()), Millis(HOUR), &mut none).unwrap();
     jobs.resume("bulletin").unwrap();
     assert!(jobs.tick(Millis(2 * HOUR - 1)).is_empty());
@@ -120,7 +120,7 @@ fn a_restart_keeps_the_plan_and_names_what_was_interrupted() {
     let now = Millis(80 * HOUR);
     assert_eq!(jobs.tick(now).len(), 1);
     let jobs = Jobs::new(spec(), jobs.states().clone(), now);
-    assert_eq!(jobs.view()[0].last.as_ref().unwrap().ending, Ending::Interrupted);
+    assert_eq!(jobs.view()[0].last.as_ref().unwrap().ending, JobEnding::Interrupted);
     assert_eq!(jobs.view()[0].next_unix_ms, Some(now.get() + 30_000));
 }
 

@@ -8,7 +8,7 @@ use recall::search::{Hit, Query, similar};
 
 use super::{Candidate, MaintenanceState, NEIGHBOURS, Planner, difference, merge};
 use crate::error::Result;
-use crate::proposal::{Action, BY};
+use crate::proposal::{BY, MemoryAction};
 use crate::settings::ppm;
 
 impl Planner<'_> {
@@ -25,7 +25,7 @@ impl Planner<'_> {
             };
             if !self.taken.contains(id) && !protected(row) {
                 let reason = format!("now #{}, which says the same", into.row.head.id);
-                self.propose(Action::Forget(candidate.pinned()), reason);
+                self.propose(MemoryAction::Forget(candidate.pinned()), reason);
             }
         }
     }
@@ -113,7 +113,7 @@ impl Planner<'_> {
             let parents = [older.pinned(), newer.pinned()];
             let access = merge::access(&older.row.usage, &newer.row.usage);
             self.propose(
-                Action::Merge { draft: Box::new(draft), parents, access },
+                MemoryAction::Merge { draft: Box::new(draft), parents, access },
                 format!("#{} and #{} say the same ({alike})", ids[0], ids[1]),
             );
         }
@@ -198,7 +198,7 @@ impl Planner<'_> {
         let channels: BTreeSet<&str> =
             cluster.iter().filter_map(|member| member.row.head.channel.as_deref()).collect();
         let reason = format!("#{} says the same, from {} channels", canonical.id, channels.len());
-        self.propose(Action::Consolidate { canonical, duplicates }, reason);
+        self.propose(MemoryAction::Consolidate { canonical, duplicates }, reason);
         Ok(())
     }
 }

@@ -30,7 +30,7 @@ pub use undo::{
 
 use crate::error::Result;
 use crate::memory_recall::{importance_at, last_used};
-use crate::proposal::{Action, Plan, Proposal, Suggestion};
+use crate::proposal::{MemoryAction, MindPlan, Proposal, Suggestion};
 use crate::settings::{CortexSettings, days_ms, ppm};
 
 /// Name of the job.
@@ -102,7 +102,7 @@ pub fn plan(
     state: &MaintenanceState,
     settings: &CortexSettings,
     now: Millis,
-) -> Result<(Plan, MaintenanceState)> {
+) -> Result<(MindPlan, MaintenanceState)> {
     let view = reading.view();
     let mut next = state.clone();
     next.follow(&view)?;
@@ -113,7 +113,12 @@ pub fn plan(
         settings,
         now,
         taken: BTreeSet::new(),
-        plan: Plan { job: JOB.to_owned(), examined: rows.len(), left: cut, ..Plan::default() },
+        plan: MindPlan {
+            job: JOB.to_owned(),
+            examined: rows.len(),
+            left: cut,
+            ..MindPlan::default()
+        },
     };
     planner.archive(&rows, &next)?;
     planner.prune(&rows, &next)?;
@@ -123,7 +128,7 @@ pub fn plan(
     let max = usize::try_from(settings.maintenance_changes_max).unwrap_or(usize::MAX);
     // Joining comes first: what was found alike is compared only once, what has faded is found again by every run.
     let joins = |proposal: &Proposal| {
-        matches!(proposal.action, Action::Merge { .. } | Action::Consolidate { .. })
+        matches!(proposal.action, MemoryAction::Merge { .. } | MemoryAction::Consolidate { .. })
     };
     plan.proposals.sort_by_key(|proposal| !joins(proposal));
     if plan.proposals.len() > max {
@@ -171,11 +176,11 @@ struct Planner<'a> {
     now: Millis,
     /// Memories that are in a proposal already.
     taken: BTreeSet<MemoryId>,
-    plan: Plan,
+    plan: MindPlan,
 }
 
 impl Planner<'_> {
-    fn propose(&mut self, action: Action, reason: String) {
+    fn propose(&mut self, action: MemoryAction, reason: String) {
         let about = action.about().into_iter().filter_map(MemoryId::new);
         self.taken.extend(about);
         self.plan.proposals.push(Proposal { action, reason });
@@ -232,7 +237,7 @@ impl Planner<'_> {
             if row.head.pinned || state.kept.contains(&id.get()) {
                 self.suggest(&[*id], format!("could be archived: {reason}"));
             } else {
-                self.propose(Action::Archive(candidate.pinned()), reason);
+                self.propose(MemoryAction::Archive(candidate.pinned()), reason);
             }
         }
         Ok(())
@@ -276,7 +281,7 @@ impl Planner<'_> {
             if identity || head.pinned || binding {
                 self.suggest(&[head.id], format!("could be forgotten: {reason}"));
             } else if !state.kept.contains(&head.id.get()) {
-                self.propose(Action::Forget(candidate.pinned()), reason);
+                self.propose(MemoryAction::Forget(candidate.pinned()), reason);
             }
         }
         Ok(())

@@ -8,9 +8,9 @@ use kernel::Reading;
 use kernel::memory::Millis;
 use recall::analyze::{Analyzer, Language};
 
-use super::{Observation, Seen, Watch, detect, propose};
+use super::{Observation, PatternWatch, Sighting, detect, propose};
 use crate::error::Result;
-use crate::proposal::Plan;
+use crate::proposal::MindPlan;
 use crate::settings::PatternSettings;
 
 /// A look under way: what was watched when it began, and what it added since.
@@ -19,8 +19,8 @@ pub struct PatternLook {
     analyzer: Analyzer,
     settings: PatternSettings,
     /// Everything that counts for this look: what the mind watched, then what was added.
-    watch: Watch,
-    added: Vec<Seen>,
+    watch: PatternWatch,
+    added: Vec<Sighting>,
     /// The round of the mind's watch that the copy was taken in.
     pub(crate) round: u64,
 }
@@ -28,7 +28,7 @@ pub struct PatternLook {
 impl PatternLook {
     /// Topics are counted by the stems of `language`.
     pub(crate) fn new(
-        watch: Watch,
+        watch: PatternWatch,
         settings: PatternSettings,
         language: Language,
         round: u64,
@@ -45,12 +45,12 @@ impl PatternLook {
     }
 
     /// What should be remembered of what repeats at `now`.
-    pub fn plan(&self, reading: &Reading, now: Millis) -> Result<Plan> {
+    pub fn plan(&self, reading: &Reading, now: Millis) -> Result<MindPlan> {
         propose(reading, &detect(&self.watch, &self.settings, now), now)
     }
 
     /// Puts what this look added into a watch that may have grown meanwhile.
-    pub(crate) fn merge_into(self, watch: &mut Watch) {
+    pub(crate) fn merge_into(self, watch: &mut PatternWatch) {
         if let Some(newest) = self.added.iter().map(|seen| seen.at_unix_ms).max() {
             watch.add(self.added, Millis(newest));
         }

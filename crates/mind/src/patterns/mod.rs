@@ -1,6 +1,6 @@
 //! Patterns: what happens again and again becomes a memory, with its evidence.
 //!
-//! - [`Watch`] takes in what is observed and keeps only what detectors count, within bounds.
+//! - [`PatternWatch`] takes in what is observed and keeps only what detectors count, within bounds.
 //! - `detect` counts: topics, the same said in several channels, failing tools, habits, corrections.
 //! - [`PatternLook`] is one look: a copy of the watch, what the journal adds to it, the plan.
 //! - [`propose`] turns findings into proposals: a new memory, or a new version of the one that is there.
@@ -32,7 +32,7 @@ pub use detect::detect;
 pub use look::PatternLook;
 
 use crate::error::Result;
-use crate::proposal::{Action, BY, Plan, Proposal};
+use crate::proposal::{BY, MemoryAction, MindPlan, Proposal};
 use crate::settings::{PatternSettings, days_ms};
 
 /// Name of the job.
@@ -53,7 +53,7 @@ pub struct Observation {
     pub channel: Option<String>,
     /// Only the owner reads that channel.
     pub private: bool,
-    pub what: What,
+    pub what: Occurrence,
     /// The memory it comes from, if it became one.
     pub memory: Option<u64>,
     /// The entry of the journal that holds it, if one does.
@@ -61,7 +61,7 @@ pub struct Observation {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Occurrence {
     /// A person wrote this.
     Said(String),
     /// Somebody saved this.
@@ -72,7 +72,7 @@ pub enum What {
 
 /// What is kept of an observation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct Sighting {
     at_unix_ms: i64,
     channel: Option<String>,
     private: bool,
@@ -100,11 +100,11 @@ impl Sign {
 
 /// What was observed lately; persistent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watch {
-    seen: VecDeque<Seen>,
+pub struct PatternWatch {
+    seen: VecDeque<Sighting>,
 }
 
-impl Watch {
+impl PatternWatch {
     /// Takes in what happened. Topics are counted by the stems of the analyzer's language.
     pub fn observe(&mut self, analyzer: &Analyzer, observation: &Observation) {
         self.add(sightings(analyzer, observation), observation.at);
@@ -114,11 +114,11 @@ impl Watch {
     pub fn observe_tool(&mut self, name: &str, error: Option<&str>, at: Millis) {
         let (channel, private, memory, entry) = (None, false, None, None);
         let (at_unix_ms, sign) = (at.get(), Sign::tool(name, error));
-        self.add(vec![Seen { at_unix_ms, channel, private, memory, entry, sign }], at);
+        self.add(vec![Sighting { at_unix_ms, channel, private, memory, entry, sign }], at);
     }
 
     /// Adds what was seen, and drops what is too old at `at` or too much.
-    fn add(&mut self, seen: Vec<Seen>, at: Millis) {
+    fn add(&mut self, seen: Vec<Sighting>, at: Millis) {
         self.seen.extend(seen);
         let oldest = at.get() - days_ms(OBSERVED_DAYS_MAX);
         self.seen.retain(|seen| seen.at_unix_ms >= oldest);
@@ -135,17 +135,17 @@ impl Watch {
         self.seen.is_empty()
     }
 
-    fn since(&self, from: i64, until: Millis) -> impl Iterator<Item = &Seen> {
-        let fits = move |seen: &&Seen| seen.at_unix_ms > from && seen.at_unix_ms <= until.get();
+    fn since(&self, from: i64, until: Millis) -> impl Iterator<Item = &Sighting> {
+        let fits = move |seen: &&Sighting| seen.at_unix_ms > from && seen.at_unix_ms <= until.get();
         self.seen.iter().filter(fits)
     }
 }
 
 /// What is counted of an observation; nothing if it says nothing that detectors know.
-fn sightings(analyzer: &Analyzer, observation: &Observation) -> Vec<Seen> {
+fn sightings(analyzer: &Analyzer, observation: &Observation) -> Vec<Sighting> {
     let mut signs = Vec::new();
     match &observation.what {
-        What::Said(text) => {
+        Occurrence::Said(text) => {
             let pairs = || -> Vec<(String, String)> {
                 let topics = words::topics(analyzer, text).into_iter();
                 topics.map(|topic| (topic.stem, topic.shown)).collect()
@@ -159,11 +159,11 @@ fn sightings(analyzer: &Analyzer, observation: &Observation) -> Vec<Seen> {
             }
             signs.extend(self_facts(text));
         }
-        What::Noted(text) => signs.extend(self_facts(text)),
-        What::Tool { name, error } => signs.push(Sign::tool(name, error.as_deref())),
+        Occurrence::Noted(text) => signs.extend(self_facts(text)),
+        Occurrence::Tool { name, error } => signs.push(Sign::tool(name, error.as_deref())),
     }
     let Observation { at, channel, private, memory, entry, .. } = observation;
-    let seen = |sign| Seen {
+    let seen = |sign| Sighting {
         at_unix_ms: at.get(),
         channel: channel.clone(),
         private: *private,
@@ -176,7 +176,7 @@ fn sightings(analyzer: &Analyzer, observation: &Observation) -> Vec<Seen> {
 
 /// A pattern that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct PatternFinding {
     /// The same for the same pattern, whenever it is found.
     pub key: String,
     pub memory_type: MemoryType,
@@ -197,10 +197,11 @@ pub struct Finding {
 }
 
 /// Proposals for findings: new memories, and new versions of those that have new evidence.
-pub fn propose(reading: &Reading, findings: &[Finding], now: Millis) -> Result<Plan> {
+pub fn propose(reading: &Reading, findings: &[PatternFinding], now: Millis) -> Result<MindPlan> {
     let view = reading.view();
     let lens = Lens::new(&view, None, None, now)?;
-    let mut plan = Plan { job: JOB.to_owned(), examined: findings.len(), ..Plan::default() };
+    let mut plan =
+        MindPlan { job: JOB.to_owned(), examined: findings.len(), ..MindPlan::default() };
     for finding in findings {
         let mut rows = Vec::new();
         let index = keys::by_topic_key(None, Scope::Project, &finding.key);
@@ -220,7 +221,8 @@ pub fn propose(reading: &Reading, findings: &[Finding], now: Millis) -> Result<P
                     if row.version.by == BY && (finding.expires.is_some() || body.is_none()) {
                         let revision = revision(finding, row, &evidence);
                         let evidence = evidence.iter().map(|one| one.id).collect();
-                        let action = Action::Revise { revision: Box::new(revision), evidence };
+                        let action =
+                            MemoryAction::Revise { revision: Box::new(revision), evidence };
                         plan.proposals.push(Proposal { action, reason });
                     }
                 }
@@ -232,7 +234,7 @@ pub fn propose(reading: &Reading, findings: &[Finding], now: Millis) -> Result<P
                 if fresh >= finding.needed {
                     let draft = Box::new(draft(finding, &evidence));
                     let evidence = evidence.iter().map(|one| one.id).collect();
-                    let action = Action::Remember { draft, evidence };
+                    let action = MemoryAction::Remember { draft, evidence };
                     plan.proposals.push(Proposal { action, reason });
                 }
             }
@@ -242,7 +244,7 @@ pub fn propose(reading: &Reading, findings: &[Finding], now: Millis) -> Result<P
 }
 
 /// The memories it rests on, at their current versions; those that are gone are left out.
-fn evidence(view: &kernel::store::View<'_>, finding: &Finding) -> Result<Vec<Pinned>> {
+fn evidence(view: &kernel::store::View<'_>, finding: &PatternFinding) -> Result<Vec<Pinned>> {
     let ids: BTreeSet<u64> = finding.evidence.iter().copied().collect();
     let mut pinned = Vec::new();
     for id in ids.into_iter().rev().take(DERIVED_FROM_MAX.min(FIELD_ITEMS_MAX)) {
@@ -257,7 +259,7 @@ fn evidence(view: &kernel::store::View<'_>, finding: &Finding) -> Result<Vec<Pin
     Ok(pinned)
 }
 
-fn body(finding: &Finding, evidence: &[Pinned]) -> Body {
+fn body(finding: &PatternFinding, evidence: &[Pinned]) -> Body {
     let count = finding.seen_at.len();
     let fields = match finding.memory_type {
         MemoryType::Identity => Fields::Identity(Identity::default()),
@@ -293,7 +295,7 @@ fn provenance(evidence: &[Pinned]) -> Provenance {
     Provenance { source, derived_from, model: None, origin: None }
 }
 
-fn draft(finding: &Finding, evidence: &[Pinned]) -> Draft {
+fn draft(finding: &PatternFinding, evidence: &[Pinned]) -> Draft {
     let pattern = finding.memory_type == MemoryType::Pattern;
     Draft {
         kind: Some(if pattern { "observation" } else { "identity" }.to_owned()),
@@ -308,7 +310,7 @@ fn draft(finding: &Finding, evidence: &[Pinned]) -> Draft {
     }
 }
 
-fn revision(finding: &Finding, row: &Row, evidence: &[Pinned]) -> Revision {
+fn revision(finding: &PatternFinding, row: &Row, evidence: &[Pinned]) -> Revision {
     Revision {
         provenance: provenance(evidence),
         confidence: 800_000,

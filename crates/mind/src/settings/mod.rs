@@ -14,7 +14,7 @@ pub use presets::Preset;
 
 /// One line of the configuration reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Key {
+pub struct SettingKey {
     pub table: &'static str,
     pub name: &'static str,
     pub default: serde_json::Value,
@@ -41,9 +41,9 @@ macro_rules! table {
             pub const TABLE: &'static str = concat!("defaults.", $table);
 
             /// Every key with its default and its text.
-            pub fn reference() -> Vec<Key> {
+            pub fn reference() -> Vec<SettingKey> {
                 let defaults = $name::default();
-                vec![$(Key {
+                vec![$(SettingKey {
                     table: $name::TABLE,
                     name: stringify!($field),
                     default: serde_json::to_value(&defaults.$field).unwrap_or_default(),
@@ -218,7 +218,7 @@ table!(
 /// All tables: what `[defaults]` of `cortex.toml` may hold for the mind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct MindSettings {
     pub warmup: WarmupSettings,
     pub cortex: CortexSettings,
     pub bulletin: BulletinSettings,
@@ -228,7 +228,7 @@ pub struct Settings {
     pub channel: ChannelSettings,
 }
 
-impl Settings {
+impl MindSettings {
     /// Refuses values that make no sense, with the path of the key.
     pub fn validate(&self) -> Result<()> {
         let share = |key: String, value: f64| {
@@ -280,7 +280,7 @@ impl Settings {
     }
 
     /// Every key of every table.
-    pub fn reference() -> Vec<Key> {
+    pub fn reference() -> Vec<SettingKey> {
         [
             WarmupSettings::reference(),
             CortexSettings::reference(),
@@ -298,7 +298,7 @@ impl Settings {
 pub fn reference_markdown() -> String {
     let mut lines = Vec::new();
     let mut table = "";
-    for key in Settings::reference() {
+    for key in MindSettings::reference() {
         if key.table != table {
             table = key.table;
             lines.push(format!(
@@ -357,7 +357,7 @@ mod tests {
     // mind 26, 115, 116, 117, 118
     #[test]
     fn the_seeds_keys_are_accepted_and_are_the_defaults() {
-        let read: Settings = serde_json::from_value(json!({
+        let read: MindSettings = serde_json::from_value(json!({
             "warmup": {"enabled": true, "refresh_secs": 3600},
             "cortex": {
                 "maintenance_interval_hours": 24, "decay_factor": 0.95,
@@ -365,7 +365,7 @@ mod tests {
             },
         }))
         .unwrap();
-        assert_eq!(read, Settings::default());
+        assert_eq!(read, MindSettings::default());
         assert_eq!(read.cortex.decay_policy(), DecayPolicy::default());
         read.validate().unwrap();
     }
@@ -380,11 +380,11 @@ mod tests {
     #[test]
     fn values_outside_their_range_are_refused_with_the_path_of_the_key() {
         for hours in [1, 24, 168] {
-            let mut settings = Settings::default();
+            let mut settings = MindSettings::default();
             settings.cortex.maintenance_interval_hours = hours;
             settings.validate().unwrap();
         }
-        let mut settings = Settings::default();
+        let mut settings = MindSettings::default();
         settings.cortex.decay_factor = 1.5;
         let error = settings.validate().unwrap_err();
         assert_eq!(error.code(), "bad_setting");
@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(error.to_string(), said);
         settings.cortex.decay_factor = f64::NAN;
         assert!(settings.validate().is_err());
-        settings = Settings::default();
+        settings = MindSettings::default();
         settings.cortex.maintenance_interval_hours = 0;
         assert!(settings.validate().is_err());
     }
@@ -400,7 +400,7 @@ mod tests {
     // mind 128
     #[test]
     fn every_key_has_a_default_and_a_text() {
-        let keys = Settings::reference();
+        let keys = MindSettings::reference();
         assert!(keys.len() > 50);
         for key in keys {
             assert!(key.about.ends_with('.'), "{}.{}", key.table, key.name);
@@ -417,7 +417,7 @@ mod tests {
 `defaults.cortex.prune_threshold = 0.2` |";
         assert!(text.contains(aggressive), "{text}");
         let rows = text.lines().filter(|line| line.starts_with("| `")).count();
-        assert_eq!(rows, Settings::reference().len());
+        assert_eq!(rows, MindSettings::reference().len());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Named settings for the situations the seed describes. Each changes a few keys and leaves the others alone.
 
-use super::Settings;
+use super::MindSettings;
 use crate::error::{MindError, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,10 @@ impl Preset {
 
     /// The keys it changes, with their values.
     pub fn changes(self) -> Vec<(String, serde_json::Value)> {
-        let values = |settings: Settings| serde_json::to_value(settings).unwrap_or_default();
+        let values = |settings: MindSettings| serde_json::to_value(settings).unwrap_or_default();
         let (before, after) =
-            (values(Settings::default()), values(self.apply(Settings::default())));
-        Settings::reference()
+            (values(MindSettings::default()), values(self.apply(MindSettings::default())));
+        MindSettings::reference()
             .into_iter()
             .filter_map(|key| {
                 let table = key.table.strip_prefix("defaults.")?;
@@ -50,7 +50,7 @@ impl Preset {
             .collect()
     }
 
-    pub fn apply(self, mut settings: Settings) -> Settings {
+    pub fn apply(self, mut settings: MindSettings) -> MindSettings {
         match self {
             Preset::Busy => settings.warmup.refresh_secs = 1_800,
             Preset::Quiet => {
@@ -77,7 +77,7 @@ mod tests {
     // mind 119, 120, 121, 122, 123
     #[test]
     fn presets_are_what_the_seed_recommends() {
-        let of = |preset: Preset| preset.apply(Settings::default());
+        let of = |preset: Preset| preset.apply(MindSettings::default());
         for preset in Preset::ALL {
             of(preset).validate().unwrap();
             assert_eq!(Preset::parse(preset.name()), Ok(preset));

@@ -9,32 +9,37 @@ use kernel::salience::DecayPolicy;
 use kernel::{Cortex, Digest};
 use mind::audience::Audience;
 use mind::bulletin::{
-    Bulletin, BulletinEffect, Changes, Desk, Dimension, Gathered, Maker, ModelUse, gather,
-    system_prompt,
+    Bulletin, BulletinChanges, BulletinEffect, BulletinInput, BulletinState, Dimension, Maker,
+    ModelUse, gather, system_prompt,
 };
 use mind::jobs::{JobEffect, JobSpec, JobStates, Jobs};
-use mind::memory_recall::{Mode, RecallRequest, SortBy, memory_recall};
-use mind::settings::{BulletinSettings, Settings};
+use mind::memory_recall::{RecallMode, RecallRequest, SortBy, memory_recall};
+use mind::settings::{BulletinSettings, MindSettings};
 use testkit::Disk;
 
 use crate::store::{DAY, HOUR, START, day, draft, fill, of, open, save};
 
-fn gathered(cortex: &Cortex, audience: &Audience, now: Millis) -> Gathered {
+fn gathered(cortex: &Cortex, audience: &Audience, now: Millis) -> BulletinInput {
     let settings = BulletinSettings::default();
     let reading = cortex.read().unwrap();
     gather(&reading, audience, &settings, &DecayPolicy::default(), now).unwrap()
 }
 
-fn published(effects: Vec<BulletinEffect>) -> (Bulletin, Changes) {
+fn published(effects: Vec<BulletinEffect>) -> (Bulletin, BulletinChanges) {
     match effects.into_iter().next().unwrap() {
         BulletinEffect::Publish(bulletin, changes) => (*bulletin, changes),
         other => panic!("{other:?}"),
     }
 }
 
-fn refresh(desk: &mut Desk, cortex: &Cortex, model: ModelUse, now: Millis) -> Vec<BulletinEffect> {
+fn refresh(
+    state: &mut BulletinState,
+    cortex: &Cortex,
+    model: ModelUse,
+    now: Millis,
+) -> Vec<BulletinEffect> {
     let settings = BulletinSettings::default();
-    desk.gathered(&gathered(cortex, &desk.audience.clone(), now), "run-1", model, &settings, now)
+    state.gathered(&gathered(cortex, &state.audience.clone(), now), "run-1", model, &settings, now)
 }
 
 /// Every line below a heading is a bullet that ends with a citation.
@@ -62,8 +67,8 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     let now = Millis(START);
     let found = gathered(&cortex, &Audience::Owner, now);
     assert_eq!(found.sections.len(), Dimension::ALL.len());
-    let mut desk = Desk::new(Audience::Owner);
-    let (bulletin, _) = published(refresh(&mut desk, &cortex, ModelUse::Never, now));
+    let mut state = BulletinState::new(Audience::Owner);
+    let (bulletin, _) = published(refresh(&mut state, &cortex, ModelUse::Never, now));
     assert!(bulletin.words <= 500, "{}", bulletin.words);
     assert!(bulletin.words > 300, "{}", bulletin.words);
     assert_cited(&bulletin, &found.ids());
@@ -71,7 +76,7 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     assert!(!bulletin.text.contains("Fake heading"));
     // The same state and time give the same bytes.
     let (again, _) =
-        published(refresh(&mut Desk::new(Audience::Owner), &cortex, ModelUse::Never, now));
+        published(refresh(&mut BulletinState::new(Audience::Owner), &cortex, ModelUse::Never, now));
     assert_eq!(again, bulletin);
 }
 
@@ -96,17 +101,18 @@ fn the_memory_has_what_the_mind_stands_on() {
         "it is still there"
     );
     let ask = |mode, query: &str| {
-        let memory_types = if mode == Mode::Typed { vec!["fact".to_owned()] } else { Vec::new() };
+        let memory_types =
+            if mode == RecallMode::Typed { vec!["fact".to_owned()] } else { Vec::new() };
         let query = query.to_owned();
         let request = RecallRequest { mode, memory_types, query, ..RecallRequest::default() };
         let policy = DecayPolicy::default();
         let found = memory_recall(&reading, &Audience::Owner, &request, &policy, now).unwrap();
         found.memories.iter().map(|memory| memory.id().get()).collect::<Vec<u64>>()
     };
-    assert_eq!(ask(Mode::Important, ""), [goal, fact]);
-    assert_eq!(ask(Mode::Recent, ""), [fact, goal]);
-    assert_eq!(ask(Mode::Typed, ""), [fact]);
-    assert_eq!(ask(Mode::Hybrid, "clang").first(), Some(&fact));
+    assert_eq!(ask(RecallMode::Important, ""), [goal, fact]);
+    assert_eq!(ask(RecallMode::Recent, ""), [fact, goal]);
+    assert_eq!(ask(RecallMode::Typed, ""), [fact]);
+    assert_eq!(ask(RecallMode::Hybrid, "clang").first(), Some(&fact));
 }
 
 // mind 21, 98, 99
@@ -126,18 +132,18 @@ fn memory_recall_takes_the_seeds_input_in_all_modes() {
     let seed = r#"{"query": "", "memory_types": ["identity"], "mode": "important", "limit": 10}"#;
     assert_eq!(ask(&serde_json::from_str(seed).unwrap()), Ok(vec![1]));
     let of_mode = |mode| RecallRequest { mode, ..RecallRequest::default() };
-    assert_eq!(ask(&of_mode(Mode::Recent)), Ok(vec![3, 2, 1]));
-    assert_eq!(ask(&of_mode(Mode::Important)), Ok(vec![1, 2, 3]));
+    assert_eq!(ask(&of_mode(RecallMode::Recent)), Ok(vec![3, 2, 1]));
+    assert_eq!(ask(&of_mode(RecallMode::Important)), Ok(vec![1, 2, 3]));
     let typed = RecallRequest::typed(MemoryType::Event, SortBy::Recent, 5);
     assert_eq!(ask(&typed), Ok(vec![3]));
-    let hybrid = RecallRequest { query: "which compiler".into(), ..of_mode(Mode::Hybrid) };
+    let hybrid = RecallRequest { query: "which compiler".into(), ..of_mode(RecallMode::Hybrid) };
     assert_eq!(ask(&hybrid).unwrap().first(), Some(&2));
     for (wrong, code) in [
-        (of_mode(Mode::Hybrid), "bad_question"),
-        (of_mode(Mode::Typed), "bad_question"),
-        (RecallRequest { limit: 0, ..of_mode(Mode::Recent) }, "bad_question"),
+        (of_mode(RecallMode::Hybrid), "bad_question"),
+        (of_mode(RecallMode::Typed), "bad_question"),
+        (RecallRequest { limit: 0, ..of_mode(RecallMode::Recent) }, "bad_question"),
         (
-            RecallRequest { memory_types: vec!["belief".into()], ..of_mode(Mode::Recent) },
+            RecallRequest { memory_types: vec!["belief".into()], ..of_mode(RecallMode::Recent) },
             "bad_question",
         ),
     ] {
@@ -166,7 +172,7 @@ fn what_is_forgotten_replaced_or_private_is_not_even_gathered() {
 }
 
 /// What a model would write: the first lines of each section in its own words.
-fn answer_for(gathered: &Gathered) -> String {
+fn answer_for(gathered: &BulletinInput) -> String {
     let mut lines = Vec::new();
     for section in &gathered.sections {
         lines.push(format!("## {}", section.dimension.heading()));
@@ -185,8 +191,8 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
     save(&cortex, day(0), of(MemoryType::Event, 2, "Moved the repository to a new host"));
     save(&cortex, day(0), of(MemoryType::Preference, 3, "Prefers tabs over spaces"));
-    let mut desk = Desk::new(Audience::Owner);
-    let effects = refresh(&mut desk, &cortex, ModelUse::Allowed, day(1));
+    let mut state = BulletinState::new(Audience::Owner);
+    let effects = refresh(&mut state, &cortex, ModelUse::Allowed, day(1));
     let BulletinEffect::Ask { run, prompt, .. } = &effects[1] else { panic!("{effects:?}") };
     for said in [
         "You are the cortex",
@@ -205,7 +211,7 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     assert!(matches!(&effects[0], BulletinEffect::Publish(..)), "readers have one at once");
     let text = answer_for(&gathered(&cortex, &Audience::Owner, day(1)));
     let (bulletin, _) =
-        published(desk.answered(run, Ok((text, "a-model".into())), &settings, day(1)));
+        published(state.answered(run, Ok((text, "a-model".into())), &settings, day(1)));
     assert_eq!(bulletin.maker, Maker::Model { model: "a-model".into() });
     assert!(
         bulletin.text.contains("- In short, Prefers tabs over spaces [#3]"),
@@ -214,22 +220,26 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     );
 
     // Nothing happens: nothing is asked. When the event is no longer news, its line goes without a model.
-    assert_eq!(refresh(&mut desk, &cortex, ModelUse::Allowed, day(2)), [BulletinEffect::Unchanged]);
-    let (later, changes) = published(refresh(&mut desk, &cortex, ModelUse::Allowed, day(20)));
+    assert_eq!(
+        refresh(&mut state, &cortex, ModelUse::Allowed, day(2)),
+        [BulletinEffect::Unchanged]
+    );
+    let (later, changes) = published(refresh(&mut state, &cortex, ModelUse::Allowed, day(20)));
     assert_eq!(changes.removed, [2]);
     assert!(matches!(later.maker, Maker::Model { .. }) && !later.text.contains("repository"));
 
     // A new memory is a cause.
     let id = save(&cortex, day(21), of(MemoryType::Goal, 9, "Release version two"));
-    let effects = refresh(&mut desk, &cortex, ModelUse::Allowed, day(21));
+    let effects = refresh(&mut state, &cortex, ModelUse::Allowed, day(21));
     let BulletinEffect::Ask { run, .. } = &effects[0] else { panic!("{effects:?}") };
     let text = answer_for(&gathered(&cortex, &Audience::Owner, day(21)));
     let (_, changes) =
-        published(desk.answered(run, Ok((text, "a-model".into())), &settings, day(21)));
+        published(state.answered(run, Ok((text, "a-model".into())), &settings, day(21)));
     assert_eq!(changes.added, [id]);
-    assert_eq!(desk.history.len(), 3);
-    let kept: Desk = serde_json::from_str(&serde_json::to_string(&desk).unwrap()).unwrap();
-    assert_eq!(kept, desk);
+    assert_eq!(state.history.len(), 3);
+    let kept: BulletinState =
+        serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+    assert_eq!(kept, state);
 }
 
 // Section 11, points 8 and 19
@@ -248,11 +258,11 @@ fn an_answer_that_cannot_be_believed_is_replaced_by_the_rules() {
         ("## Secrets\n- The user is rich [#1]", "heading"),
         (long.as_str(), "words"),
     ] {
-        let mut desk = Desk::new(Audience::Owner);
-        let effects = refresh(&mut desk, &cortex, ModelUse::Allowed, day(1));
+        let mut state = BulletinState::new(Audience::Owner);
+        let effects = refresh(&mut state, &cortex, ModelUse::Allowed, day(1));
         let BulletinEffect::Ask { run, .. } = &effects[1] else { panic!("{effects:?}") };
         let answer = Ok((answer.to_owned(), "a-model".to_owned()));
-        let (bulletin, _) = published(desk.answered(run, answer, &settings, day(1)));
+        let (bulletin, _) = published(state.answered(run, answer, &settings, day(1)));
         assert_eq!(bulletin.maker, Maker::Rules);
         assert!(bulletin.fallback.as_ref().unwrap().contains(why), "{:?}", bulletin.fallback);
         assert_cited(&bulletin, &[1].into());
@@ -264,37 +274,42 @@ fn a_model_that_fails_is_asked_less_and_less_and_then_left_alone() {
     let cortex = open(&Disk::new());
     let settings = BulletinSettings::default();
     save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
-    let mut desk = Desk::new(Audience::Owner);
+    let mut state = BulletinState::new(Audience::Owner);
     let mut asked = Vec::new();
     for minute in 0..60 * 24 {
         let now = Millis(day(1).get() + minute * 60_000);
-        for effect in refresh(&mut desk, &cortex, ModelUse::Allowed, now) {
+        for effect in refresh(&mut state, &cortex, ModelUse::Allowed, now) {
             if let BulletinEffect::Ask { deadline, .. } = effect {
                 asked.push(minute);
-                let (bulletin, _) = published(desk.tick(&settings, deadline));
+                let (bulletin, _) = published(state.tick(&settings, deadline));
                 assert!(bulletin.fallback.unwrap().contains("in time"));
             }
         }
     }
     assert_eq!(asked, [0, 12, 34]);
     save(&cortex, day(2), of(MemoryType::Identity, 2, "The user has a dog"));
-    let effects = refresh(&mut desk, &cortex, ModelUse::Allowed, day(2));
+    let effects = refresh(&mut state, &cortex, ModelUse::Allowed, day(2));
     assert!(matches!(effects[0], BulletinEffect::Ask { .. }), "new memories are a new cause");
 }
 
 /// The bulletin job as the daemon runs it, with a model that always answers. Returns the number of calls.
-fn hours(cortex: &Cortex, desk: &mut Desk, jobs: &mut Jobs, range: std::ops::Range<i64>) -> u32 {
+fn hours(
+    cortex: &Cortex,
+    state: &mut BulletinState,
+    jobs: &mut Jobs,
+    range: std::ops::Range<i64>,
+) -> u32 {
     let settings = BulletinSettings::default();
     let mut calls = 0;
     for hour in range {
         let now = Millis(START + hour * HOUR);
         for effect in jobs.tick(now) {
             let JobEffect::Start { job, run, .. } = effect else { continue };
-            for effect in refresh(desk, cortex, ModelUse::Allowed, now) {
+            for effect in refresh(state, cortex, ModelUse::Allowed, now) {
                 if let BulletinEffect::Ask { run, .. } = effect {
                     calls += 1;
                     let text = answer_for(&gathered(cortex, &Audience::Owner, now));
-                    desk.answered(&run, Ok((text, "a-model".into())), &settings, now);
+                    state.answered(&run, Ok((text, "a-model".into())), &settings, now);
                 }
             }
             jobs.ended(&job, &run, Ok("done".into()), now, &mut |_| 0).unwrap();
@@ -308,17 +323,17 @@ fn hours(cortex: &Cortex, desk: &mut Desk, jobs: &mut Jobs, range: std::ops::Ran
 fn a_week_of_idling_costs_one_call_and_so_does_the_month_after_it() {
     let cortex = open(&Disk::new());
     fill(&cortex, 200);
-    let settings = Settings::default();
+    let settings = MindSettings::default();
     let policy = mind::breaker::BreakerPolicy::of(&settings.cortex);
     let spec = JobSpec::new("bulletin", "writes the bulletin", HOUR, policy);
     let mut jobs = Jobs::new(vec![spec], JobStates::new(), Millis(START));
-    let mut desk = Desk::new(Audience::Owner);
-    assert_eq!(hours(&cortex, &mut desk, &mut jobs, 0..24 * 7), 1);
-    assert_eq!(hours(&cortex, &mut desk, &mut jobs, 24 * 7..24 * 60), 0);
+    let mut state = BulletinState::new(Audience::Owner);
+    assert_eq!(hours(&cortex, &mut state, &mut jobs, 0..24 * 7), 1);
+    assert_eq!(hours(&cortex, &mut state, &mut jobs, 24 * 7..24 * 60), 0);
     assert_eq!(jobs.view()[0].runs, 24 * 60);
     let root = cortex.root().unwrap();
     assert_ne!(root, Digest::ZERO);
-    assert!(desk.refreshed_unix_ms.unwrap() >= START + 59 * DAY);
+    assert!(state.refreshed_unix_ms.unwrap() >= START + 59 * DAY);
 }
 
 // mind 111, 112
@@ -326,8 +341,8 @@ fn a_week_of_idling_costs_one_call_and_so_does_the_month_after_it() {
 fn the_system_prompt_is_base_blank_line_heading_and_text() {
     let cortex = open(&Disk::new());
     save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
-    let mut desk = Desk::new(Audience::Owner);
-    let (bulletin, _) = published(refresh(&mut desk, &cortex, ModelUse::Never, day(1)));
+    let mut state = BulletinState::new(Audience::Owner);
+    let (bulletin, _) = published(refresh(&mut state, &cortex, ModelUse::Never, day(1)));
     let prompt = system_prompt("You are helpful.", Some(&bulletin));
     let start = "You are helpful.\n\n# Memory Bulletin\nGenerated: 2026-01-02 00:00:00 UTC\n\n## Identity\n";
     assert!(prompt.starts_with(start), "{prompt}");
@@ -390,8 +405,12 @@ fn a_week(cortex: &Cortex) {
 fn a_small_memory_reads_like_this() {
     let cortex = open(&Disk::new());
     a_week(&cortex);
-    let (bulletin, _) =
-        published(refresh(&mut Desk::new(Audience::Owner), &cortex, ModelUse::Never, day(7)));
+    let (bulletin, _) = published(refresh(
+        &mut BulletinState::new(Audience::Owner),
+        &cortex,
+        ModelUse::Never,
+        day(7),
+    ));
     let expected = "\
 # Memory Bulletin
 Generated: 2026-01-08 00:00:00 UTC

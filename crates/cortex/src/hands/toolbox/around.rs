@@ -6,7 +6,7 @@
 use std::sync::PoisonError;
 
 use exec::process::{ToolAnswer, ToolError, ToolScene};
-use mind::admin::Question;
+use mind::admin::AdminQuestion;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -42,7 +42,11 @@ pub(super) struct WorkerArgs {
 
 impl MemoryTools {
     /// Answers a tool call with what the admin chat says to the same question.
-    pub(super) async fn admin(&self, scene: &ToolScene, question: Question) -> Told<ToolAnswer> {
+    pub(super) async fn admin(
+        &self,
+        scene: &ToolScene,
+        question: AdminQuestion,
+    ) -> Told<ToolAnswer> {
         let request = AdminQuestionRequest { question };
         let answer = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
         let value = json!({"about": ABOUT, "answer": answer.response, "data": answer.data});

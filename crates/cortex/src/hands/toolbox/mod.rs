@@ -15,7 +15,7 @@ use exec::Facet;
 use exec::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
 use exec::providers::{BoxFuture, ToolServer, ToolSpec};
 use exec::talents::Grant;
-use mind::admin::Question;
+use mind::admin::AdminQuestion;
 use mind::supervision::ProcessKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -136,16 +136,16 @@ impl MemoryTools {
             "memory_recall" => self.recall(scene, read(args)?).await,
             "memory_get" => self.get(scene, read(args)?).await,
             "memory_save" => self.save(scene, read(args)?).await,
-            "system_inspect" => self.admin(scene, Question::Running).await,
-            "channel_list" => self.admin(scene, Question::Channels).await,
+            "system_inspect" => self.admin(scene, AdminQuestion::Running).await,
+            "channel_list" => self.admin(scene, AdminQuestion::Channels).await,
             "worker_inspect" => {
                 let args: InspectArgs = read(args)?;
                 let (kind, id) = (ProcessKind::Worker, word(&args.id)?);
-                self.admin(scene, Question::Inspect { kind, id }).await
+                self.admin(scene, AdminQuestion::Inspect { kind, id }).await
             }
             "mind_undo" => {
                 let args: UndoArgs = read(args)?;
-                self.admin(scene, Question::Undo { run: word(&args.run)? }).await
+                self.admin(scene, AdminQuestion::Undo { run: word(&args.run)? }).await
             }
             "channel_branch" => self.branch(scene, read(args)?).await,
             "channel_worker" => self.worker(scene, read(args)?).await,

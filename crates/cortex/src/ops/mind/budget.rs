@@ -1,7 +1,7 @@
 //! What models cost today, what is left, and the switch that stops them.
 
 use kernel::memory::Millis;
-use mind::budget::BudgetView as Spent;
+use mind::budget::BudgetStatus as Spent;
 use serde::{Deserialize, Serialize};
 
 use super::super::Ops;

@@ -11,14 +11,14 @@ mod views;
 use std::sync::Arc;
 
 use kernel::memory::Millis;
+use mind::BULLETIN;
 use mind::audience::Audience;
 use mind::breaker::Circuit;
 use mind::bulletin::{ModelUse, render};
 use mind::jobs::JobReport;
 use mind::maintenance;
 use mind::warmup::{ProcessType, WarmupState};
-use mind::whole::BULLETIN;
-use mind::{Event, patterns};
+use mind::{MindEvent, patterns};
 
 use super::Ops;
 use super::caller::Caller;
@@ -286,7 +286,7 @@ impl Ops {
             let tended = self.tended(caller)?;
             let now = caller.now()?;
             let effects =
-                tended.part().mind.handle(Event::Dispatched(process_type), now, &mut |_| 0);
+                tended.part().mind.handle(MindEvent::Dispatched(process_type), now, &mut |_| 0);
             self.carry(&tended, effects, caller)
         };
         self.tending().say(&caller.actor, begin());

@@ -2,7 +2,7 @@
 
 use mind::audience::Audience;
 use mind::memory_recall::{
-    LIMIT_MAX, Mode, RecallRequest, Remembered, SortBy, memory_recall as recall,
+    LIMIT_MAX, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall as recall,
 };
 use serde::{Deserialize, Serialize};
 
@@ -72,9 +72,9 @@ impl Ops {
         let (_, reading) = self.reading(caller)?;
         let audience = if request.shared { Audience::Shared } else { Audience::Owner };
         let mode = match request.mode.as_deref() {
-            None if !request.query.trim().is_empty() => Mode::Hybrid,
-            None if request.memory_types.is_empty() => Mode::Recent,
-            None => Mode::Typed,
+            None if !request.query.trim().is_empty() => RecallMode::Hybrid,
+            None if request.memory_types.is_empty() => RecallMode::Recent,
+            None => RecallMode::Typed,
             Some(name) => word("mode", name, "recent, important, typed or hybrid")?,
         };
         let sort = request.sort_by.as_deref();
@@ -89,7 +89,7 @@ impl Ops {
             limit: request.limit.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX),
         };
         let found = recall(&reading, &audience, &asked, &policy, caller.now()?)?;
-        let used: Vec<_> = found.memories.iter().map(Remembered::id).collect();
+        let used: Vec<_> = found.memories.iter().map(RecallHit::id).collect();
         self.note_accesses(caller, &used)?;
         Ok(MemoryRecallAnswer {
             memories: found.memories.iter().map(view).collect(),
@@ -105,7 +105,7 @@ fn word<T: serde::de::DeserializeOwned>(key: &'static str, name: &str, known: &s
         .map_err(|_| Error::invalid(key, format!("{name:?} is not {known}")))
 }
 
-fn view(memory: &Remembered) -> RecalledView {
+fn view(memory: &RecallHit) -> RecalledView {
     let (head, body) = (&memory.head, &memory.body);
     let end = body.content.char_indices().nth(PREVIEW_CHARS).map(|(end, _)| end);
     RecalledView {

@@ -1,14 +1,16 @@
-//! How the mind gets its bulletin written: for the owner first, then for shared channels, by a model if there is a cause and
-//! a budget.
+//! How the mind gets its bulletin written: for the owner first, then for shared channels, by a model if there is a cause
+//! and a budget.
+//!
+//! What must stay true: a run that began ends, whatever the model does; a run that may ask no model asks none.
 
 use kernel::memory::Millis;
 
-use super::{Answer, BULLETIN, Effect, Mind, published};
+use super::{BULLETIN, Mind, MindEffect, ModelAnswer, published};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
 use crate::budget::Purpose;
-use crate::bulletin::{BulletinEffect, Desk, Gathered, ModelUse, Prompt};
-use crate::jobs::Chance;
+use crate::bulletin::{BulletinEffect, BulletinInput, BulletinState, ModelPrompt, ModelUse};
+use crate::jobs::JitterSource;
 use crate::warmup::WarmStep;
 
 /// The run that a bulletin is made in, and for whom.
@@ -23,10 +25,10 @@ impl Mind {
     pub(super) fn gathered(
         &mut self,
         bulletin_run: BulletinRun<'_>,
-        outcome: std::result::Result<Gathered, String>,
+        outcome: std::result::Result<BulletinInput, String>,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
         let BulletinRun { run, audience, model } = bulletin_run;
         let gathered = match outcome {
             Ok(gathered) => gathered,
@@ -41,29 +43,29 @@ impl Mind {
                 .adopt(&self.owner, &gathered, run, settings, now)
                 .unwrap_or_else(|| self.shared.gathered(&gathered, run, model, settings, now)),
         };
-        self.desk_effects(bulletin_run, effects, now, chance)
+        self.bulletin_effects(bulletin_run, effects, now, chance)
     }
 
-    /// Runs what a desk wants, and goes on to the next audience when this one is done.
-    pub(super) fn desk_effects(
+    /// Does what the bulletin of an audience needs, and goes on to the next audience when this one is done.
+    pub(super) fn bulletin_effects(
         &mut self,
         BulletinRun { run, audience, model }: BulletinRun<'_>,
         effects: Vec<BulletinEffect>,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
         let mut out = Vec::new();
         for effect in effects {
             match effect {
                 BulletinEffect::Publish(bulletin, changes) => {
-                    out.push(Effect::Publish(bulletin, changes));
+                    out.push(MindEffect::Publish(bulletin, changes));
                 }
                 BulletinEffect::Unchanged => {}
                 BulletinEffect::Ask { prompt, deadline, .. } => {
                     match self.reserve(run, &prompt, (now, deadline)) {
                         Ok(()) => {
                             let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
-                            out.push(Effect::AskModel { run, purpose, prompt, deadline });
+                            out.push(MindEffect::AskModel { run, purpose, prompt, deadline });
                             return out;
                         }
                         Err(why) => {
@@ -81,7 +83,7 @@ impl Mind {
         match audience {
             Audience::Owner => {
                 let (run, audience) = (run.to_owned(), Audience::Shared);
-                out.push(Effect::Gather { run, audience, model });
+                out.push(MindEffect::Gather { run, audience, model });
             }
             Audience::Shared => out.extend(self.bulletin_ended(run, Ok(()), now, chance)),
         }
@@ -91,7 +93,7 @@ impl Mind {
     fn reserve(
         &mut self,
         run: &str,
-        prompt: &Prompt,
+        prompt: &ModelPrompt,
         times: (Millis, Millis),
     ) -> std::result::Result<(), String> {
         let Some(provider) = self.provider.clone() else { return Err("no provider".to_owned()) };
@@ -124,10 +126,10 @@ impl Mind {
     pub(super) fn answered(
         &mut self,
         run: &str,
-        outcome: std::result::Result<Answer, String>,
+        outcome: std::result::Result<ModelAnswer, String>,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
         let audience = match (self.owner.is_waiting(), self.shared.is_waiting()) {
             (true, _) => Audience::Owner,
             (false, true) => Audience::Shared,
@@ -155,7 +157,7 @@ impl Mind {
         }
         let model = ModelUse::Allowed;
         let run = BulletinRun { run, audience: &audience, model };
-        self.desk_effects(run, effects, now, chance)
+        self.bulletin_effects(run, effects, now, chance)
     }
 
     fn bulletin_ended(
@@ -163,14 +165,15 @@ impl Mind {
         run: &str,
         outcome: std::result::Result<(), String>,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
         if let Some(pass) = self.warming.take() {
             self.warmup.step_done(pass, WarmStep::Bulletin, outcome.clone(), now);
         }
         self.warmup.refreshed(outcome.clone(), now);
         let summary = outcome.map(|()| {
-            let words = |desk: &Desk| desk.current.as_ref().map_or(0, |bulletin| bulletin.words);
+            let words =
+                |state: &BulletinState| state.current.as_ref().map_or(0, |bulletin| bulletin.words);
             format!("{} words, {} for shared channels", words(&self.owner), words(&self.shared))
         });
         self.job_ended(BULLETIN, run, summary, now, chance)

@@ -3,7 +3,7 @@
 use kernel::memory::Millis;
 
 use super::Mind;
-use crate::budget::{Cost, Purpose, Refusal};
+use crate::budget::{BudgetRefusal, Cost, Purpose};
 
 impl Mind {
     /// Admits a call in the name of `who` that costs at most `worst`, until `until` at the latest.
@@ -12,14 +12,14 @@ impl Mind {
         (purpose, who): (Purpose, &str),
         worst: Cost,
         times: (Millis, Millis),
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), BudgetRefusal> {
         let id = self.budget.reserve(&self.settings.budget, true, (purpose, who), worst, times)?;
         self.calls.insert(who.to_owned(), id);
         Ok(())
     }
 
     /// May anything be spent for this purpose? For calls whose size nobody knows before.
-    pub fn may_spend(&mut self, purpose: Purpose, now: Millis) -> Result<(), Refusal> {
+    pub fn may_spend(&mut self, purpose: Purpose, now: Millis) -> Result<(), BudgetRefusal> {
         let least = Cost { tokens: 1, micro_dollars: 0 };
         let id = self.budget.reserve(
             &self.settings.budget,

@@ -1,14 +1,18 @@
-//! The parts put together for one actor: what happened goes in, what the daemon is to do comes out.
+//! The mind of one actor as a state machine: what happened goes in, what the daemon is to do comes out.
 //!
-//! [`Mind`] owns the jobs, both bulletin desks, warm-up, supervision, budget and breakers, and connects them. Reads of the
-//! store are effects too: the daemon calls `gather`, `maintenance::plan` or `patterns::propose` with a reading and brings the
-//! result back. What must stay true: every call to a model passed its breaker and has a reservation, and every reservation
-//! is settled; a job that started ends; the same events at the same times give the same effects.
+//! [`Mind`] owns the jobs, the bulletins of both audiences, warm-up, supervision, budget and breakers, and connects
+//! them. Reads of the store are effects too: the daemon calls `bulletin::gather`, `maintenance::plan` or
+//! `PatternLook::plan` with a reading and brings the result back.
+//!
+//! - `event`: events, effects, and the model that may write.
+//! - `bulletin_run`: how a bulletin gets written. `spending`: calls to models that runs of talents make.
+//!
+//! What must stay true: every call to a model passed its breaker and has a reservation, and every reservation is settled;
+//! a job that started ends; the same events at the same times give the same effects.
 
+mod bulletin_run;
+mod event;
 mod spending;
-mod writing;
-
-use writing::BulletinRun;
 
 use std::collections::BTreeMap;
 
@@ -16,142 +20,33 @@ use kernel::memory::Millis;
 use recall::analyze::Language;
 use serde::{Deserialize, Serialize};
 
+use bulletin_run::BulletinRun;
+pub use event::{MindEffect, MindEvent, ModelAnswer, ModelProvider};
+
 use crate::audience::Audience;
 use crate::breaker::{BreakerPolicy, Breakers};
-use crate::budget::{Budget, Cost, Purpose};
-use crate::bulletin::{Bulletin, BulletinEffect, Changes, Desk, Gathered, ModelUse, Prompt};
+use crate::budget::ModelBudget;
+use crate::bulletin::{Bulletin, BulletinEffect, BulletinState, ModelUse};
 use crate::error::Result;
-use crate::jobs::{Chance, JobEffect, JobSpec, JobStates, Jobs};
+use crate::jobs::{JitterSource, JobEffect, JobSpec, JobStates, Jobs};
 use crate::maintenance::{self, MaintenanceState};
-use crate::patterns::{self, PatternLook, Watch};
-use crate::settings::{Settings, hours_ms, secs_ms};
-use crate::supervision::{ProcessEvent, SupervisionEffect, Supervisor};
-use crate::warmup::{ProcessType, WarmStep, Warmup, WarmupEffect};
+use crate::patterns::{self, PatternLook, PatternWatch};
+use crate::settings::{MindSettings, hours_ms, secs_ms};
+use crate::supervision::{ProcessEvent, ProcessSupervisor};
+use crate::warmup::{WarmStep, Warmup, WarmupEffect};
 
 /// Name of the bulletin's job.
 pub const BULLETIN: &str = "bulletin";
-
-/// The model that is configured, and what it costs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Provider {
-    pub name: String,
-    /// Millionths of a dollar for a million tokens.
-    pub input_price: u64,
-    pub output_price: u64,
-}
-
-impl Provider {
-    /// What a call costs at most.
-    pub fn worst(&self, prompt: &Prompt) -> Cost {
-        let input = prompt.worst_tokens().saturating_sub(prompt.max_output_tokens);
-        let output = prompt.max_output_tokens;
-        let price = |tokens: u64, price: u64| tokens.saturating_mul(price).div_ceil(1_000_000);
-        Cost {
-            tokens: prompt.worst_tokens(),
-            micro_dollars: price(input, self.input_price) + price(output, self.output_price),
-        }
-    }
-}
-
-/// A model's answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    pub text: String,
-    pub model: String,
-    pub cost: Cost,
-}
-
-#[derive(Clone, Debug)]
-pub enum Event {
-    Tick,
-    /// The answer to `Effect::Gather`, with the run, audience and model of the effect.
-    Gathered {
-        run: String,
-        audience: Audience,
-        model: ModelUse,
-        outcome: std::result::Result<Gathered, String>,
-    },
-    /// The answer to `Effect::AskModel`.
-    Answered {
-        run: String,
-        outcome: std::result::Result<Answer, String>,
-    },
-    /// The answer to `Effect::Warm`.
-    Warmed {
-        pass: u64,
-        step: WarmStep,
-        outcome: std::result::Result<(), String>,
-    },
-    /// The answer to `Effect::Maintain`, with the state that the plan left.
-    Maintained {
-        run: String,
-        outcome: std::result::Result<(String, MaintenanceState), String>,
-    },
-    /// The answer to `Effect::FindPatterns`.
-    PatternsFound {
-        run: String,
-        outcome: std::result::Result<String, String>,
-    },
-    Process(ProcessEvent),
-    /// A channel, branch, worker or scheduled run begins.
-    Dispatched(ProcessType),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// Call `bulletin::gather` for this audience. `model` belongs to the run and comes back with the answer.
-    Gather {
-        run: String,
-        audience: Audience,
-        model: ModelUse,
-    },
-    /// Ask the provider; a reservation is made. `Event::Answered` settles it.
-    AskModel {
-        run: String,
-        purpose: Purpose,
-        prompt: Box<Prompt>,
-        deadline: Millis,
-    },
-    /// Put it where conversations of its audience read it.
-    Publish(Box<Bulletin>, Changes),
-    /// Open the store, or load the embedder.
-    Warm {
-        pass: u64,
-        step: WarmStep,
-    },
-    /// Call `maintenance::plan` with `Mind::maintenance` and `proposal::carry_out`.
-    Maintain {
-        run: String,
-    },
-    /// Begin a look with `Mind::patterns_input`, give it back with `Mind::apply_patterns`, and call `proposal::carry_out`.
-    FindPatterns {
-        run: String,
-    },
-    /// Stop the work of a run; `force`: it was asked before.
-    StopJob {
-        job: String,
-        run: String,
-        force: bool,
-    },
-    Supervise(SupervisionEffect),
-    /// Log a warning and count `cold_dispatch_total`.
-    ColdDispatch {
-        agent_id: String,
-        process_type: ProcessType,
-    },
-    /// Write `Mind::state` to disk.
-    Persist,
-}
 
 /// What is kept over a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MindState {
     pub jobs: JobStates,
-    pub owner: Desk,
-    pub shared: Desk,
+    pub owner: BulletinState,
+    pub shared: BulletinState,
     pub maintenance: MaintenanceState,
-    pub watch: Watch,
-    pub budget: Budget,
+    pub watch: PatternWatch,
+    pub budget: ModelBudget,
     pub breakers: Breakers,
 }
 
@@ -159,11 +54,11 @@ impl Default for MindState {
     fn default() -> MindState {
         MindState {
             jobs: JobStates::new(),
-            owner: Desk::new(Audience::Owner),
-            shared: Desk::new(Audience::Shared),
+            owner: BulletinState::new(Audience::Owner),
+            shared: BulletinState::new(Audience::Shared),
             maintenance: MaintenanceState::default(),
-            watch: Watch::default(),
-            budget: Budget::default(),
+            watch: PatternWatch::default(),
+            budget: ModelBudget::default(),
             breakers: Breakers::default(),
         }
     }
@@ -171,18 +66,18 @@ impl Default for MindState {
 
 #[derive(Clone, Debug)]
 pub struct Mind {
-    pub settings: Settings,
-    pub provider: Option<Provider>,
+    pub settings: MindSettings,
+    pub provider: Option<ModelProvider>,
     pub jobs: Jobs,
-    pub owner: Desk,
-    pub shared: Desk,
+    pub owner: BulletinState,
+    pub shared: BulletinState,
     pub warmup: Warmup,
-    pub supervisor: Supervisor,
+    pub supervisor: ProcessSupervisor,
     pub maintenance: MaintenanceState,
-    watch: Watch,
+    watch: PatternWatch,
     /// Raised when a look is merged or the watch is emptied: a look of an earlier round is too late.
     watch_round: u64,
-    pub budget: Budget,
+    pub budget: ModelBudget,
     pub breakers: Breakers,
     /// Reservations of calls under way, by run.
     calls: BTreeMap<String, u64>,
@@ -196,7 +91,7 @@ fn tool_breaker(tool: &str) -> String {
 }
 
 /// The jobs that settings describe.
-pub fn job_specs(settings: &Settings) -> Vec<JobSpec> {
+pub fn job_specs(settings: &MindSettings) -> Vec<JobSpec> {
     let policy = BreakerPolicy::of(&settings.cortex);
     let refresh = secs_ms(settings.warmup.refresh_secs.max(1));
     let about = "gathers what matters and writes the memory bulletin";
@@ -221,8 +116,8 @@ pub fn job_specs(settings: &Settings) -> Vec<JobSpec> {
 impl Mind {
     pub fn new(
         agent_id: &str,
-        settings: Settings,
-        provider: Option<Provider>,
+        settings: MindSettings,
+        provider: Option<ModelProvider>,
         state: MindState,
         now: Millis,
     ) -> Mind {
@@ -232,7 +127,7 @@ impl Mind {
         Mind {
             jobs: Jobs::new(job_specs(&settings), jobs, now),
             warmup: Warmup::new(agent_id, refreshed),
-            supervisor: Supervisor::default(),
+            supervisor: ProcessSupervisor::default(),
             watch_round: 0,
             calls: BTreeMap::new(),
             warming: None,
@@ -263,8 +158,8 @@ impl Mind {
     /// New settings and another model, or none, count at once.
     pub fn reconfigure(
         &mut self,
-        settings: Settings,
-        provider: Option<Provider>,
+        settings: MindSettings,
+        provider: Option<ModelProvider>,
         now: Millis,
     ) -> Result<()> {
         settings.validate()?;
@@ -283,43 +178,48 @@ impl Mind {
     }
 
     /// Starts a job because somebody asked. `model` counts for this run alone; only the bulletin asks one.
-    pub fn run_now(&mut self, job: &str, model: ModelUse, now: Millis) -> Result<Vec<Effect>> {
+    pub fn run_now(&mut self, job: &str, model: ModelUse, now: Millis) -> Result<Vec<MindEffect>> {
         let effect = self.jobs.run_now(job, now)?;
         Ok(job_effect(effect, model))
     }
 
-    pub fn handle(&mut self, event: Event, now: Millis, chance: Chance<'_>) -> Vec<Effect> {
+    pub fn handle(
+        &mut self,
+        event: MindEvent,
+        now: Millis,
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
         match event {
-            Event::Tick => self.tick(now, chance),
-            Event::Gathered { run, audience, model, outcome } => {
+            MindEvent::Tick => self.tick(now, chance),
+            MindEvent::Gathered { run, audience, model, outcome } => {
                 let run = BulletinRun { run: &run, audience: &audience, model };
                 self.gathered(run, outcome, now, chance)
             }
-            Event::Answered { run, outcome } => self.answered(&run, outcome, now, chance),
-            Event::Warmed { pass, step, outcome } => {
+            MindEvent::Answered { run, outcome } => self.answered(&run, outcome, now, chance),
+            MindEvent::Warmed { pass, step, outcome } => {
                 let effects = self.warmup.step_done(pass, step, outcome, now);
                 self.warmup_effects(effects, now)
             }
-            Event::Maintained { run, outcome } => {
+            MindEvent::Maintained { run, outcome } => {
                 let outcome = outcome.map(|(summary, state)| {
                     self.maintenance = state;
                     summary
                 });
                 self.job_ended(maintenance::JOB, &run, outcome, now, chance)
             }
-            Event::PatternsFound { run, outcome } => {
+            MindEvent::PatternsFound { run, outcome } => {
                 self.job_ended(patterns::JOB, &run, outcome, now, chance)
             }
-            Event::Process(event) => {
+            MindEvent::Process(event) => {
                 if let ProcessEvent::ToolCompleted { tool_name, error, broken, .. } = &event {
                     self.tool_ended(tool_name, error.clone(), *broken, now);
                 }
                 let effects = self.supervisor.observe(&event, now);
-                effects.into_iter().map(Effect::Supervise).collect()
+                effects.into_iter().map(MindEffect::Supervise).collect()
             }
-            Event::Dispatched(process_type) => match self.warmup.dispatch(process_type) {
+            MindEvent::Dispatched(process_type) => match self.warmup.dispatch(process_type) {
                 Some(WarmupEffect::ColdDispatch { agent_id, process_type, .. }) => {
-                    vec![Effect::ColdDispatch { agent_id, process_type }]
+                    vec![MindEffect::ColdDispatch { agent_id, process_type }]
                 }
                 _ => Vec::new(),
             },
@@ -351,7 +251,7 @@ impl Mind {
     pub fn erase(&mut self, id: u64) {
         self.owner.erase(id);
         self.shared.erase(id);
-        self.watch = Watch::default();
+        self.watch = PatternWatch::default();
         self.watch_round += 1;
     }
 
@@ -380,12 +280,12 @@ impl Mind {
         self.watch.observe_tool(tool, error.as_deref(), now);
     }
 
-    fn tick(&mut self, now: Millis, chance: Chance<'_>) -> Vec<Effect> {
+    fn tick(&mut self, now: Millis, chance: JitterSource<'_>) -> Vec<MindEffect> {
         let mut effects = Vec::new();
         self.budget.expire(now);
         for audience in [Audience::Owner, Audience::Shared] {
             let settings = &self.settings.bulletin;
-            let run = self.desk_run(&audience);
+            let run = self.waiting_run(&audience);
             let late = match audience {
                 Audience::Owner => self.owner.tick(settings, now),
                 Audience::Shared => self.shared.tick(settings, now),
@@ -393,10 +293,10 @@ impl Mind {
             match run {
                 Some(run) if !late.is_empty() => {
                     self.model_failed(&run, "the model did not answer in time", now);
-                    // A desk waits for a model only in a run that may ask one.
+                    // A model writes only in a run that may ask one.
                     let model = ModelUse::Allowed;
                     let run = BulletinRun { run: &run, audience: &audience, model };
-                    effects.extend(self.desk_effects(run, late, now, chance));
+                    effects.extend(self.bulletin_effects(run, late, now, chance));
                 }
                 // The job was given up before its model was; what the rules wrote is published all the same.
                 _ => effects.extend(late.into_iter().filter_map(published)),
@@ -410,13 +310,13 @@ impl Mind {
         if self.looked.is_none_or(|last| now.get() - last.get() >= every) {
             self.looked = Some(now);
             let seen = self.supervisor.tick(&self.settings.supervision, now);
-            effects.extend(seen.into_iter().map(Effect::Supervise));
+            effects.extend(seen.into_iter().map(MindEffect::Supervise));
         }
         effects
     }
 
-    /// The run that a desk waits for, if it does.
-    fn desk_run(&self, audience: &Audience) -> Option<String> {
+    /// The run in which a model writes for this audience, if one does.
+    fn waiting_run(&self, audience: &Audience) -> Option<String> {
         let waits = match audience {
             Audience::Owner => self.owner.is_waiting(),
             Audience::Shared => self.shared.is_waiting(),
@@ -431,16 +331,16 @@ impl Mind {
         run: &str,
         outcome: std::result::Result<String, String>,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
         // A run that was given up has its report already.
         match self.jobs.ended(job, run, outcome, now, chance) {
-            Ok(_) => vec![Effect::Persist],
+            Ok(_) => vec![MindEffect::Persist],
             Err(_) => Vec::new(),
         }
     }
 
-    fn warmup_effects(&mut self, effects: Vec<WarmupEffect>, now: Millis) -> Vec<Effect> {
+    fn warmup_effects(&mut self, effects: Vec<WarmupEffect>, now: Millis) -> Vec<MindEffect> {
         let mut out = Vec::new();
         for effect in effects {
             match effect {
@@ -449,14 +349,14 @@ impl Mind {
                     // If it is being made already, the pass waits for that one.
                     out.extend(self.run_now(BULLETIN, ModelUse::Allowed, now).unwrap_or_default());
                 }
-                WarmupEffect::Do { pass, step } => out.push(Effect::Warm { pass, step }),
+                WarmupEffect::Do { pass, step } => out.push(MindEffect::Warm { pass, step }),
                 WarmupEffect::Refresh => {
                     out.extend(self.run_now(BULLETIN, ModelUse::Allowed, now).unwrap_or_default());
                 }
                 WarmupEffect::ColdDispatch { agent_id, process_type, .. } => {
-                    out.push(Effect::ColdDispatch { agent_id, process_type });
+                    out.push(MindEffect::ColdDispatch { agent_id, process_type });
                 }
-                WarmupEffect::Changed(_) => out.push(Effect::Persist),
+                WarmupEffect::Changed(_) => out.push(MindEffect::Persist),
             }
         }
         out
@@ -464,24 +364,24 @@ impl Mind {
 }
 
 /// What a job begins with, or how it is stopped.
-fn job_effect(effect: JobEffect, model: ModelUse) -> Vec<Effect> {
+fn job_effect(effect: JobEffect, model: ModelUse) -> Vec<MindEffect> {
     match effect {
         JobEffect::Start { job, run, .. } => {
             let start = match job.as_str() {
-                BULLETIN => Effect::Gather { run, audience: Audience::Owner, model },
-                maintenance::JOB => Effect::Maintain { run },
-                _ => Effect::FindPatterns { run },
+                BULLETIN => MindEffect::Gather { run, audience: Audience::Owner, model },
+                maintenance::JOB => MindEffect::Maintain { run },
+                _ => MindEffect::FindPatterns { run },
             };
-            vec![start, Effect::Persist]
+            vec![start, MindEffect::Persist]
         }
-        JobEffect::Cancel { job, run } => vec![Effect::StopJob { job, run, force: false }],
-        JobEffect::Abandon { job, run } => vec![Effect::StopJob { job, run, force: true }],
+        JobEffect::Cancel { job, run } => vec![MindEffect::StopJob { job, run, force: false }],
+        JobEffect::Abandon { job, run } => vec![MindEffect::StopJob { job, run, force: true }],
     }
 }
 
-fn published(effect: BulletinEffect) -> Option<Effect> {
+fn published(effect: BulletinEffect) -> Option<MindEffect> {
     match effect {
-        BulletinEffect::Publish(bulletin, changes) => Some(Effect::Publish(bulletin, changes)),
+        BulletinEffect::Publish(bulletin, changes) => Some(MindEffect::Publish(bulletin, changes)),
         BulletinEffect::Ask { .. } | BulletinEffect::Unchanged => None,
     }
 }
