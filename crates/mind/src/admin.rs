@@ -1,10 +1,10 @@
 //! Admin chat without a model: a small grammar from what people type to typed questions.
 //!
-//! People write sentences, which [`parse`] reads; programs and the tools of models build a [`AdminQuestion`] themselves. Who
-//! answers decides about the texts.
+//! People write sentences, which [`parse`] reads; programs and the tools of models build a [`AdminQuestion`]
+//! themselves. Who answers decides about the texts.
 //!
-//! What must stay true: a sentence that is not understood changes nothing and is answered with examples; only exact verbs
-//! change something.
+//! What must stay true: a sentence that is not understood changes nothing and is answered with examples; only exact
+//! verbs change something.
 
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +89,7 @@ pub enum AdminQuestion {
     /// "are you ready", "status"
     Status,
     Help,
-    /// Not understood; for a model, if there is one.
+    /// The sentence was not understood; a model may answer it, if there is one.
     Unclear {
         text: String,
     },

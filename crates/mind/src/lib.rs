@@ -1,9 +1,9 @@
-//! The mind tends the memory. Every part is a state machine: what happened and what time it is go in, what to do comes
-//! out.
+//! The mind tends the memory. Every part is a state machine: what happened and what time it is go in, what to do
+//! comes out.
 //!
-//! Nothing in here reads a clock, opens a file, talks to a network or calls a model. The daemon carries out the effects
-//! and brings their answers back as events, so a year of ticks can be tried in seconds and gives the same result every
-//! time.
+//! Nothing in here reads a clock, opens a file, talks to a network or calls a model. The daemon carries out the
+//! effects and brings their answers back as events, so a year of ticks can be tried in seconds and gives the same
+//! result every time.
 //!
 //! A tour:
 //!
@@ -14,8 +14,8 @@
 //! - [`budget`]: what models may cost. [`quote`]: memories inside prompts, as data.
 //! - [`audience`]: who reads it, and how far it can be trusted. [`memory_recall`]: the one way to ask the memory.
 //! - [`bulletin`]: what matters now, in 500 words, cited. [`warmup`]: ready before work.
-//! - [`maintenance`]: fading, forgetting, joining, undoing. [`patterns`]: what repeats. Both make a plan of proposals;
-//!   [`proposal`] carries it out with the caller's way to submit commands.
+//! - [`maintenance`]: fading, forgetting, joining, undoing. [`patterns`]: what repeats. Both make a plan of
+//!   proposals; [`proposal`] carries it out with the caller's way to submit commands.
 //! - [`supervision`]: who runs, who is stuck. [`hook`]: tells supervision what a run does.
 //! - [`conversation`]: channels and branches. [`admin`]: what an administrator asks.
 

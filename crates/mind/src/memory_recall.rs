@@ -1,8 +1,8 @@
 //! `memory_recall`: the one way in which the mind, admin chat and models ask the memory.
 //!
-//! Four modes: `recent`, `important`, `typed` and `hybrid`. Forgotten, expired and hidden memories are left out before anything
-//! is ranked. Importance is the faded one, computed for `now`. What must stay true: the answer is a function of (state,
-//! request, audience, now); ties go to the newer memory.
+//! Four modes: `recent`, `important`, `typed` and `hybrid`. Forgotten, expired and hidden memories are left out
+//! before anything is ranked. Importance is the faded one, computed for `now`. What must stay true: the answer is a
+//! function of (state, request, audience, now); ties go to the newer memory.
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
@@ -46,7 +46,7 @@ pub enum SortBy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecallRequest {
-    /// May be empty, but for `hybrid`.
+    /// Words to search for. Only `hybrid` needs them.
     pub query: String,
     /// Types or kinds: `identity`, `goal`, `observation` …
     pub memory_types: Vec<String>,
@@ -82,7 +82,7 @@ pub struct RecallHit {
     pub usage: Usage,
     pub body: Body,
     pub standing: Standing,
-    /// Faded to `now`.
+    /// Importance, faded to `now`.
     pub importance: Ppm,
     /// Parts per million: of the search, or of the place in the list.
     pub relevance: u64,

@@ -1,7 +1,8 @@
 //! What the mind would like to change: plain data with a reason, carried out the way any client's change is.
 //!
-//! A dry run is a plan that nobody submits. What must stay true: a plan without proposals journals nothing; every entry of a
-//! run carries the run's name, so that it can be listed and undone; a refused step is reported and does not stop the others.
+//! A dry run is a plan that nobody submits. What must stay true: a plan without proposals journals nothing; every
+//! entry of a run carries the run's name, so that it can be listed and undone; a refused step is reported and does
+//! not stop the others.
 
 use kernel::command::{
     Command, Draft, EdgeDraft, EdgeRemoval, HeadRevision, MindRunDraft, Receipt, Removal, Revision,
@@ -16,10 +17,11 @@ pub const BY: &str = "mind";
 /// Weight of an edge that says two memories say the same.
 const SAME: u32 = 1_000_000;
 
-/// One change, whole or not at all as far as the kernel lets it: later steps are not tried when an earlier one is refused.
+/// One change, whole or not at all as far as the kernel lets it: later steps are not tried when an earlier one is
+/// refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryAction {
-    /// Soft; can be restored.
+    /// The memory is forgotten softly and can be restored.
     Forget(Pinned),
     Archive(Pinned),
     /// Two memories become one new one, and both are forgotten.

@@ -1,7 +1,8 @@
 //! Memories inside prompts: quoted data between marks that no memory can contain.
 //!
-//! The mark is a hash of everything it encloses, so a memory would have to know the hash of a text that it is part of; and
-//! each memory is one JSON string on one line, so none can begin a line of its own. Both hold whatever a memory says.
+//! The mark is a hash of everything it encloses, so a memory would have to know the hash of a text that it is part
+//! of; and each memory is one JSON string on one line, so none can begin a line of its own. Both hold whatever a
+//! memory says.
 
 use kernel::Digest;
 use serde_json::json;

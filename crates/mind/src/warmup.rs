@@ -1,8 +1,9 @@
-//! Warm-up: store, embedder and bulletin are made ready before the first request; without it requests are served all the same.
+//! Warm-up: store, embedder and bulletin are made ready before the first request; without it requests are served all
+//! the same.
 //!
-//! What must stay true: `ready_for_work` is true only when warm with a bulletin; a pass that fails, hangs or is interrupted
-//! ends in Degraded with the reason and never stays Warming; a periodic refresh keeps the state; every dispatch before
-//! readiness is counted with its labels and runs.
+//! What must stay true: `ready_for_work` is true only when warm with a bulletin; a pass that fails, hangs or is
+//! interrupted ends in Degraded with the reason and never stays Warming; a periodic refresh keeps the state; every
+//! dispatch before readiness is counted with its labels and runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +43,7 @@ impl WarmupState {
 pub struct WarmupStatus {
     pub state: WarmupState,
     pub last_refresh_unix_ms: Option<i64>,
-    /// Age as told by who cannot tell the time of the refresh.
+    /// Age of the bulletin, for callers that know the age and not the time of the refresh.
     pub bulletin_age_secs: Option<u64>,
     pub last_error: Option<String>,
 }
@@ -211,8 +212,8 @@ impl Warmup {
         self.become_state(WarmupState::Degraded)
     }
 
-    /// Time goes on: a pass that takes too long fails, a bulletin that is too old is made again, a warm-up that failed without
-    /// one is tried again, each time after a longer wait.
+    /// Time goes on: a pass that takes too long fails, a bulletin that is too old is made again, a warm-up that
+    /// failed without one is tried again, each time after a longer wait.
     pub fn tick(&mut self, settings: &WarmupSettings, now: Millis) -> Vec<WarmupEffect> {
         if let Some(pass) = &mut self.pass {
             if now < pass.deadline {

@@ -1,8 +1,8 @@
 //! What models may cost: tokens and money per day, in total and per purpose, with a hard stop.
 //!
-//! A call reserves its worst case first and settles with what it really took. What must stay true: spent plus reserved never
-//! passes a limit when a call is admitted; without a provider every limit is zero; each line of the ledger says who spent
-//! what for which purpose. Money is in millionths of a dollar, so nothing is ever rounded away.
+//! A call reserves its worst case first and settles with what it really took. What must stay true: spent plus
+//! reserved never passes a limit when a call is admitted; without a provider every limit is zero; each line of the
+//! ledger says who spent what for which purpose. Money is in millionths of a dollar, so nothing is ever rounded away.
 
 #[cfg(test)]
 mod tests;
@@ -64,7 +64,7 @@ impl Purpose {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// In and out together.
+    /// Tokens in and out together.
     pub tokens: u64,
     pub micro_dollars: u64,
 }
@@ -164,7 +164,7 @@ pub struct ModelBudget {
     reservations: BTreeMap<u64, Reservation>,
     ledger: VecDeque<LedgerLine>,
     last_id: u64,
-    /// Thrown at run time; the settings have one too.
+    /// The kill switch as thrown at run time; the settings have one of their own.
     pub killed: bool,
 }
 
@@ -194,7 +194,8 @@ impl ModelBudget {
         if wanted > left {
             return Err(BudgetRefusal::Tokens { wanted, left, limit });
         }
-        // A call whose price nobody knows before stops when the money is gone; where nothing costs anything there is none to be gone.
+        // A call whose price is not known before is refused once the money is spent. Where nothing costs anything,
+        // none is ever spent.
         let is_over = |left: u64, taken: u64| worst.micro_dollars > left || left == 0 && taken > 0;
         let money = worst.micro_dollars;
         let (limit, left) = left_of(settings.micro_dollars_per_day, taken.micro_dollars);

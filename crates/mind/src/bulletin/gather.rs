@@ -1,7 +1,8 @@
 //! What a bulletin is made of: one `memory_recall` per dimension, without what is stale, finished or faint.
 //!
-//! What must stay true: a forgotten memory or one the audience may not see is never in here; a memory is in one section only;
-//! the hash depends on which memories were chosen at which version, and on nothing that changes by waiting alone.
+//! What must stay true: a forgotten memory or one the audience may not see is never in here; a memory is in one
+//! section only; the hash depends on which memories were chosen at which version, and on nothing that changes by
+//! waiting alone.
 
 use std::collections::BTreeSet;
 
@@ -91,7 +92,7 @@ pub struct InputItem {
     /// The journal entry that last changed it.
     pub seq: u64,
     pub kind: String,
-    /// On one line.
+    /// The sentence, on one line.
     pub text: String,
     pub importance: Ppm,
     pub trust: Trust,
@@ -108,11 +109,11 @@ pub struct InputSection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BulletinInput {
     pub audience: Audience,
-    /// Without empty ones.
+    /// Sections without lines are left out.
     pub sections: Vec<InputSection>,
     /// Journal entries at the time.
     pub size: u64,
-    /// Of ids and versions in their sections.
+    /// Hash of the ids and versions in their sections.
     pub hash: String,
     /// Some memories were too old to be looked at.
     pub capped: bool,
@@ -158,7 +159,7 @@ pub fn gather(
                 continue;
             }
             let text = phrase(&memory);
-            // The same sentence saved twice is said once.
+            // Two memories that would read the same take one line.
             if text.is_empty() || !said.insert(recall::analyze::fold(&text)) {
                 continue;
             }
@@ -180,7 +181,7 @@ pub fn gather(
     Ok(BulletinInput { audience: audience.clone(), sections, size, hash, capped })
 }
 
-/// Left out: what something newer replaced, what is finished, old events, what hardly matters.
+/// True unless something newer replaced the memory, it is finished, an old event, or hardly matters.
 fn is_news(memory: &RecallHit, settings: &BulletinSettings, now: Millis) -> bool {
     let open = match &memory.body.fields {
         Fields::Goal(goal) => matches!(goal.status, GoalStatus::Active | GoalStatus::Paused),
@@ -202,7 +203,8 @@ fn hash_of(sections: &[InputSection]) -> String {
     for section in sections {
         bytes.extend(section.dimension.heading().bytes());
         bytes.push(0);
-        // Order within a section follows importance, which moves by itself; what is said does not.
+        // Importance fades by itself and reorders a section. The hash ignores the order, because the same lines are
+        // said.
         let mut items: Vec<(u64, u32)> = section.items.iter().map(|i| (i.id, i.version)).collect();
         items.sort_unstable();
         for (id, version) in items {

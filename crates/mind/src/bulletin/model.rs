@@ -1,7 +1,8 @@
 //! The bulletin by a model: what it is asked, and what of its answer is believed.
 //!
-//! What must stay true: an answer is taken only if every line cites memories that were shown, it fits the words allowed and
-//! it holds nothing of the marks around the data. Anything else is refused with a reason, and the rules write the bulletin.
+//! What must stay true: an answer is taken only if every line cites memories that were shown, it fits the words
+//! allowed and it holds nothing of the marks around the data. Anything else is refused with a reason, and the rules
+//! write the bulletin.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ pub struct ModelPrompt {
     pub system: String,
     pub user: String,
     pub max_output_tokens: u64,
-    /// Around the quoted memories; never part of a good answer.
+    /// The mark around the quoted memories; a good answer never holds it.
     pub mark: String,
 }
 
@@ -37,15 +38,16 @@ pub fn prompt(gathered: &BulletinInput, settings: &BulletinSettings) -> ModelPro
     let limit = settings.max_words.saturating_sub(HEADER_WORDS);
     let headings: Vec<&str> = Dimension::ALL.iter().map(|d| d.heading()).collect();
     let system = format!(
-        "You are the cortex, the part of an agent that tends its memory. Write a brief memory bulletin: a {limit}-word \
-briefing, never longer, that every conversation of the agent starts from.\n\
-Cover these dimensions: identity (who the user is, who the agent is), recent events, active goals, important decisions, key \
-preferences (likes and dislikes), rules and patterns.\n\
-Focus on high-importance memories, recent activity, ongoing goals and core identity facts. Leave out low-importance \
-observations, stale events and anything forgotten. Join what belongs together; say so where memories contradict each other.\n\
-Form: sections that begin with `## ` and one of these headings: {}. Below them lines that begin with `- `, in plain sentences, \
-dates where they help. End every line with the ids it comes from, like [#12] or [#12, #40]. Cite only ids that you were \
-given. No title, no other text.\n{}",
+        "You are the cortex, the part of an agent that tends its memory. Write a brief memory bulletin: a \
+{limit}-word briefing, never longer, that every conversation of the agent starts from.\n\
+Cover these dimensions: identity (who the user is, who the agent is), recent events, active goals, important \
+decisions, key preferences (likes and dislikes), rules and patterns.\n\
+Focus on high-importance memories, recent activity, ongoing goals and core identity facts. Leave out \
+low-importance observations, stale events and anything forgotten. Join what belongs together; say so where \
+memories contradict each other.\n\
+Form: sections that begin with `## ` and one of these headings: {}. Below them lines that begin with `- `, in \
+plain sentences, dates where they help. End every line with the ids it comes from, like [#12] or [#12, #40]. \
+Cite only ids that you were given. No title, no other text.\n{}",
         headings.join(", "),
         quote::RULE
     );
@@ -206,7 +208,10 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_taken_cites_only_what_was_shown_and_fits(
-            lines in prop::collection::vec("(## (Identity|Patterns|Foo)|- ?[a-zä ]{0,30}(\\[#[0-4](, #[0-4])?\\])?\\.?|.{0,20})", 0..8)
+            lines in prop::collection::vec(
+                "(## (Identity|Patterns|Foo)|- ?[a-zä ]{0,30}(\\[#[0-4](, #[0-4])?\\])?\\.?|.{0,20})",
+                0..8,
+            )
         ) {
             if let Ok(parts) = read(&lines.join("\n")) {
                 let lines: Vec<&BulletinLine> = parts.iter().flat_map(|part| &part.lines).collect();

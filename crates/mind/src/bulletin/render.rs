@@ -1,7 +1,8 @@
 //! The bulletin by rules: title, time, sections, one cited line per memory, within the words allowed.
 //!
-//! What must stay true: every line below a heading ends with the ids of the memories it comes from; a heading is never
-//! printed without a line; the text never has more words than allowed; nothing of a memory can look like a heading.
+//! What must stay true: every line below a heading ends with the ids of the memories it comes from; a heading is
+//! never printed without a line; the text never has more words than allowed; nothing of a memory can look like a
+//! heading.
 
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use crate::audience::Trust;
 /// One line with the memories it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BulletinLine {
-    /// As written, without the citation.
+    /// The sentence as written, without the citation.
     pub text: String,
     /// Ids of memories; never empty.
     pub cites: Vec<u64>,
@@ -76,7 +77,7 @@ pub fn by_rules(gathered: &BulletinInput, max_words: usize, now: Millis) -> Vec<
     for turn in 0.. {
         let mut any = false;
         for (at, section) in gathered.sections.iter().enumerate() {
-            // What the agent is for and what it must not do comes in twice as fast.
+            // Identity, goals and rules get two lines in every turn: they matter more than the other sections.
             let per_turn = weight(section.dimension);
             for place in turn * per_turn..(turn + 1) * per_turn {
                 let Some(item) = section.items.get(place).filter(|_| open[at]) else { break };
@@ -112,7 +113,7 @@ fn weight(dimension: Dimension) -> usize {
 fn line_of(item: &InputItem) -> BulletinLine {
     let text = match item.trust {
         Trust::Stated | Trust::Observed => item.text.clone(),
-        // What nobody said is marked: the reader must not take a guess for a statement.
+        // A memory that nobody stated is marked, so that readers do not take a guess for a statement.
         Trust::Inferred | Trust::Imported | Trust::Unknown => {
             format!("{} ({})", item.text, item.trust.name())
         }

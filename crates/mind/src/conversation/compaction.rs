@@ -101,22 +101,23 @@ impl Channel {
             .collect();
         let (data, mark) = quoted(&items);
         let system = format!(
-            "You keep the memory of an agent. Part of a conversation leaves its context. Say what must not be lost: facts, \
-decisions, preferences, goals, rules, events. Answer with one JSON object: {{\"summary\": at most {NOTE_WORDS} words, \
-\"memories\": at most {MEMORIES_MAX} of {{\"type\", \"title\", \"content\"}}}}. Types: identity, goal, preference, constraint, \
-decision, fact, event.\n{}",
+            "You keep the memory of an agent. Part of a conversation leaves its context. Say what must not be \
+lost: facts, decisions, preferences, goals, rules, events. Answer with one JSON object: {{\"summary\": at \
+most {NOTE_WORDS} words, \"memories\": at most {MEMORIES_MAX} of {{\"type\", \"title\", \"content\"}}}}. \
+Types: identity, goal, preference, constraint, decision, fact, event.\n{}",
             quote::RULE
         );
         self.compacting = Some(Compaction { run: run.clone(), up_to, note: None, mark });
         if full >= limit(settings.emergency_at) {
-            // No time to wait for a model: the messages are stored as they are.
+            // The context is nearly full, so nobody waits for a model: the messages are stored as they are.
             return self.extracted(&run, Err("the context is full".to_owned()), now);
         }
         let user = format!("{data}\nAnswer with the JSON object now.");
         vec![ChannelEffect::Extract { run, system, user }]
     }
 
-    /// The number of the last message that leaves: a share of all, never a call without its result, two stay at least.
+    /// The number of the last message that leaves: a share of all, never a call without its result, two stay at
+    /// least.
     fn cut(&self, share: u32) -> Option<u64> {
         let count = self.messages.len();
         let wanted = (count as u64 * u64::from(share)).div_ceil(1_000_000);
@@ -182,7 +183,7 @@ decision, fact, event.\n{}",
             messages.len(),
             now.date()
         );
-        // As many memories as it takes: nothing that was said is cut off.
+        // As many memories are made as it takes, so that nothing that was said is cut off.
         let mut contents = vec![String::new()];
         for line in &all {
             let full = contents.last().is_some_and(|last| last.len() + line.len() > CONTENT_BYTES);

@@ -1,8 +1,8 @@
 //! A channel: one conversation, its context, its branches, and how it shrinks without forgetting.
 //!
-//! What must stay true: a message leaves the context only after what it said is stored; a tool call and its result leave
-//! together; a branch starts with the channel's context and gives back a conclusion; a worker gets no bulletin; what is private
-//! never enters the prompt of a channel that others read.
+//! What must stay true: a message leaves the context only after what it said is stored; a tool call and its result
+//! leave together; a branch starts with the channel's context and gives back a conclusion; a worker gets no bulletin;
+//! what is private never enters the prompt of a channel that others read.
 
 mod compaction;
 #[cfg(test)]
@@ -88,7 +88,7 @@ struct Compaction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
     pub channel_id: String,
-    /// Only the owner reads here.
+    /// True if only the owner reads this channel.
     pub private: bool,
     messages: Vec<ChannelMessage>,
     branches: BTreeMap<String, ChannelBranch>,

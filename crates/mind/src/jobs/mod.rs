@@ -1,8 +1,8 @@
 //! Named duties of the mind on a clock that comes in: when each is due, that it runs once at a time, what came of it.
 //!
-//! What must stay true: a job never runs twice at the same time; a run ends with exactly one report; the time of the next run
-//! is kept over a restart, so that a daemon that is restarted every hour still does its daily work; a job that keeps failing
-//! waits longer each time and is then left alone by its breaker.
+//! What must stay true: a job never runs twice at the same time; a run ends with exactly one report; the time of the
+//! next run is kept over a restart, so that a daemon that is restarted every hour still does its daily work; a job
+//! that keeps failing waits longer each time and is then left alone by its breaker.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! What says the same becomes one: near-duplicates are merged, then what several channels say is reduced to one memory.
+//! What says the same becomes one: near-duplicates are merged, then what several channels say is reduced to one
+//! memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +105,8 @@ impl Planner<'_> {
         if let Some(difference) = difference(&analyzer, &a, &b) {
             self.suggest(&ids, format!("{alike}, but {difference}"));
         } else if protected(&older.row) || protected(&newer.row) {
-            self.suggest(&ids, format!("could be merged: {alike}; identity and pinned memories are not merged by itself"));
+            let why = "identity and pinned memories are not merged by itself";
+            self.suggest(&ids, format!("could be merged: {alike}; {why}"));
         } else {
             let draft = merge::draft(
                 (&older.row, &a, older.importance),
@@ -120,7 +122,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Same type, scope, project and visibility; neither in another proposal, restored by hand or known to contradict.
+    /// Same type, scope, project and visibility; neither in another proposal, restored by hand or known to
+    /// contradict.
     fn may_join(&self, a: &Candidate, b: &Candidate, state: &MaintenanceState) -> Result<bool> {
         let (one, two) = (&a.row.head, &b.row.head);
         let free = |row: &Row| {
@@ -191,7 +194,7 @@ impl Planner<'_> {
             );
             return Ok(());
         }
-        // The most important stays; of equals the oldest.
+        // The most important memory of the cluster stays; among equals it is the oldest.
         cluster.sort_by_key(|member| (std::cmp::Reverse(member.importance), member.row.head.id));
         let canonical = cluster[0].pinned();
         let duplicates: Vec<Pinned> = cluster[1..].iter().map(|member| member.pinned()).collect();

@@ -1,9 +1,9 @@
 //! Maintenance: what has faded is forgotten, what is over is archived, what says the same becomes one.
 //!
-//! Importance fades as a function of record, usage and time; nothing is written for it, so running twice changes nothing and
-//! running hourly forgets no faster than running weekly. What must stay true: only memories of the same type and scope are
-//! joined; identity and pinned memories are only ever suggested; what somebody restored is never proposed again; a memory is
-//! in one proposal of a plan at most.
+//! Importance fades as a function of record, usage and time; nothing is written for it, so running twice changes
+//! nothing and running hourly forgets no faster than running weekly. What must stay true: only memories of the same
+//! type and scope are joined; identity and pinned memories are only ever suggested; what somebody restored is never
+//! proposed again; a memory is in one proposal of a plan at most.
 
 mod alike;
 mod join;
@@ -47,7 +47,7 @@ const NEIGHBOURS: usize = 10;
 pub struct MaintenanceState {
     /// Memories written up to this entry were compared with all others.
     compared: u64,
-    /// With these thresholds.
+    /// The thresholds that those comparisons used.
     thresholds: (Ppm, Ppm),
     /// Journal entries read for `kept`.
     followed: u64,
@@ -70,7 +70,7 @@ impl MaintenanceState {
                         self.kept.insert(restore.id.get());
                     }
                 }
-                // Forgotten by hand afterwards: whoever did it has changed their mind.
+                // A person forgot the memory after somebody had restored it, so it is protected no longer.
                 EntryKind::Tombstone if entry.run.is_none() => {
                     if let Payload::Tombstone(tombstone) = entry.payload()? {
                         self.kept.remove(&tombstone.id.get());
@@ -189,7 +189,7 @@ impl Planner<'_> {
     fn suggest(&mut self, about: &[MemoryId], reason: String) {
         let mut about: Vec<u64> = about.iter().map(|id| id.get()).collect();
         about.sort_unstable();
-        // A pair is found from both of its ends.
+        // A pair of memories is found twice, once from each of them.
         let known = |suggestion: &Suggestion| suggestion.about == about;
         if self.plan.suggestions.len() == SUGGESTIONS_MAX {
             self.plan.unsaid += 1;

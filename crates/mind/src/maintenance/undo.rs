@@ -1,7 +1,7 @@
 //! What a run did, read from the journal, and the plan that takes it back.
 //!
-//! What must stay true: after an undo every memory says what it said before the run; what somebody changed since is left
-//! alone and named; a run is undone once.
+//! What must stay true: after an undo every memory says what it said before the run; what somebody changed since is
+//! left alone and named; a run is undone once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -95,8 +95,8 @@ pub struct RunLine {
     pub undone: bool,
 }
 
-/// The newest runs that changed something, newest first, found among the last `RUN_ENTRIES_MAX` entries. A run that changed
-/// nothing journaled nothing; its report is with its job.
+/// The newest runs that changed something, newest first, found among the last `RUN_ENTRIES_MAX` entries. A run that
+/// changed nothing journaled nothing; its report is with its job.
 pub fn recent_runs(view: &View<'_>, limit: usize) -> Result<Vec<RunLine>> {
     let size = view.counters()?.size;
     let oldest = size.saturating_sub(RUN_ENTRIES_MAX as u64);

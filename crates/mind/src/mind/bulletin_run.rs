@@ -1,5 +1,5 @@
-//! How the mind gets its bulletin written: for the owner first, then for shared channels, by a model if there is a cause
-//! and a budget.
+//! How the mind gets its bulletin written: for the owner first, then for shared channels, by a model if there is a
+//! cause and a budget.
 //!
 //! What must stay true: a run that began ends, whatever the model does; a run that may ask no model asks none.
 
@@ -115,7 +115,7 @@ impl Mind {
     }
 
     pub(super) fn model_failed(&mut self, run: &str, why: &str, now: Millis) {
-        // What it cost is not known: the reservation stays until it expires and counts as the worst case.
+        // Nobody knows what the call cost. Its reservation stays until it expires and then counts as the worst case.
         self.calls.remove(run);
         if let Some(provider) = &self.provider {
             let policy = BreakerPolicy::of(&self.settings.cortex);

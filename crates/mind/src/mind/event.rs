@@ -103,11 +103,12 @@ pub enum MindEffect {
     Maintain {
         run: String,
     },
-    /// Begin a look with `Mind::patterns_input`, give it back with `Mind::apply_patterns`, and call `proposal::carry_out`.
+    /// Begin a look with `Mind::patterns_input`, give it back with `Mind::apply_patterns`, and call
+    /// `proposal::carry_out`.
     FindPatterns {
         run: String,
     },
-    /// Stop the work of a run; `force`: it was asked before.
+    /// Stop the work of a run. `force` is true if it was asked to stop before.
     StopJob {
         job: String,
         run: String,

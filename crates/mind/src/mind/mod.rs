@@ -7,8 +7,8 @@
 //! - `event`: events, effects, and the model that may write.
 //! - `bulletin_run`: how a bulletin gets written. `spending`: calls to models that runs of talents make.
 //!
-//! What must stay true: every call to a model passed its breaker and has a reservation, and every reservation is settled;
-//! a job that started ends; the same events at the same times give the same effects.
+//! What must stay true: every call to a model passed its breaker and has a reservation, and every reservation is
+//! settled; a job that started ends; the same events at the same times give the same effects.
 
 mod bulletin_run;
 mod event;
@@ -122,7 +122,7 @@ impl Mind {
         now: Millis,
     ) -> Mind {
         let MindState { jobs, owner, shared, maintenance, watch, budget, breakers } = state;
-        // A bulletin from last time serves at once, but readiness is earned by a pass.
+        // A bulletin that was kept serves readers at once, but the mind is ready only after a warm-up pass.
         let refreshed = owner.refreshed_unix_ms.map(Millis);
         Mind {
             jobs: Jobs::new(job_specs(&settings), jobs, now),
@@ -246,8 +246,8 @@ impl Mind {
         true
     }
 
-    /// The text of a memory or prompt was erased: nothing that may hold it is kept. What people said is to be observed
-    /// again from the journal, without what was erased.
+    /// The text of a memory or prompt was erased: nothing that may hold it is kept. What people said is to be
+    /// observed again from the journal, without what was erased.
     pub fn erase(&mut self, id: u64) {
         self.owner.erase(id);
         self.shared.erase(id);
@@ -266,7 +266,7 @@ impl Mind {
         Err(format!("the tool {tool} keeps failing ({error}) and is left alone for a while"))
     }
 
-    /// Tools feed patterns and their breakers. That one was asked wrongly says nothing about the tool.
+    /// A tool ended: its breaker and the patterns learn of it. A call that asked wrongly says nothing about the tool.
     fn tool_ended(&mut self, tool: &str, error: Option<String>, broken: bool, now: Millis) {
         let policy = BreakerPolicy::of(&self.settings.cortex);
         let name = tool_breaker(tool);
@@ -346,7 +346,7 @@ impl Mind {
             match effect {
                 WarmupEffect::Do { pass, step: WarmStep::Bulletin } => {
                     self.warming = Some(pass);
-                    // If it is being made already, the pass waits for that one.
+                    // If a bulletin is being made already, the pass waits for that run.
                     out.extend(self.run_now(BULLETIN, ModelUse::Allowed, now).unwrap_or_default());
                 }
                 WarmupEffect::Do { pass, step } => out.push(MindEffect::Warm { pass, step }),

@@ -1,4 +1,5 @@
-//! The detectors. Each counts what was seen within its window and says what it found; none knows what was found before.
+//! The detectors. Each counts what was seen within its window and says what it found; none knows what was found
+//! before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -157,7 +158,7 @@ fn corrections(
         .collect()
 }
 
-/// The same about oneself in several channels becomes part of who the user is.
+/// What people say about themselves in several channels becomes part of their identity.
 fn self_facts(
     watch: &PatternWatch,
     settings: &PatternSettings,
@@ -190,7 +191,8 @@ fn self_facts(
         let content = format!("Said in {all} channels.");
         let key_of = format!("mind/identity/{key}");
         let found = finding(key_of, title, content, settings.fact_channels, &seen);
-        // Said openly often enough, it is no secret; else what was said in private stays private.
+        // A fact that was said in enough shared channels is no secret. Otherwise what was said in private stays
+        // private.
         let found = PatternFinding {
             memory_type: MemoryType::Identity,
             importance: SELF,
@@ -231,7 +233,7 @@ fn failing_tools(
         .collect()
 }
 
-/// The same thing on several days within the same two hours, and seldom at other times.
+/// Habits: the same thing is done on several days within the same two hours, and seldom at other times.
 fn habits(watch: &PatternWatch, settings: &PatternSettings, now: Millis) -> Vec<PatternFinding> {
     let from = now.get() - days_ms(settings.habit_window_days);
     let mut counted: BTreeMap<(&str, &str, &str), Vec<&Sighting>> = BTreeMap::new();

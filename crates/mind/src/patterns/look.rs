@@ -1,8 +1,8 @@
 //! One look for patterns, made on a copy so that nobody waits for it.
 //!
-//! The mind hands out a [`PatternLook`], the caller adds what the journal says since the last one, asks for the plan and
-//! gives the look back. What must stay true: a look changes the mind only by what it added itself, so what tools did
-//! meanwhile is not lost; a look that began before something was erased changes nothing.
+//! The mind hands out a [`PatternLook`], the caller adds what the journal says since the last one, asks for the plan
+//! and gives the look back. What must stay true: a look changes the mind only by what it added itself, so what tools
+//! did meanwhile is not lost; a look that began before something was erased changes nothing.
 
 use kernel::Reading;
 use kernel::memory::Millis;

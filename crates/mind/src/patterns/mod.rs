@@ -5,8 +5,8 @@
 //! - [`PatternLook`] is one look: a copy of the watch, what the journal adds to it, the plan.
 //! - [`propose`] turns findings into proposals: a new memory, or a new version of the one that is there.
 //!
-//! What must stay true: one finding, one memory, however often it is found; a memory that a person forgot does not come back
-//! by the same evidence; what was said in private makes a private memory.
+//! What must stay true: one finding, one memory, however often it is found; a memory that a person forgot does not
+//! come back by the same evidence; what was said in private makes a private memory.
 
 mod detect;
 mod look;
@@ -217,7 +217,7 @@ pub fn propose(reading: &Reading, findings: &[PatternFinding], now: Millis) -> R
                 let body = view.body(&row.version)?;
                 if row.version.created.get() < last && row.head.memory_type == finding.memory_type {
                     let body = body.filter(|body| body.title == finding.title);
-                    // What a person rewrote is theirs.
+                    // A memory that a person rewrote belongs to that person and is not revised.
                     if row.version.by == BY && (finding.expires.is_some() || body.is_none()) {
                         let revision = revision(finding, row, &evidence);
                         let evidence = evidence.iter().map(|one| one.id).collect();
@@ -284,7 +284,7 @@ fn self_facts(text: &str) -> impl Iterator<Item = Sign> {
     facts.map(|fact| Sign::SelfFact { key: fact.key.to_owned(), value: fact.value })
 }
 
-/// One half when it is just enough, one when it was seen twice as often.
+/// Strength of a pattern: one half when it was seen just often enough, one when it was seen twice as often.
 fn strength(count: usize, needed: usize) -> Ppm {
     let share = count as u64 * 500_000 / needed.max(1) as u64;
     Ppm::try_from(share.min(1_000_000)).unwrap_or(1_000_000)

@@ -1,7 +1,7 @@
 //! Every knob of the mind: its key, its default, what it does. The configuration reference is made of these texts.
 //!
-//! The tables are `[defaults.<table>]` of `cortex.toml`; keys that the seed names keep their names. Unknown keys are refused.
-//! What must stay true: the defaults pass `validate`, and every key has a text.
+//! The tables are `[defaults.<table>]` of `cortex.toml`; keys that the seed names keep their names. Unknown keys are
+//! refused. What must stay true: the defaults pass `validate`, and every key has a text.
 
 mod presets;
 
@@ -64,7 +64,8 @@ table!(
     WarmupSettings in "warmup" {
         /// Warm up in the background and refresh the bulletin by itself.
         enabled: bool = true,
-        /// Seconds between refreshes of the bulletin. 0 counts as 1. 1800 to 3600 suits busy agents, 7200 to 14400 quiet ones.
+        /// Seconds between refreshes of the bulletin. 0 counts as 1. 1800 to 3600 suits busy agents, 7200 to 14400
+        /// quiet ones.
         refresh_secs: u64 = 3_600,
         /// Load the embedding model while warming up, and not with the first question.
         eager_embedding_load: bool = true,
@@ -75,9 +76,11 @@ table!(
 table!(
     /// How memories fade, are forgotten and are joined.
     CortexSettings in "cortex" {
-        /// Hours between maintenance runs, and the unit of `decay_factor`. 24 suits most, 168 remembers longer, 1 is for tests.
+        /// Hours between maintenance runs, and the unit of `decay_factor`. 24 suits most, 168 remembers longer, 1 is
+        /// for tests.
         maintenance_interval_hours: u64 = 24,
-        /// What remains of a memory's importance after one interval without use, once it was idle for `decay_idle_days`.
+        /// What remains of a memory's importance after one interval without use, once it was idle for
+        /// `decay_idle_days`.
         decay_factor: f64 = 0.95,
         /// A memory whose importance fell below this is forgotten. It can be restored.
         prune_threshold: f64 = 0.1,

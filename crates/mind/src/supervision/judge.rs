@@ -60,7 +60,7 @@ pub(super) fn judge(
     }
 }
 
-/// Why it is overdue, if it is.
+/// Why a process is overdue, if it is.
 pub(super) fn overdue(
     process: &ProcessStatus,
     settings: &SupervisionSettings,

@@ -1,9 +1,9 @@
 //! Supervision: who is running, who makes progress, and what is done about those who do not.
 //!
-//! A process is watched from its registration on, in three phases: inside a call to a model, inside a tool, between. Too long
-//! without progress, or past its lifetime, it is asked to stop, given a while, then ended. What must stay true: one look acts
-//! on a limited number; nothing is done on old news; what came of a process is stored before anybody is told; a process that
-//! waits for a person is left alone; channels are never ended.
+//! A process is watched from its registration on, in three phases: inside a call to a model, inside a tool, between.
+//! Too long without progress, or past its lifetime, it is asked to stop, given a while, then ended. What must stay
+//! true: one look acts on a limited number; nothing is done on old news; what came of a process is stored before
+//! anybody is told; a process that waits for a person is left alone; channels are never ended.
 
 mod event;
 mod judge;
@@ -33,9 +33,9 @@ pub enum ProcessPhase {
     Tool {
         name: String,
     },
-    /// For a person.
+    /// The process waits for a person.
     Waiting,
-    /// For its turn.
+    /// The process waits for its turn.
     Queued,
 }
 
@@ -55,12 +55,12 @@ impl ProcessPhase {
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum ProcessStage {
     Running,
-    /// Asked to stop at this time.
+    /// The process was asked to stop at this time.
     Cancelling {
         since_unix_ms: i64,
         why: String,
     },
-    /// Ended by force.
+    /// The process was ended by force.
     Killed {
         why: String,
     },
@@ -89,7 +89,7 @@ pub struct ProcessStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "record")]
 pub enum ProcessRecord {
-    /// Found stuck, or past its lifetime.
+    /// The process was found stuck, or past its lifetime.
     TimingOut {
         why: String,
     },
@@ -228,7 +228,7 @@ impl ProcessSupervisor {
     ) -> Option<&mut ProcessStatus> {
         let process = self.processes.get_mut(id)?;
         process.progress_unix_ms = now.get();
-        // Whoever moves has had its turn: its time begins now.
+        // A process that makes progress has had its turn, so its lifetime begins now.
         if process.phase == ProcessPhase::Queued && phase != Some(ProcessPhase::Queued) {
             process.phase = ProcessPhase::Between;
             process.started_unix_ms = now.get();
@@ -263,13 +263,13 @@ impl ProcessSupervisor {
         (self.lagged, self.heard) = (false, Some(now));
     }
 
-    /// One look at everybody.
+    /// Looks at every process once and acts on those that are overdue.
     pub fn tick(&mut self, settings: &SupervisionSettings, now: Millis) -> Vec<SupervisionEffect> {
         let stale = secs_ms(settings.stale_after_secs);
         let gap = self.looked.map_or(0, |last| now.get() - last.get());
         self.looked = Some(now);
         if gap > stale {
-            // The machine slept: that time counts for nobody.
+            // The machine slept. The time counts neither as the life nor as the idleness of any process.
             for process in self.processes.values_mut() {
                 process.started_unix_ms += gap;
                 process.progress_unix_ms += gap;
@@ -311,7 +311,7 @@ impl ProcessSupervisor {
         effects
     }
 
-    /// Somebody asks for it.
+    /// Asks a process to stop because a person wants it to.
     pub fn cancel(
         &mut self,
         id: &ProcessId,
@@ -338,7 +338,7 @@ impl ProcessSupervisor {
         Ok(())
     }
 
-    /// It ended, by itself or not. First the outcome is stored.
+    /// A process ended, by itself or not. Its outcome is stored first and told afterwards.
     pub fn ended(
         &mut self,
         id: &ProcessId,
@@ -413,8 +413,8 @@ impl ProcessSupervisor {
         };
         let error = process.last_error.as_ref().map(|error| format!(" Last error: {error}."));
         Ok(format!(
-            "{id} {stage}. It runs for {lived} s, is {} and made its last progress {idle} s ago; {} calls to a model, {} \
-tools.{}",
+            "{id} {stage}. It runs for {lived} s, is {} and made its last progress {idle} s ago; {} calls to \
+a model, {} tools.{}",
             process.phase.name(),
             process.llm_calls,
             process.tool_calls,

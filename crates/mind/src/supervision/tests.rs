@@ -48,7 +48,10 @@ fn events_have_the_seeds_fields_and_survive_the_log() {
     let text = serde_json::to_string(&logged).unwrap();
     assert_eq!(
         text,
-        r#"{"seq":7,"at_unix_ms":5,"event":"worker_complete","worker_id":"w1","channel_id":"general","result":"done","notify":true}"#
+        concat!(
+            r#"{"seq":7,"at_unix_ms":5,"event":"worker_complete","worker_id":"w1","#,
+            r#""channel_id":"general","result":"done","notify":true}"#
+        )
     );
     assert_eq!(serde_json::from_str::<ProcessLogEntry>(&text).unwrap(), logged);
     let branch = r#"{"event":"branch_started","branch_id":"b","channel_id":"c","description":"d","started_at":1}"#;

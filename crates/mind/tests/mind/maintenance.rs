@@ -1,4 +1,5 @@
-//! Maintenance over a real memory, up to simulated years: what fades, what is forgotten, what becomes one, and all of it undone.
+//! Maintenance over a real memory, up to simulated years: what fades, what is forgotten, what becomes one, and all of
+//! it undone.
 
 use std::collections::BTreeMap;
 
