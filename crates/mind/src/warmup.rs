@@ -107,8 +107,6 @@ pub enum WarmupEffect {
     Do { pass: u64, step: WarmStep },
     /// Make the bulletin again; answer with `Warmup::refreshed`.
     Refresh,
-    /// Log a warning: dispatched before warm-up was complete. The counter has its labels.
-    ColdDispatch { agent_id: String, process_type: ProcessType, state: WarmupState },
     /// The state changed; for metrics and listeners.
     Changed(WarmupState),
 }
@@ -154,16 +152,8 @@ impl Warmup {
         WarmupStatus { bulletin_age_secs: self.status.age_secs(now), ..self.status.clone() }
     }
 
-    /// Begins a pass, unless one is under way. `forced` also when warm-up is off.
-    pub fn begin(
-        &mut self,
-        settings: &WarmupSettings,
-        forced: bool,
-        now: Millis,
-    ) -> Vec<WarmupEffect> {
-        if self.pass.is_some() || !(settings.enabled || forced) {
-            return Vec::new();
-        }
+    /// Begins a pass. The caller made sure that none is under way.
+    fn begin(&mut self, settings: &WarmupSettings, now: Millis) -> Vec<WarmupEffect> {
         self.passes += 1;
         let mut waiting = BTreeSet::from([WarmStep::Store, WarmStep::Bulletin]);
         if settings.eager_embedding_load {
@@ -232,8 +222,8 @@ impl Warmup {
                 self.refreshing = true;
                 vec![WarmupEffect::Refresh]
             }
-            WarmupState::Cold => self.begin(settings, false, now),
-            WarmupState::Degraded if due && now >= self.retry => self.begin(settings, false, now),
+            WarmupState::Cold => self.begin(settings, now),
+            WarmupState::Degraded if due && now >= self.retry => self.begin(settings, now),
             _ => Vec::new(),
         }
     }
@@ -262,14 +252,17 @@ impl Warmup {
         }
     }
 
-    /// Something begins to work. Before readiness this is counted and said; it runs in any case.
-    pub fn dispatch(&mut self, process_type: ProcessType) -> Option<WarmupEffect> {
-        if self.status.ready_for_work() {
-            return None;
+    /// Something begins to work. It runs in any case; if the agent is not ready, this is counted, and true is returned.
+    pub fn dispatch(&mut self, process_type: ProcessType) -> bool {
+        let is_cold = !self.status.ready_for_work();
+        if is_cold {
+            *self.cold.entry(process_type).or_default() += 1;
         }
-        *self.cold.entry(process_type).or_default() += 1;
-        let (agent_id, state) = (self.agent_id.clone(), self.status.state);
-        Some(WarmupEffect::ColdDispatch { agent_id, process_type, state })
+        is_cold
+    }
+
+    pub fn agent_id(&self) -> &str {
+        &self.agent_id
     }
 
     /// `cold_dispatch_total` by its labels: agent id, process type, count.
@@ -299,7 +292,7 @@ mod tests {
 
     fn warm() -> Warmup {
         let mut warmup = Warmup::new("ada", None);
-        warmup.begin(&WarmupSettings::default(), false, at(0));
+        warmup.tick(&WarmupSettings::default(), at(0));
         for step in [WarmStep::Store, WarmStep::Embedder, WarmStep::Bulletin] {
             warmup.step_done(1, step, Ok(()), at(1));
         }
@@ -371,7 +364,7 @@ mod tests {
             effects.iter().filter(|e| matches!(e, WarmupEffect::Do { .. })).collect();
         assert_eq!(steps.len(), 3);
         assert_eq!(warmup.status(at(0)).state, WarmupState::Warming);
-        assert!(warmup.begin(&WarmupSettings::default(), true, at(0)).is_empty(), "one at a time");
+        assert!(warmup.tick(&WarmupSettings::default(), at(0)).is_empty(), "one at a time");
         let warmup = warm();
         assert!(warmup.status(at(1)).ready_for_work());
         assert_eq!(warmup.status(at(61)).bulletin_age_secs, Some(60));
@@ -382,7 +375,7 @@ mod tests {
     fn a_pass_that_fails_or_hangs_is_degraded_with_its_reason_and_tried_again() {
         let settings = WarmupSettings::default();
         let mut warmup = Warmup::new("ada", None);
-        warmup.begin(&settings, false, at(0));
+        warmup.tick(&settings, at(0));
         warmup.step_done(1, WarmStep::Embedder, Err("no model".into()), at(1));
         warmup.step_done(1, WarmStep::Store, Ok(()), at(1));
         assert!(warmup.tick(&settings, at(29)).is_empty());
@@ -426,18 +419,17 @@ mod tests {
     fn a_cold_dispatch_is_counted_with_its_labels_and_a_warm_one_is_not() {
         let mut warmup = Warmup::new("ada", None);
         for process in [ProcessType::Channel, ProcessType::Worker, ProcessType::Channel] {
-            assert!(warmup.dispatch(process).is_some());
+            assert!(warmup.dispatch(process));
         }
         assert_eq!(warmup.cold_dispatch_total(), [("ada", "channel", 2), ("ada", "worker", 1)]);
-        assert!(warm().dispatch(ProcessType::Channel).is_none());
+        assert!(!warm().dispatch(ProcessType::Channel));
     }
 
     #[test]
-    fn switched_off_it_stays_cold_unless_forced() {
+    fn switched_off_it_stays_cold() {
         let off = WarmupSettings { enabled: false, ..WarmupSettings::default() };
         let mut warmup = Warmup::new("ada", Some(at(0)));
         assert!(warmup.tick(&off, at(9_999)).is_empty());
         assert_eq!(warmup.status(at(1)).state, WarmupState::Cold);
-        assert!(!warmup.begin(&off, true, at(2)).is_empty());
     }
 }

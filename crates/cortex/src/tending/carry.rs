@@ -117,7 +117,7 @@ impl Ops {
                 };
                 Some(MindEvent::Answered { run, outcome })
             }
-            MindEffect::Publish(bulletin, _) => {
+            MindEffect::Publish(bulletin) => {
                 let mut published = (*tended.published()).clone();
                 match bulletin.audience {
                     Audience::Owner => published.owner = Some((*bulletin).into()),

@@ -138,16 +138,20 @@ struct Tries {
     not_before_unix_ms: i64,
 }
 
-/// What the daemon is to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BulletinEffect {
+/// What follows from gathered memories. Neither, if the bulletin says it already: it is then as fresh as a new one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BulletinStep {
     /// Put it where conversations read it, and persist the state.
-    Publish(Box<Bulletin>, BulletinChanges),
-    /// Reserve a budget of `prompt.worst_tokens()` for `Purpose::Bulletin`, ask a model, answer with
-    /// `BulletinState::answered`. If the budget refuses, answer with the refusal as the error.
-    Ask { run: String, prompt: Box<ModelPrompt>, deadline: Millis },
-    /// Nothing to say that is not said already; the bulletin is as fresh as if it were new.
-    Unchanged,
+    pub publish: Option<Box<Bulletin>>,
+    /// Ask a model before the deadline, with a budget of `worst_tokens` reserved, and answer with
+    /// `BulletinState::answered`; or with `BulletinState::declined` if the call may not be made.
+    pub ask: Option<(Box<ModelPrompt>, Millis)>,
+}
+
+impl BulletinStep {
+    pub(crate) fn publish(bulletin: Box<Bulletin>) -> BulletinStep {
+        BulletinStep { publish: Some(bulletin), ask: None }
+    }
 }
 
 /// The bulletin of one audience over time: persistent, except for a call under way.
@@ -188,11 +192,10 @@ impl BulletinState {
         model: ModelUse,
         settings: &BulletinSettings,
         now: Millis,
-    ) -> Vec<BulletinEffect> {
+    ) -> BulletinStep {
         self.refreshed_unix_ms = Some(now.get());
         let allowed = model == ModelUse::Allowed && settings.use_model;
         let wants = allowed && self.needs_model(gathered, now);
-        let mut effects = Vec::new();
         if wants && self.pending.is_none() {
             let prompt = model::prompt(gathered, settings);
             let deadline = Millis(now.get().saturating_add(secs_ms(settings.model_timeout_secs)));
@@ -202,34 +205,26 @@ impl BulletinState {
                 gathered: gathered.clone(),
                 deadline,
             });
-            effects.push(BulletinEffect::Ask {
-                run: run.to_owned(),
-                prompt: Box::new(prompt),
-                deadline,
-            });
             // Readers get a bulletin by rules at once; the model's text replaces it when it comes.
-            if self.current.is_none() {
-                effects.insert(0, self.by_rules(gathered, run, None, settings, now));
-            }
-            return effects;
+            let publish =
+                self.current.is_none().then(|| self.by_rules(gathered, run, None, settings, now));
+            return BulletinStep { publish, ask: Some((Box::new(prompt), deadline)) };
         }
         match &self.current {
-            Some(current) if current.inputs == gathered.hash => vec![BulletinEffect::Unchanged],
-            _ => vec![self.without_model(gathered, run, settings, now)],
+            Some(current) if current.inputs == gathered.hash => BulletinStep::default(),
+            _ => BulletinStep::publish(self.without_model(gathered, run, settings, now)),
         }
     }
 
-    /// A model answered, or did not.
+    /// A model answered, or did not. Returns the bulletin that follows; none if the call was not the one under way.
     pub fn answered(
         &mut self,
         run: &str,
         answer: Result<(String, String), String>,
         settings: &BulletinSettings,
         now: Millis,
-    ) -> Vec<BulletinEffect> {
-        let Some(pending) = self.pending.take_if(|pending| pending.run == run) else {
-            return Vec::new();
-        };
+    ) -> Option<Box<Bulletin>> {
+        let pending = self.pending.take_if(|pending| pending.run == run)?;
         let gathered = pending.gathered;
         let read = answer.and_then(|(text, model)| {
             let known = gathered.ids();
@@ -243,7 +238,7 @@ impl BulletinState {
                 let lines = parts.iter().map(|part| part.lines.len()).sum();
                 let (size, of) = (gathered.size, model.clone());
                 self.curated = Some(ModelText { parts: parts.clone(), model: of, size, lines });
-                vec![self.publish(
+                Some(self.publish(
                     &gathered,
                     parts,
                     Maker::Model { model },
@@ -251,7 +246,7 @@ impl BulletinState {
                     None,
                     settings,
                     now,
-                )]
+                ))
             }
             Err(why) => {
                 if self.tries.inputs != gathered.hash {
@@ -260,7 +255,7 @@ impl BulletinState {
                 let wait = RETRY_MS.saturating_mul(1 << self.tries.count.min(16));
                 self.tries.count += 1;
                 self.tries.not_before_unix_ms = now.get().saturating_add(wait);
-                vec![self.by_rules(&gathered, run, Some(why), settings, now)]
+                Some(self.by_rules(&gathered, run, Some(why), settings, now))
             }
         }
     }
@@ -273,19 +268,14 @@ impl BulletinState {
         why: String,
         settings: &BulletinSettings,
         now: Millis,
-    ) -> Vec<BulletinEffect> {
-        let Some(pending) = self.pending.take_if(|pending| pending.run == run) else {
-            return Vec::new();
-        };
+    ) -> Option<Box<Bulletin>> {
+        let pending = self.pending.take_if(|pending| pending.run == run)?;
         let inputs = pending.gathered.hash.clone();
         let count = if self.tries.inputs == inputs { self.tries.count } else { 0 };
         let not_before_unix_ms = now.get().saturating_add(DECLINED_MS);
         self.tries = Tries { inputs, count, not_before_unix_ms };
         let said = self.current.as_ref().is_some_and(|now| now.inputs == pending.gathered.hash);
-        if said {
-            return vec![BulletinEffect::Unchanged];
-        }
-        vec![self.by_rules(&pending.gathered, run, Some(why), settings, now)]
+        (!said).then(|| self.by_rules(&pending.gathered, run, Some(why), settings, now))
     }
 
     /// The state of another audience has just written about exactly these memories: the same text serves here,
@@ -297,16 +287,17 @@ impl BulletinState {
         run: &str,
         settings: &BulletinSettings,
         now: Millis,
-    ) -> Option<Vec<BulletinEffect>> {
+    ) -> Option<BulletinStep> {
         let theirs = other.current.as_ref().filter(|theirs| theirs.inputs == gathered.hash)?;
         self.refreshed_unix_ms = Some(now.get());
         if self.current.as_ref().is_some_and(|ours| ours.parts == theirs.parts) {
-            return Some(vec![BulletinEffect::Unchanged]);
+            return Some(BulletinStep::default());
         }
         (self.curated, self.tries) = (other.curated.clone(), other.tries.clone());
         let (parts, maker, why) =
             (theirs.parts.clone(), theirs.maker.clone(), theirs.fallback.clone());
-        Some(vec![self.publish(gathered, parts, maker, run, why, settings, now)])
+        let written = self.publish(gathered, parts, maker, run, why, settings, now);
+        Some(BulletinStep::publish(written))
     }
 
     /// The text of a memory was erased: nothing that was written from it is kept. True if something was.
@@ -330,9 +321,9 @@ impl BulletinState {
     }
 
     /// Gives up a call whose time is over.
-    pub fn tick(&mut self, settings: &BulletinSettings, now: Millis) -> Vec<BulletinEffect> {
+    pub fn tick(&mut self, settings: &BulletinSettings, now: Millis) -> Option<Box<Bulletin>> {
         let late = self.pending.as_ref().filter(|pending| now >= pending.deadline);
-        let Some(run) = late.map(|pending| pending.run.clone()) else { return Vec::new() };
+        let run = late.map(|pending| pending.run.clone())?;
         self.answered(&run, Err("the model did not answer in time".into()), settings, now)
     }
 
@@ -353,7 +344,7 @@ impl BulletinState {
         run: &str,
         settings: &BulletinSettings,
         now: Millis,
-    ) -> BulletinEffect {
+    ) -> Box<Bulletin> {
         let known = gathered.ids();
         let fresh = |size: u64| gathered.items().any(|item| item.seq > size);
         if let Some(curated) = self.curated.as_ref().filter(|curated| !fresh(curated.size)) {
@@ -378,7 +369,7 @@ impl BulletinState {
         fallback: Option<String>,
         settings: &BulletinSettings,
         now: Millis,
-    ) -> BulletinEffect {
+    ) -> Box<Bulletin> {
         let parts = render::by_rules(gathered, settings.max_words, now);
         self.publish(gathered, parts, Maker::Rules, run, fallback, settings, now)
     }
@@ -393,7 +384,7 @@ impl BulletinState {
         fallback: Option<String>,
         settings: &BulletinSettings,
         now: Millis,
-    ) -> BulletinEffect {
+    ) -> Box<Bulletin> {
         let text = render::text_of(&parts, now);
         let ids: BTreeSet<u64> =
             parts.iter().flat_map(|part| &part.lines).flat_map(|line| line.cites.clone()).collect();
@@ -413,14 +404,13 @@ impl BulletinState {
             parts,
             cited: versions.filter(|(id, _)| ids.contains(id)).collect(),
         };
-        let changes = BulletinChanges::between(self.current.as_ref(), &bulletin);
         if let Some(before) = self.current.replace(bulletin.clone()) {
             self.history.push_back(before);
         }
         while self.history.len() > settings.history {
             self.history.pop_front();
         }
-        BulletinEffect::Publish(Box::new(bulletin), changes)
+        Box::new(bulletin)
     }
 }
 

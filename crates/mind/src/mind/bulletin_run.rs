@@ -5,11 +5,11 @@
 
 use kernel::memory::Millis;
 
-use super::{BULLETIN, Mind, MindEffect, ModelAnswer, published};
+use super::{BULLETIN, Mind, MindEffect, ModelAnswer};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
 use crate::budget::Purpose;
-use crate::bulletin::{BulletinEffect, BulletinInput, BulletinState, ModelPrompt, ModelUse};
+use crate::bulletin::{BulletinInput, BulletinState, BulletinStep, ModelPrompt, ModelUse};
 use crate::jobs::JitterSource;
 use crate::warmup::WarmStep;
 
@@ -36,47 +36,39 @@ impl Mind {
         };
         let settings = &self.settings.bulletin;
         let model = if self.provider.is_some() { model } else { ModelUse::Never };
-        let effects = match audience {
+        let step = match audience {
             Audience::Owner => self.owner.gathered(&gathered, run, model, settings, now),
             Audience::Shared => self
                 .shared
                 .adopt(&self.owner, &gathered, run, settings, now)
                 .unwrap_or_else(|| self.shared.gathered(&gathered, run, model, settings, now)),
         };
-        self.bulletin_effects(bulletin_run, effects, now, chance)
+        self.bulletin_effects(bulletin_run, step, now, chance)
     }
 
     /// Does what the bulletin of an audience needs, and goes on to the next audience when this one is done.
     pub(super) fn bulletin_effects(
         &mut self,
         BulletinRun { run, audience, model }: BulletinRun<'_>,
-        effects: Vec<BulletinEffect>,
+        step: BulletinStep,
         now: Millis,
         chance: JitterSource<'_>,
     ) -> Vec<MindEffect> {
-        let mut out = Vec::new();
-        for effect in effects {
-            match effect {
-                BulletinEffect::Publish(bulletin, changes) => {
-                    out.push(MindEffect::Publish(bulletin, changes));
+        let mut out: Vec<MindEffect> = step.publish.into_iter().map(MindEffect::Publish).collect();
+        if let Some((prompt, deadline)) = step.ask {
+            match self.reserve(run, &prompt, (now, deadline)) {
+                Ok(()) => {
+                    let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
+                    out.push(MindEffect::AskModel { run, purpose, prompt, deadline });
+                    return out;
                 }
-                BulletinEffect::Unchanged => {}
-                BulletinEffect::Ask { prompt, deadline, .. } => {
-                    match self.reserve(run, &prompt, (now, deadline)) {
-                        Ok(()) => {
-                            let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
-                            out.push(MindEffect::AskModel { run, purpose, prompt, deadline });
-                            return out;
-                        }
-                        Err(why) => {
-                            let settings = &self.settings.bulletin;
-                            let declined = match audience {
-                                Audience::Owner => self.owner.declined(run, why, settings, now),
-                                Audience::Shared => self.shared.declined(run, why, settings, now),
-                            };
-                            out.extend(declined.into_iter().filter_map(published));
-                        }
-                    }
+                Err(why) => {
+                    let settings = &self.settings.bulletin;
+                    let declined = match audience {
+                        Audience::Owner => self.owner.declined(run, why, settings, now),
+                        Audience::Shared => self.shared.declined(run, why, settings, now),
+                    };
+                    out.extend(declined.map(MindEffect::Publish));
                 }
             }
         }
@@ -148,16 +140,14 @@ impl Mind {
         }
         let answer = outcome.map(|answer| (answer.text, answer.model));
         let settings = &self.settings.bulletin;
-        let effects = match audience {
+        let written = match audience {
             Audience::Owner => self.owner.answered(run, answer, settings, now),
             Audience::Shared => self.shared.answered(run, answer, settings, now),
         };
-        if effects.is_empty() {
-            return Vec::new();
-        }
+        let Some(written) = written else { return Vec::new() };
         let model = ModelUse::Allowed;
         let run = BulletinRun { run, audience: &audience, model };
-        self.bulletin_effects(run, effects, now, chance)
+        self.bulletin_effects(run, BulletinStep::publish(written), now, chance)
     }
 
     fn bulletin_ended(

@@ -4,7 +4,7 @@ use kernel::memory::Millis;
 
 use crate::audience::Audience;
 use crate::budget::{Cost, Purpose};
-use crate::bulletin::{Bulletin, BulletinChanges, BulletinInput, ModelPrompt, ModelUse};
+use crate::bulletin::{Bulletin, BulletinInput, ModelPrompt, ModelUse};
 use crate::maintenance::MaintenanceState;
 use crate::supervision::{ProcessEvent, SupervisionEffect};
 use crate::warmup::{ProcessType, WarmStep};
@@ -93,7 +93,7 @@ pub enum MindEffect {
         deadline: Millis,
     },
     /// Put it where conversations of its audience read it.
-    Publish(Box<Bulletin>, BulletinChanges),
+    Publish(Box<Bulletin>),
     /// Open the store, or load the embedder.
     Warm {
         pass: u64,

@@ -26,7 +26,7 @@ pub use event::{MindEffect, MindEvent, ModelAnswer, ModelProvider};
 use crate::audience::Audience;
 use crate::breaker::{BreakerPolicy, Breakers};
 use crate::budget::ModelBudget;
-use crate::bulletin::{Bulletin, BulletinEffect, BulletinState, ModelUse};
+use crate::bulletin::{Bulletin, BulletinState, BulletinStep, ModelUse};
 use crate::error::Result;
 use crate::jobs::{JitterSource, JobEffect, JobSpec, JobStates, Jobs};
 use crate::maintenance::{self, MaintenanceState};
@@ -217,12 +217,11 @@ impl Mind {
                 let effects = self.supervisor.observe(&event, now);
                 effects.into_iter().map(MindEffect::Supervise).collect()
             }
-            MindEvent::Dispatched(process_type) => match self.warmup.dispatch(process_type) {
-                Some(WarmupEffect::ColdDispatch { agent_id, process_type, .. }) => {
-                    vec![MindEffect::ColdDispatch { agent_id, process_type }]
-                }
-                _ => Vec::new(),
-            },
+            MindEvent::Dispatched(process_type) if self.warmup.dispatch(process_type) => {
+                let agent_id = self.warmup.agent_id().to_owned();
+                vec![MindEffect::ColdDispatch { agent_id, process_type }]
+            }
+            MindEvent::Dispatched(_) => Vec::new(),
         }
     }
 
@@ -290,16 +289,17 @@ impl Mind {
                 Audience::Owner => self.owner.tick(settings, now),
                 Audience::Shared => self.shared.tick(settings, now),
             };
-            match run {
-                Some(run) if !late.is_empty() => {
-                    self.model_failed(&run, "the model did not answer in time", now);
-                    // A model writes only in a run that may ask one.
-                    let model = ModelUse::Allowed;
-                    let run = BulletinRun { run: &run, audience: &audience, model };
-                    effects.extend(self.bulletin_effects(run, late, now, chance));
-                }
+            let Some(late) = late else { continue };
+            if let Some(run) = run {
+                self.model_failed(&run, "the model did not answer in time", now);
+                // A model writes only in a run that may ask one.
+                let model = ModelUse::Allowed;
+                let run = BulletinRun { run: &run, audience: &audience, model };
+                let step = BulletinStep::publish(late);
+                effects.extend(self.bulletin_effects(run, step, now, chance));
+            } else {
                 // The job was given up before its model was; what the rules wrote is published all the same.
-                _ => effects.extend(late.into_iter().filter_map(published)),
+                effects.push(MindEffect::Publish(late));
             }
         }
         let due = self.jobs.tick(now);
@@ -353,9 +353,6 @@ impl Mind {
                 WarmupEffect::Refresh => {
                     out.extend(self.run_now(BULLETIN, ModelUse::Allowed, now).unwrap_or_default());
                 }
-                WarmupEffect::ColdDispatch { agent_id, process_type, .. } => {
-                    out.push(MindEffect::ColdDispatch { agent_id, process_type });
-                }
                 WarmupEffect::Changed(_) => out.push(MindEffect::Persist),
             }
         }
@@ -376,12 +373,5 @@ fn job_effect(effect: JobEffect, model: ModelUse) -> Vec<MindEffect> {
         }
         JobEffect::Cancel { job, run } => vec![MindEffect::StopJob { job, run, force: false }],
         JobEffect::Abandon { job, run } => vec![MindEffect::StopJob { job, run, force: true }],
-    }
-}
-
-fn published(effect: BulletinEffect) -> Option<MindEffect> {
-    match effect {
-        BulletinEffect::Publish(bulletin, changes) => Some(MindEffect::Publish(bulletin, changes)),
-        BulletinEffect::Ask { .. } | BulletinEffect::Unchanged => None,
     }
 }

@@ -9,7 +9,7 @@ use kernel::salience::DecayPolicy;
 use kernel::{Cortex, Digest};
 use mind::audience::Audience;
 use mind::bulletin::{
-    Bulletin, BulletinChanges, BulletinEffect, BulletinInput, BulletinState, Dimension, Maker,
+    Bulletin, BulletinChanges, BulletinInput, BulletinState, BulletinStep, Dimension, Maker,
     ModelUse, gather, system_prompt,
 };
 use mind::jobs::{JobEffect, JobSpec, JobStates, Jobs};
@@ -25,11 +25,17 @@ fn gathered(cortex: &Cortex, audience: &Audience, now: Millis) -> BulletinInput 
     gather(&reading, audience, &settings, &DecayPolicy::default(), now).unwrap()
 }
 
-fn published(effects: Vec<BulletinEffect>) -> (Bulletin, BulletinChanges) {
-    match effects.into_iter().next().unwrap() {
-        BulletinEffect::Publish(bulletin, changes) => (*bulletin, changes),
-        other => panic!("{other:?}"),
-    }
+/// The run in which every bulletin here is made.
+const RUN: &str = "run-1";
+
+/// The bulletin that was published, and what is new in it.
+fn published(
+    state: &BulletinState,
+    bulletin: Option<Box<Bulletin>>,
+) -> (Bulletin, BulletinChanges) {
+    let bulletin = *bulletin.unwrap();
+    let changes = BulletinChanges::between(state.history.back(), &bulletin);
+    (bulletin, changes)
 }
 
 fn refresh(
@@ -37,9 +43,9 @@ fn refresh(
     cortex: &Cortex,
     model: ModelUse,
     now: Millis,
-) -> Vec<BulletinEffect> {
+) -> BulletinStep {
     let settings = BulletinSettings::default();
-    state.gathered(&gathered(cortex, &state.audience.clone(), now), "run-1", model, &settings, now)
+    state.gathered(&gathered(cortex, &state.audience.clone(), now), RUN, model, &settings, now)
 }
 
 /// Every line below a heading is a bullet that ends with a citation.
@@ -68,15 +74,15 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     let found = gathered(&cortex, &Audience::Owner, now);
     assert_eq!(found.sections.len(), Dimension::ALL.len());
     let mut state = BulletinState::new(Audience::Owner);
-    let (bulletin, _) = published(refresh(&mut state, &cortex, ModelUse::Never, now));
+    let bulletin = *refresh(&mut state, &cortex, ModelUse::Never, now).publish.unwrap();
     assert!(bulletin.words <= 500, "{}", bulletin.words);
     assert!(bulletin.words > 300, "{}", bulletin.words);
     assert_cited(&bulletin, &found.ids());
     assert!(bulletin.text.contains("2025-12-31"), "recent activity has dates");
     assert!(!bulletin.text.contains("Fake heading"));
     // The same state and time give the same bytes.
-    let (again, _) =
-        published(refresh(&mut BulletinState::new(Audience::Owner), &cortex, ModelUse::Never, now));
+    let mut fresh = BulletinState::new(Audience::Owner);
+    let again = *refresh(&mut fresh, &cortex, ModelUse::Never, now).publish.unwrap();
     assert_eq!(again, bulletin);
 }
 
@@ -192,8 +198,8 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     save(&cortex, day(0), of(MemoryType::Event, 2, "Moved the repository to a new host"));
     save(&cortex, day(0), of(MemoryType::Preference, 3, "Prefers tabs over spaces"));
     let mut state = BulletinState::new(Audience::Owner);
-    let effects = refresh(&mut state, &cortex, ModelUse::Allowed, day(1));
-    let BulletinEffect::Ask { run, prompt, .. } = &effects[1] else { panic!("{effects:?}") };
+    let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(1));
+    let (prompt, _) = step.ask.unwrap();
     for said in [
         "You are the cortex",
         "brief memory bulletin",
@@ -208,10 +214,10 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     ] {
         assert!(prompt.system.contains(said), "{said}");
     }
-    assert!(matches!(&effects[0], BulletinEffect::Publish(..)), "readers have one at once");
+    assert!(step.publish.is_some(), "readers have one at once");
     let text = answer_for(&gathered(&cortex, &Audience::Owner, day(1)));
-    let (bulletin, _) =
-        published(state.answered(run, Ok((text, "a-model".into())), &settings, day(1)));
+    let answer = Ok((text, "a-model".into()));
+    let bulletin = *state.answered(RUN, answer, &settings, day(1)).unwrap();
     assert_eq!(bulletin.maker, Maker::Model { model: "a-model".into() });
     assert!(
         bulletin.text.contains("- In short, Prefers tabs over spaces [#3]"),
@@ -220,21 +226,20 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     );
 
     // Nothing happens: nothing is asked. When the event is no longer news, its line goes without a model.
-    assert_eq!(
-        refresh(&mut state, &cortex, ModelUse::Allowed, day(2)),
-        [BulletinEffect::Unchanged]
-    );
-    let (later, changes) = published(refresh(&mut state, &cortex, ModelUse::Allowed, day(20)));
+    let unchanged = BulletinStep::default();
+    assert_eq!(refresh(&mut state, &cortex, ModelUse::Allowed, day(2)), unchanged);
+    let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(20));
+    let (later, changes) = published(&state, step.publish);
     assert_eq!(changes.removed, [2]);
     assert!(matches!(later.maker, Maker::Model { .. }) && !later.text.contains("repository"));
 
     // A new memory is a cause.
     let id = save(&cortex, day(21), of(MemoryType::Goal, 9, "Release version two"));
-    let effects = refresh(&mut state, &cortex, ModelUse::Allowed, day(21));
-    let BulletinEffect::Ask { run, .. } = &effects[0] else { panic!("{effects:?}") };
+    let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(21));
+    assert!(step.ask.is_some() && step.publish.is_none());
     let text = answer_for(&gathered(&cortex, &Audience::Owner, day(21)));
-    let (_, changes) =
-        published(state.answered(run, Ok((text, "a-model".into())), &settings, day(21)));
+    let answered = state.answered(RUN, Ok((text, "a-model".into())), &settings, day(21));
+    let (_, changes) = published(&state, answered);
     assert_eq!(changes.added, [id]);
     assert_eq!(state.history.len(), 3);
     let kept: BulletinState =
@@ -259,10 +264,9 @@ fn an_answer_that_cannot_be_believed_is_replaced_by_the_rules() {
         (long.as_str(), "words"),
     ] {
         let mut state = BulletinState::new(Audience::Owner);
-        let effects = refresh(&mut state, &cortex, ModelUse::Allowed, day(1));
-        let BulletinEffect::Ask { run, .. } = &effects[1] else { panic!("{effects:?}") };
+        assert!(refresh(&mut state, &cortex, ModelUse::Allowed, day(1)).ask.is_some());
         let answer = Ok((answer.to_owned(), "a-model".to_owned()));
-        let (bulletin, _) = published(state.answered(run, answer, &settings, day(1)));
+        let bulletin = *state.answered(RUN, answer, &settings, day(1)).unwrap();
         assert_eq!(bulletin.maker, Maker::Rules);
         assert!(bulletin.fallback.as_ref().unwrap().contains(why), "{:?}", bulletin.fallback);
         assert_cited(&bulletin, &[1].into());
@@ -278,18 +282,16 @@ fn a_model_that_fails_is_asked_less_and_less_and_then_left_alone() {
     let mut asked = Vec::new();
     for minute in 0..60 * 24 {
         let now = Millis(day(1).get() + minute * 60_000);
-        for effect in refresh(&mut state, &cortex, ModelUse::Allowed, now) {
-            if let BulletinEffect::Ask { deadline, .. } = effect {
-                asked.push(minute);
-                let (bulletin, _) = published(state.tick(&settings, deadline));
-                assert!(bulletin.fallback.unwrap().contains("in time"));
-            }
+        if let Some((_, deadline)) = refresh(&mut state, &cortex, ModelUse::Allowed, now).ask {
+            asked.push(minute);
+            let bulletin = *state.tick(&settings, deadline).unwrap();
+            assert!(bulletin.fallback.unwrap().contains("in time"));
         }
     }
     assert_eq!(asked, [0, 12, 34]);
     save(&cortex, day(2), of(MemoryType::Identity, 2, "The user has a dog"));
-    let effects = refresh(&mut state, &cortex, ModelUse::Allowed, day(2));
-    assert!(matches!(effects[0], BulletinEffect::Ask { .. }), "new memories are a new cause");
+    let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(2));
+    assert!(step.ask.is_some(), "new memories are a new cause");
 }
 
 /// The bulletin job as the daemon runs it, with a model that always answers. Returns the number of calls.
@@ -305,12 +307,10 @@ fn hours(
         let now = Millis(START + hour * HOUR);
         for effect in jobs.tick(now) {
             let JobEffect::Start { job, run, .. } = effect else { continue };
-            for effect in refresh(state, cortex, ModelUse::Allowed, now) {
-                if let BulletinEffect::Ask { run, .. } = effect {
-                    calls += 1;
-                    let text = answer_for(&gathered(cortex, &Audience::Owner, now));
-                    state.answered(&run, Ok((text, "a-model".into())), &settings, now);
-                }
+            if refresh(state, cortex, ModelUse::Allowed, now).ask.is_some() {
+                calls += 1;
+                let text = answer_for(&gathered(cortex, &Audience::Owner, now));
+                state.answered(RUN, Ok((text, "a-model".into())), &settings, now);
             }
             jobs.ended(&job, &run, Ok("done".into()), now, &mut |_| 0).unwrap();
         }
@@ -342,7 +342,7 @@ fn the_system_prompt_is_base_blank_line_heading_and_text() {
     let cortex = open(&Disk::new());
     save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
     let mut state = BulletinState::new(Audience::Owner);
-    let (bulletin, _) = published(refresh(&mut state, &cortex, ModelUse::Never, day(1)));
+    let bulletin = *refresh(&mut state, &cortex, ModelUse::Never, day(1)).publish.unwrap();
     let prompt = system_prompt("You are helpful.", Some(&bulletin));
     let start = "You are helpful.\n\n# Memory Bulletin\nGenerated: 2026-01-02 00:00:00 UTC\n\n## Identity\n";
     assert!(prompt.starts_with(start), "{prompt}");
@@ -405,12 +405,8 @@ fn a_week(cortex: &Cortex) {
 fn a_small_memory_reads_like_this() {
     let cortex = open(&Disk::new());
     a_week(&cortex);
-    let (bulletin, _) = published(refresh(
-        &mut BulletinState::new(Audience::Owner),
-        &cortex,
-        ModelUse::Never,
-        day(7),
-    ));
+    let mut state = BulletinState::new(Audience::Owner);
+    let bulletin = *refresh(&mut state, &cortex, ModelUse::Never, day(7)).publish.unwrap();
     let expected = "\
 # Memory Bulletin
 Generated: 2026-01-08 00:00:00 UTC

@@ -89,7 +89,7 @@ impl Daemon {
                 let outcome = if self.model_works { Ok(answer) } else { Err("status 500".into()) };
                 Some(MindEvent::Answered { run, outcome })
             }
-            MindEffect::Publish(bulletin, _) => {
+            MindEffect::Publish(bulletin) => {
                 self.published.push((bulletin.audience, bulletin.maker, bulletin.fallback));
                 None
             }
