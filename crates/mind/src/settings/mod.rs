@@ -92,7 +92,8 @@ table!(
         decay_idle_days: u64 = 30,
         /// A memory younger than this many days is never pruned.
         prune_min_age_days: u64 = 0,
-        /// Days after which a goal that is done or dropped, or a memory past its date, is archived.
+        /// Days after which a goal that is done or dropped, or a memory past its date, is archived. What is merely
+        /// old and unimportant is archived by `memory.archive_after_days`.
         archive_after_days: u64 = 30,
         /// Changes one maintenance run may propose. What is left waits for the next run.
         maintenance_changes_max: u64 = 500,
