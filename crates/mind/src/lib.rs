@@ -38,6 +38,4 @@ pub mod settings;
 pub mod supervision;
 pub mod warmup;
 
-pub use mind::{
-    BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelProvider, job_specs,
-};
+pub use mind::{BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelProvider};

@@ -121,7 +121,7 @@ pub fn last_used(version: &Version, usage: &Usage) -> Millis {
 }
 
 /// The types that words stand for; a kind stands for its type.
-pub fn types_of(words: &[String]) -> Result<Vec<MemoryType>> {
+pub(crate) fn types_of(words: &[String]) -> Result<Vec<MemoryType>> {
     let mut types = Vec::new();
     for word in words {
         let known = keys_of(word).ok_or_else(|| {

@@ -158,7 +158,13 @@ impl Ops {
         let now = caller.now()?;
         let until = Millis(now.get().saturating_add(CALL_MS));
         let tended = self.tended(caller)?;
-        let admitted = tended.part().mind.admit((purpose, context), worst, (now, until));
+        let admitted = tended.part().mind.admit(mind::budget::ModelCall {
+            purpose,
+            who: context,
+            worst,
+            at: now,
+            until,
+        });
         admitted.map_err(|refusal| over_budget(&refusal))?;
         let said = before.iter().map(said).collect();
         let layout = self.layout();

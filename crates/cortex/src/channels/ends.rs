@@ -76,7 +76,7 @@ impl Ops {
         let tended = self.tended(caller)?;
         let model = run.row.model.as_deref();
         let now = caller.now()?;
-        tended.part().mind.budget.paid((purpose, who), cost_of(run), model, now);
+        tended.part().mind.budget.paid(purpose, who, cost_of(run), model, now);
         match (channel, context) {
             (Some(channel), Some(context)) => self.part_ended(caller, channel, context, run)?,
             (Some(channel), None) => self.worker_ended(caller, channel, run)?,

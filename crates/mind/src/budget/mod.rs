@@ -112,17 +112,30 @@ impl BudgetRefusal {
     }
 }
 
-/// A call that was admitted and has not ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reservation {
-    pub id: u64,
+/// A call to a model that somebody wants to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelCall<'a> {
     pub purpose: Purpose,
     /// Job run, channel, talent run: who will be named in the ledger.
-    pub who: String,
+    pub who: &'a str,
+    /// What the call costs at most.
     pub worst: Cost,
-    pub at_unix_ms: i64,
+    pub at: Millis,
     /// The worst case counts as spent if nobody settles by then.
-    pub until_unix_ms: i64,
+    pub until: Millis,
+}
+
+/// A call that was admitted and has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Reservation {
+    id: u64,
+    purpose: Purpose,
+    /// Job run, channel, talent run: who will be named in the ledger.
+    who: String,
+    worst: Cost,
+    at_unix_ms: i64,
+    /// The worst case counts as spent if nobody settles by then.
+    until_unix_ms: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,15 +182,14 @@ pub struct ModelBudget {
 }
 
 impl ModelBudget {
-    /// Admits a call that costs at most `worst`, or says why not. `provider` is false when none is configured.
+    /// Admits a call, or says why not. `provider` is false when none is configured.
     pub fn reserve(
         &mut self,
         settings: &BudgetSettings,
         provider: bool,
-        (purpose, who): (Purpose, &str),
-        worst: Cost,
-        (now, until): (Millis, Millis),
+        call: ModelCall<'_>,
     ) -> Result<u64, BudgetRefusal> {
+        let ModelCall { purpose, who, worst, at: now, until } = call;
         self.expire(now);
         if self.killed || settings.kill_switch {
             return Err(BudgetRefusal::Killed);
@@ -236,7 +248,8 @@ impl ModelBudget {
     /// What the calls of `who` took, reserved before or not. Booked once, however often it is told.
     pub fn paid(
         &mut self,
-        (purpose, who): (Purpose, &str),
+        purpose: Purpose,
+        who: &str,
         cost: Cost,
         model: Option<&str>,
         now: Millis,

@@ -16,6 +16,11 @@ fn limits() -> BudgetSettings {
     }
 }
 
+/// A call at the beginning of time.
+fn call(purpose: Purpose, worst: Cost) -> ModelCall<'static> {
+    ModelCall { purpose, who: "x", worst, at: Millis(0), until: Millis(1) }
+}
+
 fn cost(tokens: u64) -> Cost {
     Cost { tokens, micro_dollars: tokens }
 }
@@ -26,8 +31,9 @@ fn ask(
     tokens: u64,
     now: i64,
 ) -> Result<u64, BudgetRefusal> {
-    let times = (Millis(now), Millis(now + 60_000));
-    budget.reserve(&limits(), true, (purpose, "a run"), cost(tokens), times)
+    let until = Millis(now + 60_000);
+    let call = ModelCall { purpose, who: "a run", worst: cost(tokens), at: Millis(now), until };
+    budget.reserve(&limits(), true, call)
 }
 
 // section 11, point 9
@@ -57,8 +63,7 @@ fn money_is_limited_per_purpose_and_stops_calls_of_unknown_price() {
     let mut budget = ModelBudget::default();
     let mut ask = |purpose, micro_dollars| {
         let worst = Cost { tokens: 1, micro_dollars };
-        let times = (Millis(0), Millis(1));
-        let id = budget.reserve(&settings, true, (purpose, "x"), worst, times)?;
+        let id = budget.reserve(&settings, true, call(purpose, worst))?;
         budget.settle(id, worst, None, Millis(0));
         Ok::<(), BudgetRefusal>(())
     };
@@ -71,18 +76,14 @@ fn money_is_limited_per_purpose_and_stops_calls_of_unknown_price() {
     assert_eq!(ask(Purpose::Bulletin, 0).unwrap_err().code(), "over_money");
     // Where nothing costs anything, no money is needed.
     let free = BudgetSettings { micro_dollars_per_day: 0, ..settings };
-    let times = (Millis(0), Millis(1));
     let worst = Cost { tokens: 1, micro_dollars: 0 };
-    assert!(
-        ModelBudget::default().reserve(&free, true, (Purpose::Chat, "x"), worst, times).is_ok()
-    );
+    assert!(ModelBudget::default().reserve(&free, true, call(Purpose::Chat, worst)).is_ok());
 }
 
 #[test]
 fn without_a_provider_every_limit_is_zero() {
     let mut budget = ModelBudget::default();
-    let times = (Millis(0), Millis(1));
-    let asked = budget.reserve(&limits(), false, (Purpose::Chat, "x"), cost(0), times);
+    let asked = budget.reserve(&limits(), false, call(Purpose::Chat, cost(0)));
     assert_eq!(asked, Err(BudgetRefusal::NoProvider));
     let view = budget.view(&limits(), false, Millis(0));
     assert_eq!((view.tokens_limit, view.micro_dollars_limit), (0, 0));
@@ -95,7 +96,7 @@ fn the_kill_switch_refuses_everything_until_it_is_released() {
     assert_eq!(ask(&mut budget, Purpose::Chat, 1, 0), Err(BudgetRefusal::Killed));
     budget.killed = false;
     let off = BudgetSettings { kill_switch: true, ..limits() };
-    let asked = budget.reserve(&off, true, (Purpose::Chat, "x"), cost(1), (Millis(0), Millis(1)));
+    let asked = budget.reserve(&off, true, call(Purpose::Chat, cost(1)));
     assert_eq!(asked, Err(BudgetRefusal::Killed));
     ask(&mut budget, Purpose::Chat, 1, 0).unwrap();
 }
@@ -116,8 +117,7 @@ fn a_new_day_begins_with_nothing_spent_and_lost_calls_count_as_their_worst() {
 fn money_stops_a_call_too_and_state_survives_a_restart() {
     let mut budget = ModelBudget::default();
     let dear = Cost { tokens: 1, micro_dollars: 5_001 };
-    let times = (Millis(0), Millis(1));
-    let refused = budget.reserve(&limits(), true, (Purpose::Chat, "x"), dear, times);
+    let refused = budget.reserve(&limits(), true, call(Purpose::Chat, dear));
     assert_eq!(refused.unwrap_err().code(), "over_money");
     ask(&mut budget, Purpose::Chat, 10, 0).unwrap();
     let text = serde_json::to_string(&budget).unwrap();
@@ -150,16 +150,17 @@ fn what_runs_took_is_booked_once_with_or_without_a_reservation() {
     let (mut budget, settings) = (ModelBudget::default(), BudgetSettings::default());
     let cost = Cost { tokens: 40, micro_dollars: 3 };
     let worst = Cost { tokens: 1_000, micro_dollars: 0 };
-    let who = (Purpose::Chat, "main-turn-1");
-    budget.reserve(&settings, true, who, worst, (Millis(1), Millis(9_000))).unwrap();
+    let (purpose, who) = (Purpose::Chat, "main-turn-1");
+    let turn = ModelCall { purpose, who, worst, at: Millis(1), until: Millis(9_000) };
+    budget.reserve(&settings, true, turn).unwrap();
     for _ in 0..2 {
-        budget.paid(who, cost, Some("tiny"), Millis(2));
-        budget.paid((Purpose::Talents, "1700000000000"), cost, None, Millis(3));
+        budget.paid(purpose, who, cost, Some("tiny"), Millis(2));
+        budget.paid(Purpose::Talents, "1700000000000", cost, None, Millis(3));
     }
     assert_eq!(budget.reserved(), Cost::default());
     assert_eq!(budget.spent_for(Purpose::Chat, Millis(4)), cost);
     assert_eq!(budget.spent_for(Purpose::Talents, Millis(4)), cost);
     // What cost nothing is no line.
-    budget.paid((Purpose::Talents, "1700000000001"), Cost::default(), None, Millis(5));
+    budget.paid(Purpose::Talents, "1700000000001", Cost::default(), None, Millis(5));
     assert_eq!(budget.ledger().count(), 2);
 }

@@ -2,7 +2,7 @@
 //! from.
 //!
 //! - [`mod@gather`]: which memories, by `memory_recall` over the dimensions.
-//! - `phrase`, [`render`]: the text by rules. [`model`]: the text by a model, checked.
+//! - `phrase`, [`render`]: the text by rules. `model`: the text by a model, checked.
 //! - [`BulletinState`]: when it is made again and by whom; what was published; what changed.
 //!
 //! What must stay true: no model is asked unless a memory in the bulletin was written or changed since a model last
@@ -10,7 +10,7 @@
 //! gathered.
 
 pub mod gather;
-pub mod model;
+mod model;
 mod phrase;
 pub mod render;
 
@@ -20,14 +20,14 @@ use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
 pub use gather::{BulletinInput, Dimension, InputItem, InputSection, gather};
-pub use model::{AnswerRejection, ModelPrompt};
+pub use model::ModelPrompt;
 pub use render::{BulletinLine, BulletinSection};
 
 use crate::audience::Audience;
 use crate::settings::{BulletinSettings, secs_ms};
 
 /// Times a model is asked about the same memories before it waits for new ones.
-pub const TRIES_MAX: u32 = 3;
+const TRIES_MAX: u32 = 3;
 /// Wait after the first failure; doubles.
 const RETRY_MS: i64 = 600_000;
 /// Wait after a call that was not made.

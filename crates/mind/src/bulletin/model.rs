@@ -34,7 +34,7 @@ impl ModelPrompt {
     }
 }
 
-pub fn prompt(gathered: &BulletinInput, settings: &BulletinSettings) -> ModelPrompt {
+pub(super) fn prompt(gathered: &BulletinInput, settings: &BulletinSettings) -> ModelPrompt {
     let limit = settings.max_words.saturating_sub(HEADER_WORDS);
     let headings: Vec<&str> = Dimension::ALL.iter().map(|d| d.heading()).collect();
     let system = format!(
@@ -72,7 +72,7 @@ Cite only ids that you were given. No title, no other text.\n{}",
 
 /// Why an answer is not used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum AnswerRejection {
+pub(super) enum AnswerRejection {
     #[error("it is empty")]
     Empty,
     #[error("it has {words} words, {max} are allowed")]
@@ -88,7 +88,7 @@ pub enum AnswerRejection {
 }
 
 /// The parts of an answer, checked line by line.
-pub fn read_answer(
+pub(super) fn read_answer(
     answer: &str,
     known: &BTreeSet<u64>,
     prompt: &ModelPrompt,

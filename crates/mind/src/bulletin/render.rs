@@ -65,7 +65,7 @@ fn header(now: Millis) -> String {
 }
 
 /// `2024-03-15 14:30:00`.
-pub fn utc_second(now: Millis) -> String {
+fn utc_second(now: Millis) -> String {
     now.rfc3339().chars().take(19).map(|c| if c == 'T' { ' ' } else { c }).collect()
 }
 

@@ -9,7 +9,7 @@ use crate::quote::{self, Quotation, quoted};
 use crate::settings::{ChannelSettings, ppm};
 
 /// Memories taken from one compaction.
-pub const MEMORIES_MAX: usize = 20;
+const MEMORIES_MAX: usize = 20;
 /// Words of the note that stays.
 const NOTE_WORDS: usize = 120;
 /// Bytes of conversation in one memory made without a model; a longer message has one of its own.
@@ -40,14 +40,14 @@ impl NewMemory {
 
 /// What a model finds worth keeping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Extraction {
-    pub summary: String,
+pub(super) struct Extraction {
+    summary: String,
     #[serde(default)]
-    pub memories: Vec<NewMemory>,
+    memories: Vec<NewMemory>,
 }
 
 /// Reads a model's answer: one JSON object, with or without a fence around it.
-pub fn read_extraction(answer: &str) -> Result<Extraction, String> {
+pub(super) fn read_extraction(answer: &str) -> Result<Extraction, String> {
     let start = answer.find('{').ok_or("the answer holds no JSON object")?;
     let end = answer.rfind('}').filter(|end| *end > start).ok_or("the JSON object does not end")?;
     let mut read: Extraction =

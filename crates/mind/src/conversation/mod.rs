@@ -15,7 +15,7 @@ use kernel::forms::tokens;
 use kernel::memory::{Body, Fields, Millis, Provenance, Salt, Source, Visibility};
 use serde::{Deserialize, Serialize};
 
-pub use compaction::{Extraction, MEMORIES_MAX, NewMemory, read_extraction};
+pub use compaction::NewMemory;
 
 use crate::audience::Audience;
 use crate::bulletin::{Bulletin, system_prompt};

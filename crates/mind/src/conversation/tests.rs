@@ -1,5 +1,6 @@
 //! Channels turn by turn.
 
+use super::compaction::read_extraction;
 use super::*;
 use crate::bulletin::{BulletinInput, BulletinState, ModelUse};
 use crate::settings::BulletinSettings;

@@ -7,6 +7,7 @@ use kernel::find::{Row, Standing};
 use kernel::memory::{MemoryId, MemoryType, Pinned, Relation};
 use recall::search::{Hit, Query, similar};
 
+use super::merge::MergeParent;
 use super::{Candidate, MaintenanceState, NEIGHBOURS, Planner, difference, merge};
 use crate::error::Result;
 use crate::proposal::{BY, MemoryAction};
@@ -109,8 +110,8 @@ impl Planner<'_> {
             self.suggest(&ids, format!("could be merged: {alike}; {why}"));
         } else {
             let draft = merge::draft(
-                (&older.row, &a, older.importance),
-                (&newer.row, &b, newer.importance),
+                MergeParent { row: &older.row, body: &a },
+                MergeParent { row: &newer.row, body: &b },
             );
             let parents = [older.pinned(), newer.pinned()];
             let access = merge::access(&older.row.usage, &newer.row.usage);

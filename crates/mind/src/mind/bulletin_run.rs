@@ -8,7 +8,7 @@ use kernel::memory::Millis;
 use super::{BULLETIN, Mind, MindEffect, ModelAnswer};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
-use crate::budget::Purpose;
+use crate::budget::{ModelCall, Purpose};
 use crate::bulletin::{BulletinInput, BulletinState, BulletinStep, ModelPrompt, ModelUse};
 use crate::jobs::JitterSource;
 use crate::warmup::WarmStep;
@@ -56,7 +56,7 @@ impl Mind {
     ) -> Vec<MindEffect> {
         let mut out: Vec<MindEffect> = step.publish.into_iter().map(MindEffect::Publish).collect();
         if let Some((prompt, deadline)) = step.ask {
-            match self.reserve(run, &prompt, (now, deadline)) {
+            match self.reserve(run, &prompt, now, deadline) {
                 Ok(()) => {
                     let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
                     out.push(MindEffect::AskModel { run, purpose, prompt, deadline });
@@ -86,21 +86,22 @@ impl Mind {
         &mut self,
         run: &str,
         prompt: &ModelPrompt,
-        times: (Millis, Millis),
+        now: Millis,
+        deadline: Millis,
     ) -> std::result::Result<(), String> {
         let Some(provider) = self.provider.clone() else { return Err("no provider".to_owned()) };
         let circuit = format!("provider:{}", provider.name);
-        if !self.breakers.admit(&circuit, times.0) {
+        if !self.breakers.admit(&circuit, now) {
             return Err(format!(
                 "{} failed too often and is left alone for a while",
                 provider.name
             ));
         }
-        let who = (Purpose::Bulletin, run);
-        let worst = provider.worst(prompt);
+        let (purpose, worst) = (Purpose::Bulletin, provider.worst(prompt));
+        let call = ModelCall { purpose, who: run, worst, at: now, until: deadline };
         let id = self
             .budget
-            .reserve(&self.settings.budget, true, who, worst, times)
+            .reserve(&self.settings.budget, true, call)
             .map_err(|refusal| refusal.to_string())?;
         self.calls.insert(run.to_owned(), id);
         Ok(())

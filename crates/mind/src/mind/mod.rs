@@ -91,7 +91,7 @@ fn tool_breaker(tool: &str) -> String {
 }
 
 /// The jobs that settings describe.
-pub fn job_specs(settings: &MindSettings) -> Vec<JobSpec> {
+fn job_specs(settings: &MindSettings) -> Vec<JobSpec> {
     let policy = BreakerPolicy::of(&settings.cortex);
     let refresh = secs_ms(settings.warmup.refresh_secs.max(1));
     let about = "gathers what matters and writes the memory bulletin";

@@ -3,31 +3,21 @@
 use kernel::memory::Millis;
 
 use super::Mind;
-use crate::budget::{BudgetRefusal, Cost, Purpose};
+use crate::budget::{BudgetRefusal, Cost, ModelCall, Purpose};
 
 impl Mind {
-    /// Admits a call in the name of `who` that costs at most `worst`, until `until` at the latest.
-    pub fn admit(
-        &mut self,
-        (purpose, who): (Purpose, &str),
-        worst: Cost,
-        times: (Millis, Millis),
-    ) -> Result<(), BudgetRefusal> {
-        let id = self.budget.reserve(&self.settings.budget, true, (purpose, who), worst, times)?;
-        self.calls.insert(who.to_owned(), id);
+    /// Admits a call that a run of a talent is about to make.
+    pub fn admit(&mut self, call: ModelCall<'_>) -> Result<(), BudgetRefusal> {
+        let id = self.budget.reserve(&self.settings.budget, true, call)?;
+        self.calls.insert(call.who.to_owned(), id);
         Ok(())
     }
 
     /// May anything be spent for this purpose? For calls whose size nobody knows before.
     pub fn may_spend(&mut self, purpose: Purpose, now: Millis) -> Result<(), BudgetRefusal> {
-        let least = Cost { tokens: 1, micro_dollars: 0 };
-        let id = self.budget.reserve(
-            &self.settings.budget,
-            true,
-            (purpose, "a look"),
-            least,
-            (now, now),
-        )?;
+        let worst = Cost { tokens: 1, micro_dollars: 0 };
+        let call = ModelCall { purpose, who: "a look", worst, at: now, until: now };
+        let id = self.budget.reserve(&self.settings.budget, true, call)?;
         self.budget.release(id);
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! Named settings for the situations the seed describes. Each changes a few keys and leaves the others alone.
 
 use super::MindSettings;
-use crate::error::{MindError, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
@@ -26,12 +25,6 @@ impl Preset {
             Preset::Aggressive => "aggressive",
             Preset::Conservative => "conservative",
         }
-    }
-
-    pub fn parse(text: &str) -> Result<Preset> {
-        let names = Preset::ALL.map(Preset::name).join(", ");
-        let found = Preset::ALL.into_iter().find(|preset| preset.name() == text);
-        found.ok_or_else(|| MindError::setting("preset", format!("{text:?} is not one of {names}")))
     }
 
     /// The keys it changes, with their values.
@@ -80,13 +73,11 @@ mod tests {
         let of = |preset: Preset| preset.apply(MindSettings::default());
         for preset in Preset::ALL {
             of(preset).validate().unwrap();
-            assert_eq!(Preset::parse(preset.name()), Ok(preset));
         }
         assert!((1_800..=3_600).contains(&of(Preset::Busy).warmup.refresh_secs));
         assert!((7_200..=14_400).contains(&of(Preset::Quiet).warmup.refresh_secs));
         let keys = |preset| (of(preset).cortex.decay_factor, of(preset).cortex.prune_threshold);
         assert_eq!(keys(Preset::Aggressive), (0.90, 0.2));
         assert_eq!(keys(Preset::Conservative), (0.98, 0.05));
-        assert!(Preset::parse("lazy").is_err());
     }
 }
