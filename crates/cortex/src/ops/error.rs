@@ -146,7 +146,6 @@ impl From<mind::error::MindError> for Error {
                 (Fault::Conflict, Some("`cortex mind jobs` says since when it runs"))
             }
             MindError::AlreadyUndone(_) => (Fault::Conflict, None),
-            MindError::Budget(_) => (Fault::Busy, Some("`cortex budget` says what is left")),
             MindError::Setting { .. } | MindError::Question { .. } | MindError::Channel { .. } => {
                 (Fault::Caller, None)
             }
