@@ -11,8 +11,8 @@ use kernel::salience::{DecayPolicy, Ppm};
 use kernel::{Digest, Reading};
 use serde::{Deserialize, Serialize};
 
+use super::phrase::phrase;
 use crate::audience::{Audience, Trust, trust};
-use crate::bulletin::phrase::phrase;
 use crate::error::Result;
 use crate::memory_recall::{
     RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall,
