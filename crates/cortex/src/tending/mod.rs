@@ -349,9 +349,11 @@ impl Tending {
         Some(said)
     }
 
-    /// Lets go of the minds of actors that nobody uses. What they keep is written down; they are opened again when needed.
+    /// Lets go of the minds of actors that nobody uses. What they keep is written down; they are opened again when
+    /// needed.
     ///
-    /// A mind stays if somebody works with it at this moment, if a job or a process of it runs, or if it cannot be written.
+    /// A mind stays if somebody works with it at this moment, if a job or a process of it runs, or if it cannot be
+    /// written.
     pub(crate) fn release(&self, is_used: impl Fn(&ActorName) -> bool) {
         let _alone = lock(&self.making);
         let minds = BTreeMap::clone(&self.minds.load());
@@ -360,8 +362,8 @@ impl Tending {
         if idle.is_empty() {
             return;
         }
-        // From here on nobody finds the idle ones, and whoever wants to open one waits for `making`. A reader that holds
-        // the map of before may still take one out of it: then all of them stay until the next time.
+        // From here on nobody finds the idle ones, and whoever wants to open one waits for `making`. A reader that
+        // holds the map of before may still take one out of it: then all of them stay until the next time.
         let before = self.minds.swap(Arc::new(used.clone()));
         let is_read = Arc::strong_count(&before) > 1;
         drop(before);

@@ -212,7 +212,7 @@ impl Mind {
             }
             MindEvent::Process(event) => {
                 if let ProcessEvent::ToolCompleted { tool_name, error, broken, .. } = &event {
-                    self.tool_ended(tool_name, error.clone(), *broken, now);
+                    self.tool_ended(tool_name, error.as_deref(), *broken, now);
                 }
                 let effects = self.supervisor.observe(&event, now);
                 effects.into_iter().map(MindEffect::Supervise).collect()
@@ -266,17 +266,17 @@ impl Mind {
     }
 
     /// A tool ended: its breaker and the patterns learn of it. A call that asked wrongly says nothing about the tool.
-    fn tool_ended(&mut self, tool: &str, error: Option<String>, broken: bool, now: Millis) {
+    fn tool_ended(&mut self, tool: &str, error: Option<&str>, broken: bool, now: Millis) {
         let policy = BreakerPolicy::of(&self.settings.cortex);
         let name = tool_breaker(tool);
-        match &error {
+        match error {
             None => self.breakers.succeeded(&name, now),
             Some(error) if broken => {
                 self.breakers.failed(&name, error, policy, now);
             }
             Some(_) => {}
         }
-        self.watch.observe_tool(tool, error.as_deref(), now);
+        self.watch.observe_tool(tool, error, now);
     }
 
     fn tick(&mut self, now: Millis, chance: JitterSource<'_>) -> Vec<MindEffect> {
