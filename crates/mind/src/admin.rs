@@ -1,14 +1,19 @@
 //! Admin chat without a model: a small grammar from what people type to typed questions.
 //!
-//! What must stay true: a sentence that is not understood changes nothing and is answered with examples; only exact verbs
-//! change something.
+//! People write sentences, which [`parse`] reads; programs and the tools of models build a [`AdminQuestion`]
+//! themselves. Who answers decides about the texts.
+//!
+//! What must stay true: a sentence that is not understood changes nothing and is answered with examples; only exact
+//! verbs change something.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::supervision::ProcessKind;
 
 /// What an administrator wants. The daemon answers each from the operations it has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "ask")]
-pub enum Question {
+pub enum AdminQuestion {
     /// "show me recent memory activity"
     RecentActivity {
         limit: usize,
@@ -21,12 +26,12 @@ pub enum Question {
     Workers,
     /// "why is worker X stuck", "inspect worker X": `worker_inspect`.
     Inspect {
-        kind: Kind,
+        kind: ProcessKind,
         id: String,
     },
     /// "stop worker X"
     Cancel {
-        kind: Kind,
+        kind: ProcessKind,
         id: String,
     },
     /// "recall …", "what do you know about …": `memory_recall`.
@@ -84,18 +89,10 @@ pub enum Question {
     /// "are you ready", "status"
     Status,
     Help,
-    /// Not understood; for a model, if there is one.
+    /// The sentence was not understood; a model may answer it, if there is one.
     Unclear {
         text: String,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Channel,
-    Branch,
-    Worker,
 }
 
 /// What can be asked, for people.
@@ -122,7 +119,7 @@ pub const EXAMPLES: [&str; 16] = [
 const ACTIVITY_DEFAULT: usize = 20;
 const ACTIVITY_MAX: usize = 200;
 
-pub fn parse(text: &str) -> Question {
+pub fn parse(text: &str) -> AdminQuestion {
     let text = text.trim().trim_end_matches(['?', '.', '!']).trim();
     let lower = text.to_lowercase();
     let lower = strip_any(&lower, &["please ", "can you ", "could you ", "cortex, "]);
@@ -150,38 +147,38 @@ pub fn parse(text: &str) -> Question {
         return question;
     }
     match plain {
-        "help" | "what can you do" | "" => return Question::Help,
-        "jobs" => return Question::Jobs,
-        "runs" | "log" | "history" => return Question::Runs,
-        "channels" => return Question::Channels,
-        "workers" => return Question::Workers,
-        "budget" | "costs" | "spending" => return Question::Budget,
-        "bulletin" => return Question::Bulletin,
-        "patterns" => return Question::Patterns,
-        "breakers" | "circuit breakers" => return Question::Breakers,
-        "status" | "are you ready" | "readiness" | "how are you" => return Question::Status,
-        "kill switch on" | "stop all models" => return Question::KillSwitch { on: true },
-        "kill switch off" | "allow models" => return Question::KillSwitch { on: false },
+        "help" | "what can you do" | "" => return AdminQuestion::Help,
+        "jobs" => return AdminQuestion::Jobs,
+        "runs" | "log" | "history" => return AdminQuestion::Runs,
+        "channels" => return AdminQuestion::Channels,
+        "workers" => return AdminQuestion::Workers,
+        "budget" | "costs" | "spending" => return AdminQuestion::Budget,
+        "bulletin" => return AdminQuestion::Bulletin,
+        "patterns" => return AdminQuestion::Patterns,
+        "breakers" | "circuit breakers" => return AdminQuestion::Breakers,
+        "status" | "are you ready" | "readiness" | "how are you" => return AdminQuestion::Status,
+        "kill switch on" | "stop all models" => return AdminQuestion::KillSwitch { on: true },
+        "kill switch off" | "allow models" => return AdminQuestion::KillSwitch { on: false },
         _ => {}
     }
     if has("activity") || has("recent") && (has("memory") || has("memories") || has("changes")) {
         let number = lower.split_whitespace().find_map(|word| word.parse().ok());
         let limit = number.unwrap_or(ACTIVITY_DEFAULT).clamp(1, ACTIVITY_MAX);
-        return Question::RecentActivity { limit };
+        return AdminQuestion::RecentActivity { limit };
     }
     if has("running") || has("processes") {
-        return Question::Running;
+        return AdminQuestion::Running;
     }
     if has("bulletin") && (has("explain") || has("why")) {
-        return Question::ExplainBulletin;
+        return AdminQuestion::ExplainBulletin;
     }
     if has("bulletin") && has("refresh") {
-        return Question::RefreshBulletin;
+        return AdminQuestion::RefreshBulletin;
     }
     if has("budget") || has("cost") || has("spent") || has("tokens") {
-        return Question::Budget;
+        return AdminQuestion::Budget;
     }
-    Question::Unclear { text: text.to_owned() }
+    AdminQuestion::Unclear { text: text.to_owned() }
 }
 
 fn strip_any<'a>(text: &'a str, starts: &[&str]) -> &'a str {
@@ -189,7 +186,7 @@ fn strip_any<'a>(text: &'a str, starts: &[&str]) -> &'a str {
 }
 
 /// Verbs at the beginning of a sentence.
-fn prefixed(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
+fn prefixed(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<AdminQuestion> {
     let after = |starts: &[&str]| -> Option<String> {
         let rest = starts.iter().find_map(|start| lower.strip_prefix(start))?;
         Some(tail(rest)).filter(|rest| !rest.is_empty())
@@ -197,16 +194,16 @@ fn prefixed(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
     let job = |starts: &[&str]| after(starts).filter(|job| !job.contains(' '));
     let number = |starts: &[&str]| after(starts)?.trim_start_matches('#').parse::<u64>().ok();
     if let Some(run) = after(&["undo run ", "undo the run ", "undo "]) {
-        return (!run.contains(' ')).then_some(Question::Undo { run });
+        return (!run.contains(' ')).then_some(AdminQuestion::Undo { run });
     }
     if let Some(text) = after(&["remember that ", "remember: ", "remember "]) {
-        return Some(Question::Remember { text });
+        return Some(AdminQuestion::Remember { text });
     }
     if let Some(id) = number(&["forget memory ", "forget #"]) {
-        return Some(Question::Forget { id });
+        return Some(AdminQuestion::Forget { id });
     }
     if let Some(id) = number(&["restore memory ", "restore #"]) {
-        return Some(Question::Restore { id });
+        return Some(AdminQuestion::Restore { id });
     }
     if let Some(rest) = after(&[
         "why was memory ",
@@ -217,27 +214,31 @@ fn prefixed(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
     ]) && let Some(id) =
         rest.split_whitespace().next().and_then(|id| id.trim_start_matches('#').parse().ok())
     {
-        return Some(Question::Memory { id });
+        return Some(AdminQuestion::Memory { id });
     }
     let query = after(&["what do you know about ", "recall ", "search for ", "search ", "find "]);
     if let Some(query) = query {
-        return Some(Question::Recall { query });
+        return Some(AdminQuestion::Recall { query });
     }
     if let Some(job) = job(&["preview ", "dry run ", "dry-run "]) {
-        return Some(Question::DryRun { job });
+        return Some(AdminQuestion::DryRun { job });
     }
     if let Some(job) = job(&["run "]) {
-        return Some(Question::RunJob { job });
+        return Some(AdminQuestion::RunJob { job });
     }
     if let Some(job) = job(&["pause "]) {
-        return Some(Question::PauseJob { job });
+        return Some(AdminQuestion::PauseJob { job });
     }
-    job(&["resume "]).map(|job| Question::ResumeJob { job })
+    job(&["resume "]).map(|job| AdminQuestion::ResumeJob { job })
 }
 
 /// Sentences about one channel, branch or worker.
-fn process(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
-    let kinds = [("worker ", Kind::Worker), ("branch ", Kind::Branch), ("channel ", Kind::Channel)];
+fn process(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<AdminQuestion> {
+    let kinds = [
+        ("worker ", ProcessKind::Worker),
+        ("branch ", ProcessKind::Branch),
+        ("channel ", ProcessKind::Channel),
+    ];
     let (at, word, kind) =
         kinds.iter().find_map(|(word, kind)| lower.find(word).map(|at| (at, word, *kind)))?;
     let rest = tail(&lower[at + word.len()..]);
@@ -245,7 +246,7 @@ fn process(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
     let verb = lower[..at].trim();
     let one_of = |verbs: &[&str]| verbs.contains(&verb);
     if one_of(&["stop", "cancel", "kill", "stop the", "cancel the"]) {
-        return Some(Question::Cancel { kind, id });
+        return Some(AdminQuestion::Cancel { kind, id });
     }
     let asks = one_of(&[
         "why is",
@@ -258,7 +259,7 @@ fn process(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<Question> {
         "what about",
         "",
     ]);
-    asks.then_some(Question::Inspect { kind, id })
+    asks.then_some(AdminQuestion::Inspect { kind, id })
 }
 
 #[cfg(test)]
@@ -268,34 +269,40 @@ mod tests {
     // mind 98, 101-104
     #[test]
     fn people_are_understood_without_a_model() {
-        let worker = |id: &str| Question::Inspect { kind: Kind::Worker, id: id.into() };
+        let worker = |id: &str| AdminQuestion::Inspect { kind: ProcessKind::Worker, id: id.into() };
         for (text, question) in [
-            ("show me recent memory activity", Question::RecentActivity { limit: 20 }),
-            ("Show me the last 5 recent changes", Question::RecentActivity { limit: 5 }),
-            ("What is running?", Question::Running),
-            ("list channels", Question::Channels),
+            ("show me recent memory activity", AdminQuestion::RecentActivity { limit: 20 }),
+            ("Show me the last 5 recent changes", AdminQuestion::RecentActivity { limit: 5 }),
+            ("What is running?", AdminQuestion::Running),
+            ("list channels", AdminQuestion::Channels),
             ("why is worker Build-7 stuck?", worker("Build-7")),
             ("inspect worker w1", worker("w1")),
-            ("stop worker w1", Question::Cancel { kind: Kind::Worker, id: "w1".into() }),
-            ("what do you know about Rust?", Question::Recall { query: "Rust".into() }),
-            ("Remember that Ada likes tea.", Question::Remember { text: "Ada likes tea".into() }),
-            ("why was memory #12 forgotten?", Question::Memory { id: 12 }),
-            ("restore memory 12", Question::Restore { id: 12 }),
-            ("undo run maintenance-1-2", Question::Undo { run: "maintenance-1-2".into() }),
-            ("run maintenance", Question::RunJob { job: "maintenance".into() }),
-            ("preview maintenance", Question::DryRun { job: "maintenance".into() }),
-            ("pause bulletin", Question::PauseJob { job: "bulletin".into() }),
-            ("show me the jobs", Question::Jobs),
-            ("how many tokens were spent today?", Question::Budget),
-            ("stop all models", Question::KillSwitch { on: true }),
-            ("explain the bulletin", Question::ExplainBulletin),
-            ("are you ready?", Question::Status),
-            ("help", Question::Help),
+            (
+                "stop worker w1",
+                AdminQuestion::Cancel { kind: ProcessKind::Worker, id: "w1".into() },
+            ),
+            ("what do you know about Rust?", AdminQuestion::Recall { query: "Rust".into() }),
+            (
+                "Remember that Ada likes tea.",
+                AdminQuestion::Remember { text: "Ada likes tea".into() },
+            ),
+            ("why was memory #12 forgotten?", AdminQuestion::Memory { id: 12 }),
+            ("restore memory 12", AdminQuestion::Restore { id: 12 }),
+            ("undo run maintenance-1-2", AdminQuestion::Undo { run: "maintenance-1-2".into() }),
+            ("run maintenance", AdminQuestion::RunJob { job: "maintenance".into() }),
+            ("preview maintenance", AdminQuestion::DryRun { job: "maintenance".into() }),
+            ("pause bulletin", AdminQuestion::PauseJob { job: "bulletin".into() }),
+            ("show me the jobs", AdminQuestion::Jobs),
+            ("how many tokens were spent today?", AdminQuestion::Budget),
+            ("stop all models", AdminQuestion::KillSwitch { on: true }),
+            ("explain the bulletin", AdminQuestion::ExplainBulletin),
+            ("are you ready?", AdminQuestion::Status),
+            ("help", AdminQuestion::Help),
         ] {
             assert_eq!(parse(text), question, "{text}");
         }
         for example in EXAMPLES {
-            assert!(!matches!(parse(example), Question::Unclear { .. }), "{example}");
+            assert!(!matches!(parse(example), AdminQuestion::Unclear { .. }), "{example}");
         }
     }
 
@@ -312,7 +319,9 @@ mod tests {
             assert!(
                 matches!(
                     question,
-                    Question::Unclear { .. } | Question::Inspect { .. } | Question::Recall { .. }
+                    AdminQuestion::Unclear { .. }
+                        | AdminQuestion::Inspect { .. }
+                        | AdminQuestion::Recall { .. }
                 ),
                 "{text}: {question:?}"
             );

@@ -1,8 +1,8 @@
 //! Who will read it, and how far it can be trusted.
 //!
-//! An [`Audience`] is a gate before every read that ends in a prompt: what is private never reaches a place that others
-//! read. [`trust`] is the lowest level in the whole lineage of a memory, so that a summary of something imported is not
-//! trusted more than the import.
+//! An [`Audience`] is a gate before every read that ends in a prompt: what is private never reaches a place that
+//! others read. [`trust`] is the lowest level in the whole lineage of a memory, so that a summary of something
+//! imported is not trusted more than the import.
 
 use std::collections::{BTreeSet, VecDeque};
 

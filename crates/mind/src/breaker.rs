@@ -1,7 +1,7 @@
 //! A circuit breaker: what keeps failing is left alone for a while, then tried once.
 //!
-//! One implementation for jobs, providers and tools. What must stay true: while open nothing passes, while half-open one try
-//! passes, and the state after a sequence of events is a function of that sequence and its times.
+//! One implementation for jobs, providers and tools. What must stay true: while open nothing passes, while half-open
+//! one try passes, and the state after a sequence of events is a function of that sequence and its times.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,8 @@ pub enum Circuit {
     Open {
         until_unix_ms: i64,
     },
-    /// One try is under way; its outcome decides. A try that is never heard of again does not count for longer than the cool-down.
+    /// One try is under way; its outcome decides. A try that is never heard of again does not count for longer than
+    /// the cool-down.
     HalfOpen,
 }
 
@@ -170,7 +171,7 @@ mod tests {
         assert_eq!((breaker.circuit, breaker.failures, breaker.trips), (Circuit::Closed, 0, 2));
     }
 
-    // Whoever tried may have died: that must not close the door for ever.
+    // The process that tried may have died; the circuit must not stay half-open for ever.
     #[test]
     fn a_try_that_is_never_heard_of_again_makes_room_for_another() {
         let mut breaker = Breaker::default();

@@ -18,8 +18,6 @@ pub enum MindError {
     UnknownRun(String),
     #[error("run {0:?} was undone before")]
     AlreadyUndone(String),
-    #[error("no budget: {0}")]
-    Budget(#[from] crate::budget::Refusal),
     #[error("{process} {id:?} is not known")]
     UnknownProcess { process: &'static str, id: String },
     #[error("channel {channel}: {reason}")]
@@ -40,7 +38,6 @@ impl MindError {
             MindError::Question { .. } => "bad_question",
             MindError::UnknownRun(_) => "unknown_run",
             MindError::AlreadyUndone(_) => "already_undone",
-            MindError::Budget(refusal) => refusal.code(),
             MindError::UnknownProcess { .. } => "unknown_process",
             MindError::Channel { .. } => "channel_refused",
             MindError::Store(error) => error.code(),

@@ -1,4 +1,5 @@
-//! The cortex hook: looks over the shoulder of every run and passes on what it sees. It never alters or stops what it watches.
+//! The cortex hook: looks over the shoulder of every run and passes on what it sees. It never alters or stops what it
+//! watches.
 
 use std::sync::mpsc::SyncSender;
 
@@ -10,7 +11,7 @@ pub enum HookAction {
     Continue,
 }
 
-/// One per run. A full queue drops what is seen rather than hold up the run.
+/// Watches one run. If the queue is full, what is seen is dropped rather than the run held up.
 #[derive(Clone, Debug)]
 pub struct CortexHook {
     pub agent_id: String,
@@ -32,8 +33,8 @@ impl CortexHook {
         self.tell(ProcessEvent::ToolStarted { process, tool_name })
     }
 
-    /// `result` counts as a failure if it is a JSON object with `success` or `ok` false, or with `error`; `broken` if the tool
-    /// would have failed whatever it was asked.
+    /// `result` counts as a failure if it is a JSON object with `success` or `ok` false, or with `error`; `broken` if
+    /// the tool would have failed whatever it was asked.
     pub fn on_tool_result(&self, tool_name: &str, result: &str, broken: bool) -> HookAction {
         let (process, tool_name) = (self.process.clone(), tool_name.to_owned());
         let error = failure(result);

@@ -1,8 +1,8 @@
 //! `memory_recall`: the one way in which the mind, admin chat and models ask the memory.
 //!
-//! Four modes: `recent`, `important`, `typed` and `hybrid`. Forgotten, expired and hidden memories are left out before anything
-//! is ranked. Importance is the faded one, computed for `now`. What must stay true: the answer is a function of (state,
-//! request, audience, now); ties go to the newer memory.
+//! Four modes: `recent`, `important`, `typed` and `hybrid`. Forgotten, expired and hidden memories are left out
+//! before anything is ranked. Importance is the faded one, computed for `now`. What must stay true: the answer is a
+//! function of (state, request, audience, now); ties go to the newer memory.
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ pub const EXAMINED_MAX: usize = 20_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum RecallMode {
     Recent,
     Important,
     Typed,
@@ -46,11 +46,11 @@ pub enum SortBy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecallRequest {
-    /// May be empty, but for `hybrid`.
+    /// Words to search for. Only `hybrid` needs them.
     pub query: String,
     /// Types or kinds: `identity`, `goal`, `observation` …
     pub memory_types: Vec<String>,
-    pub mode: Mode,
+    pub mode: RecallMode,
     pub sort_by: Option<SortBy>,
     pub limit: usize,
 }
@@ -58,7 +58,7 @@ pub struct RecallRequest {
 impl Default for RecallRequest {
     fn default() -> RecallRequest {
         let (query, memory_types) = (String::new(), Vec::new());
-        RecallRequest { query, memory_types, mode: Mode::Hybrid, sort_by: None, limit: 10 }
+        RecallRequest { query, memory_types, mode: RecallMode::Hybrid, sort_by: None, limit: 10 }
     }
 }
 
@@ -66,7 +66,7 @@ impl RecallRequest {
     pub fn typed(memory_type: MemoryType, sort_by: SortBy, limit: usize) -> RecallRequest {
         RecallRequest {
             memory_types: vec![memory_type.name().to_ascii_lowercase()],
-            mode: Mode::Typed,
+            mode: RecallMode::Typed,
             sort_by: Some(sort_by),
             limit,
             ..RecallRequest::default()
@@ -76,27 +76,27 @@ impl RecallRequest {
 
 /// A memory as the mind sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
+pub struct RecallHit {
     pub head: Head,
     pub version: Version,
     pub usage: Usage,
     pub body: Body,
     pub standing: Standing,
-    /// Faded to `now`.
+    /// Importance, faded to `now`.
     pub importance: Ppm,
     /// Parts per million: of the search, or of the place in the list.
     pub relevance: u64,
 }
 
-impl Remembered {
+impl RecallHit {
     pub fn id(&self) -> MemoryId {
         self.head.id
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recalled {
-    pub memories: Vec<Remembered>,
+pub struct RecallAnswer {
+    pub memories: Vec<RecallHit>,
     /// How many there were to choose from.
     pub found: usize,
     /// Older memories were not looked at.
@@ -121,7 +121,7 @@ pub fn last_used(version: &Version, usage: &Usage) -> Millis {
 }
 
 /// The types that words stand for; a kind stands for its type.
-pub fn types_of(words: &[String]) -> Result<Vec<MemoryType>> {
+pub(crate) fn types_of(words: &[String]) -> Result<Vec<MemoryType>> {
     let mut types = Vec::new();
     for word in words {
         let known = keys_of(word).ok_or_else(|| {
@@ -150,28 +150,28 @@ pub fn memory_recall(
     request: &RecallRequest,
     policy: &DecayPolicy,
     now: Millis,
-) -> Result<Recalled> {
+) -> Result<RecallAnswer> {
     let types = types_of(&request.memory_types)?;
     if request.limit == 0 || request.limit > LIMIT_MAX {
         return Err(MindError::question("limit", format!("must be from 1 to {LIMIT_MAX}")));
     }
     match request.mode {
-        Mode::Hybrid if request.query.trim().is_empty() => {
+        RecallMode::Hybrid if request.query.trim().is_empty() => {
             Err(MindError::question("query", "hybrid recall needs a query; others do not"))
         }
-        Mode::Hybrid => hybrid(reading, audience, request, types, policy, now),
-        Mode::Typed if types.is_empty() => {
+        RecallMode::Hybrid => hybrid(reading, audience, request, types, policy, now),
+        RecallMode::Typed if types.is_empty() => {
             Err(MindError::question("memory_types", "typed recall needs at least one"))
         }
-        Mode::Typed => {
+        RecallMode::Typed => {
             let sort = request.sort_by.unwrap_or_default();
             listed(reading, audience, &types, sort, request.limit, policy, now)
         }
-        Mode::Recent => {
+        RecallMode::Recent => {
             let sort = request.sort_by.unwrap_or(SortBy::Recent);
             listed(reading, audience, &types, sort, request.limit, policy, now)
         }
-        Mode::Important => {
+        RecallMode::Important => {
             let sort = request.sort_by.unwrap_or(SortBy::Importance);
             listed(reading, audience, &types, sort, request.limit, policy, now)
         }
@@ -185,12 +185,12 @@ fn hybrid(
     types: Vec<MemoryType>,
     policy: &DecayPolicy,
     now: Millis,
-) -> Result<Recalled> {
+) -> Result<RecallAnswer> {
     let query = search::Query { types, ..search::Query::new(&request.query, request.limit) };
     let answer = search::search(reading, Some(audience), &query, now)?;
     let found = answer.candidates;
     let memories = answer.hits.into_iter().filter_map(|hit| {
-        Some(Remembered {
+        Some(RecallHit {
             importance: importance_at(&hit.head, &hit.version, &hit.usage, now, policy),
             body: hit.body?,
             head: hit.head,
@@ -200,7 +200,7 @@ fn hybrid(
             relevance: hit.score,
         })
     });
-    Ok(Recalled { memories: memories.collect(), found, capped: false })
+    Ok(RecallAnswer { memories: memories.collect(), found, capped: false })
 }
 
 fn listed(
@@ -211,7 +211,7 @@ fn listed(
     limit: usize,
     policy: &DecayPolicy,
     now: Millis,
-) -> Result<Recalled> {
+) -> Result<RecallAnswer> {
     let view = reading.view();
     let lens = Lens::new(&view, Some(audience), None, now)?;
     let types = if types.is_empty() { &MemoryType::ALL[..] } else { types };
@@ -262,7 +262,7 @@ fn listed(
         let Some(body) = lens.body(&row)? else { continue };
         let relevance = 1_000_000 - place * 1_000_000 / total;
         let Row { head, version, usage, standing, .. } = row;
-        memories.push(Remembered { head, version, usage, body, standing, importance, relevance });
+        memories.push(RecallHit { head, version, usage, body, standing, importance, relevance });
     }
-    Ok(Recalled { memories, found, capped })
+    Ok(RecallAnswer { memories, found, capped })
 }

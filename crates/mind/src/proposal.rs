@@ -1,7 +1,8 @@
-//! What the mind would like to change: plain data with a reason, carried out through the same door as any client's change.
+//! What the mind would like to change: plain data with a reason, carried out the way any client's change is.
 //!
-//! A dry run is a plan that nobody submits. What must stay true: a plan without proposals journals nothing; every entry of a
-//! run carries the run's name, so that it can be listed and undone; a refused step is reported and does not stop the others.
+//! A dry run is a plan that nobody submits. What must stay true: a plan without proposals journals nothing; every
+//! entry of a run carries the run's name, so that it can be listed and undone; a refused step is reported and does
+//! not stop the others.
 
 use kernel::command::{
     Command, Draft, EdgeDraft, EdgeRemoval, HeadRevision, MindRunDraft, Receipt, Removal, Revision,
@@ -16,10 +17,11 @@ pub const BY: &str = "mind";
 /// Weight of an edge that says two memories say the same.
 const SAME: u32 = 1_000_000;
 
-/// One change, whole or not at all as far as the kernel lets it: later steps are not tried when an earlier one is refused.
+/// One change, whole or not at all as far as the kernel lets it: later steps are not tried when an earlier one is
+/// refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Soft; can be restored.
+pub enum MemoryAction {
+    /// The memory is forgotten softly and can be restored.
     Forget(Pinned),
     Archive(Pinned),
     /// Two memories become one new one, and both are forgotten.
@@ -51,42 +53,44 @@ pub enum Action {
     },
 }
 
-impl Action {
+impl MemoryAction {
     /// A word for counting.
     pub fn name(&self) -> &'static str {
         match self {
-            Action::Forget(_) => "forget",
-            Action::Archive(_) => "archive",
-            Action::Merge { .. } => "merge",
-            Action::Consolidate { .. } => "consolidate",
-            Action::Remember { .. } => "remember",
-            Action::Revise { .. } => "revise",
-            Action::Restore(_) => "restore",
-            Action::RemoveEdge { .. } => "remove edge",
+            MemoryAction::Forget(_) => "forget",
+            MemoryAction::Archive(_) => "archive",
+            MemoryAction::Merge { .. } => "merge",
+            MemoryAction::Consolidate { .. } => "consolidate",
+            MemoryAction::Remember { .. } => "remember",
+            MemoryAction::Revise { .. } => "revise",
+            MemoryAction::Restore(_) => "restore",
+            MemoryAction::RemoveEdge { .. } => "remove edge",
         }
     }
 
     /// Memories it is about.
     pub fn about(&self) -> Vec<u64> {
         match self {
-            Action::Forget(one) | Action::Archive(one) => vec![one.id.get()],
-            Action::Merge { parents, .. } => parents.iter().map(|one| one.id.get()).collect(),
-            Action::Consolidate { canonical, duplicates } => {
+            MemoryAction::Forget(one) | MemoryAction::Archive(one) => vec![one.id.get()],
+            MemoryAction::Merge { parents, .. } => parents.iter().map(|one| one.id.get()).collect(),
+            MemoryAction::Consolidate { canonical, duplicates } => {
                 let all = std::iter::once(canonical).chain(duplicates);
                 all.map(|one| one.id.get()).collect()
             }
-            Action::Remember { evidence, .. } => evidence.iter().map(|id| id.get()).collect(),
-            Action::Revise { revision, .. } => vec![revision.id.get()],
-            Action::Restore(id) => vec![id.get()],
-            Action::RemoveEdge { src, dst, .. } => vec![src.get(), dst.get()],
+            MemoryAction::Remember { evidence, .. } => evidence.iter().map(|id| id.get()).collect(),
+            MemoryAction::Revise { revision, .. } => vec![revision.id.get()],
+            MemoryAction::Restore(id) => vec![id.get()],
+            MemoryAction::RemoveEdge { src, dst, .. } => vec![src.get(), dst.get()],
         }
     }
 
     /// The title of the text it writes, if it writes one.
     pub fn title(&self) -> Option<&str> {
         match self {
-            Action::Merge { draft, .. } | Action::Remember { draft, .. } => Some(&draft.body.title),
-            Action::Revise { revision, .. } => Some(&revision.body.title),
+            MemoryAction::Merge { draft, .. } | MemoryAction::Remember { draft, .. } => {
+                Some(&draft.body.title)
+            }
+            MemoryAction::Revise { revision, .. } => Some(&revision.body.title),
             _ => None,
         }
     }
@@ -94,7 +98,7 @@ impl Action {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    pub action: Action,
+    pub action: MemoryAction,
     /// For people; goes into the journal.
     pub reason: String,
 }
@@ -107,7 +111,7 @@ pub struct Suggestion {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct MindPlan {
     pub job: String,
     pub proposals: Vec<Proposal>,
     pub suggestions: Vec<Suggestion>,
@@ -121,7 +125,7 @@ pub struct Plan {
     pub undoes: Option<String>,
 }
 
-impl Plan {
+impl MindPlan {
     pub fn is_empty(&self) -> bool {
         self.proposals.is_empty()
     }
@@ -176,7 +180,7 @@ impl Plan {
 
 /// What came of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct PlanOutcome {
     pub run: String,
     /// Of each change that was made: word, memories it is about, the memory it made.
     pub done: Vec<(&'static str, Vec<u64>, Option<u64>)>,
@@ -184,7 +188,7 @@ pub struct Outcome {
     pub refused: Vec<(Proposal, kernel::Error)>,
 }
 
-impl Outcome {
+impl PlanOutcome {
     pub fn summary(&self) -> String {
         match (self.done.len(), self.refused.len()) {
             (0, 0) => "nothing to do".to_owned(),
@@ -194,20 +198,20 @@ impl Outcome {
     }
 }
 
-/// How a command reaches the kernel: the caller's door.
-pub type Door<'a> = &'a mut dyn FnMut(Stamp, Command) -> kernel::Result<Receipt>;
+/// How a command reaches the kernel: as the caller submits commands.
+pub type Submit<'a> = &'a mut dyn FnMut(Stamp, Command) -> kernel::Result<Receipt>;
 
 /// Submits a plan, step by step, in the name of `run`. `salt` gives random bytes for each new text.
 ///
 /// Fails only if the run itself cannot be journaled; then nothing was changed.
 pub fn carry_out(
-    plan: &Plan,
+    plan: &MindPlan,
     run: &str,
     now: Millis,
     salt: &mut dyn FnMut() -> Salt,
-    door: Door<'_>,
-) -> kernel::Result<Outcome> {
-    let mut outcome = Outcome { run: run.to_owned(), ..Outcome::default() };
+    submit: Submit<'_>,
+) -> kernel::Result<PlanOutcome> {
+    let mut outcome = PlanOutcome { run: run.to_owned(), ..PlanOutcome::default() };
     if plan.is_empty() {
         return Ok(outcome);
     }
@@ -222,9 +226,9 @@ pub fn carry_out(
         Command::MindRun(draft)
     };
     let counts: Vec<String> = plan.counts().iter().map(|(name, n)| format!("{n} {name}")).collect();
-    door(stamp(), phase(MindRunPhase::Started, counts.join(", ")))?;
+    submit(stamp(), phase(MindRunPhase::Started, counts.join(", ")))?;
     for proposal in &plan.proposals {
-        match step(proposal, &mut |command| door(stamp(), command), salt) {
+        match step(proposal, &mut |command| submit(stamp(), command), salt) {
             Ok(made) => {
                 let made = made.map(MemoryId::get);
                 outcome.done.push((proposal.action.name(), proposal.action.about(), made));
@@ -240,16 +244,16 @@ pub fn carry_out(
             reason: Some(format!("by {run}")),
         };
         let stamp = Stamp { run: Some(undone.clone()), ..Stamp::new(now, BY) };
-        door(stamp, Command::MindRun(draft))?;
+        submit(stamp, Command::MindRun(draft))?;
     }
-    door(stamp(), phase(MindRunPhase::Finished, outcome.summary()))?;
+    submit(stamp(), phase(MindRunPhase::Finished, outcome.summary()))?;
     Ok(outcome)
 }
 
 /// The commands of one proposal. Returns the memory it made.
 fn step(
     Proposal { action, reason }: &Proposal,
-    door: &mut dyn FnMut(Command) -> kernel::Result<Receipt>,
+    submit: &mut dyn FnMut(Command) -> kernel::Result<Receipt>,
     salt: &mut dyn FnMut() -> Salt,
 ) -> kernel::Result<Option<MemoryId>> {
     let removal = |one: &Pinned, reason: &str| Removal {
@@ -258,64 +262,69 @@ fn step(
         reason: reason.to_owned(),
     };
     match action {
-        Action::Forget(one) => {
-            door(Command::Tombstone(removal(one, reason)))?;
+        MemoryAction::Forget(one) => {
+            submit(Command::Tombstone(removal(one, reason)))?;
             Ok(None)
         }
-        Action::Archive(one) => {
+        MemoryAction::Archive(one) => {
             let patch = HeadPatch { archived: Some(true), ..HeadPatch::default() };
             let (id, expected, reason) = (one.id, Some(one.version), Some(reason.clone()));
-            door(Command::UpdateHead(HeadRevision { id, expected, patch, reason }))?;
+            submit(Command::UpdateHead(HeadRevision { id, expected, patch, reason }))?;
             Ok(None)
         }
-        Action::Merge { draft, parents, access } => {
+        MemoryAction::Merge { draft, parents, access } => {
             let draft = Box::new(Draft { salt: salt(), ..(**draft).clone() });
-            let made = door(Command::Write(draft))?.id;
+            let made = submit(Command::Write(draft))?.id;
             let Some(id) = made else { return Ok(None) };
             for parent in parents {
                 let (relation, dst, weight) = (Relation::Supersedes, parent.id, SAME);
-                door(Command::AddEdge(EdgeDraft { src: id, relation, dst, weight }))?;
+                submit(Command::AddEdge(EdgeDraft { src: id, relation, dst, weight }))?;
             }
             if let Some((count, at)) = *access {
                 let accesses = vec![Access { id, count, at }];
-                door(Command::Touch(Touches { accesses, grants: Vec::new() }))?;
+                submit(Command::Touch(Touches { accesses, grants: Vec::new() }))?;
             }
             for parent in parents {
-                door(Command::Tombstone(removal(parent, &format!("{reason}; now #{id}"))))?;
+                submit(Command::Tombstone(removal(parent, &format!("{reason}; now #{id}"))))?;
             }
             Ok(made)
         }
-        Action::Consolidate { canonical, duplicates } => {
+        MemoryAction::Consolidate { canonical, duplicates } => {
             for duplicate in duplicates {
                 let (src, relation, dst) = (duplicate.id, Relation::Updates, canonical.id);
-                door(Command::AddEdge(EdgeDraft { src, relation, dst, weight: SAME }))?;
-                door(Command::Tombstone(removal(duplicate, reason)))?;
+                submit(Command::AddEdge(EdgeDraft { src, relation, dst, weight: SAME }))?;
+                submit(Command::Tombstone(removal(duplicate, reason)))?;
             }
             Ok(None)
         }
-        Action::Remember { draft, evidence } => {
+        MemoryAction::Remember { draft, evidence } => {
             let draft = Box::new(Draft { salt: salt(), ..(**draft).clone() });
-            let made = door(Command::Write(draft))?.id;
+            let made = submit(Command::Write(draft))?.id;
             if let Some(id) = made {
-                rest_on(id, evidence, door)?;
+                rest_on(id, evidence, submit)?;
             }
             Ok(made)
         }
-        Action::Revise { revision, evidence } => {
+        MemoryAction::Revise { revision, evidence } => {
             let revision = Box::new(Revision { salt: salt(), ..(**revision).clone() });
             let id = revision.id;
-            door(Command::Update(revision))?;
-            rest_on(id, evidence, door)?;
+            submit(Command::Update(revision))?;
+            rest_on(id, evidence, submit)?;
             Ok(None)
         }
-        Action::Restore(id) => {
+        MemoryAction::Restore(id) => {
             let removal = Removal { id: *id, expected: None, reason: reason.clone() };
-            door(Command::Restore(removal))?;
+            submit(Command::Restore(removal))?;
             Ok(None)
         }
-        Action::RemoveEdge { src, relation, dst } => {
+        MemoryAction::RemoveEdge { src, relation, dst } => {
             let (src, relation, dst) = (*src, *relation, *dst);
-            door(Command::RemoveEdge(EdgeRemoval { src, relation, dst, reason: reason.clone() }))?;
+            submit(Command::RemoveEdge(EdgeRemoval {
+                src,
+                relation,
+                dst,
+                reason: reason.clone(),
+            }))?;
             Ok(None)
         }
     }
@@ -325,11 +334,11 @@ fn step(
 fn rest_on(
     src: MemoryId,
     evidence: &[MemoryId],
-    door: &mut dyn FnMut(Command) -> kernel::Result<Receipt>,
+    submit: &mut dyn FnMut(Command) -> kernel::Result<Receipt>,
 ) -> kernel::Result<()> {
     for dst in evidence.iter().copied().filter(|dst| *dst != src) {
         let (relation, weight) = (Relation::References, SAME);
-        match door(Command::AddEdge(EdgeDraft { src, relation, dst, weight })) {
+        match submit(Command::AddEdge(EdgeDraft { src, relation, dst, weight })) {
             Ok(_) | Err(kernel::Error::Tombstoned(_) | kernel::Error::Erased(_)) => {}
             Err(error) => return Err(error),
         }

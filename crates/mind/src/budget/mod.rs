@@ -1,8 +1,8 @@
 //! What models may cost: tokens and money per day, in total and per purpose, with a hard stop.
 //!
-//! A call reserves its worst case first and settles with what it really took. What must stay true: spent plus reserved never
-//! passes a limit when a call is admitted; without a provider every limit is zero; each line of the ledger says who spent
-//! what for which purpose. Money is in millionths of a dollar, so nothing is ever rounded away.
+//! A call reserves its worst case first and settles with what it really took. What must stay true: spent plus
+//! reserved never passes a limit when a call is admitted; without a provider every limit is zero; each line of the
+//! ledger says who spent what for which purpose. Money is in millionths of a dollar, so nothing is ever rounded away.
 
 #[cfg(test)]
 mod tests;
@@ -64,7 +64,7 @@ impl Purpose {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// In and out together.
+    /// Tokens in and out together.
     pub tokens: u64,
     pub micro_dollars: u64,
 }
@@ -80,7 +80,7 @@ impl Cost {
 
 /// Why a call may not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum BudgetRefusal {
     #[error("no provider is configured")]
     NoProvider,
     #[error("the kill switch is on")]
@@ -99,30 +99,43 @@ pub enum Refusal {
     TooMany,
 }
 
-impl Refusal {
+impl BudgetRefusal {
     pub fn code(&self) -> &'static str {
         match self {
-            Refusal::NoProvider => "no_provider",
-            Refusal::Killed => "killed",
-            Refusal::Tokens { .. } => "over_tokens",
-            Refusal::Money { .. } => "over_money",
-            Refusal::Purpose { .. } | Refusal::PurposeMoney { .. } => "over_purpose",
-            Refusal::TooMany => "too_many_calls",
+            BudgetRefusal::NoProvider => "no_provider",
+            BudgetRefusal::Killed => "killed",
+            BudgetRefusal::Tokens { .. } => "over_tokens",
+            BudgetRefusal::Money { .. } => "over_money",
+            BudgetRefusal::Purpose { .. } | BudgetRefusal::PurposeMoney { .. } => "over_purpose",
+            BudgetRefusal::TooMany => "too_many_calls",
         }
     }
 }
 
-/// A call that was admitted and has not ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reservation {
-    pub id: u64,
+/// A call to a model that somebody wants to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelCall<'a> {
     pub purpose: Purpose,
     /// Job run, channel, talent run: who will be named in the ledger.
-    pub who: String,
+    pub who: &'a str,
+    /// What the call costs at most.
     pub worst: Cost,
-    pub at_unix_ms: i64,
+    pub at: Millis,
     /// The worst case counts as spent if nobody settles by then.
-    pub until_unix_ms: i64,
+    pub until: Millis,
+}
+
+/// A call that was admitted and has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Reservation {
+    id: u64,
+    purpose: Purpose,
+    /// Job run, channel, talent run: who will be named in the ledger.
+    who: String,
+    worst: Cost,
+    at_unix_ms: i64,
+    /// The worst case counts as spent if nobody settles by then.
+    until_unix_ms: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,7 +151,7 @@ pub struct LedgerLine {
 
 /// What is left today, for people and programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct BudgetView {
+pub struct BudgetStatus {
     pub day: String,
     pub kill_switch: bool,
     pub provider: bool,
@@ -146,11 +159,11 @@ pub struct BudgetView {
     pub reserved: Cost,
     pub tokens_limit: u64,
     pub micro_dollars_limit: u64,
-    pub purposes: Vec<PurposeView>,
+    pub purposes: Vec<PurposeSpending>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PurposeView {
+pub struct PurposeSpending {
     pub purpose: Purpose,
     pub spent: Cost,
     pub tokens_limit: u64,
@@ -159,58 +172,58 @@ pub struct PurposeView {
 
 /// The persistent state. Days are numbers of UTC days since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Budget {
+pub struct ModelBudget {
     days: BTreeMap<i64, BTreeMap<Purpose, Cost>>,
     reservations: BTreeMap<u64, Reservation>,
     ledger: VecDeque<LedgerLine>,
     last_id: u64,
-    /// Thrown at run time; the settings have one too.
+    /// The kill switch as thrown at run time; the settings have one of their own.
     pub killed: bool,
 }
 
-impl Budget {
-    /// Admits a call that costs at most `worst`, or says why not. `provider` is false when none is configured.
+impl ModelBudget {
+    /// Admits a call, or says why not. `provider` is false when none is configured.
     pub fn reserve(
         &mut self,
         settings: &BudgetSettings,
         provider: bool,
-        (purpose, who): (Purpose, &str),
-        worst: Cost,
-        (now, until): (Millis, Millis),
-    ) -> Result<u64, Refusal> {
+        call: ModelCall<'_>,
+    ) -> Result<u64, BudgetRefusal> {
+        let ModelCall { purpose, who, worst, at: now, until } = call;
         self.expire(now);
         if self.killed || settings.kill_switch {
-            return Err(Refusal::Killed);
+            return Err(BudgetRefusal::Killed);
         }
         if !provider {
-            return Err(Refusal::NoProvider);
+            return Err(BudgetRefusal::NoProvider);
         }
         if self.reservations.len() == RESERVATIONS_MAX {
-            return Err(Refusal::TooMany);
+            return Err(BudgetRefusal::TooMany);
         }
         let taken = self.spent(now).plus(self.reserved());
         let wanted = worst.tokens;
         let (limit, left) = left_of(settings.tokens_per_day, taken.tokens);
         if wanted > left {
-            return Err(Refusal::Tokens { wanted, left, limit });
+            return Err(BudgetRefusal::Tokens { wanted, left, limit });
         }
-        // A call whose price nobody knows before stops when the money is gone; where nothing costs anything there is none to be gone.
+        // A call whose price is not known before is refused once the money is spent. Where nothing costs anything,
+        // none is ever spent.
         let is_over = |left: u64, taken: u64| worst.micro_dollars > left || left == 0 && taken > 0;
         let money = worst.micro_dollars;
         let (limit, left) = left_of(settings.micro_dollars_per_day, taken.micro_dollars);
         if is_over(left, taken.micro_dollars) {
-            return Err(Refusal::Money { wanted: money, left, limit });
+            return Err(BudgetRefusal::Money { wanted: money, left, limit });
         }
         let of_purpose = self.spent_for(purpose, now).plus(self.reserved_for(purpose));
         let (limits, purpose_name) = (purpose.limit(settings), purpose.name());
         let (limit, left) = left_of(limits.tokens, of_purpose.tokens);
         if wanted > left {
-            return Err(Refusal::Purpose { purpose: purpose_name, wanted, left, limit });
+            return Err(BudgetRefusal::Purpose { purpose: purpose_name, wanted, left, limit });
         }
         let (limit, left) = left_of(limits.micro_dollars, of_purpose.micro_dollars);
         if is_over(left, of_purpose.micro_dollars) {
             let (purpose, wanted) = (purpose_name, money);
-            return Err(Refusal::PurposeMoney { purpose, wanted, left, limit });
+            return Err(BudgetRefusal::PurposeMoney { purpose, wanted, left, limit });
         }
         self.last_id += 1;
         let reservation = Reservation {
@@ -235,7 +248,8 @@ impl Budget {
     /// What the calls of `who` took, reserved before or not. Booked once, however often it is told.
     pub fn paid(
         &mut self,
-        (purpose, who): (Purpose, &str),
+        purpose: Purpose,
+        who: &str,
         cost: Cost,
         model: Option<&str>,
         now: Millis,
@@ -327,15 +341,15 @@ impl Budget {
         self.ledger.iter()
     }
 
-    pub fn view(&self, settings: &BudgetSettings, provider: bool, now: Millis) -> BudgetView {
+    pub fn view(&self, settings: &BudgetSettings, provider: bool, now: Millis) -> BudgetStatus {
         let limit = |limit: u64| if provider { limit } else { 0 };
-        let purpose = |purpose: Purpose| PurposeView {
+        let purpose = |purpose: Purpose| PurposeSpending {
             purpose,
             spent: self.spent_for(purpose, now),
             tokens_limit: limit(purpose.limit(settings).tokens),
             micro_dollars_limit: limit(purpose.limit(settings).micro_dollars),
         };
-        BudgetView {
+        BudgetStatus {
             day: now.date(),
             kill_switch: self.killed || settings.kill_switch,
             provider,

@@ -16,19 +16,30 @@ fn limits() -> BudgetSettings {
     }
 }
 
+/// A call at the beginning of time.
+fn call(purpose: Purpose, worst: Cost) -> ModelCall<'static> {
+    ModelCall { purpose, who: "x", worst, at: Millis(0), until: Millis(1) }
+}
+
 fn cost(tokens: u64) -> Cost {
     Cost { tokens, micro_dollars: tokens }
 }
 
-fn ask(budget: &mut Budget, purpose: Purpose, tokens: u64, now: i64) -> Result<u64, Refusal> {
-    let times = (Millis(now), Millis(now + 60_000));
-    budget.reserve(&limits(), true, (purpose, "a run"), cost(tokens), times)
+fn ask(
+    budget: &mut ModelBudget,
+    purpose: Purpose,
+    tokens: u64,
+    now: i64,
+) -> Result<u64, BudgetRefusal> {
+    let until = Millis(now + 60_000);
+    let call = ModelCall { purpose, who: "a run", worst: cost(tokens), at: Millis(now), until };
+    budget.reserve(&limits(), true, call)
 }
 
 // section 11, point 9
 #[test]
 fn limits_stop_a_call_before_it_is_made() {
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     let id = ask(&mut budget, Purpose::Bulletin, 300, 0).unwrap();
     let refusal = ask(&mut budget, Purpose::Bulletin, 1, 0).unwrap_err();
     assert_eq!(refusal.code(), "over_purpose");
@@ -49,13 +60,12 @@ fn money_is_limited_per_purpose_and_stops_calls_of_unknown_price() {
         chat_micro_dollars_per_day: 600,
         ..BudgetSettings::default()
     };
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     let mut ask = |purpose, micro_dollars| {
         let worst = Cost { tokens: 1, micro_dollars };
-        let times = (Millis(0), Millis(1));
-        let id = budget.reserve(&settings, true, (purpose, "x"), worst, times)?;
+        let id = budget.reserve(&settings, true, call(purpose, worst))?;
         budget.settle(id, worst, None, Millis(0));
-        Ok::<(), Refusal>(())
+        Ok::<(), BudgetRefusal>(())
     };
     assert_eq!(ask(Purpose::Chat, 500), Ok(()));
     let refusal = ask(Purpose::Chat, 101).unwrap_err();
@@ -66,17 +76,15 @@ fn money_is_limited_per_purpose_and_stops_calls_of_unknown_price() {
     assert_eq!(ask(Purpose::Bulletin, 0).unwrap_err().code(), "over_money");
     // Where nothing costs anything, no money is needed.
     let free = BudgetSettings { micro_dollars_per_day: 0, ..settings };
-    let times = (Millis(0), Millis(1));
     let worst = Cost { tokens: 1, micro_dollars: 0 };
-    assert!(Budget::default().reserve(&free, true, (Purpose::Chat, "x"), worst, times).is_ok());
+    assert!(ModelBudget::default().reserve(&free, true, call(Purpose::Chat, worst)).is_ok());
 }
 
 #[test]
 fn without_a_provider_every_limit_is_zero() {
-    let mut budget = Budget::default();
-    let times = (Millis(0), Millis(1));
-    let asked = budget.reserve(&limits(), false, (Purpose::Chat, "x"), cost(0), times);
-    assert_eq!(asked, Err(Refusal::NoProvider));
+    let mut budget = ModelBudget::default();
+    let asked = budget.reserve(&limits(), false, call(Purpose::Chat, cost(0)));
+    assert_eq!(asked, Err(BudgetRefusal::NoProvider));
     let view = budget.view(&limits(), false, Millis(0));
     assert_eq!((view.tokens_limit, view.micro_dollars_limit), (0, 0));
     assert!(view.purposes.iter().all(|purpose| purpose.tokens_limit == 0));
@@ -84,18 +92,18 @@ fn without_a_provider_every_limit_is_zero() {
 
 #[test]
 fn the_kill_switch_refuses_everything_until_it_is_released() {
-    let mut budget = Budget { killed: true, ..Budget::default() };
-    assert_eq!(ask(&mut budget, Purpose::Chat, 1, 0), Err(Refusal::Killed));
+    let mut budget = ModelBudget { killed: true, ..ModelBudget::default() };
+    assert_eq!(ask(&mut budget, Purpose::Chat, 1, 0), Err(BudgetRefusal::Killed));
     budget.killed = false;
     let off = BudgetSettings { kill_switch: true, ..limits() };
-    let asked = budget.reserve(&off, true, (Purpose::Chat, "x"), cost(1), (Millis(0), Millis(1)));
-    assert_eq!(asked, Err(Refusal::Killed));
+    let asked = budget.reserve(&off, true, call(Purpose::Chat, cost(1)));
+    assert_eq!(asked, Err(BudgetRefusal::Killed));
     ask(&mut budget, Purpose::Chat, 1, 0).unwrap();
 }
 
 #[test]
 fn a_new_day_begins_with_nothing_spent_and_lost_calls_count_as_their_worst() {
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     ask(&mut budget, Purpose::Chat, 900, 0).unwrap();
     assert_eq!(ask(&mut budget, Purpose::Chat, 900, 1).unwrap_err().code(), "over_tokens");
     budget.expire(Millis(60_001));
@@ -107,14 +115,13 @@ fn a_new_day_begins_with_nothing_spent_and_lost_calls_count_as_their_worst() {
 
 #[test]
 fn money_stops_a_call_too_and_state_survives_a_restart() {
-    let mut budget = Budget::default();
+    let mut budget = ModelBudget::default();
     let dear = Cost { tokens: 1, micro_dollars: 5_001 };
-    let times = (Millis(0), Millis(1));
-    let refused = budget.reserve(&limits(), true, (Purpose::Chat, "x"), dear, times);
+    let refused = budget.reserve(&limits(), true, call(Purpose::Chat, dear));
     assert_eq!(refused.unwrap_err().code(), "over_money");
     ask(&mut budget, Purpose::Chat, 10, 0).unwrap();
     let text = serde_json::to_string(&budget).unwrap();
-    assert_eq!(serde_json::from_str::<Budget>(&text).unwrap(), budget);
+    assert_eq!(serde_json::from_str::<ModelBudget>(&text).unwrap(), budget);
 }
 
 proptest! {
@@ -123,7 +130,7 @@ proptest! {
     fn no_limit_is_passed(
         steps in prop::collection::vec((0usize..4, 0u64..400, 0u64..=100, 0i64..3 * DAY / 10), 1..80)
     ) {
-        let (mut budget, mut now) = (Budget::default(), 0);
+        let (mut budget, mut now) = (ModelBudget::default(), 0);
         for (purpose, tokens, share, gap) in steps {
             now += gap;
             let purpose = Purpose::ALL[purpose];
@@ -140,19 +147,20 @@ proptest! {
 
 #[test]
 fn what_runs_took_is_booked_once_with_or_without_a_reservation() {
-    let (mut budget, settings) = (Budget::default(), BudgetSettings::default());
+    let (mut budget, settings) = (ModelBudget::default(), BudgetSettings::default());
     let cost = Cost { tokens: 40, micro_dollars: 3 };
     let worst = Cost { tokens: 1_000, micro_dollars: 0 };
-    let who = (Purpose::Chat, "main-turn-1");
-    budget.reserve(&settings, true, who, worst, (Millis(1), Millis(9_000))).unwrap();
+    let (purpose, who) = (Purpose::Chat, "main-turn-1");
+    let turn = ModelCall { purpose, who, worst, at: Millis(1), until: Millis(9_000) };
+    budget.reserve(&settings, true, turn).unwrap();
     for _ in 0..2 {
-        budget.paid(who, cost, Some("tiny"), Millis(2));
-        budget.paid((Purpose::Talents, "1700000000000"), cost, None, Millis(3));
+        budget.paid(purpose, who, cost, Some("tiny"), Millis(2));
+        budget.paid(Purpose::Talents, "1700000000000", cost, None, Millis(3));
     }
     assert_eq!(budget.reserved(), Cost::default());
     assert_eq!(budget.spent_for(Purpose::Chat, Millis(4)), cost);
     assert_eq!(budget.spent_for(Purpose::Talents, Millis(4)), cost);
     // What cost nothing is no line.
-    budget.paid((Purpose::Talents, "1700000000001"), Cost::default(), None, Millis(5));
+    budget.paid(Purpose::Talents, "1700000000001", Cost::default(), None, Millis(5));
     assert_eq!(budget.ledger().count(), 2);
 }

@@ -1,7 +1,8 @@
 //! What a bulletin is made of: one `memory_recall` per dimension, without what is stale, finished or faint.
 //!
-//! What must stay true: a forgotten memory or one the audience may not see is never in here; a memory is in one section only;
-//! the hash depends on which memories were chosen at which version, and on nothing that changes by waiting alone.
+//! What must stay true: a forgotten memory or one the audience may not see is never in here; a memory is in one
+//! section only; the hash depends on which memories were chosen at which version, and on nothing that changes by
+//! waiting alone.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +11,12 @@ use kernel::salience::{DecayPolicy, Ppm};
 use kernel::{Digest, Reading};
 use serde::{Deserialize, Serialize};
 
+use super::phrase::phrase;
 use crate::audience::{Audience, Trust, trust};
-use crate::bulletin::phrase::phrase;
 use crate::error::Result;
-use crate::memory_recall::{Mode, RecallRequest, Recalled, Remembered, SortBy, memory_recall};
+use crate::memory_recall::{
+    RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall,
+};
 use crate::settings::{BulletinSettings, days_ms, ppm};
 
 /// What a bulletin speaks of, in the order in which it does.
@@ -62,7 +65,7 @@ impl Dimension {
             Dimension::Identity => typed(MemoryType::Identity),
             Dimension::RecentActivity => RecallRequest {
                 memory_types: vec!["event".into()],
-                mode: Mode::Recent,
+                mode: RecallMode::Recent,
                 limit,
                 ..RecallRequest::default()
             },
@@ -73,7 +76,7 @@ impl Dimension {
             Dimension::Patterns => typed(MemoryType::Pattern),
             Dimension::Knowledge => RecallRequest {
                 memory_types: vec!["fact".into()],
-                mode: Mode::Important,
+                mode: RecallMode::Important,
                 limit,
                 ..RecallRequest::default()
             },
@@ -83,41 +86,41 @@ impl Dimension {
 
 /// One memory, ready to be said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct InputItem {
     pub id: u64,
     pub version: u32,
     /// The journal entry that last changed it.
     pub seq: u64,
     pub kind: String,
-    /// On one line.
+    /// The sentence, on one line.
     pub text: String,
     pub importance: Ppm,
     pub trust: Trust,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Section {
+pub struct InputSection {
     pub dimension: Dimension,
-    pub items: Vec<Item>,
+    pub items: Vec<InputItem>,
     /// How many memories there were to choose from.
     pub found: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gathered {
+pub struct BulletinInput {
     pub audience: Audience,
-    /// Without empty ones.
-    pub sections: Vec<Section>,
+    /// Sections without lines are left out.
+    pub sections: Vec<InputSection>,
     /// Journal entries at the time.
     pub size: u64,
-    /// Of ids and versions in their sections.
+    /// Hash of the ids and versions in their sections.
     pub hash: String,
     /// Some memories were too old to be looked at.
     pub capped: bool,
 }
 
-impl Gathered {
-    pub fn items(&self) -> impl Iterator<Item = &Item> {
+impl BulletinInput {
+    pub fn items(&self) -> impl Iterator<Item = &InputItem> {
         self.sections.iter().flat_map(|section| &section.items)
     }
 
@@ -137,14 +140,14 @@ pub fn gather(
     settings: &BulletinSettings,
     policy: &DecayPolicy,
     now: Millis,
-) -> Result<Gathered> {
+) -> Result<BulletinInput> {
     let view = reading.view();
     let size = view.counters()?.size;
     let limit = settings.section_limit.min(crate::memory_recall::LIMIT_MAX);
     let (mut sections, mut capped, mut said) = (Vec::new(), false, BTreeSet::new());
     for dimension in Dimension::ALL {
         let request = dimension.request((2 * limit).min(crate::memory_recall::LIMIT_MAX));
-        let Recalled { memories, found, capped: cut } =
+        let RecallAnswer { memories, found, capped: cut } =
             memory_recall(reading, audience, &request, policy, now)?;
         capped |= cut;
         let mut items = Vec::new();
@@ -156,11 +159,11 @@ pub fn gather(
                 continue;
             }
             let text = phrase(&memory);
-            // The same sentence saved twice is said once.
+            // Two memories that would read the same take one line.
             if text.is_empty() || !said.insert(recall::analyze::fold(&text)) {
                 continue;
             }
-            items.push(Item {
+            items.push(InputItem {
                 id: memory.id().get(),
                 version: memory.version.n,
                 seq: memory.head.seq,
@@ -171,15 +174,15 @@ pub fn gather(
             });
         }
         if !items.is_empty() {
-            sections.push(Section { dimension, items, found });
+            sections.push(InputSection { dimension, items, found });
         }
     }
     let hash = hash_of(&sections);
-    Ok(Gathered { audience: audience.clone(), sections, size, hash, capped })
+    Ok(BulletinInput { audience: audience.clone(), sections, size, hash, capped })
 }
 
-/// Left out: what something newer replaced, what is finished, old events, what hardly matters.
-fn is_news(memory: &Remembered, settings: &BulletinSettings, now: Millis) -> bool {
+/// True unless something newer replaced the memory, it is finished, an old event, or hardly matters.
+fn is_news(memory: &RecallHit, settings: &BulletinSettings, now: Millis) -> bool {
     let open = match &memory.body.fields {
         Fields::Goal(goal) => matches!(goal.status, GoalStatus::Active | GoalStatus::Paused),
         Fields::Decision(decision) => {
@@ -195,12 +198,13 @@ fn is_news(memory: &Remembered, settings: &BulletinSettings, now: Millis) -> boo
         && memory.importance >= ppm(settings.min_importance)
 }
 
-fn hash_of(sections: &[Section]) -> String {
+fn hash_of(sections: &[InputSection]) -> String {
     let mut bytes = Vec::new();
     for section in sections {
         bytes.extend(section.dimension.heading().bytes());
         bytes.push(0);
-        // Order within a section follows importance, which moves by itself; what is said does not.
+        // Importance fades by itself and reorders a section. The hash ignores the order, because the same lines are
+        // said.
         let mut items: Vec<(u64, u32)> = section.items.iter().map(|i| (i.id, i.version)).collect();
         items.sort_unstable();
         for (id, version) in items {

@@ -1,16 +1,17 @@
 //! The bulletin by a model: what it is asked, and what of its answer is believed.
 //!
-//! What must stay true: an answer is taken only if every line cites memories that were shown, it fits the words allowed and
-//! it holds nothing of the marks around the data. Anything else is refused with a reason, and the rules write the bulletin.
+//! What must stay true: an answer is taken only if every line cites memories that were shown, it fits the words
+//! allowed and it holds nothing of the marks around the data. Anything else is refused with a reason, and the rules
+//! write the bulletin.
 
 use std::collections::BTreeSet;
 
 use kernel::forms::{one_line, tokens};
 use thiserror::Error;
 
-use super::gather::{Dimension, Gathered};
-use super::render::{Line, Part, words};
-use crate::quote::{self, Quoted, quoted};
+use super::gather::{BulletinInput, Dimension};
+use super::render::{BulletinLine, BulletinSection, words};
+use crate::quote::{self, Quotation, quoted};
 use crate::settings::BulletinSettings;
 
 /// Words of title and time that are put before what the model writes.
@@ -18,42 +19,43 @@ const HEADER_WORDS: usize = 8;
 
 /// What a model is to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prompt {
+pub struct ModelPrompt {
     pub system: String,
     pub user: String,
     pub max_output_tokens: u64,
-    /// Around the quoted memories; never part of a good answer.
+    /// The mark around the quoted memories; a good answer never holds it.
     pub mark: String,
 }
 
-impl Prompt {
+impl ModelPrompt {
     /// Tokens it costs at most, in and out.
     pub fn worst_tokens(&self) -> u64 {
         u64::from(tokens(&self.system)) + u64::from(tokens(&self.user)) + self.max_output_tokens
     }
 }
 
-pub fn prompt(gathered: &Gathered, settings: &BulletinSettings) -> Prompt {
+pub(super) fn prompt(gathered: &BulletinInput, settings: &BulletinSettings) -> ModelPrompt {
     let limit = settings.max_words.saturating_sub(HEADER_WORDS);
     let headings: Vec<&str> = Dimension::ALL.iter().map(|d| d.heading()).collect();
     let system = format!(
-        "You are the cortex, the part of an agent that tends its memory. Write a brief memory bulletin: a {limit}-word \
-briefing, never longer, that every conversation of the agent starts from.\n\
-Cover these dimensions: identity (who the user is, who the agent is), recent events, active goals, important decisions, key \
-preferences (likes and dislikes), rules and patterns.\n\
-Focus on high-importance memories, recent activity, ongoing goals and core identity facts. Leave out low-importance \
-observations, stale events and anything forgotten. Join what belongs together; say so where memories contradict each other.\n\
-Form: sections that begin with `## ` and one of these headings: {}. Below them lines that begin with `- `, in plain sentences, \
-dates where they help. End every line with the ids it comes from, like [#12] or [#12, #40]. Cite only ids that you were \
-given. No title, no other text.\n{}",
+        "You are the cortex, the part of an agent that tends its memory. Write a brief memory bulletin: a \
+{limit}-word briefing, never longer, that every conversation of the agent starts from.\n\
+Cover these dimensions: identity (who the user is, who the agent is), recent events, active goals, important \
+decisions, key preferences (likes and dislikes), rules and patterns.\n\
+Focus on high-importance memories, recent activity, ongoing goals and core identity facts. Leave out \
+low-importance observations, stale events and anything forgotten. Join what belongs together; say so where \
+memories contradict each other.\n\
+Form: sections that begin with `## ` and one of these headings: {}. Below them lines that begin with `- `, in \
+plain sentences, dates where they help. End every line with the ids it comes from, like [#12] or [#12, #40]. \
+Cite only ids that you were given. No title, no other text.\n{}",
         headings.join(", "),
         quote::RULE
     );
-    let items: Vec<Quoted<'_>> = gathered
+    let items: Vec<Quotation<'_>> = gathered
         .sections
         .iter()
         .flat_map(|section| {
-            section.items.iter().map(|item| Quoted {
+            section.items.iter().map(|item| Quotation {
                 id: item.id,
                 kind: &item.kind,
                 trust: Some(item.trust),
@@ -65,12 +67,12 @@ given. No title, no other text.\n{}",
     let (data, mark) = quoted(&items);
     let user =
         format!("Memories, most important first in each section.\n{data}\nWrite the bulletin now.");
-    Prompt { system, user, max_output_tokens: settings.max_output_tokens, mark }
+    ModelPrompt { system, user, max_output_tokens: settings.max_output_tokens, mark }
 }
 
 /// Why an answer is not used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Rejected {
+pub(super) enum AnswerRejection {
     #[error("it is empty")]
     Empty,
     #[error("it has {words} words, {max} are allowed")]
@@ -86,43 +88,45 @@ pub enum Rejected {
 }
 
 /// The parts of an answer, checked line by line.
-pub fn read_answer(
+pub(super) fn read_answer(
     answer: &str,
     known: &BTreeSet<u64>,
-    prompt: &Prompt,
+    prompt: &ModelPrompt,
     max_words: usize,
-) -> Result<Vec<Part>, Rejected> {
+) -> Result<Vec<BulletinSection>, AnswerRejection> {
     if answer.contains(&prompt.mark) {
-        return Err(Rejected::Marks);
+        return Err(AnswerRejection::Marks);
     }
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<BulletinSection> = Vec::new();
     for line in answer.lines().map(one_line).filter(|line| !line.is_empty()) {
         if let Some(heading) = line.strip_prefix("## ") {
             let asked = Dimension::ALL.iter().find(|d| d.heading().eq_ignore_ascii_case(heading));
-            let heading = asked.ok_or_else(|| Rejected::Heading(shown(heading)))?.heading();
-            parts.push(Part { heading: heading.to_owned(), lines: Vec::new() });
+            let heading = asked.ok_or_else(|| AnswerRejection::Heading(shown(heading)))?.heading();
+            parts.push(BulletinSection { heading: heading.to_owned(), lines: Vec::new() });
             continue;
         }
         if line.starts_with('#') && !line.starts_with("#[") {
-            return Err(Rejected::Heading(shown(&line)));
+            return Err(AnswerRejection::Heading(shown(&line)));
         }
         let line = line.trim_start_matches(['-', '*', ' ']).to_owned();
-        let (text, cites) = cited(&line).ok_or_else(|| Rejected::Uncited(shown(&line)))?;
+        let (text, cites) = cited(&line).ok_or_else(|| AnswerRejection::Uncited(shown(&line)))?;
         if let Some(unknown) = cites.iter().find(|id| !known.contains(id)) {
-            return Err(Rejected::UnknownId(*unknown));
+            return Err(AnswerRejection::UnknownId(*unknown));
         }
-        let Some(part) = parts.last_mut() else { return Err(Rejected::Uncited(shown(&line))) };
-        part.lines.push(Line { text, cites });
+        let Some(part) = parts.last_mut() else {
+            return Err(AnswerRejection::Uncited(shown(&line)));
+        };
+        part.lines.push(BulletinLine { text, cites });
     }
     parts.retain(|part| !part.lines.is_empty());
     if parts.is_empty() {
-        return Err(Rejected::Empty);
+        return Err(AnswerRejection::Empty);
     }
     let lines = parts.iter().flat_map(|part| &part.lines).map(|line| words(&line.written()));
     let headings: usize = parts.iter().map(|part| words(&part.heading)).sum();
     let count = HEADER_WORDS + headings + lines.sum::<usize>();
     if count > max_words {
-        return Err(Rejected::TooLong { words: count, max: max_words });
+        return Err(AnswerRejection::TooLong { words: count, max: max_words });
     }
     Ok(parts)
 }
@@ -164,12 +168,12 @@ mod tests {
 
     use super::*;
 
-    fn asked() -> Prompt {
+    fn asked() -> ModelPrompt {
         let (system, user) = (String::new(), String::new());
-        Prompt { system, user, max_output_tokens: 10, mark: "DATA-0123".into() }
+        ModelPrompt { system, user, max_output_tokens: 10, mark: "DATA-0123".into() }
     }
 
-    fn read(answer: &str) -> Result<Vec<Part>, Rejected> {
+    fn read(answer: &str) -> Result<Vec<BulletinSection>, AnswerRejection> {
         read_answer(answer, &[1, 2].into(), &asked(), 60)
     }
 
@@ -204,10 +208,13 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_taken_cites_only_what_was_shown_and_fits(
-            lines in prop::collection::vec("(## (Identity|Patterns|Foo)|- ?[a-zä ]{0,30}(\\[#[0-4](, #[0-4])?\\])?\\.?|.{0,20})", 0..8)
+            lines in prop::collection::vec(
+                "(## (Identity|Patterns|Foo)|- ?[a-zä ]{0,30}(\\[#[0-4](, #[0-4])?\\])?\\.?|.{0,20})",
+                0..8,
+            )
         ) {
             if let Ok(parts) = read(&lines.join("\n")) {
-                let lines: Vec<&Line> = parts.iter().flat_map(|part| &part.lines).collect();
+                let lines: Vec<&BulletinLine> = parts.iter().flat_map(|part| &part.lines).collect();
                 prop_assert!(!lines.is_empty());
                 prop_assert!(lines.iter().all(|line| !line.cites.is_empty()
                     && line.cites.iter().all(|id| [1, 2].contains(id))

@@ -3,13 +3,13 @@
 use kernel::forms::one_line;
 use kernel::memory::{Body, Fields, GoalStatus, Outcome, Polarity, Strength};
 
-use crate::memory_recall::Remembered;
+use crate::memory_recall::RecallHit;
 
 /// Words of one line.
 const LINE_WORDS_MAX: usize = 26;
 
 /// One line without citation. Never holds a line break.
-pub(super) fn phrase(memory: &Remembered) -> String {
+pub(super) fn phrase(memory: &RecallHit) -> String {
     let body = &memory.body;
     let title = one_line(&body.title);
     let text = match &body.fields {

@@ -1,24 +1,25 @@
 //! The bulletin by rules: title, time, sections, one cited line per memory, within the words allowed.
 //!
-//! What must stay true: every line below a heading ends with the ids of the memories it comes from; a heading is never
-//! printed without a line; the text never has more words than allowed; nothing of a memory can look like a heading.
+//! What must stay true: every line below a heading ends with the ids of the memories it comes from; a heading is
+//! never printed without a line; the text never has more words than allowed; nothing of a memory can look like a
+//! heading.
 
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::gather::{Dimension, Gathered, Item};
+use super::gather::{BulletinInput, Dimension, InputItem};
 use crate::audience::Trust;
 
 /// One line with the memories it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
-    /// As written, without the citation.
+pub struct BulletinLine {
+    /// The sentence as written, without the citation.
     pub text: String,
     /// Ids of memories; never empty.
     pub cites: Vec<u64>,
 }
 
-impl Line {
+impl BulletinLine {
     pub fn written(&self) -> String {
         format!("- {} {}", self.text, citation(&self.cites))
     }
@@ -29,9 +30,9 @@ impl Line {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct BulletinSection {
     pub heading: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<BulletinLine>,
 }
 
 pub fn citation(ids: &[u64]) -> String {
@@ -45,7 +46,7 @@ pub fn words(text: &str) -> usize {
 }
 
 /// The whole text: the seed's title, the time to the second, the sections.
-pub fn text_of(parts: &[Part], now: Millis) -> String {
+pub fn text_of(parts: &[BulletinSection], now: Millis) -> String {
     let mut text = header(now);
     for part in parts {
         text.push_str("\n\n## ");
@@ -64,19 +65,19 @@ fn header(now: Millis) -> String {
 }
 
 /// `2024-03-15 14:30:00`.
-pub fn utc_second(now: Millis) -> String {
+fn utc_second(now: Millis) -> String {
     now.rfc3339().chars().take(19).map(|c| if c == 'T' { ' ' } else { c }).collect()
 }
 
 /// Fills the words allowed: in turns, so that every section says its most important line before any says its second.
-pub fn by_rules(gathered: &Gathered, max_words: usize, now: Millis) -> Vec<Part> {
+pub fn by_rules(gathered: &BulletinInput, max_words: usize, now: Millis) -> Vec<BulletinSection> {
     let mut used = words(&header(now));
-    let mut chosen: Vec<Vec<Line>> = vec![Vec::new(); gathered.sections.len()];
+    let mut chosen: Vec<Vec<BulletinLine>> = vec![Vec::new(); gathered.sections.len()];
     let mut open: Vec<bool> = vec![true; gathered.sections.len()];
     for turn in 0.. {
         let mut any = false;
         for (at, section) in gathered.sections.iter().enumerate() {
-            // What the agent is for and what it must not do comes in twice as fast.
+            // Identity, goals and rules get two lines in every turn: they matter more than the other sections.
             let per_turn = weight(section.dimension);
             for place in turn * per_turn..(turn + 1) * per_turn {
                 let Some(item) = section.items.get(place).filter(|_| open[at]) else { break };
@@ -95,9 +96,8 @@ pub fn by_rules(gathered: &Gathered, max_words: usize, now: Millis) -> Vec<Part>
             break;
         }
     }
-    let part = |(section, lines): (&super::gather::Section, Vec<Line>)| Part {
-        heading: section.dimension.heading().to_owned(),
-        lines,
+    let part = |(section, lines): (&super::gather::InputSection, Vec<BulletinLine>)| {
+        BulletinSection { heading: section.dimension.heading().to_owned(), lines }
     };
     let parts = gathered.sections.iter().zip(chosen).map(part);
     parts.filter(|part| !part.lines.is_empty()).collect()
@@ -110,13 +110,13 @@ fn weight(dimension: Dimension) -> usize {
     }
 }
 
-fn line_of(item: &Item) -> Line {
+fn line_of(item: &InputItem) -> BulletinLine {
     let text = match item.trust {
         Trust::Stated | Trust::Observed => item.text.clone(),
-        // What nobody said is marked: the reader must not take a guess for a statement.
+        // A memory that nobody stated is marked, so that readers do not take a guess for a statement.
         Trust::Inferred | Trust::Imported | Trust::Unknown => {
             format!("{} ({})", item.text, item.trust.name())
         }
     };
-    Line { text, cites: vec![item.id] }
+    BulletinLine { text, cites: vec![item.id] }
 }

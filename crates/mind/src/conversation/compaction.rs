@@ -3,13 +3,13 @@
 use kernel::memory::{MemoryType, Millis};
 use serde::{Deserialize, Serialize};
 
-use super::{Channel, ChannelEffect, Compacting, Message, Role};
+use super::{Channel, ChannelEffect, ChannelMessage, Compaction, MessageRole};
 use crate::memory_recall::types_of;
-use crate::quote::{self, Quoted, quoted};
+use crate::quote::{self, Quotation, quoted};
 use crate::settings::{ChannelSettings, ppm};
 
 /// Memories taken from one compaction.
-pub const MEMORIES_MAX: usize = 20;
+const MEMORIES_MAX: usize = 20;
 /// Words of the note that stays.
 const NOTE_WORDS: usize = 120;
 /// Bytes of conversation in one memory made without a model; a longer message has one of its own.
@@ -40,14 +40,14 @@ impl NewMemory {
 
 /// What a model finds worth keeping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Extraction {
-    pub summary: String,
+pub(super) struct Extraction {
+    summary: String,
     #[serde(default)]
-    pub memories: Vec<NewMemory>,
+    memories: Vec<NewMemory>,
 }
 
 /// Reads a model's answer: one JSON object, with or without a fence around it.
-pub fn read_extraction(answer: &str) -> Result<Extraction, String> {
+pub(super) fn read_extraction(answer: &str) -> Result<Extraction, String> {
     let start = answer.find('{').ok_or("the answer holds no JSON object")?;
     let end = answer.rfind('}').filter(|end| *end > start).ok_or("the JSON object does not end")?;
     let mut read: Extraction =
@@ -88,10 +88,10 @@ impl Channel {
         let Some(up_to) = self.cut(share) else { return Vec::new() };
         self.compactions += 1;
         let run = format!("compact-{}-{}", self.channel_id, self.compactions);
-        let leaving: Vec<&Message> = self.leaving(up_to).collect();
-        let items: Vec<Quoted<'_>> = leaving
+        let leaving: Vec<&ChannelMessage> = self.leaving(up_to).collect();
+        let items: Vec<Quotation<'_>> = leaving
             .iter()
-            .map(|message| Quoted {
+            .map(|message| Quotation {
                 id: message.number,
                 kind: role_name(&message.role),
                 trust: None,
@@ -101,34 +101,35 @@ impl Channel {
             .collect();
         let (data, mark) = quoted(&items);
         let system = format!(
-            "You keep the memory of an agent. Part of a conversation leaves its context. Say what must not be lost: facts, \
-decisions, preferences, goals, rules, events. Answer with one JSON object: {{\"summary\": at most {NOTE_WORDS} words, \
-\"memories\": at most {MEMORIES_MAX} of {{\"type\", \"title\", \"content\"}}}}. Types: identity, goal, preference, constraint, \
-decision, fact, event.\n{}",
+            "You keep the memory of an agent. Part of a conversation leaves its context. Say what must not be \
+lost: facts, decisions, preferences, goals, rules, events. Answer with one JSON object: {{\"summary\": at \
+most {NOTE_WORDS} words, \"memories\": at most {MEMORIES_MAX} of {{\"type\", \"title\", \"content\"}}}}. \
+Types: identity, goal, preference, constraint, decision, fact, event.\n{}",
             quote::RULE
         );
-        self.compacting = Some(Compacting { run: run.clone(), up_to, note: None, mark });
+        self.compacting = Some(Compaction { run: run.clone(), up_to, note: None, mark });
         if full >= limit(settings.emergency_at) {
-            // No time to wait for a model: the messages are stored as they are.
+            // The context is nearly full, so nobody waits for a model: the messages are stored as they are.
             return self.extracted(&run, Err("the context is full".to_owned()), now);
         }
         let user = format!("{data}\nAnswer with the JSON object now.");
         vec![ChannelEffect::Extract { run, system, user }]
     }
 
-    /// The number of the last message that leaves: a share of all, never a call without its result, two stay at least.
+    /// The number of the last message that leaves: a share of all, never a call without its result, two stay at
+    /// least.
     fn cut(&self, share: u32) -> Option<u64> {
         let count = self.messages.len();
         let wanted = (count as u64 * u64::from(share)).div_ceil(1_000_000);
         let mut end = usize::try_from(wanted).unwrap_or(count).min(count.saturating_sub(2));
-        while end > 0 && matches!(self.messages[end].role, Role::ToolResult { .. }) {
+        while end > 0 && matches!(self.messages[end].role, MessageRole::ToolResult { .. }) {
             end -= 1;
         }
         let last = end.checked_sub(1)?;
         Some(self.messages[last].number)
     }
 
-    fn leaving(&self, up_to: u64) -> impl Iterator<Item = &Message> {
+    fn leaving(&self, up_to: u64) -> impl Iterator<Item = &ChannelMessage> {
         self.messages.iter().filter(move |message| message.number <= up_to)
     }
 
@@ -145,7 +146,7 @@ decision, fact, event.\n{}",
             return Vec::new();
         };
         let (up_to, mark) = (compacting.up_to, compacting.mark.clone());
-        let messages: Vec<Message> = self.leaving(up_to).cloned().collect();
+        let messages: Vec<ChannelMessage> = self.leaving(up_to).cloned().collect();
         let read = answer.and_then(|text| {
             if text.contains(&mark) {
                 Err("it repeats the marks".to_owned())
@@ -168,8 +169,8 @@ decision, fact, event.\n{}",
     }
 
     /// Without a model: one event that holds what was said.
-    fn by_rules(&self, messages: &[Message], now: Millis) -> (String, Vec<NewMemory>) {
-        let line = |message: &Message| {
+    fn by_rules(&self, messages: &[ChannelMessage], now: Millis) -> (String, Vec<NewMemory>) {
+        let line = |message: &ChannelMessage| {
             let text = kernel::forms::one_line(&message.text);
             format!("{}: {text}", role_name(&message.role))
         };
@@ -182,7 +183,7 @@ decision, fact, event.\n{}",
             messages.len(),
             now.date()
         );
-        // As many memories as it takes: nothing that was said is cut off.
+        // As many memories are made as it takes, so that nothing that was said is cut off.
         let mut contents = vec![String::new()];
         for line in &all {
             let full = contents.last().is_some_and(|last| last.len() + line.len() > CONTENT_BYTES);
@@ -210,9 +211,9 @@ decision, fact, event.\n{}",
         let note = done.note.unwrap_or_default();
         self.messages.retain(|message| message.number > done.up_to);
         let tokens = kernel::forms::tokens(&note);
-        let note = Message {
+        let note = ChannelMessage {
             number: done.up_to,
-            role: Role::Note,
+            role: MessageRole::Note,
             text: note,
             at_unix_ms: now.get(),
             tokens,
@@ -226,12 +227,12 @@ decision, fact, event.\n{}",
     }
 }
 
-fn role_name(role: &Role) -> &'static str {
+fn role_name(role: &MessageRole) -> &'static str {
     match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::ToolCall { .. } => "tool call",
-        Role::ToolResult { .. } => "tool result",
-        Role::Note => "note",
+        MessageRole::User => "user",
+        MessageRole::Assistant => "assistant",
+        MessageRole::ToolCall { .. } => "tool call",
+        MessageRole::ToolResult { .. } => "tool result",
+        MessageRole::Note => "note",
     }
 }

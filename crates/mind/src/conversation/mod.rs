@@ -1,8 +1,8 @@
 //! A channel: one conversation, its context, its branches, and how it shrinks without forgetting.
 //!
-//! What must stay true: a message leaves the context only after what it said is stored; a tool call and its result leave
-//! together; a branch starts with the channel's context and gives back a conclusion; a worker gets no bulletin; what is private
-//! never enters the prompt of a channel that others read.
+//! What must stay true: a message leaves the context only after what it said is stored; a tool call and its result
+//! leave together; a branch starts with the channel's context and gives back a conclusion; a worker gets no bulletin;
+//! what is private never enters the prompt of a channel that others read.
 
 mod compaction;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use kernel::forms::tokens;
 use kernel::memory::{Body, Fields, Millis, Provenance, Salt, Source, Visibility};
 use serde::{Deserialize, Serialize};
 
-pub use compaction::{Extraction, MEMORIES_MAX, NewMemory, read_extraction};
+pub use compaction::NewMemory;
 
 use crate::audience::Audience;
 use crate::bulletin::{Bulletin, system_prompt};
@@ -27,7 +27,7 @@ pub const ERASED: &str = "[erased]";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "role")]
-pub enum Role {
+pub enum MessageRole {
     User,
     Assistant,
     ToolCall {
@@ -41,17 +41,17 @@ pub enum Role {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ChannelMessage {
     /// From 1 in its channel.
     pub number: u64,
-    pub role: Role,
+    pub role: MessageRole,
     pub text: String,
     pub at_unix_ms: i64,
     pub tokens: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Branch {
+pub struct ChannelBranch {
     pub branch_id: String,
     pub description: String,
     pub started_unix_ms: i64,
@@ -61,13 +61,13 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelEffect {
     /// Ask a model and answer with `Channel::answered`.
-    Ask { turn: u64, system: String, messages: Vec<Message> },
+    Ask { turn: u64, system: String, messages: Vec<ChannelMessage> },
     /// Start a branch with this context; answer with `Channel::concluded`.
-    StartBranch { branch: Branch, system: String, messages: Vec<Message> },
+    StartBranch { branch: ChannelBranch, system: String, messages: Vec<ChannelMessage> },
     /// Ask a model what is worth keeping of these; answer with `Channel::extracted`. Purpose: maintenance.
     Extract { run: String, system: String, user: String },
     /// Save these memories, and the messages as they are, then call `Channel::stored`.
-    Store { run: String, memories: Vec<NewMemory>, messages: Vec<Message> },
+    Store { run: String, memories: Vec<NewMemory>, messages: Vec<ChannelMessage> },
     /// Tell the user.
     Reply { turn: u64, text: String },
     /// Tell the user that it did not work.
@@ -75,7 +75,7 @@ pub enum ChannelEffect {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Compacting {
+struct Compaction {
     run: String,
     /// The last message that leaves.
     up_to: u64,
@@ -88,13 +88,13 @@ struct Compacting {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
     pub channel_id: String,
-    /// Only the owner reads here.
+    /// True if only the owner reads this channel.
     pub private: bool,
-    messages: Vec<Message>,
-    branches: BTreeMap<String, Branch>,
+    messages: Vec<ChannelMessage>,
+    branches: BTreeMap<String, ChannelBranch>,
     numbered: u64,
     turn: Option<u64>,
-    compacting: Option<Compacting>,
+    compacting: Option<Compaction>,
     compactions: u64,
 }
 
@@ -117,11 +117,11 @@ impl Channel {
         if self.private { Audience::Owner } else { Audience::Shared }
     }
 
-    pub fn messages(&self) -> &[Message] {
+    pub fn messages(&self) -> &[ChannelMessage] {
         &self.messages
     }
 
-    pub fn branches(&self) -> impl Iterator<Item = &Branch> {
+    pub fn branches(&self) -> impl Iterator<Item = &ChannelBranch> {
         self.branches.values()
     }
 
@@ -154,7 +154,7 @@ impl Channel {
             return Err(self.refuse("the last message is still being answered"));
         }
         let bulletin = self.bulletin(bulletin)?;
-        self.push(Role::User, text, now);
+        self.push(MessageRole::User, text, now);
         let turn = self.numbered;
         self.turn = Some(turn);
         let system = system_prompt(base_prompt, bulletin);
@@ -174,12 +174,6 @@ impl Channel {
         }
     }
 
-    /// A tool was called and answered within the turn.
-    pub fn tool_used(&mut self, call: &str, args: &str, result: &str, now: Millis) {
-        self.push(Role::ToolCall { call: call.to_owned() }, args, now);
-        self.push(Role::ToolResult { call: call.to_owned() }, result, now);
-    }
-
     /// The model answered a turn, or did not. An answer to another turn is ignored.
     pub fn answered(
         &mut self,
@@ -194,7 +188,7 @@ impl Channel {
         self.turn = None;
         match answer {
             Ok(text) => {
-                self.push(Role::Assistant, &text, now);
+                self.push(MessageRole::Assistant, &text, now);
                 let mut effects = vec![ChannelEffect::Reply { turn, text }];
                 effects.extend(self.compact(settings, now));
                 effects
@@ -217,7 +211,7 @@ impl Channel {
         }
         let bulletin = self.bulletin(bulletin)?;
         self.numbered += 1;
-        let branch = Branch {
+        let branch = ChannelBranch {
             branch_id: format!("{}-branch-{}", self.channel_id, self.numbered),
             description: description.to_owned(),
             started_unix_ms: now.get(),
@@ -235,13 +229,13 @@ impl Channel {
             id: branch_id.chars().take(64).collect(),
         })?;
         let text = format!("Branch \"{}\" concluded: {conclusion}", branch.description);
-        self.push(Role::Note, &text, now);
+        self.push(MessageRole::Note, &text, now);
         Ok(())
     }
 
     /// Something happened that the conversation should know: a worker ended, say.
     pub fn noted(&mut self, text: &str, now: Millis) {
-        self.push(Role::Note, text, now);
+        self.push(MessageRole::Note, text, now);
     }
 
     /// What was said in these words was erased: it leaves the context too. True if it was there.
@@ -284,9 +278,9 @@ impl Channel {
         }
     }
 
-    fn push(&mut self, role: Role, text: &str, now: Millis) {
+    fn push(&mut self, role: MessageRole, text: &str, now: Millis) {
         self.numbered += 1;
-        self.messages.push(Message {
+        self.messages.push(ChannelMessage {
             number: self.numbered,
             role,
             text: text.to_owned(),
@@ -298,9 +292,4 @@ impl Channel {
     fn refuse(&self, reason: &str) -> MindError {
         MindError::Channel { channel: self.channel_id.clone(), reason: reason.to_owned() }
     }
-}
-
-/// What a worker's model reads first: its task and nothing of any conversation.
-pub fn worker_prompt(base_prompt: &str, task: &str) -> String {
-    format!("{base_prompt}\n\n# Task\n{task}")
 }

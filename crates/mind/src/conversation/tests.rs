@@ -1,7 +1,8 @@
 //! Channels turn by turn.
 
+use super::compaction::read_extraction;
 use super::*;
-use crate::bulletin::{Desk, Gathered};
+use crate::bulletin::{BulletinInput, BulletinState, ModelUse};
 use crate::settings::BulletinSettings;
 
 const NOW: Millis = Millis(1_767_225_600_000);
@@ -11,16 +12,16 @@ fn settings() -> ChannelSettings {
 }
 
 fn bulletin(audience: Audience) -> Bulletin {
-    let nothing = Gathered {
+    let nothing = BulletinInput {
         audience: audience.clone(),
         sections: Vec::new(),
         size: 0,
         hash: String::new(),
         capped: false,
     };
-    let mut desk = Desk::new(audience);
-    desk.gathered(&nothing, "run", false, &BulletinSettings::default(), NOW);
-    desk.current.unwrap()
+    let mut state = BulletinState::new(audience);
+    state.gathered(&nothing, "run", ModelUse::Never, &BulletinSettings::default(), NOW);
+    state.current.unwrap()
 }
 
 fn say(channel: &mut Channel, text: &str, answer: &str) -> Vec<ChannelEffect> {
@@ -32,7 +33,7 @@ fn say(channel: &mut Channel, text: &str, answer: &str) -> Vec<ChannelEffect> {
 
 // mind 111, 112, 113, 114, 126
 #[test]
-fn every_turn_and_every_branch_reads_the_bulletin_and_workers_do_not() {
+fn every_turn_and_every_branch_reads_the_bulletin() {
     let mut channel = Channel::new("general", false);
     let shared = bulletin(Audience::Shared);
     let effects = channel.said("Hello", "Be kind.", Some(&shared), &settings(), NOW).unwrap();
@@ -48,7 +49,6 @@ fn every_turn_and_every_branch_reads_the_bulletin_and_workers_do_not() {
     let last = channel.messages().last().unwrap();
     assert_eq!(last.text, "Branch \"look it up\" concluded: It is 42");
     assert!(channel.concluded(&branch.branch_id, "again", NOW).is_err());
-    assert!(!worker_prompt("Work.", "Count files").contains("Bulletin"));
 }
 
 // Section 11, point 15
@@ -144,15 +144,18 @@ fn a_full_context_does_not_wait_for_a_model_and_never_parts_a_call_from_its_resu
     let mut channel = Channel::new("general", false);
     channel.said("Read the file", "", None, &settings(), NOW).unwrap();
     for n in 0..9 {
-        channel.tool_used(&format!("c{n}"), "{}", &"data ".repeat(90), NOW);
+        let call = format!("c{n}");
+        channel.push(MessageRole::ToolCall { call: call.clone() }, "{}", NOW);
+        channel.push(MessageRole::ToolResult { call }, &"data ".repeat(90), NOW);
     }
     let effects = channel.answered(1, Ok("Done".into()), &settings(), NOW);
     let ChannelEffect::Store { run, messages, .. } = &effects[1] else { panic!("{effects:?}") };
-    let calls = messages.iter().filter(|m| matches!(m.role, Role::ToolCall { .. })).count();
-    let results = messages.iter().filter(|m| matches!(m.role, Role::ToolResult { .. })).count();
+    let calls = messages.iter().filter(|m| matches!(m.role, MessageRole::ToolCall { .. })).count();
+    let results =
+        messages.iter().filter(|m| matches!(m.role, MessageRole::ToolResult { .. })).count();
     assert_eq!(calls, results);
     channel.stored(run, NOW);
-    assert!(matches!(channel.messages()[1].role, Role::ToolCall { .. }));
+    assert!(matches!(channel.messages()[1].role, MessageRole::ToolCall { .. }));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Named duties of the mind on a clock that comes in: when each is due, that it runs once at a time, what came of it.
 //!
-//! What must stay true: a job never runs twice at the same time; a run ends with exactly one report; the time of the next run
-//! is kept over a restart, so that a daemon that is restarted every hour still does its daily work; a job that keeps failing
-//! waits longer each time and is then left alone by its breaker.
+//! What must stay true: a job never runs twice at the same time; a run ends with exactly one report; the time of the
+//! next run is kept over a restart, so that a daemon that is restarted every hour still does its daily work; a job
+//! that keeps failing waits longer each time and is then left alone by its breaker.
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +59,7 @@ impl JobSpec {
 /// Why a run began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum JobCause {
     Due,
     /// Somebody asked for it.
     Asked,
@@ -67,7 +67,7 @@ pub enum Cause {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum JobEnding {
     Succeeded,
     Failed,
     /// Cancelled because it took too long.
@@ -80,18 +80,18 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobReport {
     pub run: String,
-    pub cause: Cause,
+    pub cause: JobCause,
     pub started_unix_ms: i64,
     pub ended_unix_ms: i64,
-    pub ending: Ending,
+    pub ending: JobEnding,
     /// What was done, or why it failed.
     pub summary: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Running {
+pub struct JobRun {
     pub run: String,
-    pub cause: Cause,
+    pub cause: JobCause,
     pub started_unix_ms: i64,
     pub deadline_unix_ms: i64,
     pub cancelled: bool,
@@ -102,7 +102,7 @@ pub struct Running {
 pub struct JobState {
     pub paused: bool,
     pub next_unix_ms: i64,
-    pub running: Option<Running>,
+    pub running: Option<JobRun>,
     pub breaker: Breaker,
     /// Newest last.
     pub reports: VecDeque<JobReport>,
@@ -114,7 +114,7 @@ pub struct JobState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobEffect {
     /// Begin the work of this job and answer with `Jobs::ended`.
-    Start { job: String, run: String, cause: Cause, deadline: Millis },
+    Start { job: String, run: String, cause: JobCause, deadline: Millis },
     /// Ask the run to stop. It still answers.
     Cancel { job: String, run: String },
     /// The run did not stop in time: its answer will be ignored, end it by force.
@@ -123,13 +123,13 @@ pub enum JobEffect {
 
 /// One job as people see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct JobView {
+pub struct JobStatus {
     pub name: String,
     pub about: String,
     pub interval_ms: i64,
     pub paused: bool,
     pub next_unix_ms: Option<i64>,
-    pub running: Option<Running>,
+    pub running: Option<JobRun>,
     pub breaker: Breaker,
     pub last: Option<JobReport>,
     pub runs: u64,
@@ -139,7 +139,7 @@ pub struct JobView {
 pub type JobStates = BTreeMap<String, JobState>;
 
 /// A number from 0 to the one given, by chance or by rule.
-pub type Chance<'a> = &'a mut dyn FnMut(u64) -> u64;
+pub type JitterSource<'a> = &'a mut dyn FnMut(u64) -> u64;
 
 #[derive(Clone, Debug)]
 pub struct Jobs {
@@ -171,7 +171,7 @@ impl Jobs {
             if let Some(running) = state.running.take() {
                 let why = "the daemon stopped while it ran";
                 // It may be the run itself that brings the daemon down: an interruption counts as a failure.
-                state.report(&running, Ending::Interrupted, why, now);
+                state.report(&running, JobEnding::Interrupted, why, now);
                 state.breaker.failed(why, spec.breaker, now);
                 state.next_unix_ms = now.get().saturating_add(spec.backoff_ms);
             }
@@ -186,7 +186,7 @@ impl Jobs {
     /// New settings: intervals change, states stay.
     pub fn reconfigure(&mut self, specs: Vec<JobSpec>, now: Millis) {
         let kept = std::mem::take(&mut self.states);
-        let running: BTreeMap<String, Option<Running>> =
+        let running: BTreeMap<String, Option<JobRun>> =
             kept.iter().map(|(name, state)| (name.clone(), state.running.clone())).collect();
         let idle = kept
             .into_iter()
@@ -207,33 +207,17 @@ impl Jobs {
                 let overdue = now.get() - running.deadline_unix_ms;
                 let (job, run) = (name.clone(), running.run.clone());
                 if overdue >= spec.timeout_ms {
-                    state.end(spec, Ending::TimedOut, "did not stop when asked to", now, 0);
+                    state.end(spec, JobEnding::TimedOut, "did not stop when asked to", now, 0);
                     effects.push(JobEffect::Abandon { job, run });
                 } else if overdue >= 0 && !running.cancelled {
                     running.cancelled = true;
                     effects.push(JobEffect::Cancel { job, run });
                 }
             } else if !state.paused && now.get() >= state.next_unix_ms && state.breaker.admit(now) {
-                effects.push(state.start(spec, Cause::Due, now));
+                effects.push(state.start(spec, JobCause::Due, now));
             }
         }
         effects
-    }
-
-    /// The earliest moment at which `tick` may have something to do.
-    pub fn next_tick(&self) -> Option<Millis> {
-        let due = self.specs.values().filter_map(|spec| {
-            let state = self.states.get(&spec.name)?;
-            match &state.running {
-                Some(running) if running.cancelled => {
-                    Some(running.deadline_unix_ms.saturating_add(spec.timeout_ms))
-                }
-                Some(running) => Some(running.deadline_unix_ms),
-                None if state.paused => None,
-                None => Some(state.next_unix_ms),
-            }
-        });
-        due.min().map(Millis)
     }
 
     /// Starts a job now, also when it is paused or its breaker is open: somebody wants to see what happens.
@@ -243,7 +227,7 @@ impl Jobs {
             let run = running.run.clone();
             return Err(MindError::JobRunning { job: job.to_owned(), run });
         }
-        Ok(state.start(spec, Cause::Asked, now))
+        Ok(state.start(spec, JobCause::Asked, now))
     }
 
     /// A run answers. `chance` decides the jitter of the next one.
@@ -253,7 +237,7 @@ impl Jobs {
         run: &str,
         outcome: std::result::Result<String, String>,
         now: Millis,
-        chance: Chance<'_>,
+        chance: JitterSource<'_>,
     ) -> Result<&JobReport> {
         let (spec, state) = self.both(job)?;
         let cancelled = match &state.running {
@@ -263,9 +247,9 @@ impl Jobs {
         let jitter = u64::try_from(spec.jitter_ms).unwrap_or(0);
         let jitter = i64::try_from(chance(jitter).min(jitter)).unwrap_or(0);
         match outcome {
-            Ok(summary) => state.end(spec, Ending::Succeeded, &summary, now, jitter),
-            Err(why) if cancelled => state.end(spec, Ending::TimedOut, &why, now, jitter),
-            Err(why) => state.end(spec, Ending::Failed, &why, now, jitter),
+            Ok(summary) => state.end(spec, JobEnding::Succeeded, &summary, now, jitter),
+            Err(why) if cancelled => state.end(spec, JobEnding::TimedOut, &why, now, jitter),
+            Err(why) => state.end(spec, JobEnding::Failed, &why, now, jitter),
         }
         Ok(state.reports.back().expect("a run that ended left its report"))
     }
@@ -280,11 +264,11 @@ impl Jobs {
         Ok(())
     }
 
-    pub fn view(&self) -> Vec<JobView> {
+    pub fn view(&self) -> Vec<JobStatus> {
         let view = |(name, spec): (&String, &JobSpec)| {
             let state = self.states.get(name)?;
             let waits = state.running.is_none() && !state.paused;
-            Some(JobView {
+            Some(JobStatus {
                 name: name.clone(),
                 about: spec.about.clone(),
                 interval_ms: spec.interval_ms,
@@ -308,11 +292,11 @@ impl Jobs {
 }
 
 impl JobState {
-    fn start(&mut self, spec: &JobSpec, cause: Cause, now: Millis) -> JobEffect {
+    fn start(&mut self, spec: &JobSpec, cause: JobCause, now: Millis) -> JobEffect {
         self.runs += 1;
         let run = format!("{}-{}-{}", spec.name, now.get(), self.runs);
         let deadline = now.get().saturating_add(spec.timeout_ms);
-        self.running = Some(Running {
+        self.running = Some(JobRun {
             run: run.clone(),
             cause,
             started_unix_ms: now.get(),
@@ -322,10 +306,10 @@ impl JobState {
         JobEffect::Start { job: spec.name.clone(), run, cause, deadline: Millis(deadline) }
     }
 
-    fn end(&mut self, spec: &JobSpec, ending: Ending, summary: &str, now: Millis, jitter: i64) {
+    fn end(&mut self, spec: &JobSpec, ending: JobEnding, summary: &str, now: Millis, jitter: i64) {
         let Some(running) = self.running.take() else { return };
         self.report(&running, ending, summary, now);
-        let wait = if ending == Ending::Succeeded {
+        let wait = if ending == JobEnding::Succeeded {
             self.breaker.succeeded(now);
             spec.interval_ms.saturating_add(jitter)
         } else {
@@ -337,7 +321,7 @@ impl JobState {
         self.next_unix_ms = now.get().saturating_add(wait);
     }
 
-    fn report(&mut self, running: &Running, ending: Ending, summary: &str, now: Millis) {
+    fn report(&mut self, running: &JobRun, ending: JobEnding, summary: &str, now: Millis) {
         if self.reports.len() == REPORTS_MAX {
             self.reports.pop_front();
         }

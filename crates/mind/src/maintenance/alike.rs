@@ -1,7 +1,7 @@
 //! Whether two memories that look alike also say the same.
 //!
-//! Vectors find candidates and know nothing of order, numbers or "not": "tabs over spaces" and "spaces over tabs" are the
-//! same to them. Before two memories become one, the words themselves must agree. In doubt they stay two.
+//! Vectors find candidates and know nothing of order, numbers or "not": "tabs over spaces" and "spaces over tabs" are
+//! the same to them. Before two memories become one, the words themselves must agree. In doubt they stay two.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ pub fn difference(analyzer: &Analyzer, a: &Body, b: &Body) -> Option<String> {
 }
 
 fn text(body: &Body) -> String {
-    // Apostrophes join what they part: "don't" is one word.
+    // An apostrophe is dropped, so that "don't" counts as one word.
     fold(&format!("{} {}", body.title, body.content)).replace(['\'', '’'], "")
 }
 

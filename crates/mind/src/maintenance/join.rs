@@ -1,4 +1,5 @@
-//! What says the same becomes one: near-duplicates are merged, then what several channels say is reduced to one memory.
+//! What says the same becomes one: near-duplicates are merged, then what several channels say is reduced to one
+//! memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,9 +7,10 @@ use kernel::find::{Row, Standing};
 use kernel::memory::{MemoryId, MemoryType, Pinned, Relation};
 use recall::search::{Hit, Query, similar};
 
+use super::merge::MergeParent;
 use super::{Candidate, MaintenanceState, NEIGHBOURS, Planner, difference, merge};
 use crate::error::Result;
-use crate::proposal::{Action, BY};
+use crate::proposal::{BY, MemoryAction};
 use crate::settings::ppm;
 
 impl Planner<'_> {
@@ -25,7 +27,7 @@ impl Planner<'_> {
             };
             if !self.taken.contains(id) && !protected(row) {
                 let reason = format!("now #{}, which says the same", into.row.head.id);
-                self.propose(Action::Forget(candidate.pinned()), reason);
+                self.propose(MemoryAction::Forget(candidate.pinned()), reason);
             }
         }
     }
@@ -104,23 +106,25 @@ impl Planner<'_> {
         if let Some(difference) = difference(&analyzer, &a, &b) {
             self.suggest(&ids, format!("{alike}, but {difference}"));
         } else if protected(&older.row) || protected(&newer.row) {
-            self.suggest(&ids, format!("could be merged: {alike}; identity and pinned memories are not merged by itself"));
+            let why = "identity and pinned memories are not merged by itself";
+            self.suggest(&ids, format!("could be merged: {alike}; {why}"));
         } else {
             let draft = merge::draft(
-                (&older.row, &a, older.importance),
-                (&newer.row, &b, newer.importance),
+                MergeParent { row: &older.row, body: &a },
+                MergeParent { row: &newer.row, body: &b },
             );
             let parents = [older.pinned(), newer.pinned()];
             let access = merge::access(&older.row.usage, &newer.row.usage);
             self.propose(
-                Action::Merge { draft: Box::new(draft), parents, access },
+                MemoryAction::Merge { draft: Box::new(draft), parents, access },
                 format!("#{} and #{} say the same ({alike})", ids[0], ids[1]),
             );
         }
         Ok(())
     }
 
-    /// Same type, scope, project and visibility; neither in another proposal, restored by hand or known to contradict.
+    /// Same type, scope, project and visibility; neither in another proposal, restored by hand or known to
+    /// contradict.
     fn may_join(&self, a: &Candidate, b: &Candidate, state: &MaintenanceState) -> Result<bool> {
         let (one, two) = (&a.row.head, &b.row.head);
         let free = |row: &Row| {
@@ -191,14 +195,14 @@ impl Planner<'_> {
             );
             return Ok(());
         }
-        // The most important stays; of equals the oldest.
+        // The most important memory of the cluster stays; among equals it is the oldest.
         cluster.sort_by_key(|member| (std::cmp::Reverse(member.importance), member.row.head.id));
         let canonical = cluster[0].pinned();
         let duplicates: Vec<Pinned> = cluster[1..].iter().map(|member| member.pinned()).collect();
         let channels: BTreeSet<&str> =
             cluster.iter().filter_map(|member| member.row.head.channel.as_deref()).collect();
         let reason = format!("#{} says the same, from {} channels", canonical.id, channels.len());
-        self.propose(Action::Consolidate { canonical, duplicates }, reason);
+        self.propose(MemoryAction::Consolidate { canonical, duplicates }, reason);
         Ok(())
     }
 }

@@ -4,22 +4,28 @@ use kernel::command::Draft;
 use kernel::find::Row;
 use kernel::limits::{CONTENT_BYTES_MAX, TAGS_MAX};
 use kernel::memory::{Body, Fields, Millis, Pinned, Provenance, Salt, Source, Usage};
-use kernel::salience::Ppm;
 use recall::analyze::fold;
 
+/// One of the two memories that are merged.
+#[derive(Clone, Copy)]
+pub(super) struct MergeParent<'a> {
+    pub(super) row: &'a Row,
+    pub(super) body: &'a Body,
+}
+
 /// The draft of the merged memory; the salt comes when it is written.
-pub(super) fn draft(older: (&Row, &Body, Ppm), newer: (&Row, &Body, Ppm)) -> Draft {
+pub(super) fn draft(older: MergeParent<'_>, newer: MergeParent<'_>) -> Draft {
     // Of two that say the same the longer one says more; of equals the newer one says it as it is now.
     let length = |body: &Body| body.title.len() + body.content.len();
     let (lead, other) =
-        if length(older.1) > length(newer.1) { (older, newer) } else { (newer, older) };
-    let (one, two) = (&lead.0.head, &other.0.head);
+        if length(older.body) > length(newer.body) { (older, newer) } else { (newer, older) };
+    let (one, two) = (&lead.row.head, &other.row.head);
     let mut tags: Vec<String> = one.tags.iter().chain(&two.tags).cloned().collect();
     tags.sort();
     tags.dedup();
     tags.truncate(TAGS_MAX);
     let pin = |row: &Row| Pinned { id: row.head.id, version: row.head.version };
-    let (first, second) = (&older.0.version, &newer.0.version);
+    let (first, second) = (&older.row.version, &newer.row.version);
     Draft {
         kind: Some(one.kind.clone()),
         project: one.project.clone(),
@@ -32,7 +38,7 @@ pub(super) fn draft(older: (&Row, &Body, Ppm), newer: (&Row, &Body, Ppm)) -> Dra
         importance: Some(one.importance.max(two.importance)),
         provenance: Provenance {
             source: Source::Derived,
-            derived_from: vec![pin(older.0), pin(newer.0)],
+            derived_from: vec![pin(older.row), pin(newer.row)],
             model: None,
             origin: None,
         },
@@ -40,7 +46,7 @@ pub(super) fn draft(older: (&Row, &Body, Ppm), newer: (&Row, &Body, Ppm)) -> Dra
         valid_from: Some(begin(first).min(begin(second))),
         valid_until: later(first.valid_until, second.valid_until),
         expires: later(first.expires, second.expires),
-        ..Draft::new(body(lead.1, other.1), Salt::NONE)
+        ..Draft::new(body(lead.body, other.body), Salt::NONE)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Maintenance: what has faded is forgotten, what is over is archived, what says the same becomes one.
 //!
-//! Importance fades as a function of record, usage and time; nothing is written for it, so running twice changes nothing and
-//! running hourly forgets no faster than running weekly. What must stay true: only memories of the same type and scope are
-//! joined; identity and pinned memories are only ever suggested; what somebody restored is never proposed again; a memory is
-//! in one proposal of a plan at most.
+//! Importance fades as a function of record, usage and time; nothing is written for it, so running twice changes
+//! nothing and running hourly forgets no faster than running weekly. What must stay true: only memories of the same
+//! type and scope are joined; identity and pinned memories are only ever suggested; what somebody restored is never
+//! proposed again; a memory is in one proposal of a plan at most.
 
 mod alike;
 mod join;
@@ -30,7 +30,7 @@ pub use undo::{
 
 use crate::error::Result;
 use crate::memory_recall::{importance_at, last_used};
-use crate::proposal::{Action, Plan, Proposal, Suggestion};
+use crate::proposal::{MemoryAction, MindPlan, Proposal, Suggestion};
 use crate::settings::{CortexSettings, days_ms, ppm};
 
 /// Name of the job.
@@ -47,7 +47,7 @@ const NEIGHBOURS: usize = 10;
 pub struct MaintenanceState {
     /// Memories written up to this entry were compared with all others.
     compared: u64,
-    /// With these thresholds.
+    /// The thresholds that those comparisons used.
     thresholds: (Ppm, Ppm),
     /// Journal entries read for `kept`.
     followed: u64,
@@ -70,7 +70,7 @@ impl MaintenanceState {
                         self.kept.insert(restore.id.get());
                     }
                 }
-                // Forgotten by hand afterwards: whoever did it has changed their mind.
+                // A person forgot the memory after somebody had restored it, so it is protected no longer.
                 EntryKind::Tombstone if entry.run.is_none() => {
                     if let Payload::Tombstone(tombstone) = entry.payload()? {
                         self.kept.remove(&tombstone.id.get());
@@ -102,7 +102,7 @@ pub fn plan(
     state: &MaintenanceState,
     settings: &CortexSettings,
     now: Millis,
-) -> Result<(Plan, MaintenanceState)> {
+) -> Result<(MindPlan, MaintenanceState)> {
     let view = reading.view();
     let mut next = state.clone();
     next.follow(&view)?;
@@ -113,7 +113,12 @@ pub fn plan(
         settings,
         now,
         taken: BTreeSet::new(),
-        plan: Plan { job: JOB.to_owned(), examined: rows.len(), left: cut, ..Plan::default() },
+        plan: MindPlan {
+            job: JOB.to_owned(),
+            examined: rows.len(),
+            left: cut,
+            ..MindPlan::default()
+        },
     };
     planner.archive(&rows, &next)?;
     planner.prune(&rows, &next)?;
@@ -123,7 +128,7 @@ pub fn plan(
     let max = usize::try_from(settings.maintenance_changes_max).unwrap_or(usize::MAX);
     // Joining comes first: what was found alike is compared only once, what has faded is found again by every run.
     let joins = |proposal: &Proposal| {
-        matches!(proposal.action, Action::Merge { .. } | Action::Consolidate { .. })
+        matches!(proposal.action, MemoryAction::Merge { .. } | MemoryAction::Consolidate { .. })
     };
     plan.proposals.sort_by_key(|proposal| !joins(proposal));
     if plan.proposals.len() > max {
@@ -171,11 +176,11 @@ struct Planner<'a> {
     now: Millis,
     /// Memories that are in a proposal already.
     taken: BTreeSet<MemoryId>,
-    plan: Plan,
+    plan: MindPlan,
 }
 
 impl Planner<'_> {
-    fn propose(&mut self, action: Action, reason: String) {
+    fn propose(&mut self, action: MemoryAction, reason: String) {
         let about = action.about().into_iter().filter_map(MemoryId::new);
         self.taken.extend(about);
         self.plan.proposals.push(Proposal { action, reason });
@@ -184,7 +189,7 @@ impl Planner<'_> {
     fn suggest(&mut self, about: &[MemoryId], reason: String) {
         let mut about: Vec<u64> = about.iter().map(|id| id.get()).collect();
         about.sort_unstable();
-        // A pair is found from both of its ends.
+        // A pair of memories is found twice, once from each of them.
         let known = |suggestion: &Suggestion| suggestion.about == about;
         if self.plan.suggestions.len() == SUGGESTIONS_MAX {
             self.plan.unsaid += 1;
@@ -232,7 +237,7 @@ impl Planner<'_> {
             if row.head.pinned || state.kept.contains(&id.get()) {
                 self.suggest(&[*id], format!("could be archived: {reason}"));
             } else {
-                self.propose(Action::Archive(candidate.pinned()), reason);
+                self.propose(MemoryAction::Archive(candidate.pinned()), reason);
             }
         }
         Ok(())
@@ -276,7 +281,7 @@ impl Planner<'_> {
             if identity || head.pinned || binding {
                 self.suggest(&[head.id], format!("could be forgotten: {reason}"));
             } else if !state.kept.contains(&head.id.get()) {
-                self.propose(Action::Forget(candidate.pinned()), reason);
+                self.propose(MemoryAction::Forget(candidate.pinned()), reason);
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! What a run did, read from the journal, and the plan that takes it back.
 //!
-//! What must stay true: after an undo every memory says what it said before the run; what somebody changed since is left
-//! alone and named; a run is undone once.
+//! What must stay true: after an undo every memory says what it said before the run; what somebody changed since is
+//! left alone and named; a run is undone once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use kernel::store::{KeyRange, View};
 use kernel::{Digest, Result as KernelResult};
 
 use crate::error::{MindError, Result};
-use crate::proposal::{Action, BY, Plan, Proposal, Suggestion};
+use crate::proposal::{BY, MemoryAction, MindPlan, Proposal, Suggestion};
 
 /// Entries of one run that are read.
 pub const RUN_ENTRIES_MAX: usize = 100_000;
@@ -95,8 +95,8 @@ pub struct RunLine {
     pub undone: bool,
 }
 
-/// The newest runs that changed something, newest first, found among the last `RUN_ENTRIES_MAX` entries. A run that changed
-/// nothing journaled nothing; its report is with its job.
+/// The newest runs that changed something, newest first, found among the last `RUN_ENTRIES_MAX` entries. A run that
+/// changed nothing journaled nothing; its report is with its job.
 pub fn recent_runs(view: &View<'_>, limit: usize) -> Result<Vec<RunLine>> {
     let size = view.counters()?.size;
     let oldest = size.saturating_sub(RUN_ENTRIES_MAX as u64);
@@ -146,9 +146,10 @@ fn entries(view: &View<'_>, run: &str) -> Result<Vec<Entry>> {
 }
 
 /// The plan that takes back what a run did, last change first.
-pub fn undo(view: &View<'_>, run: &str) -> Result<Plan> {
+pub fn undo(view: &View<'_>, run: &str) -> Result<MindPlan> {
     let entries = entries(view, run)?;
-    let mut plan = Plan { job: "undo".to_owned(), undoes: Some(run.to_owned()), ..Plan::default() };
+    let mut plan =
+        MindPlan { job: "undo".to_owned(), undoes: Some(run.to_owned()), ..MindPlan::default() };
     plan.examined = entries.len();
     for entry in entries.iter().rev() {
         let back = match entry.payload()? {
@@ -167,21 +168,21 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<Plan> {
                     plan.suggestions.push(Suggestion { about: vec![id.get()], reason });
                     continue;
                 }
-                Action::Forget(Pinned { id, version: head.version })
+                MemoryAction::Forget(Pinned { id, version: head.version })
             }
             Payload::Tombstone(gone) => {
                 let head = view.required_head(gone.id)?;
                 if head.erased || head.tombstone.is_none() {
                     continue;
                 }
-                Action::Restore(gone.id)
+                MemoryAction::Restore(gone.id)
             }
             Payload::UpdateHead(update) if update.patch.archived == Some(true) => {
                 let head = view.required_head(update.id)?;
                 if !head.archived || head.tombstone.is_some() {
                     continue;
                 }
-                Action::Restore(update.id)
+                MemoryAction::Restore(update.id)
             }
             Payload::Update(update) => {
                 let head = view.required_head(update.id)?;
@@ -192,7 +193,7 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<Plan> {
                 }
                 let before = view.required_version(update.id, update.version - 1)?;
                 let Some(body) = view.body(&before)? else { continue };
-                Action::Revise {
+                MemoryAction::Revise {
                     revision: Box::new(Revision {
                         provenance: before.provenance.clone(),
                         confidence: before.confidence,
@@ -210,7 +211,7 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<Plan> {
                     continue;
                 }
                 let (src, relation, dst) = (edge.src, edge.relation, edge.dst);
-                Action::RemoveEdge { src, relation, dst }
+                MemoryAction::RemoveEdge { src, relation, dst }
             }
             _ => continue,
         };

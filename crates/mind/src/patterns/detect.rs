@@ -1,4 +1,5 @@
-//! The detectors. Each counts what was seen within its window and says what it found; none knows what was found before.
+//! The detectors. Each counts what was seen within its window and says what it found; none knows what was found
+//! before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use kernel::memory::{MemoryType, Millis};
 use kernel::salience::DAY_MS;
 
 use super::words::slug;
-use super::{Finding, Seen, Sign, Watch, expiry};
+use super::{PatternFinding, PatternWatch, Sighting, Sign, expiry};
 use crate::settings::{PatternSettings, days_ms};
 
 const HOUR_MS: i64 = 3_600_000;
@@ -18,7 +19,11 @@ const OBSERVED: u32 = 600_000;
 const SELF: u32 = 900_000;
 
 /// Everything that repeats at `now`.
-pub fn detect(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding> {
+pub fn detect(
+    watch: &PatternWatch,
+    settings: &PatternSettings,
+    now: Millis,
+) -> Vec<PatternFinding> {
     if !settings.enabled {
         return Vec::new();
     }
@@ -31,11 +36,17 @@ pub fn detect(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Fin
 }
 
 /// One finding from the things seen for it.
-fn finding(key: String, title: String, content: String, needed: u32, seen: &[&Seen]) -> Finding {
+fn finding(
+    key: String,
+    title: String,
+    content: String,
+    needed: u32,
+    seen: &[&Sighting],
+) -> PatternFinding {
     let mut seen_at: Vec<i64> = seen.iter().map(|seen| seen.at_unix_ms).collect();
     seen_at.sort_unstable();
     let entries: BTreeSet<u64> = seen.iter().filter_map(|seen| seen.entry).collect();
-    Finding {
+    PatternFinding {
         key,
         memory_type: MemoryType::Pattern,
         title,
@@ -52,11 +63,11 @@ fn finding(key: String, title: String, content: String, needed: u32, seen: &[&Se
 
 /// Things seen by topic, most often first; a word that comes only together with a more frequent one is left out.
 fn by_topic<'a>(
-    seen: impl Iterator<Item = &'a Seen>,
-    topics: impl Fn(&'a Seen) -> Option<&'a Vec<(String, String)>>,
+    seen: impl Iterator<Item = &'a Sighting>,
+    topics: impl Fn(&'a Sighting) -> Option<&'a Vec<(String, String)>>,
     needed: u32,
-) -> Vec<(String, String, Vec<&'a Seen>)> {
-    let mut counted: BTreeMap<&str, (&str, Vec<&Seen>)> = BTreeMap::new();
+) -> Vec<(String, String, Vec<&'a Sighting>)> {
+    let mut counted: BTreeMap<&str, (&str, Vec<&Sighting>)> = BTreeMap::new();
     for one in seen {
         for (stem, shown) in topics(one).into_iter().flatten() {
             let entry = counted.entry(stem).or_insert((shown, Vec::new()));
@@ -67,7 +78,7 @@ fn by_topic<'a>(
             }
         }
     }
-    let mut found: Vec<(&str, &str, Vec<&Seen>)> = counted
+    let mut found: Vec<(&str, &str, Vec<&Sighting>)> = counted
         .into_iter()
         .filter(|(_, (_, seen))| seen.len() >= needed as usize)
         .map(|(stem, (shown, seen))| (stem, shown, seen))
@@ -76,9 +87,10 @@ fn by_topic<'a>(
     found.sort_by_key(|(stem, shown, seen)| {
         (std::cmp::Reverse(seen.len()), !capital(shown), std::cmp::Reverse(stem.len()), *stem)
     });
-    let mut kept: Vec<(String, String, Vec<&Seen>)> = Vec::new();
+    let mut kept: Vec<(String, String, Vec<&Sighting>)> = Vec::new();
     for (stem, shown, seen) in found {
-        let covered = |known: &Vec<&Seen>| seen.iter().all(|one| known.iter().any(|k| k == one));
+        let covered =
+            |known: &Vec<&Sighting>| seen.iter().all(|one| known.iter().any(|k| k == one));
         if kept.len() < FINDINGS_MAX && !kept.iter().any(|(_, _, known)| covered(known)) {
             kept.push((stem.to_owned(), shown.to_owned(), seen));
         }
@@ -86,11 +98,11 @@ fn by_topic<'a>(
     kept
 }
 
-fn last_of(seen: &[&Seen]) -> i64 {
+fn last_of(seen: &[&Sighting]) -> i64 {
     seen.iter().map(|seen| seen.at_unix_ms).max().unwrap_or_default()
 }
 
-fn topics(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding> {
+fn topics(watch: &PatternWatch, settings: &PatternSettings, now: Millis) -> Vec<PatternFinding> {
     let from = now.get() - days_ms(settings.topic_window_days);
     let asked = by_topic(
         watch.since(from, now),
@@ -110,12 +122,16 @@ fn topics(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding
             );
             let (key, title) = (format!("mind/topic/{}", slug(&stem)), format!("Keeps asking about {shown}"));
             let found = finding(key, title, content, settings.topic_questions, &seen);
-            Finding { expires: Some(expiry(settings, last_of(&seen))), ..found }
+            PatternFinding { expires: Some(expiry(settings, last_of(&seen))), ..found }
         })
         .collect()
 }
 
-fn corrections(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding> {
+fn corrections(
+    watch: &PatternWatch,
+    settings: &PatternSettings,
+    now: Millis,
+) -> Vec<PatternFinding> {
     let from = now.get() - days_ms(super::OBSERVED_DAYS_MAX);
     let corrected = by_topic(
         watch.since(from, now),
@@ -137,21 +153,25 @@ fn corrections(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Fi
             let title = format!("Had to correct the agent about {shown} again and again");
             let key = format!("mind/correction/{}", slug(&stem));
             let found = finding(key, title, content, settings.corrections, &seen);
-            Finding { expires: Some(expiry(settings, last_of(&seen))), ..found }
+            PatternFinding { expires: Some(expiry(settings, last_of(&seen))), ..found }
         })
         .collect()
 }
 
-/// The same about oneself in several channels becomes part of who the user is.
-fn self_facts(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding> {
+/// What people say about themselves in several channels becomes part of their identity.
+fn self_facts(
+    watch: &PatternWatch,
+    settings: &PatternSettings,
+    now: Millis,
+) -> Vec<PatternFinding> {
     let from = now.get() - days_ms(super::OBSERVED_DAYS_MAX);
-    let mut counted: BTreeMap<(&str, &str), Vec<&Seen>> = BTreeMap::new();
+    let mut counted: BTreeMap<(&str, &str), Vec<&Sighting>> = BTreeMap::new();
     for seen in watch.since(from, now) {
         if let Sign::SelfFact { key, value } = &seen.sign {
             counted.entry((key, value)).or_default().push(seen);
         }
     }
-    let mut newest: BTreeMap<&str, (i64, Finding)> = BTreeMap::new();
+    let mut newest: BTreeMap<&str, (i64, PatternFinding)> = BTreeMap::new();
     for ((key, value), seen) in counted {
         let channels = |private: bool| -> BTreeSet<&str> {
             let fits = seen.iter().filter(|seen| private || !seen.private);
@@ -171,8 +191,9 @@ fn self_facts(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Fin
         let content = format!("Said in {all} channels.");
         let key_of = format!("mind/identity/{key}");
         let found = finding(key_of, title, content, settings.fact_channels, &seen);
-        // Said openly often enough, it is no secret; else what was said in private stays private.
-        let found = Finding {
+        // A fact that was said in enough shared channels is no secret. Otherwise what was said in private stays
+        // private.
+        let found = PatternFinding {
             memory_type: MemoryType::Identity,
             importance: SELF,
             private: open < needed,
@@ -186,9 +207,13 @@ fn self_facts(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Fin
     newest.into_values().map(|(_, finding)| finding).collect()
 }
 
-fn failing_tools(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding> {
+fn failing_tools(
+    watch: &PatternWatch,
+    settings: &PatternSettings,
+    now: Millis,
+) -> Vec<PatternFinding> {
     let from = now.get() - DAY_MS;
-    let mut counted: BTreeMap<(&str, &str), Vec<&Seen>> = BTreeMap::new();
+    let mut counted: BTreeMap<(&str, &str), Vec<&Sighting>> = BTreeMap::new();
     for seen in watch.since(from, now) {
         if let Sign::Tool { name, failed: Some(kind) } = &seen.sign {
             counted.entry((name, kind)).or_default().push(seen);
@@ -203,15 +228,15 @@ fn failing_tools(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<
             let content = format!("{} failures of this kind within a day.", seen.len());
             let key = format!("mind/tool/{}/{}", slug(name), slug(kind));
             let found = finding(key, title, content, settings.tool_failures, &seen);
-            Finding { expires: Some(expiry(settings, last_of(&seen))), ..found }
+            PatternFinding { expires: Some(expiry(settings, last_of(&seen))), ..found }
         })
         .collect()
 }
 
-/// The same thing on several days within the same two hours, and seldom at other times.
-fn habits(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding> {
+/// Habits: the same thing is done on several days within the same two hours, and seldom at other times.
+fn habits(watch: &PatternWatch, settings: &PatternSettings, now: Millis) -> Vec<PatternFinding> {
     let from = now.get() - days_ms(settings.habit_window_days);
-    let mut counted: BTreeMap<(&str, &str, &str), Vec<&Seen>> = BTreeMap::new();
+    let mut counted: BTreeMap<(&str, &str, &str), Vec<&Sighting>> = BTreeMap::new();
     for seen in watch.since(from, now) {
         match &seen.sign {
             Sign::Asked { topics } => {
@@ -225,7 +250,7 @@ fn habits(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding
             _ => {}
         }
     }
-    let day_hour = |seen: &Seen| {
+    let day_hour = |seen: &Sighting| {
         let hours = seen.at_unix_ms.div_euclid(HOUR_MS);
         (hours.div_euclid(24), hours.rem_euclid(24))
     };
@@ -250,7 +275,7 @@ fn habits(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding
         {
             continue;
         }
-        let at: Vec<&Seen> = seen
+        let at: Vec<&Sighting> = seen
             .iter()
             .filter(|one| [hour, (hour + 1) % 24].contains(&day_hour(one).1))
             .copied()
@@ -262,7 +287,7 @@ fn habits(watch: &Watch, settings: &PatternSettings, now: Millis) -> Vec<Finding
         let content = format!("On {days} days of the last {}.", settings.habit_window_days);
         let key = format!("mind/habit/{kind}/{}", slug(stem));
         let one = finding(key, title, content, settings.habit_days, &at);
-        found.push(Finding { expires: Some(expiry(settings, last_of(&at))), ..one });
+        found.push(PatternFinding { expires: Some(expiry(settings, last_of(&at))), ..one });
     }
     found
 }

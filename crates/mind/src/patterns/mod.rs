@@ -1,13 +1,15 @@
 //! Patterns: what happens again and again becomes a memory, with its evidence.
 //!
-//! - [`Watch`] takes in what is observed and keeps only what detectors count, within bounds.
+//! - [`PatternWatch`] takes in what is observed and keeps only what detectors count, within bounds.
 //! - `detect` counts: topics, the same said in several channels, failing tools, habits, corrections.
+//! - [`PatternLook`] is one look: a copy of the watch, what the journal adds to it, the plan.
 //! - [`propose`] turns findings into proposals: a new memory, or a new version of the one that is there.
 //!
-//! What must stay true: one finding, one memory, however often it is found; a memory that a person forgot does not come back
-//! by the same evidence; what was said in private makes a private memory.
+//! What must stay true: one finding, one memory, however often it is found; a memory that a person forgot does not
+//! come back by the same evidence; what was said in private makes a private memory.
 
 mod detect;
+mod look;
 mod words;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -27,9 +29,10 @@ use recall::analyze::Analyzer;
 use serde::{Deserialize, Serialize};
 
 pub use detect::detect;
+pub use look::PatternLook;
 
 use crate::error::Result;
-use crate::proposal::{Action, BY, Plan, Proposal};
+use crate::proposal::{BY, MemoryAction, MindPlan, Proposal};
 use crate::settings::{PatternSettings, days_ms};
 
 /// Name of the job.
@@ -50,7 +53,7 @@ pub struct Observation {
     pub channel: Option<String>,
     /// Only the owner reads that channel.
     pub private: bool,
-    pub what: What,
+    pub what: Occurrence,
     /// The memory it comes from, if it became one.
     pub memory: Option<u64>,
     /// The entry of the journal that holds it, if one does.
@@ -58,7 +61,7 @@ pub struct Observation {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Occurrence {
     /// A person wrote this.
     Said(String),
     /// Somebody saved this.
@@ -69,7 +72,7 @@ pub enum What {
 
 /// What is kept of an observation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct Sighting {
     at_unix_ms: i64,
     channel: Option<String>,
     private: bool,
@@ -88,42 +91,35 @@ pub(crate) enum Sign {
     Tool { name: String, failed: Option<String> },
 }
 
-/// What was observed lately; persistent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watch {
-    seen: VecDeque<Seen>,
+impl Sign {
+    fn tool(name: &str, error: Option<&str>) -> Sign {
+        let failed = error.map(words::signature);
+        Sign::Tool { name: name.chars().take(64).collect(), failed }
+    }
 }
 
-impl Watch {
+/// What was observed lately; persistent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatternWatch {
+    seen: VecDeque<Sighting>,
+}
+
+impl PatternWatch {
+    /// Takes in what happened. Topics are counted by the stems of the analyzer's language.
     pub fn observe(&mut self, analyzer: &Analyzer, observation: &Observation) {
-        let mut signs = Vec::new();
-        match &observation.what {
-            What::Said(text) => {
-                let pairs = || -> Vec<(String, String)> {
-                    let topics = words::topics(analyzer, text).into_iter();
-                    topics.map(|topic| (topic.stem, topic.shown)).collect()
-                };
-                if words::is_correction(text) {
-                    let excerpt = kernel::forms::one_line(text);
-                    let excerpt = excerpt.chars().take(EXCERPT_CHARS_MAX).collect();
-                    signs.push(Sign::Corrected { topics: pairs(), excerpt });
-                } else if words::is_question(text) {
-                    signs.push(Sign::Asked { topics: pairs() });
-                }
-                signs.extend(self_facts(text));
-            }
-            What::Noted(text) => signs.extend(self_facts(text)),
-            What::Tool { name, error } => signs.push(Sign::Tool {
-                name: name.chars().take(64).collect(),
-                failed: error.as_deref().map(words::signature),
-            }),
-        }
-        let Observation { at, channel, private, memory, entry, .. } = observation;
-        for sign in signs {
-            let (channel, private, memory) = (channel.clone(), *private, *memory);
-            let (at_unix_ms, entry) = (at.get(), *entry);
-            self.seen.push_back(Seen { at_unix_ms, channel, private, memory, entry, sign });
-        }
+        self.add(sightings(analyzer, observation), observation.at);
+    }
+
+    /// A tool ended at `at`; `error` is there if it failed.
+    pub fn observe_tool(&mut self, name: &str, error: Option<&str>, at: Millis) {
+        let (channel, private, memory, entry) = (None, false, None, None);
+        let (at_unix_ms, sign) = (at.get(), Sign::tool(name, error));
+        self.add(vec![Sighting { at_unix_ms, channel, private, memory, entry, sign }], at);
+    }
+
+    /// Adds what was seen, and drops what is too old at `at` or too much.
+    fn add(&mut self, seen: Vec<Sighting>, at: Millis) {
+        self.seen.extend(seen);
         let oldest = at.get() - days_ms(OBSERVED_DAYS_MAX);
         self.seen.retain(|seen| seen.at_unix_ms >= oldest);
         while self.seen.len() > OBSERVED_MAX {
@@ -139,15 +135,48 @@ impl Watch {
         self.seen.is_empty()
     }
 
-    fn since(&self, from: i64, until: Millis) -> impl Iterator<Item = &Seen> {
-        let fits = move |seen: &&Seen| seen.at_unix_ms > from && seen.at_unix_ms <= until.get();
+    fn since(&self, from: i64, until: Millis) -> impl Iterator<Item = &Sighting> {
+        let fits = move |seen: &&Sighting| seen.at_unix_ms > from && seen.at_unix_ms <= until.get();
         self.seen.iter().filter(fits)
     }
 }
 
+/// What is counted of an observation; nothing if it says nothing that detectors know.
+fn sightings(analyzer: &Analyzer, observation: &Observation) -> Vec<Sighting> {
+    let mut signs = Vec::new();
+    match &observation.what {
+        Occurrence::Said(text) => {
+            let pairs = || -> Vec<(String, String)> {
+                let topics = words::topics(analyzer, text).into_iter();
+                topics.map(|topic| (topic.stem, topic.shown)).collect()
+            };
+            if words::is_correction(text) {
+                let excerpt = kernel::forms::one_line(text);
+                let excerpt = excerpt.chars().take(EXCERPT_CHARS_MAX).collect();
+                signs.push(Sign::Corrected { topics: pairs(), excerpt });
+            } else if words::is_question(text) {
+                signs.push(Sign::Asked { topics: pairs() });
+            }
+            signs.extend(self_facts(text));
+        }
+        Occurrence::Noted(text) => signs.extend(self_facts(text)),
+        Occurrence::Tool { name, error } => signs.push(Sign::tool(name, error.as_deref())),
+    }
+    let Observation { at, channel, private, memory, entry, .. } = observation;
+    let seen = |sign| Sighting {
+        at_unix_ms: at.get(),
+        channel: channel.clone(),
+        private: *private,
+        memory: *memory,
+        entry: *entry,
+        sign,
+    };
+    signs.into_iter().map(seen).collect()
+}
+
 /// A pattern that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct PatternFinding {
     /// The same for the same pattern, whenever it is found.
     pub key: String,
     pub memory_type: MemoryType,
@@ -168,10 +197,11 @@ pub struct Finding {
 }
 
 /// Proposals for findings: new memories, and new versions of those that have new evidence.
-pub fn propose(reading: &Reading, findings: &[Finding], now: Millis) -> Result<Plan> {
+pub fn propose(reading: &Reading, findings: &[PatternFinding], now: Millis) -> Result<MindPlan> {
     let view = reading.view();
     let lens = Lens::new(&view, None, None, now)?;
-    let mut plan = Plan { job: JOB.to_owned(), examined: findings.len(), ..Plan::default() };
+    let mut plan =
+        MindPlan { job: JOB.to_owned(), examined: findings.len(), ..MindPlan::default() };
     for finding in findings {
         let mut rows = Vec::new();
         let index = keys::by_topic_key(None, Scope::Project, &finding.key);
@@ -187,11 +217,12 @@ pub fn propose(reading: &Reading, findings: &[Finding], now: Millis) -> Result<P
                 let body = view.body(&row.version)?;
                 if row.version.created.get() < last && row.head.memory_type == finding.memory_type {
                     let body = body.filter(|body| body.title == finding.title);
-                    // What a person rewrote is theirs.
+                    // A memory that a person rewrote belongs to that person and is not revised.
                     if row.version.by == BY && (finding.expires.is_some() || body.is_none()) {
                         let revision = revision(finding, row, &evidence);
                         let evidence = evidence.iter().map(|one| one.id).collect();
-                        let action = Action::Revise { revision: Box::new(revision), evidence };
+                        let action =
+                            MemoryAction::Revise { revision: Box::new(revision), evidence };
                         plan.proposals.push(Proposal { action, reason });
                     }
                 }
@@ -203,7 +234,7 @@ pub fn propose(reading: &Reading, findings: &[Finding], now: Millis) -> Result<P
                 if fresh >= finding.needed {
                     let draft = Box::new(draft(finding, &evidence));
                     let evidence = evidence.iter().map(|one| one.id).collect();
-                    let action = Action::Remember { draft, evidence };
+                    let action = MemoryAction::Remember { draft, evidence };
                     plan.proposals.push(Proposal { action, reason });
                 }
             }
@@ -213,7 +244,7 @@ pub fn propose(reading: &Reading, findings: &[Finding], now: Millis) -> Result<P
 }
 
 /// The memories it rests on, at their current versions; those that are gone are left out.
-fn evidence(view: &kernel::store::View<'_>, finding: &Finding) -> Result<Vec<Pinned>> {
+fn evidence(view: &kernel::store::View<'_>, finding: &PatternFinding) -> Result<Vec<Pinned>> {
     let ids: BTreeSet<u64> = finding.evidence.iter().copied().collect();
     let mut pinned = Vec::new();
     for id in ids.into_iter().rev().take(DERIVED_FROM_MAX.min(FIELD_ITEMS_MAX)) {
@@ -228,7 +259,7 @@ fn evidence(view: &kernel::store::View<'_>, finding: &Finding) -> Result<Vec<Pin
     Ok(pinned)
 }
 
-fn body(finding: &Finding, evidence: &[Pinned]) -> Body {
+fn body(finding: &PatternFinding, evidence: &[Pinned]) -> Body {
     let count = finding.seen_at.len();
     let fields = match finding.memory_type {
         MemoryType::Identity => Fields::Identity(Identity::default()),
@@ -253,7 +284,7 @@ fn self_facts(text: &str) -> impl Iterator<Item = Sign> {
     facts.map(|fact| Sign::SelfFact { key: fact.key.to_owned(), value: fact.value })
 }
 
-/// One half when it is just enough, one when it was seen twice as often.
+/// Strength of a pattern: one half when it was seen just often enough, one when it was seen twice as often.
 fn strength(count: usize, needed: usize) -> Ppm {
     let share = count as u64 * 500_000 / needed.max(1) as u64;
     Ppm::try_from(share.min(1_000_000)).unwrap_or(1_000_000)
@@ -264,7 +295,7 @@ fn provenance(evidence: &[Pinned]) -> Provenance {
     Provenance { source, derived_from, model: None, origin: None }
 }
 
-fn draft(finding: &Finding, evidence: &[Pinned]) -> Draft {
+fn draft(finding: &PatternFinding, evidence: &[Pinned]) -> Draft {
     let pattern = finding.memory_type == MemoryType::Pattern;
     Draft {
         kind: Some(if pattern { "observation" } else { "identity" }.to_owned()),
@@ -279,7 +310,7 @@ fn draft(finding: &Finding, evidence: &[Pinned]) -> Draft {
     }
 }
 
-fn revision(finding: &Finding, row: &Row, evidence: &[Pinned]) -> Revision {
+fn revision(finding: &PatternFinding, row: &Row, evidence: &[Pinned]) -> Revision {
     Revision {
         provenance: provenance(evidence),
         confidence: 800_000,

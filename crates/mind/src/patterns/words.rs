@@ -7,9 +7,10 @@ use recall::analyze::{Analyzer, fold};
 /// Topics taken from one sentence.
 const TOPICS_MAX: usize = 12;
 /// Too common to be a topic by themselves.
-const COMMON: &str = "able add ask code day error file find fix fine function give go good great help hey idea issue know \
-let line look make mean need new number ok okay old one part problem question right run say see set show start stop \
-thank thanks thing think time today tomorrow try two use user want way week work write wrong year yes yesterday";
+const COMMON: &str = "able add ask code day error file find fix fine function give go good great help hey \
+idea issue know let line look make mean need new number ok okay old one part problem question right run say \
+see set show start stop thank thanks thing think time today tomorrow try two use user want way week work \
+write wrong year yes yesterday";
 
 /// A topic: the stem it is counted by, and the word as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +29,8 @@ pub(super) fn topics(analyzer: &Analyzer, text: &str) -> Vec<Topic> {
             continue;
         }
         let Some(stem) = analyzer.question(&plain).terms.into_iter().next() else { continue };
-        // A question made of stop words alone keeps them; they are no topics.
+        // The analyzer keeps stop words if a question has nothing else. A stop word is no topic, so a second word is
+        // added.
         if analyzer.question(&format!("{plain} xylophon")).terms.len() < 2 {
             continue;
         }

@@ -1,9 +1,11 @@
 //! Every knob of the mind: its key, its default, what it does. The configuration reference is made of these texts.
 //!
-//! The tables are `[defaults.<table>]` of `cortex.toml`; keys that the seed names keep their names. Unknown keys are refused.
-//! What must stay true: the defaults pass `validate`, and every key has a text.
+//! The tables are `[defaults.<table>]` of `cortex.toml`; keys that the seed names keep their names. Unknown keys are
+//! refused. What must stay true: the defaults pass `validate`, and every key has a text.
 
 mod presets;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +16,7 @@ pub use presets::Preset;
 
 /// One line of the configuration reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Key {
+pub struct SettingKey {
     pub table: &'static str,
     pub name: &'static str,
     pub default: serde_json::Value,
@@ -41,9 +43,9 @@ macro_rules! table {
             pub const TABLE: &'static str = concat!("defaults.", $table);
 
             /// Every key with its default and its text.
-            pub fn reference() -> Vec<Key> {
+            pub fn reference() -> Vec<SettingKey> {
                 let defaults = $name::default();
-                vec![$(Key {
+                vec![$(SettingKey {
                     table: $name::TABLE,
                     name: stringify!($field),
                     default: serde_json::to_value(&defaults.$field).unwrap_or_default(),
@@ -64,7 +66,8 @@ table!(
     WarmupSettings in "warmup" {
         /// Warm up in the background and refresh the bulletin by itself.
         enabled: bool = true,
-        /// Seconds between refreshes of the bulletin. 0 counts as 1. 1800 to 3600 suits busy agents, 7200 to 14400 quiet ones.
+        /// Seconds between refreshes of the bulletin. 0 counts as 1. 1800 to 3600 suits busy agents, 7200 to 14400
+        /// quiet ones.
         refresh_secs: u64 = 3_600,
         /// Load the embedding model while warming up, and not with the first question.
         eager_embedding_load: bool = true,
@@ -75,9 +78,11 @@ table!(
 table!(
     /// How memories fade, are forgotten and are joined.
     CortexSettings in "cortex" {
-        /// Hours between maintenance runs, and the unit of `decay_factor`. 24 suits most, 168 remembers longer, 1 is for tests.
+        /// Hours between maintenance runs, and the unit of `decay_factor`. 24 suits most, 168 remembers longer, 1 is
+        /// for tests.
         maintenance_interval_hours: u64 = 24,
-        /// What remains of a memory's importance after one interval without use, once it was idle for `decay_idle_days`.
+        /// What remains of a memory's importance after one interval without use, once it was idle for
+        /// `decay_idle_days`.
         decay_factor: f64 = 0.95,
         /// A memory whose importance fell below this is forgotten. It can be restored.
         prune_threshold: f64 = 0.1,
@@ -89,7 +94,8 @@ table!(
         decay_idle_days: u64 = 30,
         /// A memory younger than this many days is never pruned.
         prune_min_age_days: u64 = 0,
-        /// Days after which a goal that is done or dropped, or a memory past its date, is archived.
+        /// Days after which a goal that is done or dropped, or a memory past its date, is archived. What is merely
+        /// old and unimportant is archived by `memory.archive_after_days`.
         archive_after_days: u64 = 30,
         /// Changes one maintenance run may propose. What is left waits for the next run.
         maintenance_changes_max: u64 = 500,
@@ -218,7 +224,7 @@ table!(
 /// All tables: what `[defaults]` of `cortex.toml` may hold for the mind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct MindSettings {
     pub warmup: WarmupSettings,
     pub cortex: CortexSettings,
     pub bulletin: BulletinSettings,
@@ -228,7 +234,7 @@ pub struct Settings {
     pub channel: ChannelSettings,
 }
 
-impl Settings {
+impl MindSettings {
     /// Refuses values that make no sense, with the path of the key.
     pub fn validate(&self) -> Result<()> {
         let share = |key: String, value: f64| {
@@ -280,7 +286,7 @@ impl Settings {
     }
 
     /// Every key of every table.
-    pub fn reference() -> Vec<Key> {
+    pub fn reference() -> Vec<SettingKey> {
         [
             WarmupSettings::reference(),
             CortexSettings::reference(),
@@ -298,7 +304,7 @@ impl Settings {
 pub fn reference_markdown() -> String {
     let mut lines = Vec::new();
     let mut table = "";
-    for key in Settings::reference() {
+    for key in MindSettings::reference() {
         if key.table != table {
             table = key.table;
             lines.push(format!(
@@ -346,83 +352,4 @@ pub(crate) fn hours_ms(hours: u64) -> i64 {
 
 pub(crate) fn days_ms(days: u64) -> i64 {
     i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY_MS)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    // mind 26, 115, 116, 117, 118
-    #[test]
-    fn the_seeds_keys_are_accepted_and_are_the_defaults() {
-        let read: Settings = serde_json::from_value(json!({
-            "warmup": {"enabled": true, "refresh_secs": 3600},
-            "cortex": {
-                "maintenance_interval_hours": 24, "decay_factor": 0.95,
-                "prune_threshold": 0.1, "merge_similarity_threshold": 0.95,
-            },
-        }))
-        .unwrap();
-        assert_eq!(read, Settings::default());
-        assert_eq!(read.cortex.decay_policy(), DecayPolicy::default());
-        read.validate().unwrap();
-    }
-
-    #[test]
-    fn unknown_keys_are_refused() {
-        let wrong = json!({"refresh_seconds": 3600});
-        assert!(serde_json::from_value::<WarmupSettings>(wrong).is_err());
-    }
-
-    // mind 121, 124
-    #[test]
-    fn values_outside_their_range_are_refused_with_the_path_of_the_key() {
-        for hours in [1, 24, 168] {
-            let mut settings = Settings::default();
-            settings.cortex.maintenance_interval_hours = hours;
-            settings.validate().unwrap();
-        }
-        let mut settings = Settings::default();
-        settings.cortex.decay_factor = 1.5;
-        let error = settings.validate().unwrap_err();
-        assert_eq!(error.code(), "bad_setting");
-        let said = "defaults.cortex.decay_factor: is 1.5; must be from 0 to 1";
-        assert_eq!(error.to_string(), said);
-        settings.cortex.decay_factor = f64::NAN;
-        assert!(settings.validate().is_err());
-        settings = Settings::default();
-        settings.cortex.maintenance_interval_hours = 0;
-        assert!(settings.validate().is_err());
-    }
-
-    // mind 128
-    #[test]
-    fn every_key_has_a_default_and_a_text() {
-        let keys = Settings::reference();
-        assert!(keys.len() > 50);
-        for key in keys {
-            assert!(key.about.ends_with('.'), "{}.{}", key.table, key.name);
-            assert!(!key.default.is_null(), "{}.{}", key.table, key.name);
-        }
-    }
-
-    #[test]
-    fn the_reference_names_every_key_and_every_preset() {
-        let text = reference_markdown();
-        assert!(text.contains("## `[defaults.warmup]`"));
-        assert!(text.contains("| `refresh_secs` | `3600` | Seconds between refreshes"));
-        let aggressive = "| aggressive | `defaults.cortex.decay_factor = 0.9`, \
-`defaults.cortex.prune_threshold = 0.2` |";
-        assert!(text.contains(aggressive), "{text}");
-        let rows = text.lines().filter(|line| line.starts_with("| `")).count();
-        assert_eq!(rows, Settings::reference().len());
-    }
-
-    #[test]
-    fn shares_become_parts_per_million() {
-        assert_eq!(ppm(0.95), 950_000);
-        assert_eq!((ppm(-1.0), ppm(2.0), ppm(f64::NAN)), (0, 1_000_000, 0));
-    }
 }

@@ -1,7 +1,6 @@
 //! Named settings for the situations the seed describes. Each changes a few keys and leaves the others alone.
 
-use super::Settings;
-use crate::error::{MindError, Result};
+use super::MindSettings;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
@@ -28,18 +27,12 @@ impl Preset {
         }
     }
 
-    pub fn parse(text: &str) -> Result<Preset> {
-        let names = Preset::ALL.map(Preset::name).join(", ");
-        let found = Preset::ALL.into_iter().find(|preset| preset.name() == text);
-        found.ok_or_else(|| MindError::setting("preset", format!("{text:?} is not one of {names}")))
-    }
-
     /// The keys it changes, with their values.
     pub fn changes(self) -> Vec<(String, serde_json::Value)> {
-        let values = |settings: Settings| serde_json::to_value(settings).unwrap_or_default();
+        let values = |settings: MindSettings| serde_json::to_value(settings).unwrap_or_default();
         let (before, after) =
-            (values(Settings::default()), values(self.apply(Settings::default())));
-        Settings::reference()
+            (values(MindSettings::default()), values(self.apply(MindSettings::default())));
+        MindSettings::reference()
             .into_iter()
             .filter_map(|key| {
                 let table = key.table.strip_prefix("defaults.")?;
@@ -50,7 +43,7 @@ impl Preset {
             .collect()
     }
 
-    pub fn apply(self, mut settings: Settings) -> Settings {
+    pub fn apply(self, mut settings: MindSettings) -> MindSettings {
         match self {
             Preset::Busy => settings.warmup.refresh_secs = 1_800,
             Preset::Quiet => {
@@ -77,16 +70,14 @@ mod tests {
     // mind 119, 120, 121, 122, 123
     #[test]
     fn presets_are_what_the_seed_recommends() {
-        let of = |preset: Preset| preset.apply(Settings::default());
+        let of = |preset: Preset| preset.apply(MindSettings::default());
         for preset in Preset::ALL {
             of(preset).validate().unwrap();
-            assert_eq!(Preset::parse(preset.name()), Ok(preset));
         }
         assert!((1_800..=3_600).contains(&of(Preset::Busy).warmup.refresh_secs));
         assert!((7_200..=14_400).contains(&of(Preset::Quiet).warmup.refresh_secs));
         let keys = |preset| (of(preset).cortex.decay_factor, of(preset).cortex.prune_threshold);
         assert_eq!(keys(Preset::Aggressive), (0.90, 0.2));
         assert_eq!(keys(Preset::Conservative), (0.98, 0.05));
-        assert!(Preset::parse("lazy").is_err());
     }
 }

@@ -94,7 +94,7 @@ pub enum ProcessEvent {
 
 /// An event in the append-only log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Logged {
+pub struct ProcessLogEntry {
     /// From 1, without gaps.
     pub seq: u64,
     pub at_unix_ms: i64,

@@ -2,26 +2,29 @@
 
 use kernel::memory::Millis;
 
-use super::{Phase, Process, ProcessEvent, ProcessKind, Record, Stage, SupervisionEffect};
+use super::{
+    ProcessEvent, ProcessKind, ProcessPhase, ProcessRecord, ProcessStage, ProcessStatus,
+    SupervisionEffect,
+};
 use crate::settings::{SupervisionSettings, secs_ms};
 
 /// What was done to a process.
-pub(super) enum Told {
+pub(super) enum Verdict {
     Cancelled,
     Killed,
 }
 
 /// The next stage of one process, if it is due.
 pub(super) fn judge(
-    process: &mut Process,
+    process: &mut ProcessStatus,
     settings: &SupervisionSettings,
     now: Millis,
     effects: &mut Vec<SupervisionEffect>,
-) -> Option<Told> {
+) -> Option<Verdict> {
     let id = process.process.clone();
     let running_secs = (now.get() - process.started_unix_ms).max(0) / 1_000;
     match &process.stage {
-        Stage::Running => {
+        ProcessStage::Running => {
             let why = overdue(process, settings, now)?;
             effects.push(SupervisionEffect::Warn {
                 process: id.clone(),
@@ -33,13 +36,13 @@ pub(super) fn judge(
                 process.progress_unix_ms = now.get();
                 return None;
             }
-            let record = Record::TimingOut { why: why.clone() };
+            let record = ProcessRecord::TimingOut { why: why.clone() };
             effects.push(SupervisionEffect::Store { process: id.clone(), record });
             effects.push(SupervisionEffect::Cancel(id));
-            process.stage = Stage::Cancelling { since_unix_ms: now.get(), why };
-            Some(Told::Cancelled)
+            process.stage = ProcessStage::Cancelling { since_unix_ms: now.get(), why };
+            Some(Verdict::Cancelled)
         }
-        Stage::Cancelling { since_unix_ms, why } => {
+        ProcessStage::Cancelling { since_unix_ms, why } => {
             if now.get().saturating_sub(*since_unix_ms) < secs_ms(settings.grace_secs) {
                 return None;
             }
@@ -50,16 +53,16 @@ pub(super) fn judge(
                 why: format!("did not stop within {} s", settings.grace_secs),
             });
             effects.push(SupervisionEffect::Kill(id));
-            process.stage = Stage::Killed { why };
-            Some(Told::Killed)
+            process.stage = ProcessStage::Killed { why };
+            Some(Verdict::Killed)
         }
-        Stage::Killed { .. } | Stage::Ending => None,
+        ProcessStage::Killed { .. } | ProcessStage::Ending => None,
     }
 }
 
-/// Why it is overdue, if it is.
+/// Why a process is overdue, if it is.
 pub(super) fn overdue(
-    process: &Process,
+    process: &ProcessStatus,
     settings: &SupervisionSettings,
     now: Millis,
 ) -> Option<String> {
@@ -69,25 +72,27 @@ pub(super) fn overdue(
         ProcessKind::Branch => settings.branch_timeout_secs,
         ProcessKind::Channel => 0,
     };
-    if matches!(process.phase, Phase::Waiting | Phase::Queued) {
+    if matches!(process.phase, ProcessPhase::Waiting | ProcessPhase::Queued) {
         return None;
     }
     if limit > 0 && lived > secs_ms(limit) {
         return Some(format!("older than {limit} s"));
     }
     let stall = match process.phase {
-        Phase::Llm => settings.llm_stall_secs,
-        Phase::Tool { .. } => settings.tool_stall_secs,
+        ProcessPhase::Llm => settings.llm_stall_secs,
+        ProcessPhase::Tool { .. } => settings.tool_stall_secs,
         // A channel without a message is idle, not stuck.
-        Phase::Between if process.process.kind == ProcessKind::Channel => return None,
-        Phase::Between | Phase::Waiting | Phase::Queued => settings.idle_stall_secs,
+        ProcessPhase::Between if process.process.kind == ProcessKind::Channel => return None,
+        ProcessPhase::Between | ProcessPhase::Waiting | ProcessPhase::Queued => {
+            settings.idle_stall_secs
+        }
     };
     let idle = now.get() - process.progress_unix_ms;
     (idle > secs_ms(stall))
         .then(|| format!("no progress for {} s {}", idle / 1_000, process.phase.name()))
 }
 
-pub(super) fn timeout_event(process: &Process) -> Option<ProcessEvent> {
+pub(super) fn timeout_event(process: &ProcessStatus) -> Option<ProcessEvent> {
     let id = process.process.id.clone();
     match process.process.kind {
         ProcessKind::Worker => {

@@ -1,23 +1,23 @@
 //! Supervision: who is running, who makes progress, and what is done about those who do not.
 //!
-//! A process is watched from its registration on, in three phases: inside a call to a model, inside a tool, between. Too long
-//! without progress, or past its lifetime, it is asked to stop, given a while, then ended. What must stay true: one look acts
-//! on a limited number; nothing is done on old news; what came of a process is stored before anybody is told; a process that
-//! waits for a person is left alone; channels are never ended.
+//! A process is watched from its registration on, in three phases: inside a call to a model, inside a tool, between.
+//! Too long without progress, or past its lifetime, it is asked to stop, given a while, then ended. What must stay
+//! true: one look acts on a limited number; nothing is done on old news; what came of a process is stored before
+//! anybody is told; a process that waits for a person is left alone; channels are never ended.
 
 mod event;
 mod judge;
+mod process;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+use judge::{Verdict, judge, overdue, timeout_event};
 use kernel::memory::Millis;
-use serde::Serialize;
 
-use judge::{Told, judge, overdue, timeout_event};
-
-pub use event::{Logged, ProcessEvent, ProcessId, ProcessKind};
+pub use event::{ProcessEvent, ProcessId, ProcessKind, ProcessLogEntry};
+pub use process::{ProcessPhase, ProcessRecord, ProcessStage, ProcessStatus};
 
 use crate::error::{MindError, Result};
 use crate::settings::{SupervisionSettings, secs_ms};
@@ -25,87 +25,14 @@ use crate::settings::{SupervisionSettings, secs_ms};
 /// Processes watched at once.
 pub const PROCESSES_MAX: usize = 10_000;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "phase")]
-pub enum Phase {
-    Between,
-    Llm,
-    Tool {
-        name: String,
-    },
-    /// For a person.
-    Waiting,
-    /// For its turn.
-    Queued,
-}
-
-impl Phase {
-    pub fn name(&self) -> String {
-        match self {
-            Phase::Between => "between calls".to_owned(),
-            Phase::Llm => "in a call to a model".to_owned(),
-            Phase::Tool { name } => format!("in the tool {name}"),
-            Phase::Waiting => "waiting for a person".to_owned(),
-            Phase::Queued => "waiting for its turn".to_owned(),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "stage")]
-pub enum Stage {
-    Running,
-    /// Asked to stop at this time.
-    Cancelling {
-        since_unix_ms: i64,
-        why: String,
-    },
-    /// Ended by force.
-    Killed {
-        why: String,
-    },
-    /// Its outcome is being stored.
-    Ending,
-}
-
-/// One process as people see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Process {
-    pub process: ProcessId,
-    pub channel_id: Option<String>,
-    /// Description or task.
-    pub about: String,
-    pub started_unix_ms: i64,
-    pub progress_unix_ms: i64,
-    pub phase: Phase,
-    pub stage: Stage,
-    pub status: String,
-    pub llm_calls: u64,
-    pub tool_calls: u64,
-    pub last_error: Option<String>,
-}
-
-/// What is to be stored about a process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "record")]
-pub enum Record {
-    /// Found stuck, or past its lifetime.
-    TimingOut {
-        why: String,
-    },
-    Ended {
-        result: String,
-        notify: bool,
-    },
-}
-
+/// What the daemon is to do about a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SupervisionEffect {
     /// Log a warning.
     Warn { process: ProcessId, running_secs: i64, why: String },
-    /// Persist this, then call `Supervisor::stored`.
-    Store { process: ProcessId, record: Record },
-    /// Ask it to stop. If that fails, call `Supervisor::cancel_failed`.
+    /// Persist this, then call `ProcessSupervisor::stored`.
+    Store { process: ProcessId, record: ProcessRecord },
+    /// Ask it to stop. If that fails, call `ProcessSupervisor::cancel_failed`.
     Cancel(ProcessId),
     /// End it by force; it still reports its end.
     Kill(ProcessId),
@@ -116,8 +43,8 @@ pub enum SupervisionEffect {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Supervisor {
-    processes: BTreeMap<ProcessId, Process>,
+pub struct ProcessSupervisor {
+    processes: BTreeMap<ProcessId, ProcessStatus>,
     /// What may be told once it is stored, in order.
     untold: BTreeMap<ProcessId, Vec<ProcessEvent>>,
     heard: Option<Millis>,
@@ -127,7 +54,7 @@ pub struct Supervisor {
     pub cancels_total: u64,
 }
 
-impl Supervisor {
+impl ProcessSupervisor {
     /// Takes in what happened. `now` is when it was heard.
     pub fn observe(&mut self, event: &ProcessEvent, now: Millis) -> Vec<SupervisionEffect> {
         self.heard = Some(now);
@@ -150,29 +77,29 @@ impl Supervisor {
                 self.status(&ProcessId::branch(branch_id), status, now);
             }
             ProcessEvent::CompletionStarted { process } => {
-                if let Some(process) = self.progress(process, Some(Phase::Llm), now) {
+                if let Some(process) = self.progress(process, Some(ProcessPhase::Llm), now) {
                     process.llm_calls += 1;
                 }
             }
             ProcessEvent::ToolStarted { process, tool_name } => {
-                let phase = Phase::Tool { name: tool_name.clone() };
+                let phase = ProcessPhase::Tool { name: tool_name.clone() };
                 if let Some(process) = self.progress(process, Some(phase), now) {
                     process.tool_calls += 1;
                 }
             }
             ProcessEvent::CompletionEnded { process, .. } => {
-                self.progress(process, Some(Phase::Between), now);
+                self.progress(process, Some(ProcessPhase::Between), now);
             }
             ProcessEvent::ToolCompleted { process, error, .. } => {
-                if let Some(process) = self.progress(process, Some(Phase::Between), now) {
+                if let Some(process) = self.progress(process, Some(ProcessPhase::Between), now) {
                     process.last_error.clone_from(error);
                 }
             }
             ProcessEvent::Queued { process } => {
-                self.progress(process, Some(Phase::Queued), now);
+                self.progress(process, Some(ProcessPhase::Queued), now);
             }
             ProcessEvent::Waiting { process } => {
-                self.progress(process, Some(Phase::Waiting), now);
+                self.progress(process, Some(ProcessPhase::Waiting), now);
             }
             ProcessEvent::ChannelEnded { channel_id } => {
                 self.processes.remove(&ProcessId::channel(channel_id));
@@ -199,14 +126,14 @@ impl Supervisor {
         }
         // A process started earlier is not thought to have been idle since.
         let progress_unix_ms = now.get().max(at);
-        self.processes.entry(process.clone()).or_insert(Process {
+        self.processes.entry(process.clone()).or_insert(ProcessStatus {
             process,
             channel_id,
             about: about.to_owned(),
             started_unix_ms: at,
             progress_unix_ms,
-            phase: Phase::Between,
-            stage: Stage::Running,
+            phase: ProcessPhase::Between,
+            stage: ProcessStage::Running,
             status: String::new(),
             llm_calls: 0,
             tool_calls: 0,
@@ -223,14 +150,14 @@ impl Supervisor {
     fn progress(
         &mut self,
         id: &ProcessId,
-        phase: Option<Phase>,
+        phase: Option<ProcessPhase>,
         now: Millis,
-    ) -> Option<&mut Process> {
+    ) -> Option<&mut ProcessStatus> {
         let process = self.processes.get_mut(id)?;
         process.progress_unix_ms = now.get();
-        // Whoever moves has had its turn: its time begins now.
-        if process.phase == Phase::Queued && phase != Some(Phase::Queued) {
-            process.phase = Phase::Between;
+        // A process that makes progress has had its turn, so its lifetime begins now.
+        if process.phase == ProcessPhase::Queued && phase != Some(ProcessPhase::Queued) {
+            process.phase = ProcessPhase::Between;
             process.started_unix_ms = now.get();
         }
         if let Some(phase) = phase {
@@ -263,17 +190,17 @@ impl Supervisor {
         (self.lagged, self.heard) = (false, Some(now));
     }
 
-    /// One look at everybody.
+    /// Looks at every process once and acts on those that are overdue.
     pub fn tick(&mut self, settings: &SupervisionSettings, now: Millis) -> Vec<SupervisionEffect> {
         let stale = secs_ms(settings.stale_after_secs);
         let gap = self.looked.map_or(0, |last| now.get() - last.get());
         self.looked = Some(now);
         if gap > stale {
-            // The machine slept: that time counts for nobody.
+            // The machine slept. The time counts neither as the life nor as the idleness of any process.
             for process in self.processes.values_mut() {
                 process.started_unix_ms += gap;
                 process.progress_unix_ms += gap;
-                if let Stage::Cancelling { since_unix_ms, .. } = &mut process.stage {
+                if let ProcessStage::Cancelling { since_unix_ms, .. } = &mut process.stage {
                     *since_unix_ms += gap;
                 }
             }
@@ -299,19 +226,19 @@ impl Supervisor {
             if let Some(told) = acted {
                 budget -= 1;
                 match told {
-                    Told::Cancelled => {
+                    Verdict::Cancelled => {
                         self.cancels_total += 1;
                         let event = timeout_event(process);
                         self.untold.entry(id).or_default().extend(event);
                     }
-                    Told::Killed => self.kills_total += 1,
+                    Verdict::Killed => self.kills_total += 1,
                 }
             }
         }
         effects
     }
 
-    /// Somebody asks for it.
+    /// Asks a process to stop because a person wants it to.
     pub fn cancel(
         &mut self,
         id: &ProcessId,
@@ -319,11 +246,11 @@ impl Supervisor {
         now: Millis,
     ) -> Result<Vec<SupervisionEffect>> {
         let process = self.processes.get_mut(id).ok_or_else(|| unknown(id))?;
-        if process.stage != Stage::Running {
+        if process.stage != ProcessStage::Running {
             return Ok(Vec::new());
         }
         process.stage =
-            Stage::Cancelling { since_unix_ms: now.get(), why: format!("asked by {by}") };
+            ProcessStage::Cancelling { since_unix_ms: now.get(), why: format!("asked by {by}") };
         self.cancels_total += 1;
         Ok(vec![SupervisionEffect::Cancel(id.clone())])
     }
@@ -332,13 +259,13 @@ impl Supervisor {
     pub fn cancel_failed(&mut self, id: &ProcessId, error: &str) -> Result<()> {
         let process = self.processes.get_mut(id).ok_or_else(|| unknown(id))?;
         process.last_error = Some(error.to_owned());
-        if let Stage::Cancelling { since_unix_ms, .. } = &mut process.stage {
+        if let ProcessStage::Cancelling { since_unix_ms, .. } = &mut process.stage {
             *since_unix_ms = i64::MIN / 2;
         }
         Ok(())
     }
 
-    /// It ended, by itself or not. First the outcome is stored.
+    /// A process ended, by itself or not. Its outcome is stored first and told afterwards.
     pub fn ended(
         &mut self,
         id: &ProcessId,
@@ -346,14 +273,16 @@ impl Supervisor {
         notify: bool,
     ) -> Result<Vec<SupervisionEffect>> {
         let process = self.processes.get_mut(id).ok_or_else(|| unknown(id))?;
-        if process.stage == Stage::Ending {
+        if process.stage == ProcessStage::Ending {
             return Ok(Vec::new());
         }
         let result = match &process.stage {
-            Stage::Cancelling { why, .. } | Stage::Killed { why } => format!("{why}: {result}"),
-            Stage::Running | Stage::Ending => result.to_owned(),
+            ProcessStage::Cancelling { why, .. } | ProcessStage::Killed { why } => {
+                format!("{why}: {result}")
+            }
+            ProcessStage::Running | ProcessStage::Ending => result.to_owned(),
         };
-        process.stage = Stage::Ending;
+        process.stage = ProcessStage::Ending;
         let event = match id.kind {
             ProcessKind::Channel => ProcessEvent::ChannelEnded { channel_id: id.id.clone() },
             ProcessKind::Branch => ProcessEvent::BranchComplete {
@@ -369,24 +298,24 @@ impl Supervisor {
             },
         };
         self.untold.entry(id.clone()).or_default().push(event);
-        let record = Record::Ended { result, notify };
+        let record = ProcessRecord::Ended { result, notify };
         Ok(vec![SupervisionEffect::Store { process: id.clone(), record }])
     }
 
     /// What was to be stored is stored: now it may be told.
     pub fn stored(&mut self, id: &ProcessId) -> Vec<SupervisionEffect> {
         let events = self.untold.remove(id).unwrap_or_default();
-        if self.processes.get(id).is_some_and(|process| process.stage == Stage::Ending) {
+        if self.processes.get(id).is_some_and(|process| process.stage == ProcessStage::Ending) {
             self.processes.remove(id);
         }
         events.into_iter().map(SupervisionEffect::Emit).collect()
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Process> {
+    pub fn all(&self) -> impl Iterator<Item = &ProcessStatus> {
         self.processes.values()
     }
 
-    pub fn get(&self, id: &ProcessId) -> Option<&Process> {
+    pub fn get(&self, id: &ProcessId) -> Option<&ProcessStatus> {
         self.processes.get(id)
     }
 
@@ -401,18 +330,18 @@ impl Supervisor {
         let idle = (now.get() - process.progress_unix_ms).max(0) / 1_000;
         let lived = (now.get() - process.started_unix_ms).max(0) / 1_000;
         let stage = match &process.stage {
-            Stage::Running => match overdue(process, settings, now) {
+            ProcessStage::Running => match overdue(process, settings, now) {
                 Some(why) => format!("is stuck: {why}"),
                 None => "is not stuck".to_owned(),
             },
-            Stage::Cancelling { why, .. } => format!("was asked to stop: {why}"),
-            Stage::Killed { why } => format!("was ended: {why}"),
-            Stage::Ending => "has ended; its outcome is being stored".to_owned(),
+            ProcessStage::Cancelling { why, .. } => format!("was asked to stop: {why}"),
+            ProcessStage::Killed { why } => format!("was ended: {why}"),
+            ProcessStage::Ending => "has ended; its outcome is being stored".to_owned(),
         };
         let error = process.last_error.as_ref().map(|error| format!(" Last error: {error}."));
         Ok(format!(
-            "{id} {stage}. It runs for {lived} s, is {} and made its last progress {idle} s ago; {} calls to a model, {} \
-tools.{}",
+            "{id} {stage}. It runs for {lived} s, is {} and made its last progress {idle} s ago; {} calls to \
+a model, {} tools.{}",
             process.phase.name(),
             process.llm_calls,
             process.tool_calls,

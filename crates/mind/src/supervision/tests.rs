@@ -10,7 +10,7 @@ fn settings() -> SupervisionSettings {
     SupervisionSettings::default()
 }
 
-fn worker(supervisor: &mut Supervisor, id: &str, secs: i64) -> ProcessId {
+fn worker(supervisor: &mut ProcessSupervisor, id: &str, secs: i64) -> ProcessId {
     let started = ProcessEvent::WorkerStarted {
         worker_id: id.into(),
         channel_id: Some("general".into()),
@@ -22,7 +22,11 @@ fn worker(supervisor: &mut Supervisor, id: &str, secs: i64) -> ProcessId {
 }
 
 /// Looks every half minute up to `until`, and gathers what is done.
-fn watch(supervisor: &mut Supervisor, from: i64, until: i64) -> Vec<(i64, SupervisionEffect)> {
+fn watch(
+    supervisor: &mut ProcessSupervisor,
+    from: i64,
+    until: i64,
+) -> Vec<(i64, SupervisionEffect)> {
     let mut done = Vec::new();
     for second in (from..=until).step_by(30) {
         supervisor.heartbeat(at(second));
@@ -40,13 +44,16 @@ fn events_have_the_seeds_fields_and_survive_the_log() {
         result: "done".into(),
         notify: true,
     };
-    let logged = Logged { seq: 7, at_unix_ms: 5, event };
+    let logged = ProcessLogEntry { seq: 7, at_unix_ms: 5, event };
     let text = serde_json::to_string(&logged).unwrap();
     assert_eq!(
         text,
-        r#"{"seq":7,"at_unix_ms":5,"event":"worker_complete","worker_id":"w1","channel_id":"general","result":"done","notify":true}"#
+        concat!(
+            r#"{"seq":7,"at_unix_ms":5,"event":"worker_complete","worker_id":"w1","#,
+            r#""channel_id":"general","result":"done","notify":true}"#
+        )
     );
-    assert_eq!(serde_json::from_str::<Logged>(&text).unwrap(), logged);
+    assert_eq!(serde_json::from_str::<ProcessLogEntry>(&text).unwrap(), logged);
     let branch = r#"{"event":"branch_started","branch_id":"b","channel_id":"c","description":"d","started_at":1}"#;
     assert!(serde_json::from_str::<ProcessEvent>(branch).is_ok());
 }
@@ -54,7 +61,7 @@ fn events_have_the_seeds_fields_and_survive_the_log() {
 // section 11, point 10: who waits for its turn is not stuck, and its time begins with its turn
 #[test]
 fn a_worker_in_the_queue_is_left_alone_and_lives_from_its_turn_on() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = ProcessSupervisor::default();
     let id = worker(&mut supervisor, "w1", 0);
     supervisor.observe(&ProcessEvent::Queued { process: id.clone() }, at(1));
     assert_eq!(watch(&mut supervisor, 0, 9_000), []);
@@ -73,7 +80,7 @@ fn a_worker_in_the_queue_is_left_alone_and_lives_from_its_turn_on() {
 // mind 52, 60-63, 65; section 11, point 10
 #[test]
 fn a_worker_without_progress_is_asked_to_stop_then_ended_and_told_only_after_it_is_stored() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = ProcessSupervisor::default();
     let id = worker(&mut supervisor, "w1", 0);
     // It never sent another event: it is watched from its registration.
     let done = watch(&mut supervisor, 0, 300);
@@ -86,7 +93,7 @@ fn a_worker_without_progress_is_asked_to_stop_then_ended_and_told_only_after_it_
     );
     assert_eq!(
         done[1].1,
-        SupervisionEffect::Store { process: id.clone(), record: Record::TimingOut { why } }
+        SupervisionEffect::Store { process: id.clone(), record: ProcessRecord::TimingOut { why } }
     );
     assert_eq!(done[2].1, SupervisionEffect::Cancel(id.clone()));
     let told = supervisor.stored(&id);
@@ -106,7 +113,7 @@ fn a_worker_without_progress_is_asked_to_stop_then_ended_and_told_only_after_it_
 // mind 130; section 11, point 10
 #[test]
 fn phases_have_their_own_patience_and_progress_counts() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = ProcessSupervisor::default();
     let id = worker(&mut supervisor, "w1", 0);
     supervisor.observe(&ProcessEvent::CompletionStarted { process: id.clone() }, at(0));
     assert!(watch(&mut supervisor, 0, 600).is_empty(), "a long call to a model is no death");
@@ -123,7 +130,7 @@ fn phases_have_their_own_patience_and_progress_counts() {
 // mind 61, 66-69
 #[test]
 fn lifetimes_end_even_those_who_make_progress() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = ProcessSupervisor::default();
     let w = worker(&mut supervisor, "w1", 0);
     let started = ProcessEvent::BranchStarted {
         branch_id: "b1".into(),
@@ -153,7 +160,7 @@ fn lifetimes_end_even_those_who_make_progress() {
 
 #[test]
 fn one_look_acts_on_a_limited_number_oldest_first() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = ProcessSupervisor::default();
     for n in 0..20 {
         worker(&mut supervisor, &format!("w{n:02}"), n);
     }
@@ -175,7 +182,7 @@ fn one_look_acts_on_a_limited_number_oldest_first() {
 
 #[test]
 fn nothing_is_done_on_old_news_or_after_a_sleep() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = ProcessSupervisor::default();
     let id = worker(&mut supervisor, "w1", 0);
     supervisor.tick(&settings(), at(300));
     // The bus is silent: no news is not the same as no progress.
@@ -202,7 +209,7 @@ fn nothing_is_done_on_old_news_or_after_a_sleep() {
 // mind 64
 #[test]
 fn a_cancel_that_fails_is_kept_and_followed_by_force() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = ProcessSupervisor::default();
     let id = worker(&mut supervisor, "w1", 0);
     let effects = supervisor.cancel(&id, "ada", at(1)).unwrap();
     assert_eq!(effects, [SupervisionEffect::Cancel(id.clone())]);
@@ -218,7 +225,7 @@ fn a_cancel_that_fails_is_kept_and_followed_by_force() {
 
 #[test]
 fn channels_are_warned_about_and_never_ended() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = ProcessSupervisor::default();
     let started = ProcessEvent::ChannelStarted { channel_id: "general".into(), started_at: 0 };
     supervisor.observe(&started, at(0));
     assert!(watch(&mut supervisor, 0, 9_000).is_empty(), "an idle channel is not stuck");

@@ -9,31 +9,43 @@ use kernel::salience::DecayPolicy;
 use kernel::{Cortex, Digest};
 use mind::audience::Audience;
 use mind::bulletin::{
-    Bulletin, BulletinEffect, Changes, Desk, Dimension, Gathered, Maker, gather, system_prompt,
+    Bulletin, BulletinChanges, BulletinInput, BulletinState, BulletinStep, Dimension, Maker,
+    ModelUse, gather, system_prompt,
 };
 use mind::jobs::{JobEffect, JobSpec, JobStates, Jobs};
-use mind::memory_recall::{Mode, RecallRequest, SortBy, memory_recall};
-use mind::settings::{BulletinSettings, Settings};
+use mind::memory_recall::{RecallMode, RecallRequest, SortBy, memory_recall};
+use mind::settings::{BulletinSettings, MindSettings};
 use testkit::Disk;
 
 use crate::store::{DAY, HOUR, START, day, draft, fill, of, open, save};
 
-fn gathered(cortex: &Cortex, audience: &Audience, now: Millis) -> Gathered {
+fn gathered(cortex: &Cortex, audience: &Audience, now: Millis) -> BulletinInput {
     let settings = BulletinSettings::default();
     let reading = cortex.read().unwrap();
     gather(&reading, audience, &settings, &DecayPolicy::default(), now).unwrap()
 }
 
-fn published(effects: Vec<BulletinEffect>) -> (Bulletin, Changes) {
-    match effects.into_iter().next().unwrap() {
-        BulletinEffect::Publish(bulletin, changes) => (*bulletin, changes),
-        other => panic!("{other:?}"),
-    }
+/// The run in which every bulletin here is made.
+const RUN: &str = "run-1";
+
+/// The bulletin that was published, and what is new in it.
+fn published(
+    state: &BulletinState,
+    bulletin: Option<Box<Bulletin>>,
+) -> (Bulletin, BulletinChanges) {
+    let bulletin = *bulletin.unwrap();
+    let changes = BulletinChanges::between(state.history.back(), &bulletin);
+    (bulletin, changes)
 }
 
-fn refresh(desk: &mut Desk, cortex: &Cortex, model: bool, now: Millis) -> Vec<BulletinEffect> {
+fn refresh(
+    state: &mut BulletinState,
+    cortex: &Cortex,
+    model: ModelUse,
+    now: Millis,
+) -> BulletinStep {
     let settings = BulletinSettings::default();
-    desk.gathered(&gathered(cortex, &desk.audience.clone(), now), "run-1", model, &settings, now)
+    state.gathered(&gathered(cortex, &state.audience.clone(), now), RUN, model, &settings, now)
 }
 
 /// Every line below a heading is a bullet that ends with a citation.
@@ -61,15 +73,16 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     let now = Millis(START);
     let found = gathered(&cortex, &Audience::Owner, now);
     assert_eq!(found.sections.len(), Dimension::ALL.len());
-    let mut desk = Desk::new(Audience::Owner);
-    let (bulletin, _) = published(refresh(&mut desk, &cortex, false, now));
+    let mut state = BulletinState::new(Audience::Owner);
+    let bulletin = *refresh(&mut state, &cortex, ModelUse::Never, now).publish.unwrap();
     assert!(bulletin.words <= 500, "{}", bulletin.words);
     assert!(bulletin.words > 300, "{}", bulletin.words);
     assert_cited(&bulletin, &found.ids());
     assert!(bulletin.text.contains("2025-12-31"), "recent activity has dates");
     assert!(!bulletin.text.contains("Fake heading"));
     // The same state and time give the same bytes.
-    let (again, _) = published(refresh(&mut Desk::new(Audience::Owner), &cortex, false, now));
+    let mut fresh = BulletinState::new(Audience::Owner);
+    let again = *refresh(&mut fresh, &cortex, ModelUse::Never, now).publish.unwrap();
     assert_eq!(again, bulletin);
 }
 
@@ -94,17 +107,18 @@ fn the_memory_has_what_the_mind_stands_on() {
         "it is still there"
     );
     let ask = |mode, query: &str| {
-        let memory_types = if mode == Mode::Typed { vec!["fact".to_owned()] } else { Vec::new() };
+        let memory_types =
+            if mode == RecallMode::Typed { vec!["fact".to_owned()] } else { Vec::new() };
         let query = query.to_owned();
         let request = RecallRequest { mode, memory_types, query, ..RecallRequest::default() };
         let policy = DecayPolicy::default();
         let found = memory_recall(&reading, &Audience::Owner, &request, &policy, now).unwrap();
         found.memories.iter().map(|memory| memory.id().get()).collect::<Vec<u64>>()
     };
-    assert_eq!(ask(Mode::Important, ""), [goal, fact]);
-    assert_eq!(ask(Mode::Recent, ""), [fact, goal]);
-    assert_eq!(ask(Mode::Typed, ""), [fact]);
-    assert_eq!(ask(Mode::Hybrid, "clang").first(), Some(&fact));
+    assert_eq!(ask(RecallMode::Important, ""), [goal, fact]);
+    assert_eq!(ask(RecallMode::Recent, ""), [fact, goal]);
+    assert_eq!(ask(RecallMode::Typed, ""), [fact]);
+    assert_eq!(ask(RecallMode::Hybrid, "clang").first(), Some(&fact));
 }
 
 // mind 21, 98, 99
@@ -124,18 +138,18 @@ fn memory_recall_takes_the_seeds_input_in_all_modes() {
     let seed = r#"{"query": "", "memory_types": ["identity"], "mode": "important", "limit": 10}"#;
     assert_eq!(ask(&serde_json::from_str(seed).unwrap()), Ok(vec![1]));
     let of_mode = |mode| RecallRequest { mode, ..RecallRequest::default() };
-    assert_eq!(ask(&of_mode(Mode::Recent)), Ok(vec![3, 2, 1]));
-    assert_eq!(ask(&of_mode(Mode::Important)), Ok(vec![1, 2, 3]));
+    assert_eq!(ask(&of_mode(RecallMode::Recent)), Ok(vec![3, 2, 1]));
+    assert_eq!(ask(&of_mode(RecallMode::Important)), Ok(vec![1, 2, 3]));
     let typed = RecallRequest::typed(MemoryType::Event, SortBy::Recent, 5);
     assert_eq!(ask(&typed), Ok(vec![3]));
-    let hybrid = RecallRequest { query: "which compiler".into(), ..of_mode(Mode::Hybrid) };
+    let hybrid = RecallRequest { query: "which compiler".into(), ..of_mode(RecallMode::Hybrid) };
     assert_eq!(ask(&hybrid).unwrap().first(), Some(&2));
     for (wrong, code) in [
-        (of_mode(Mode::Hybrid), "bad_question"),
-        (of_mode(Mode::Typed), "bad_question"),
-        (RecallRequest { limit: 0, ..of_mode(Mode::Recent) }, "bad_question"),
+        (of_mode(RecallMode::Hybrid), "bad_question"),
+        (of_mode(RecallMode::Typed), "bad_question"),
+        (RecallRequest { limit: 0, ..of_mode(RecallMode::Recent) }, "bad_question"),
         (
-            RecallRequest { memory_types: vec!["belief".into()], ..of_mode(Mode::Recent) },
+            RecallRequest { memory_types: vec!["belief".into()], ..of_mode(RecallMode::Recent) },
             "bad_question",
         ),
     ] {
@@ -164,7 +178,7 @@ fn what_is_forgotten_replaced_or_private_is_not_even_gathered() {
 }
 
 /// What a model would write: the first lines of each section in its own words.
-fn answer_for(gathered: &Gathered) -> String {
+fn answer_for(gathered: &BulletinInput) -> String {
     let mut lines = Vec::new();
     for section in &gathered.sections {
         lines.push(format!("## {}", section.dimension.heading()));
@@ -183,9 +197,9 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
     save(&cortex, day(0), of(MemoryType::Event, 2, "Moved the repository to a new host"));
     save(&cortex, day(0), of(MemoryType::Preference, 3, "Prefers tabs over spaces"));
-    let mut desk = Desk::new(Audience::Owner);
-    let effects = refresh(&mut desk, &cortex, true, day(1));
-    let BulletinEffect::Ask { run, prompt, .. } = &effects[1] else { panic!("{effects:?}") };
+    let mut state = BulletinState::new(Audience::Owner);
+    let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(1));
+    let (prompt, _) = step.ask.unwrap();
     for said in [
         "You are the cortex",
         "brief memory bulletin",
@@ -200,10 +214,10 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     ] {
         assert!(prompt.system.contains(said), "{said}");
     }
-    assert!(matches!(&effects[0], BulletinEffect::Publish(..)), "readers have one at once");
+    assert!(step.publish.is_some(), "readers have one at once");
     let text = answer_for(&gathered(&cortex, &Audience::Owner, day(1)));
-    let (bulletin, _) =
-        published(desk.answered(run, Ok((text, "a-model".into())), &settings, day(1)));
+    let answer = Ok((text, "a-model".into()));
+    let bulletin = *state.answered(RUN, answer, &settings, day(1)).unwrap();
     assert_eq!(bulletin.maker, Maker::Model { model: "a-model".into() });
     assert!(
         bulletin.text.contains("- In short, Prefers tabs over spaces [#3]"),
@@ -212,22 +226,25 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     );
 
     // Nothing happens: nothing is asked. When the event is no longer news, its line goes without a model.
-    assert_eq!(refresh(&mut desk, &cortex, true, day(2)), [BulletinEffect::Unchanged]);
-    let (later, changes) = published(refresh(&mut desk, &cortex, true, day(20)));
+    let unchanged = BulletinStep::default();
+    assert_eq!(refresh(&mut state, &cortex, ModelUse::Allowed, day(2)), unchanged);
+    let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(20));
+    let (later, changes) = published(&state, step.publish);
     assert_eq!(changes.removed, [2]);
     assert!(matches!(later.maker, Maker::Model { .. }) && !later.text.contains("repository"));
 
     // A new memory is a cause.
     let id = save(&cortex, day(21), of(MemoryType::Goal, 9, "Release version two"));
-    let effects = refresh(&mut desk, &cortex, true, day(21));
-    let BulletinEffect::Ask { run, .. } = &effects[0] else { panic!("{effects:?}") };
+    let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(21));
+    assert!(step.ask.is_some() && step.publish.is_none());
     let text = answer_for(&gathered(&cortex, &Audience::Owner, day(21)));
-    let (_, changes) =
-        published(desk.answered(run, Ok((text, "a-model".into())), &settings, day(21)));
+    let answered = state.answered(RUN, Ok((text, "a-model".into())), &settings, day(21));
+    let (_, changes) = published(&state, answered);
     assert_eq!(changes.added, [id]);
-    assert_eq!(desk.history.len(), 3);
-    let kept: Desk = serde_json::from_str(&serde_json::to_string(&desk).unwrap()).unwrap();
-    assert_eq!(kept, desk);
+    assert_eq!(state.history.len(), 3);
+    let kept: BulletinState =
+        serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+    assert_eq!(kept, state);
 }
 
 // Section 11, points 8 and 19
@@ -246,11 +263,10 @@ fn an_answer_that_cannot_be_believed_is_replaced_by_the_rules() {
         ("## Secrets\n- The user is rich [#1]", "heading"),
         (long.as_str(), "words"),
     ] {
-        let mut desk = Desk::new(Audience::Owner);
-        let effects = refresh(&mut desk, &cortex, true, day(1));
-        let BulletinEffect::Ask { run, .. } = &effects[1] else { panic!("{effects:?}") };
+        let mut state = BulletinState::new(Audience::Owner);
+        assert!(refresh(&mut state, &cortex, ModelUse::Allowed, day(1)).ask.is_some());
         let answer = Ok((answer.to_owned(), "a-model".to_owned()));
-        let (bulletin, _) = published(desk.answered(run, answer, &settings, day(1)));
+        let bulletin = *state.answered(RUN, answer, &settings, day(1)).unwrap();
         assert_eq!(bulletin.maker, Maker::Rules);
         assert!(bulletin.fallback.as_ref().unwrap().contains(why), "{:?}", bulletin.fallback);
         assert_cited(&bulletin, &[1].into());
@@ -262,38 +278,39 @@ fn a_model_that_fails_is_asked_less_and_less_and_then_left_alone() {
     let cortex = open(&Disk::new());
     let settings = BulletinSettings::default();
     save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
-    let mut desk = Desk::new(Audience::Owner);
+    let mut state = BulletinState::new(Audience::Owner);
     let mut asked = Vec::new();
     for minute in 0..60 * 24 {
         let now = Millis(day(1).get() + minute * 60_000);
-        for effect in refresh(&mut desk, &cortex, true, now) {
-            if let BulletinEffect::Ask { deadline, .. } = effect {
-                asked.push(minute);
-                let (bulletin, _) = published(desk.tick(&settings, deadline));
-                assert!(bulletin.fallback.unwrap().contains("in time"));
-            }
+        if let Some((_, deadline)) = refresh(&mut state, &cortex, ModelUse::Allowed, now).ask {
+            asked.push(minute);
+            let bulletin = *state.tick(&settings, deadline).unwrap();
+            assert!(bulletin.fallback.unwrap().contains("in time"));
         }
     }
     assert_eq!(asked, [0, 12, 34]);
     save(&cortex, day(2), of(MemoryType::Identity, 2, "The user has a dog"));
-    let effects = refresh(&mut desk, &cortex, true, day(2));
-    assert!(matches!(effects[0], BulletinEffect::Ask { .. }), "new memories are a new cause");
+    let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(2));
+    assert!(step.ask.is_some(), "new memories are a new cause");
 }
 
 /// The bulletin job as the daemon runs it, with a model that always answers. Returns the number of calls.
-fn hours(cortex: &Cortex, desk: &mut Desk, jobs: &mut Jobs, range: std::ops::Range<i64>) -> u32 {
+fn hours(
+    cortex: &Cortex,
+    state: &mut BulletinState,
+    jobs: &mut Jobs,
+    range: std::ops::Range<i64>,
+) -> u32 {
     let settings = BulletinSettings::default();
     let mut calls = 0;
     for hour in range {
         let now = Millis(START + hour * HOUR);
         for effect in jobs.tick(now) {
             let JobEffect::Start { job, run, .. } = effect else { continue };
-            for effect in refresh(desk, cortex, true, now) {
-                if let BulletinEffect::Ask { run, .. } = effect {
-                    calls += 1;
-                    let text = answer_for(&gathered(cortex, &Audience::Owner, now));
-                    desk.answered(&run, Ok((text, "a-model".into())), &settings, now);
-                }
+            if refresh(state, cortex, ModelUse::Allowed, now).ask.is_some() {
+                calls += 1;
+                let text = answer_for(&gathered(cortex, &Audience::Owner, now));
+                state.answered(RUN, Ok((text, "a-model".into())), &settings, now);
             }
             jobs.ended(&job, &run, Ok("done".into()), now, &mut |_| 0).unwrap();
         }
@@ -306,17 +323,17 @@ fn hours(cortex: &Cortex, desk: &mut Desk, jobs: &mut Jobs, range: std::ops::Ran
 fn a_week_of_idling_costs_one_call_and_so_does_the_month_after_it() {
     let cortex = open(&Disk::new());
     fill(&cortex, 200);
-    let settings = Settings::default();
+    let settings = MindSettings::default();
     let policy = mind::breaker::BreakerPolicy::of(&settings.cortex);
     let spec = JobSpec::new("bulletin", "writes the bulletin", HOUR, policy);
     let mut jobs = Jobs::new(vec![spec], JobStates::new(), Millis(START));
-    let mut desk = Desk::new(Audience::Owner);
-    assert_eq!(hours(&cortex, &mut desk, &mut jobs, 0..24 * 7), 1);
-    assert_eq!(hours(&cortex, &mut desk, &mut jobs, 24 * 7..24 * 60), 0);
+    let mut state = BulletinState::new(Audience::Owner);
+    assert_eq!(hours(&cortex, &mut state, &mut jobs, 0..24 * 7), 1);
+    assert_eq!(hours(&cortex, &mut state, &mut jobs, 24 * 7..24 * 60), 0);
     assert_eq!(jobs.view()[0].runs, 24 * 60);
     let root = cortex.root().unwrap();
     assert_ne!(root, Digest::ZERO);
-    assert!(desk.refreshed_unix_ms.unwrap() >= START + 59 * DAY);
+    assert!(state.refreshed_unix_ms.unwrap() >= START + 59 * DAY);
 }
 
 // mind 111, 112
@@ -324,8 +341,8 @@ fn a_week_of_idling_costs_one_call_and_so_does_the_month_after_it() {
 fn the_system_prompt_is_base_blank_line_heading_and_text() {
     let cortex = open(&Disk::new());
     save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
-    let mut desk = Desk::new(Audience::Owner);
-    let (bulletin, _) = published(refresh(&mut desk, &cortex, false, day(1)));
+    let mut state = BulletinState::new(Audience::Owner);
+    let bulletin = *refresh(&mut state, &cortex, ModelUse::Never, day(1)).publish.unwrap();
     let prompt = system_prompt("You are helpful.", Some(&bulletin));
     let start = "You are helpful.\n\n# Memory Bulletin\nGenerated: 2026-01-02 00:00:00 UTC\n\n## Identity\n";
     assert!(prompt.starts_with(start), "{prompt}");
@@ -388,7 +405,8 @@ fn a_week(cortex: &Cortex) {
 fn a_small_memory_reads_like_this() {
     let cortex = open(&Disk::new());
     a_week(&cortex);
-    let (bulletin, _) = published(refresh(&mut Desk::new(Audience::Owner), &cortex, false, day(7)));
+    let mut state = BulletinState::new(Audience::Owner);
+    let bulletin = *refresh(&mut state, &cortex, ModelUse::Never, day(7)).publish.unwrap();
     let expected = "\
 # Memory Bulletin
 Generated: 2026-01-08 00:00:00 UTC

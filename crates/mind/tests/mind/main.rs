@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod bulletin;
-
 mod maintenance;
+mod mind;
 mod patterns;
 mod store;
 mod trust;
-mod whole;

@@ -1,4 +1,5 @@
-//! Maintenance over a real memory, up to simulated years: what fades, what is forgotten, what becomes one, and all of it undone.
+//! Maintenance over a real memory, up to simulated years: what fades, what is forgotten, what becomes one, and all of
+//! it undone.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,8 @@ use kernel::memory::{
 use kernel::salience::{DecayPolicy, decayed_importance};
 use mind::maintenance::{MaintenanceState, content_digest, plan, run_record, undo};
 use mind::memory_recall::importance_at;
-use mind::proposal::{Action, Outcome, Plan, carry_out};
-use mind::settings::{CortexSettings, Preset, Settings};
+use mind::proposal::{MemoryAction, MindPlan, PlanOutcome, carry_out};
+use mind::settings::{CortexSettings, MindSettings, Preset};
 use proptest::prelude::*;
 use testkit::Disk;
 use testkit::build::salt;
@@ -24,7 +25,7 @@ fn id(n: u64) -> MemoryId {
     MemoryId::new(n).unwrap()
 }
 
-fn submit_plan(cortex: &Cortex, plan: &Plan, run: &str, now: Millis) -> Outcome {
+fn submit_plan(cortex: &Cortex, plan: &MindPlan, run: &str, now: Millis) -> PlanOutcome {
     let mut n = 1_000_000;
     let mut salts = || {
         n += 1;
@@ -41,14 +42,14 @@ fn maintain(
     settings: &CortexSettings,
     run: &str,
     now: Millis,
-) -> (Plan, Outcome) {
+) -> (MindPlan, PlanOutcome) {
     let (plan, next) = plan(&cortex.read().unwrap(), state, settings, now).unwrap();
     let outcome = submit_plan(cortex, &plan, run, now);
     *state = next;
     (plan, outcome)
 }
 
-fn once(cortex: &Cortex, now: Millis) -> (Plan, Outcome) {
+fn once(cortex: &Cortex, now: Millis) -> (MindPlan, PlanOutcome) {
     let mut state = MaintenanceState::default();
     maintain(cortex, &mut state, &CortexSettings::default(), "run-1", now)
 }
@@ -256,7 +257,7 @@ fn a_dry_run_changes_nothing_and_a_race_is_reported() {
 // mind 119-123
 #[test]
 fn presets_forget_faster_or_later() {
-    let days = |settings: Settings| {
+    let days = |settings: MindSettings| {
         let cortex = open(&Disk::new());
         let n = save(&cortex, day(0), of(MemoryType::Fact, 1, "Nobody asks about this"));
         let mut state = MaintenanceState::default();
@@ -267,9 +268,9 @@ fn presets_forget_faster_or_later() {
             })
             .unwrap()
     };
-    assert_eq!(days(Preset::Aggressive.apply(Settings::default())), 41);
-    assert_eq!(days(Settings::default()), 65);
-    assert_eq!(days(Preset::Conservative.apply(Settings::default())), 153);
+    assert_eq!(days(Preset::Aggressive.apply(MindSettings::default())), 41);
+    assert_eq!(days(MindSettings::default()), 65);
+    assert_eq!(days(Preset::Conservative.apply(MindSettings::default())), 153);
 }
 
 #[test]
@@ -441,7 +442,7 @@ fn what_somebody_restored_is_left_alone() {
     let removal = Removal { id: id(faint), expected: None, reason: "I want it".into() };
     cortex.restore(Stamp::new(day(2), "user"), removal).unwrap();
     let (plan, _) = once(&cortex, day(3));
-    assert!(plan.proposals.iter().all(|p| !matches!(p.action, Action::Forget(_))));
+    assert!(plan.proposals.iter().all(|p| !matches!(p.action, MemoryAction::Forget(_))));
 }
 
 /// Forgets nothing said: how many live memories there are, and whether every text is still in one of them.

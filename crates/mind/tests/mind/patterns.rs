@@ -4,8 +4,8 @@ use kernel::Cortex;
 use kernel::command::{Removal, Stamp};
 use kernel::memory::{Fields, MemoryId, MemoryType, Millis, Visibility};
 use mind::maintenance::{content_digest, recent_runs, undo};
-use mind::patterns::{Observation, Watch, What, detect, propose};
-use mind::proposal::{Action, Outcome, Plan, carry_out};
+use mind::patterns::{Observation, Occurrence, PatternWatch, detect, propose};
+use mind::proposal::{MemoryAction, MindPlan, PlanOutcome, carry_out};
 use mind::settings::PatternSettings;
 use recall::analyze::{Analyzer, Language};
 use testkit::Disk;
@@ -17,8 +17,8 @@ fn english() -> Analyzer {
     Analyzer::new(Language::English)
 }
 
-fn said(watch: &mut Watch, at: Millis, channel: &str, text: &str) {
-    let what = What::Said(text.to_owned());
+fn said(watch: &mut PatternWatch, at: Millis, channel: &str, text: &str) {
+    let what = Occurrence::Said(text.to_owned());
     let channel = Some(channel.to_owned());
     watch.observe(
         &english(),
@@ -26,15 +26,15 @@ fn said(watch: &mut Watch, at: Millis, channel: &str, text: &str) {
     );
 }
 
-fn tool(watch: &mut Watch, at: Millis, name: &str, error: Option<&str>) {
-    let what = What::Tool { name: name.to_owned(), error: error.map(str::to_owned) };
+fn tool(watch: &mut PatternWatch, at: Millis, name: &str, error: Option<&str>) {
+    let what = Occurrence::Tool { name: name.to_owned(), error: error.map(str::to_owned) };
     watch.observe(
         &english(),
         &Observation { at, channel: None, private: false, what, memory: None, entry: None },
     );
 }
 
-fn look(cortex: &Cortex, watch: &Watch, now: Millis) -> (Plan, Outcome) {
+fn look(cortex: &Cortex, watch: &PatternWatch, now: Millis) -> (MindPlan, PlanOutcome) {
     let findings = detect(watch, &PatternSettings::default(), now);
     let plan = propose(&cortex.read().unwrap(), &findings, now).unwrap();
     let mut n = 500_000 + u64::try_from(now.get() / 1_000).unwrap() * 1_000;
@@ -62,7 +62,7 @@ const QUESTIONS: [&str; 6] = [
 #[test]
 fn five_questions_about_rust_in_a_week_make_an_observation_and_four_do_not() {
     let cortex = open(&Disk::new());
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     // At different hours, so that it is no habit of an hour.
     for (n, question) in (0..).zip(&QUESTIONS[..4]) {
         said(&mut watch, Millis(day(n).get() + n * 5 * HOUR), "general", question);
@@ -102,7 +102,7 @@ fn five_questions_about_rust_in_a_week_make_an_observation_and_four_do_not() {
 #[test]
 fn five_questions_in_a_month_are_no_pattern() {
     let cortex = open(&Disk::new());
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     for (n, question) in (0..).zip(&QUESTIONS[..5]) {
         let at = Millis(day(n * 4).get() + n * 4 * HOUR);
         said(&mut watch, at, "general", question);
@@ -114,7 +114,7 @@ fn five_questions_in_a_month_are_no_pattern() {
 #[test]
 fn a_time_zone_in_two_channels_makes_an_identity_memory_and_in_one_does_not() {
     let cortex = open(&Disk::new());
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     said(&mut watch, day(0), "general", "I'm on America/New_York time, so mornings are bad");
     said(&mut watch, day(1), "general", "my timezone is America/New_York");
     assert!(look(&cortex, &watch, day(1)).0.is_empty());
@@ -140,15 +140,15 @@ fn a_time_zone_in_two_channels_makes_an_identity_memory_and_in_one_does_not() {
 #[test]
 fn what_was_said_in_private_makes_a_private_memory() {
     let cortex = open(&Disk::new());
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     said(&mut watch, day(0), "general", "My name is Ada");
-    let what = What::Said("My name is Ada".into());
+    let what = Occurrence::Said("My name is Ada".into());
     let channel = Some("direct".to_owned());
     let whisper =
         Observation { at: day(0), channel, private: true, what, memory: None, entry: None };
     watch.observe(&english(), &whisper);
     let (plan, _) = look(&cortex, &watch, day(0));
-    let Action::Remember { draft, .. } = &plan.proposals[0].action else { panic!() };
+    let MemoryAction::Remember { draft, .. } = &plan.proposals[0].action else { panic!() };
     assert_eq!(draft.visibility, Visibility::Private);
 }
 
@@ -156,21 +156,21 @@ fn what_was_said_in_private_makes_a_private_memory() {
 #[test]
 fn a_tool_that_keeps_failing_in_one_way_is_noticed() {
     let cortex = open(&Disk::new());
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     for (n, error) in [(0, "timeout after 31 s"), (1, "timeout after 45 s"), (2, "no such host")] {
         tool(&mut watch, Millis(day(0).get() + n * HOUR), "web_fetch", Some(error));
     }
     assert!(look(&cortex, &watch, day(1)).0.is_empty());
     tool(&mut watch, Millis(day(0).get() + 3 * HOUR), "web_fetch", Some("timeout after 9 s"));
     let (plan, _) = look(&cortex, &watch, Millis(day(1).get() - 1));
-    let Action::Remember { draft, .. } = &plan.proposals[0].action else { panic!() };
+    let MemoryAction::Remember { draft, .. } = &plan.proposals[0].action else { panic!() };
     assert_eq!(draft.body.title, "The tool web_fetch keeps failing: timeout after s");
 }
 
 #[test]
 fn a_habit_has_an_hour_and_what_is_done_all_day_is_none() {
     let cortex = open(&Disk::new());
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     for n in 0..5 {
         tool(&mut watch, Millis(day(n).get() + 9 * HOUR + n * 60_000), "deploy", None);
         for hour in 0..24 {
@@ -182,7 +182,7 @@ fn a_habit_has_an_hour_and_what_is_done_all_day_is_none() {
         .proposals
         .iter()
         .filter_map(|proposal| match &proposal.action {
-            Action::Remember { draft, .. } => Some(draft.body.title.as_str()),
+            MemoryAction::Remember { draft, .. } => Some(draft.body.title.as_str()),
             _ => None,
         })
         .collect();
@@ -193,9 +193,9 @@ fn a_habit_has_an_hour_and_what_is_done_all_day_is_none() {
 fn the_same_correction_again_and_again_is_remembered_with_its_evidence() {
     let cortex = open(&Disk::new());
     let note = save(&cortex, day(0), of(MemoryType::Preference, 1, "Prefers tabs"));
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     for (n, text) in (0..).zip(["No, use tabs", "I told you: tabs", "Don't indent without tabs"]) {
-        let what = What::Said(text.to_owned());
+        let what = Occurrence::Said(text.to_owned());
         let (channel, memory) = (Some("general".to_owned()), Some(note));
         let one = Observation { at: day(n), channel, private: false, what, memory, entry: None };
         watch.observe(&english(), &one);
@@ -216,13 +216,13 @@ fn the_same_correction_again_and_again_is_remembered_with_its_evidence() {
 fn what_patterns_wrote_and_rewrote_can_be_undone() {
     let cortex = open(&Disk::new());
     let note = save(&cortex, day(0), of(MemoryType::Fact, 1, "Rust has enums"));
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     let digest = || content_digest(&cortex.read().unwrap().view()).unwrap();
     let mut states = vec![digest()];
     let mut runs = Vec::new();
     for (n, question) in (0..).zip(QUESTIONS) {
         let at = Millis(day(n).get() + n * 4 * HOUR);
-        let what = What::Said(question.to_owned());
+        let what = Occurrence::Said(question.to_owned());
         let (channel, memory) = (Some("general".to_owned()), Some(note));
         watch.observe(
             &english(),
@@ -266,12 +266,12 @@ fn what_patterns_wrote_and_rewrote_can_be_undone() {
 
 #[test]
 fn what_is_kept_is_bounded_in_number_and_in_time_and_survives_a_restart() {
-    let mut watch = Watch::default();
+    let mut watch = PatternWatch::default();
     for n in 0..i64::try_from(2 * mind::patterns::OBSERVED_MAX).unwrap() {
         tool(&mut watch, Millis(day(0).get() + n), "grep", None);
     }
     assert_eq!(watch.len(), mind::patterns::OBSERVED_MAX);
-    let kept: Watch = serde_json::from_str(&serde_json::to_string(&watch).unwrap()).unwrap();
+    let kept: PatternWatch = serde_json::from_str(&serde_json::to_string(&watch).unwrap()).unwrap();
     assert_eq!(kept, watch);
     tool(&mut watch, Millis(day(0).get() + 31 * DAY), "grep", None);
     assert_eq!(watch.len(), 1);

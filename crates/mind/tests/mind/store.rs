@@ -46,7 +46,8 @@ pub(crate) fn submit(cortex: &Cortex, stamp: Stamp, command: Command) -> kernel:
     cortex.submit(Request { stamp, command, authority: None })
 }
 
-/// `count` memories of all types, spread over the days before `START`, as an agent of a software team would have them.
+/// `count` memories of all types, spread over the days before `START`, as an agent of a software team would have
+/// them.
 pub(crate) fn fill(cortex: &Cortex, count: u64) {
     let parts = ["parser", "login page", "billing job", "search index", "mobile app", "importer"];
     let verbs = ["Rewrote", "Tested", "Shipped", "Reviewed", "Measured", "Fixed"];

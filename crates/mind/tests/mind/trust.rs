@@ -3,7 +3,7 @@
 use kernel::memory::{MemoryId, MemoryType, Pinned, Provenance, Source, Visibility};
 use kernel::salience::DecayPolicy;
 use mind::audience::{Audience, Trust, trust};
-use mind::memory_recall::{Mode, RecallRequest, memory_recall};
+use mind::memory_recall::{RecallMode, RecallRequest, memory_recall};
 use testkit::Disk;
 
 use crate::store::{day, of, open, save};
@@ -53,7 +53,7 @@ fn no_mode_of_recall_shows_private_memories_to_a_shared_channel() {
     secret.visibility = Visibility::Private;
     let secret = save(&cortex, day(0), secret);
     let reading = cortex.read().unwrap();
-    for mode in [Mode::Recent, Mode::Important, Mode::Typed, Mode::Hybrid] {
+    for mode in [RecallMode::Recent, RecallMode::Important, RecallMode::Typed, RecallMode::Hybrid] {
         let request = RecallRequest {
             query: "salary".into(),
             memory_types: vec!["fact".into()],

@@ -1,79 +1,81 @@
-//! How the mind gets its bulletin written: for the owner first, then for shared channels, by a model if there is a cause and
-//! a budget.
+//! How the mind gets its bulletin written: for the owner first, then for shared channels, by a model if there is a
+//! cause and a budget.
+//!
+//! What must stay true: a run that began ends, whatever the model does; a run that may ask no model asks none.
 
 use kernel::memory::Millis;
 
-use super::{Answer, BULLETIN, Effect, Mind, published};
+use super::{BULLETIN, Mind, MindEffect, ModelAnswer};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
-use crate::budget::Purpose;
-use crate::bulletin::{BulletinEffect, Desk, Gathered, Prompt};
-use crate::jobs::Chance;
+use crate::budget::{ModelCall, Purpose};
+use crate::bulletin::{BulletinInput, BulletinState, BulletinStep, ModelPrompt, ModelUse};
+use crate::jobs::JitterSource;
 use crate::warmup::WarmStep;
+
+/// The run that a bulletin is made in, and for whom.
+#[derive(Clone, Copy)]
+pub(super) struct BulletinRun<'a> {
+    pub(super) run: &'a str,
+    pub(super) audience: &'a Audience,
+    pub(super) model: ModelUse,
+}
 
 impl Mind {
     pub(super) fn gathered(
         &mut self,
-        run: &str,
-        audience: &Audience,
-        outcome: std::result::Result<Gathered, String>,
+        bulletin_run: BulletinRun<'_>,
+        outcome: std::result::Result<BulletinInput, String>,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
+        let BulletinRun { run, audience, model } = bulletin_run;
         let gathered = match outcome {
             Ok(gathered) => gathered,
             Err(why) => return self.bulletin_ended(run, Err(why), now, chance),
         };
-        let (settings, model) = (&self.settings.bulletin, self.provider.is_some());
-        let effects = match audience {
+        let settings = &self.settings.bulletin;
+        let model = if self.provider.is_some() { model } else { ModelUse::Never };
+        let step = match audience {
             Audience::Owner => self.owner.gathered(&gathered, run, model, settings, now),
             Audience::Shared => self
                 .shared
                 .adopt(&self.owner, &gathered, run, settings, now)
                 .unwrap_or_else(|| self.shared.gathered(&gathered, run, model, settings, now)),
         };
-        self.desk_effects(run, audience, effects, now, chance)
+        self.bulletin_effects(bulletin_run, step, now, chance)
     }
 
-    /// Runs what a desk wants, and goes on to the next audience when this one is done.
-    pub(super) fn desk_effects(
+    /// Does what the bulletin of an audience needs, and goes on to the next audience when this one is done.
+    pub(super) fn bulletin_effects(
         &mut self,
-        run: &str,
-        audience: &Audience,
-        effects: Vec<BulletinEffect>,
+        BulletinRun { run, audience, model }: BulletinRun<'_>,
+        step: BulletinStep,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
-        let mut out = Vec::new();
-        for effect in effects {
-            match effect {
-                BulletinEffect::Publish(bulletin, changes) => {
-                    out.push(Effect::Publish(bulletin, changes));
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
+        let mut out: Vec<MindEffect> = step.publish.into_iter().map(MindEffect::Publish).collect();
+        if let Some((prompt, deadline)) = step.ask {
+            match self.reserve(run, &prompt, now, deadline) {
+                Ok(()) => {
+                    let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
+                    out.push(MindEffect::AskModel { run, purpose, prompt, deadline });
+                    return out;
                 }
-                BulletinEffect::Unchanged => {}
-                BulletinEffect::Ask { prompt, deadline, .. } => {
-                    match self.reserve(run, &prompt, (now, deadline)) {
-                        Ok(()) => {
-                            let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
-                            out.push(Effect::AskModel { run, purpose, prompt, deadline });
-                            return out;
-                        }
-                        Err(why) => {
-                            let settings = &self.settings.bulletin;
-                            let declined = match audience {
-                                Audience::Owner => self.owner.declined(run, why, settings, now),
-                                Audience::Shared => self.shared.declined(run, why, settings, now),
-                            };
-                            out.extend(declined.into_iter().filter_map(published));
-                        }
-                    }
+                Err(why) => {
+                    let settings = &self.settings.bulletin;
+                    let declined = match audience {
+                        Audience::Owner => self.owner.declined(run, why, settings, now),
+                        Audience::Shared => self.shared.declined(run, why, settings, now),
+                    };
+                    out.extend(declined.map(MindEffect::Publish));
                 }
             }
         }
         match audience {
             Audience::Owner => {
                 let (run, audience) = (run.to_owned(), Audience::Shared);
-                out.push(Effect::Gather { run, audience });
+                out.push(MindEffect::Gather { run, audience, model });
             }
             Audience::Shared => out.extend(self.bulletin_ended(run, Ok(()), now, chance)),
         }
@@ -83,29 +85,30 @@ impl Mind {
     fn reserve(
         &mut self,
         run: &str,
-        prompt: &Prompt,
-        times: (Millis, Millis),
+        prompt: &ModelPrompt,
+        now: Millis,
+        deadline: Millis,
     ) -> std::result::Result<(), String> {
         let Some(provider) = self.provider.clone() else { return Err("no provider".to_owned()) };
         let circuit = format!("provider:{}", provider.name);
-        if !self.breakers.admit(&circuit, times.0) {
+        if !self.breakers.admit(&circuit, now) {
             return Err(format!(
                 "{} failed too often and is left alone for a while",
                 provider.name
             ));
         }
-        let who = (Purpose::Bulletin, run);
-        let worst = provider.worst(prompt);
+        let (purpose, worst) = (Purpose::Bulletin, provider.worst(prompt));
+        let call = ModelCall { purpose, who: run, worst, at: now, until: deadline };
         let id = self
             .budget
-            .reserve(&self.settings.budget, true, who, worst, times)
+            .reserve(&self.settings.budget, true, call)
             .map_err(|refusal| refusal.to_string())?;
         self.calls.insert(run.to_owned(), id);
         Ok(())
     }
 
     pub(super) fn model_failed(&mut self, run: &str, why: &str, now: Millis) {
-        // What it cost is not known: the reservation stays until it expires and counts as the worst case.
+        // Nobody knows what the call cost. Its reservation stays until it expires and then counts as the worst case.
         self.calls.remove(run);
         if let Some(provider) = &self.provider {
             let policy = BreakerPolicy::of(&self.settings.cortex);
@@ -116,10 +119,10 @@ impl Mind {
     pub(super) fn answered(
         &mut self,
         run: &str,
-        outcome: std::result::Result<Answer, String>,
+        outcome: std::result::Result<ModelAnswer, String>,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
         let audience = match (self.owner.is_waiting(), self.shared.is_waiting()) {
             (true, _) => Audience::Owner,
             (false, true) => Audience::Shared,
@@ -138,14 +141,14 @@ impl Mind {
         }
         let answer = outcome.map(|answer| (answer.text, answer.model));
         let settings = &self.settings.bulletin;
-        let effects = match audience {
+        let written = match audience {
             Audience::Owner => self.owner.answered(run, answer, settings, now),
             Audience::Shared => self.shared.answered(run, answer, settings, now),
         };
-        if effects.is_empty() {
-            return Vec::new();
-        }
-        self.desk_effects(run, &audience, effects, now, chance)
+        let Some(written) = written else { return Vec::new() };
+        let model = ModelUse::Allowed;
+        let run = BulletinRun { run, audience: &audience, model };
+        self.bulletin_effects(run, BulletinStep::publish(written), now, chance)
     }
 
     fn bulletin_ended(
@@ -153,14 +156,15 @@ impl Mind {
         run: &str,
         outcome: std::result::Result<(), String>,
         now: Millis,
-        chance: Chance<'_>,
-    ) -> Vec<Effect> {
+        chance: JitterSource<'_>,
+    ) -> Vec<MindEffect> {
         if let Some(pass) = self.warming.take() {
             self.warmup.step_done(pass, WarmStep::Bulletin, outcome.clone(), now);
         }
         self.warmup.refreshed(outcome.clone(), now);
         let summary = outcome.map(|()| {
-            let words = |desk: &Desk| desk.current.as_ref().map_or(0, |bulletin| bulletin.words);
+            let words =
+                |state: &BulletinState| state.current.as_ref().map_or(0, |bulletin| bulletin.words);
             format!("{} words, {} for shared channels", words(&self.owner), words(&self.shared))
         });
         self.job_ended(BULLETIN, run, summary, now, chance)

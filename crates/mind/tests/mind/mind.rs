@@ -1,17 +1,19 @@
-//! The whole mind as a daemon would run it: every effect is carried out against a real store, only the model is made up.
+//! The mind as a daemon would run it: every effect is carried out against a real store, only the model is made up.
 
 use kernel::Cortex;
 use kernel::memory::{MemoryType, Millis, Visibility};
 use mind::audience::Audience;
 use mind::budget::Cost;
-use mind::bulletin::{Gathered, Maker, gather};
-use mind::patterns::{Observation, What, detect, propose};
+use mind::bulletin::{BulletinInput, Maker, ModelUse, gather};
+use mind::patterns::{Observation, Occurrence};
 use mind::proposal::carry_out;
-use mind::settings::Settings;
+use mind::settings::MindSettings;
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::{ProcessType, WarmStep, WarmupState};
-use mind::whole::{Answer, Provider};
-use mind::{Effect, Event, Mind, MindState, maintenance};
+use mind::{
+    BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelProvider, maintenance,
+};
+use recall::analyze::Language;
 use testkit::Disk;
 use testkit::build::salt;
 
@@ -26,12 +28,12 @@ struct Daemon {
     published: Vec<(Audience, Maker, Option<String>)>,
     cold: u32,
     salts: u64,
-    gathered: Option<Gathered>,
+    gathered: Option<BulletinInput>,
 }
 
 impl Daemon {
-    fn new(cortex: Cortex, provider: bool, settings: Settings, state: MindState) -> Daemon {
-        let provider = provider.then(|| Provider {
+    fn new(cortex: Cortex, provider: bool, settings: MindSettings, state: MindState) -> Daemon {
+        let provider = provider.then(|| ModelProvider {
             name: "made-up".into(),
             input_price: 1_000_000,
             output_price: 5_000_000,
@@ -49,8 +51,12 @@ impl Daemon {
         }
     }
 
-    fn send(&mut self, event: Event, now: Millis) {
-        let mut waiting = self.mind.handle(event, now, &mut |_| 0);
+    fn send(&mut self, event: MindEvent, now: Millis) {
+        let effects = self.mind.handle(event, now, &mut |_| 0);
+        self.carry_all(effects, now);
+    }
+
+    fn carry_all(&mut self, mut waiting: Vec<MindEffect>, now: Millis) {
         while !waiting.is_empty() {
             let effect = waiting.remove(0);
             if let Some(event) = self.carry(effect, now) {
@@ -60,17 +66,17 @@ impl Daemon {
     }
 
     /// Carries out one effect; returns the event that answers it.
-    fn carry(&mut self, effect: Effect, now: Millis) -> Option<Event> {
+    fn carry(&mut self, effect: MindEffect, now: Millis) -> Option<MindEvent> {
         match effect {
-            Effect::Gather { run, audience } => {
+            MindEffect::Gather { run, audience, model } => {
                 let settings = &self.mind.settings;
                 let policy = settings.cortex.decay_policy();
                 let reading = self.cortex.read().unwrap();
                 let found = gather(&reading, &audience, &settings.bulletin, &policy, now).unwrap();
                 self.gathered = Some(found.clone());
-                Some(Event::Gathered { run, audience, outcome: Ok(found) })
+                Some(MindEvent::Gathered { run, audience, model, outcome: Ok(found) })
             }
-            Effect::AskModel { run, prompt, .. } => {
+            MindEffect::AskModel { run, prompt, .. } => {
                 self.calls += 1;
                 let mut lines = Vec::new();
                 for section in &self.gathered.as_ref().unwrap().sections {
@@ -79,38 +85,41 @@ impl Daemon {
                     lines.push(format!("- It is known: {} [#{}]", item.text, item.id));
                 }
                 let cost = Cost { tokens: prompt.worst_tokens() / 2, micro_dollars: 100 };
-                let answer = Answer { text: lines.join("\n"), model: "m".into(), cost };
+                let answer = ModelAnswer { text: lines.join("\n"), model: "m".into(), cost };
                 let outcome = if self.model_works { Ok(answer) } else { Err("status 500".into()) };
-                Some(Event::Answered { run, outcome })
+                Some(MindEvent::Answered { run, outcome })
             }
-            Effect::Publish(bulletin, _) => {
+            MindEffect::Publish(bulletin) => {
                 self.published.push((bulletin.audience, bulletin.maker, bulletin.fallback));
                 None
             }
-            Effect::Warm { pass, step } => Some(Event::Warmed { pass, step, outcome: Ok(()) }),
-            Effect::Maintain { run } => {
+            MindEffect::Warm { pass, step } => {
+                Some(MindEvent::Warmed { pass, step, outcome: Ok(()) })
+            }
+            MindEffect::Maintain { run } => {
                 let reading = self.cortex.read().unwrap();
                 let settings = &self.mind.settings.cortex;
                 let (plan, state) =
                     maintenance::plan(&reading, &self.mind.maintenance, settings, now).unwrap();
                 let summary = self.submit(&plan, &run, now);
-                Some(Event::Maintained { run, outcome: Ok((summary, state)) })
+                Some(MindEvent::Maintained { run, outcome: Ok((summary, state)) })
             }
-            Effect::FindPatterns { run } => {
-                let found = detect(&self.mind.watch, &self.mind.settings.patterns, now);
-                let plan = propose(&self.cortex.read().unwrap(), &found, now).unwrap();
+            MindEffect::FindPatterns { run } => {
+                let look = self.mind.patterns_input(Language::English);
+                let plan = look.plan(&self.cortex.read().unwrap(), now).unwrap();
+                assert!(self.mind.apply_patterns(look));
                 let outcome = Ok(self.submit(&plan, &run, now));
-                Some(Event::PatternsFound { run, outcome })
+                Some(MindEvent::PatternsFound { run, outcome })
             }
-            Effect::ColdDispatch { .. } => {
+            MindEffect::ColdDispatch { .. } => {
                 self.cold += 1;
                 None
             }
-            Effect::StopJob { .. } | Effect::Supervise(_) | Effect::Persist => None,
+            MindEffect::StopJob { .. } | MindEffect::Supervise(_) | MindEffect::Persist => None,
         }
     }
 
-    fn submit(&mut self, plan: &mind::proposal::Plan, run: &str, now: Millis) -> String {
+    fn submit(&mut self, plan: &mind::proposal::MindPlan, run: &str, now: Millis) -> String {
         let mut salts = || {
             self.salts += 1;
             salt(self.salts)
@@ -121,7 +130,7 @@ impl Daemon {
 
     fn hours(&mut self, hours: std::ops::Range<i64>) {
         for hour in hours {
-            self.send(Event::Tick, Millis(START + hour * HOUR));
+            self.send(MindEvent::Tick, Millis(START + hour * HOUR));
         }
     }
 }
@@ -147,7 +156,7 @@ fn memories(cortex: &Cortex) {
 fn a_week_of_the_whole_mind_costs_one_call_and_a_restart_none() {
     let cortex = open(&Disk::new());
     memories(&cortex);
-    let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+    let mut daemon = Daemon::new(cortex, true, MindSettings::default(), MindState::default());
     daemon.hours(0..7 * 24);
     assert_eq!(daemon.calls, 1);
     let status = daemon.mind.warmup.status(Millis(START + 7 * 24 * HOUR));
@@ -164,7 +173,7 @@ fn a_week_of_the_whole_mind_costs_one_call_and_a_restart_none() {
 
     let text = serde_json::to_string(&daemon.mind.state()).unwrap();
     let state: MindState = serde_json::from_str(&text).unwrap();
-    let mut again = Daemon::new(daemon.cortex, true, Settings::default(), state);
+    let mut again = Daemon::new(daemon.cortex, true, MindSettings::default(), state);
     assert!(again.mind.bulletin(&Audience::Owner).is_some(), "there at once after a restart");
     again.hours(7 * 24..9 * 24);
     assert_eq!(again.calls, 0);
@@ -178,7 +187,7 @@ fn shared_channels_get_a_bulletin_without_what_is_private() {
     let mut secret = of(MemoryType::Identity, 99, "The user is looking for another job");
     secret.visibility = Visibility::Private;
     save(&cortex, day(-1), secret);
-    let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+    let mut daemon = Daemon::new(cortex, true, MindSettings::default(), MindState::default());
     daemon.hours(0..3);
     assert_eq!(daemon.calls, 2);
     let text = |audience| daemon.mind.bulletin(&audience).unwrap().text.clone();
@@ -191,13 +200,13 @@ fn shared_channels_get_a_bulletin_without_what_is_private() {
 fn without_a_provider_everything_still_works() {
     let cortex = open(&Disk::new());
     fill(&cortex, 90);
-    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
-    daemon.send(Event::Dispatched(ProcessType::Channel), Millis(START));
+    let mut daemon = Daemon::new(cortex, false, MindSettings::default(), MindState::default());
+    daemon.send(MindEvent::Dispatched(ProcessType::Channel), Millis(START));
     assert_eq!(daemon.cold, 1);
     daemon.hours(0..48);
     assert_eq!(daemon.calls, 0);
     assert!(daemon.mind.warmup.status(Millis(START)).ready_for_work());
-    daemon.send(Event::Dispatched(ProcessType::Channel), Millis(START + 48 * HOUR));
+    daemon.send(MindEvent::Dispatched(ProcessType::Channel), Millis(START + 48 * HOUR));
     assert_eq!(daemon.cold, 1);
     assert!(daemon.published.iter().all(|(_, maker, why)| *maker == Maker::Rules && why.is_none()));
 }
@@ -207,7 +216,7 @@ fn the_kill_switch_and_an_empty_budget_leave_the_rules_to_write() {
     for kill in [true, false] {
         let cortex = open(&Disk::new());
         memories(&cortex);
-        let mut settings = Settings::default();
+        let mut settings = MindSettings::default();
         settings.budget.kill_switch = kill;
         settings.budget.bulletin_tokens_per_day = 10;
         let mut daemon = Daemon::new(cortex, true, settings, MindState::default());
@@ -226,7 +235,7 @@ fn the_kill_switch_and_an_empty_budget_leave_the_rules_to_write() {
 fn a_broken_provider_is_left_alone_and_the_jobs_go_on() {
     let cortex = open(&Disk::new());
     memories(&cortex);
-    let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+    let mut daemon = Daemon::new(cortex, true, MindSettings::default(), MindState::default());
     daemon.model_works = false;
     daemon.hours(0..24 * 7);
     assert!(daemon.calls <= 3, "{}", daemon.calls);
@@ -235,31 +244,122 @@ fn a_broken_provider_is_left_alone_and_the_jobs_go_on() {
     assert!(daemon.mind.breakers.get("provider:made-up").unwrap().failures > 0);
 }
 
+// house 6.2: a run by rules used to switch the model off for everybody while it ran
+#[test]
+fn a_run_by_rules_asks_no_model_and_leaves_other_runs_theirs() {
+    let cortex = open(&Disk::new());
+    memories(&cortex);
+    let mut daemon = Daemon::new(cortex, true, MindSettings::default(), MindState::default());
+    let now = Millis(START);
+    let effects = daemon.mind.run_now(BULLETIN, ModelUse::Never, now).unwrap();
+    // Settings that are read again while it runs do not let the model in.
+    let (settings, provider) = (daemon.mind.settings.clone(), daemon.mind.provider.clone());
+    daemon.mind.reconfigure(settings, provider, now).unwrap();
+    daemon.carry_all(effects, now);
+    assert_eq!(daemon.calls, 0);
+    assert!(daemon.published.iter().all(|(_, maker, _)| *maker == Maker::Rules));
+    assert_eq!(daemon.published.len(), 2, "for the owner and for shared channels");
+    let effects = daemon.mind.run_now(BULLETIN, ModelUse::Allowed, now).unwrap();
+    daemon.carry_all(effects, now);
+    assert_eq!(daemon.calls, 1);
+}
+
+fn said(channel: &str, text: &str) -> Observation {
+    Observation {
+        at: Millis(START),
+        channel: Some(channel.into()),
+        private: false,
+        what: Occurrence::Said(text.into()),
+        memory: None,
+        entry: None,
+    }
+}
+
+fn tool_failed(daemon: &mut Daemon, minute: i64) {
+    let event = ProcessEvent::ToolCompleted {
+        process: ProcessId::worker("w1"),
+        tool_name: "web_fetch".to_owned(),
+        error: Some("no such host".to_owned()),
+        broken: true,
+    };
+    daemon.send(MindEvent::Process(event), Millis(START + minute * 60_000));
+}
+
+/// The titles of what a look would propose.
+fn proposed(daemon: &Daemon, language: Language) -> Vec<String> {
+    let look = daemon.mind.patterns_input(language);
+    let plan = look.plan(&daemon.cortex.read().unwrap(), Millis(START + HOUR)).unwrap();
+    plan.proposals.iter().filter_map(|one| one.action.title().map(str::to_owned)).collect()
+}
+
+// house 6.1: a look used to replace everything watched by its own copy
+#[test]
+fn what_tools_did_during_a_look_is_not_lost() {
+    let cortex = open(&Disk::new());
+    let mut daemon = Daemon::new(cortex, false, MindSettings::default(), MindState::default());
+    let mut look = daemon.mind.patterns_input(Language::English);
+    for channel in ["general", "billing"] {
+        look.observe(&said(channel, "My timezone is Europe/Berlin"));
+    }
+    for minute in 0..3 {
+        tool_failed(&mut daemon, minute);
+    }
+    assert!(daemon.mind.apply_patterns(look));
+    let titles = proposed(&daemon, Language::English);
+    assert!(titles.iter().any(|title| title.contains("web_fetch keeps failing")), "{titles:?}");
+    assert!(titles.iter().any(|title| title.contains("Europe/Berlin")), "{titles:?}");
+}
+
+#[test]
+fn a_look_that_comes_too_late_changes_nothing() {
+    let cortex = open(&Disk::new());
+    let mut daemon = Daemon::new(cortex, false, MindSettings::default(), MindState::default());
+    let look = |daemon: &Daemon| {
+        let mut look = daemon.mind.patterns_input(Language::English);
+        look.observe(&said("general", "My timezone is Europe/Berlin"));
+        look
+    };
+    let (first, second) = (look(&daemon), look(&daemon));
+    assert!(daemon.mind.apply_patterns(first));
+    let watched = daemon.mind.state().watch;
+    assert!(!daemon.mind.apply_patterns(second), "the same entries would count twice");
+    assert_eq!(daemon.mind.state().watch, watched);
+    let before_erasure = look(&daemon);
+    daemon.mind.erase(1);
+    assert!(!daemon.mind.apply_patterns(before_erasure), "it may hold what was erased");
+    assert!(daemon.mind.state().watch.is_empty());
+}
+
+// house 6.3: topics were counted by English stems whatever the actor's language was
+#[test]
+fn topics_are_counted_in_the_language_of_the_actor() {
+    let asked = |language: Language| {
+        let cortex = open(&Disk::new());
+        let mut daemon = Daemon::new(cortex, false, MindSettings::default(), MindState::default());
+        let mut look = daemon.mind.patterns_input(language);
+        for word in ["Datenbank", "Datenbanken", "Datenbank", "Datenbanken", "Datenbank"] {
+            look.observe(&said("general", &format!("{word}?")));
+        }
+        assert!(daemon.mind.apply_patterns(look));
+        proposed(&daemon, language)
+    };
+    assert_eq!(asked(Language::German), ["Keeps asking about Datenbank"]);
+    assert_eq!(asked(Language::English), Vec::<String>::new());
+}
+
 // mind 89, 94, 109
 #[test]
 fn what_tools_do_and_people_say_becomes_memories() {
     let cortex = open(&Disk::new());
-    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
-    let process = ProcessId::worker("w1");
+    let mut daemon = Daemon::new(cortex, false, MindSettings::default(), MindState::default());
     for minute in 0..3 {
-        let (process, error) = (process.clone(), Some("no such host".to_owned()));
-        let tool_name = "web_fetch".to_owned();
-        let event = ProcessEvent::ToolCompleted { process, tool_name, error, broken: true };
-        daemon.send(Event::Process(event), Millis(START + minute * 60_000));
+        tool_failed(&mut daemon, minute);
     }
+    let mut look = daemon.mind.patterns_input(Language::English);
     for channel in ["general", "billing"] {
-        daemon.send(
-            Event::Observed(Observation {
-                at: Millis(START),
-                channel: Some(channel.into()),
-                private: false,
-                what: What::Said("My timezone is Europe/Berlin".into()),
-                memory: None,
-                entry: None,
-            }),
-            Millis(START),
-        );
+        look.observe(&said(channel, "My timezone is Europe/Berlin"));
     }
+    assert!(daemon.mind.apply_patterns(look));
     daemon.hours(0..4);
     let text = &daemon.mind.bulletin(&Audience::Owner).unwrap().text;
     assert!(text.contains("User is based in the Europe/Berlin timezone"), "{text}");
@@ -272,7 +372,7 @@ fn what_tools_do_and_people_say_becomes_memories() {
 #[test]
 fn a_tool_that_keeps_failing_is_left_alone_and_then_tried_once() {
     let cortex = open(&Disk::new());
-    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
+    let mut daemon = Daemon::new(cortex, false, MindSettings::default(), MindState::default());
     let tool = "web_fetch";
     let ended = |daemon: &mut Daemon, error: Option<&str>, broken: bool, secs: i64| {
         let event = ProcessEvent::ToolCompleted {
@@ -281,7 +381,7 @@ fn a_tool_that_keeps_failing_is_left_alone_and_then_tried_once() {
             error: error.map(str::to_owned),
             broken,
         };
-        daemon.send(Event::Process(event), Millis(START + secs * 1_000));
+        daemon.send(MindEvent::Process(event), Millis(START + secs * 1_000));
     };
     let may = |daemon: &mut Daemon, secs: i64| {
         daemon.mind.may_use_tool(tool, Millis(START + secs * 1_000))
@@ -310,7 +410,7 @@ fn the_same_events_give_the_same_effects() {
     let run = || {
         let cortex = open(&Disk::new());
         fill(&cortex, 45);
-        let mut daemon = Daemon::new(cortex, true, Settings::default(), MindState::default());
+        let mut daemon = Daemon::new(cortex, true, MindSettings::default(), MindState::default());
         daemon.hours(0..30);
         (daemon.mind.state(), daemon.cortex.root().unwrap())
     };
@@ -321,15 +421,15 @@ fn the_same_events_give_the_same_effects() {
 #[test]
 fn a_warm_up_warms_store_embedder_and_bulletin() {
     let cortex = open(&Disk::new());
-    let mut daemon = Daemon::new(cortex, false, Settings::default(), MindState::default());
-    let effects = daemon.mind.handle(Event::Tick, Millis(START), &mut |_| 0);
+    let mut daemon = Daemon::new(cortex, false, MindSettings::default(), MindState::default());
+    let effects = daemon.mind.handle(MindEvent::Tick, Millis(START), &mut |_| 0);
     let steps: Vec<WarmStep> = effects
         .iter()
         .filter_map(|effect| match effect {
-            Effect::Warm { step, .. } => Some(*step),
+            MindEffect::Warm { step, .. } => Some(*step),
             _ => None,
         })
         .collect();
     assert_eq!(steps, [WarmStep::Store, WarmStep::Embedder]);
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Gather { .. })));
+    assert!(effects.iter().any(|effect| matches!(effect, MindEffect::Gather { .. })));
 }

@@ -1,0 +1,31 @@
+//! Calls to models that are made elsewhere, by runs of talents: admitted before, paid for after.
+
+use kernel::memory::Millis;
+
+use super::Mind;
+use crate::budget::{BudgetRefusal, Cost, ModelCall, Purpose};
+
+impl Mind {
+    /// Admits a call that a run of a talent is about to make.
+    pub fn admit(&mut self, call: ModelCall<'_>) -> Result<(), BudgetRefusal> {
+        let id = self.budget.reserve(&self.settings.budget, true, call)?;
+        self.calls.insert(call.who.to_owned(), id);
+        Ok(())
+    }
+
+    /// May anything be spent for this purpose? For calls whose size nobody knows before.
+    pub fn may_spend(&mut self, purpose: Purpose, now: Millis) -> Result<(), BudgetRefusal> {
+        let worst = Cost { tokens: 1, micro_dollars: 0 };
+        let call = ModelCall { purpose, who: "a look", worst, at: now, until: now };
+        let id = self.budget.reserve(&self.settings.budget, true, call)?;
+        self.budget.release(id);
+        Ok(())
+    }
+
+    /// A call that was admitted was never made.
+    pub fn not_called(&mut self, who: &str) {
+        if let Some(id) = self.budget.held_by(who) {
+            self.budget.release(id);
+        }
+    }
+}
