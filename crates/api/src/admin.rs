@@ -27,3 +27,114 @@ pub struct AdminAnswer {
     #[schema(value_type = Object)]
     pub data: Value,
 }
+
+/// A question that a program asks: it needs no sentence that would be read back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdminQuestionRequest {
+    pub question: AdminQuestion,
+}
+
+/// What an administrator wants. The daemon answers each from the operations it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "ask")]
+pub enum AdminQuestion {
+    /// "show me recent memory activity"
+    RecentActivity {
+        limit: usize,
+    },
+    /// "what is running": `system_inspect`.
+    Running,
+    /// "list channels": `channel_list`.
+    Channels,
+    /// "list workers"
+    Workers,
+    /// "why is worker X stuck", "inspect worker X": `worker_inspect`.
+    Inspect {
+        kind: ProcessKind,
+        id: String,
+    },
+    /// "stop worker X"
+    Cancel {
+        kind: ProcessKind,
+        id: String,
+    },
+    /// "recall …", "what do you know about …": `memory_recall`.
+    Recall {
+        query: String,
+    },
+    /// "remember that …": `memory_save`.
+    Remember {
+        text: String,
+    },
+    /// "why was memory 12 forgotten", "history of memory 12"
+    Memory {
+        id: u64,
+    },
+    /// "forget memory 12", "restore memory 12"
+    Forget {
+        id: u64,
+    },
+    Restore {
+        id: u64,
+    },
+    /// "show jobs"
+    Jobs,
+    /// "run maintenance", "pause maintenance", "resume maintenance"
+    RunJob {
+        job: String,
+    },
+    PauseJob {
+        job: String,
+    },
+    ResumeJob {
+        job: String,
+    },
+    /// "preview maintenance"
+    DryRun {
+        job: String,
+    },
+    /// "show runs", "log"
+    Runs,
+    /// "undo run X"
+    Undo {
+        run: String,
+    },
+    Budget,
+    /// "stop all models", "allow models"
+    KillSwitch {
+        on: bool,
+    },
+    Bulletin,
+    /// "explain the bulletin"
+    ExplainBulletin,
+    RefreshBulletin,
+    Patterns,
+    Breakers,
+    /// "are you ready", "status"
+    Status,
+    Help,
+    /// The sentence was not understood; a model may answer it, if there is one.
+    Unclear {
+        text: String,
+    },
+}
+
+/// What kind of process a conversation has started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessKind {
+    Channel,
+    Branch,
+    Worker,
+}
+
+impl ProcessKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            ProcessKind::Channel => "channel",
+            ProcessKind::Branch => "branch",
+            ProcessKind::Worker => "worker",
+        }
+    }
+}

@@ -111,6 +111,7 @@ operations! {
     ToolAsk "tool_ask": mind::ToolAskRequest => mind::ToolAskAnswer;
     Budget "budget": mind::BudgetRequest => mind::BudgetAnswer;
     Admin "admin": admin::AdminRequest => admin::AdminAnswer;
+    AdminQuestion "admin_question": admin::AdminQuestionRequest => admin::AdminAnswer;
     ChannelSay "channel_say": channel::ChannelSayRequest => channel::ChannelRunAnswer;
     ChannelBranch "channel_branch": channel::ChannelBranchRequest => channel::ChannelRunAnswer;
     ChannelWorker "channel_worker": channel::ChannelWorkerRequest => channel::ChannelRunAnswer;

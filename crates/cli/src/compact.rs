@@ -2,7 +2,7 @@
 
 use clap::Args;
 use kernel::compact::{
-    self, COMPACT_TOKENS_DEFAULT, CompactPlan, CompactRequest, CompactText, LeftOut,
+    self, COMPACT_TOKENS_DEFAULT, CompactPlan, CompactRequest, CompactText, Omission,
 };
 use serde_json::{Value, json};
 
@@ -73,11 +73,11 @@ pub(crate) fn run(args: &CompactArgs, inv: &Invocation, out: &mut Output) -> Out
     Ok(())
 }
 
-fn why(reason: LeftOut) -> &'static str {
+fn why(reason: Omission) -> &'static str {
     match reason {
-        LeftOut::NotFound => "not found",
-        LeftOut::Forgotten => "forgotten",
-        LeftOut::NotInContext => "load-bearing, but not in the context",
+        Omission::NotFound => "not found",
+        Omission::Forgotten => "forgotten",
+        Omission::NotInContext => "load-bearing, but not in the context",
     }
 }
 

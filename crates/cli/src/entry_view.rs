@@ -2,9 +2,9 @@
 
 use kernel::digest::encode_hex;
 use kernel::journal::{Entry, HeadPatch, Payload};
-use kernel::memory::{Millis, Pinned, Provenance};
-use kernel::salience::Weights;
-use kernel::scope::SignedGrant;
+use kernel::memory::{Millis, PinnedVersion, Provenance};
+use kernel::journal::Weights;
+use kernel::grants::SignedGrant;
 use serde_json::{Map, Value, json};
 
 use crate::parse::from_ppm;
@@ -129,7 +129,7 @@ fn time(time: Option<Millis>) -> Option<String> {
     time.map(Millis::rfc3339)
 }
 
-fn pins(list: &[Pinned]) -> Vec<String> {
+fn pins(list: &[PinnedVersion]) -> Vec<String> {
     list.iter().map(pinned).collect()
 }
 

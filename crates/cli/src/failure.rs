@@ -78,6 +78,12 @@ impl From<service::Error> for Failure {
     }
 }
 
+impl From<kernel::ProofError> for Failure {
+    fn from(error: kernel::ProofError) -> Failure {
+        Failure::Kernel(error.into())
+    }
+}
+
 impl From<EmbedError> for Failure {
     fn from(error: EmbedError) -> Failure {
         Failure::Embedder(Arc::new(error))

@@ -1,10 +1,10 @@
 //! `cortex find`: typed questions.
 
 use clap::Args;
-use kernel::find::{Cursor, Found, FoundItem, Order, Predicate, Query, Value};
-use kernel::forms::Form;
+use kernel::find::{Cursor, FindAnswer, FoundItem, Order, Predicate, Query, FieldValue};
+use kernel::render::Form;
 use kernel::memory::MemoryType;
-use kernel::scope::Operation;
+use kernel::grants::Permission;
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &FindArgs, inv: &Invocation, out: &mut Output) -> Outcom
     let cortex = inv.existing()?;
     let now = inv.now()?;
     let digest = request_digest(&[b"find", &query.to_bytes()]);
-    let (found, late) = match inv.authority(&cortex, Operation::Find, digest)? {
+    let (found, late) = match inv.authority(&cortex, Permission::Find, digest)? {
         Some(_) if args.late => {
             return Err(Failure::input("a delegate cannot record a find with --late"));
         }
@@ -151,7 +151,7 @@ fn query(args: &FindArgs) -> Outcome<Query> {
     let (mut types, kinds) = kinds::of_filter(&args.types)?;
     let mut parts: Vec<Predicate> = Vec::new();
     if !kinds.is_empty() {
-        let wanted = kinds.into_iter().map(Value::Text).collect();
+        let wanted = kinds.into_iter().map(FieldValue::Text).collect();
         parts.push(Predicate::In("head.kind".to_owned(), wanted));
     }
     let words = args.filter.join(" ");
@@ -223,7 +223,7 @@ fn show(item: &FoundItem, form: Form, out: &mut Output) -> Outcome {
 }
 
 /// What is not data: how many, what is left, and with `--explain` how.
-fn tell(args: &FindArgs, found: &Found, out: &Output) {
+fn tell(args: &FindArgs, found: &FindAnswer, out: &Output) {
     let memories = if found.items.len() == 1 { "memory" } else { "memories" };
     out.say(format_args!("{} {memories}, {} tokens", found.items.len(), found.tokens));
     if found.trimmed > 0 {
@@ -252,7 +252,7 @@ fn tell(args: &FindArgs, found: &Found, out: &Output) {
     }
 }
 
-fn view(inv: &Invocation, found: &Found, late: Option<u64>) -> FoundView {
+fn view(inv: &Invocation, found: &FindAnswer, late: Option<u64>) -> FoundView {
     FoundView {
         items: found.items.iter().map(|item| item_view(inv, item)).collect(),
         tokens: found.tokens,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use kernel::command::Command;
-use kernel::{Error, Request};
+use kernel::{Error, Submission};
 use recall::analyze::Language;
 use recall::language;
 use serde_json::json;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &LanguageArgs, inv: &Invocation, out: &mut Output) -> Ou
     if let Some(to) = changes_to {
         out.say(format_args!("reading every memory in {} …", to.name()));
         let command = Command::Migration(language::change(current, to));
-        cortex.submit(Request { stamp: inv.stamp()?, command, authority: None })?;
+        cortex.submit(Submission { stamp: inv.stamp()?, command, authority: None })?;
     }
     let now = changes_to.unwrap_or(current);
     if out.is_json() {

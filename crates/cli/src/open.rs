@@ -15,7 +15,7 @@ use kernel::actor::ActorName;
 use kernel::command::Stamp;
 use kernel::home::Home;
 use kernel::memory::{Millis, Salt};
-use kernel::scope::{Authority, Operation};
+use kernel::grants::{Authority, Permission};
 use kernel::{Cortex, Digest, Error, Options};
 
 use crate::failure::{Failure, Outcome};
@@ -313,7 +313,7 @@ impl Invocation {
     pub(crate) fn authority(
         &self,
         cortex: &Cortex,
-        operation: Operation,
+        operation: Permission,
         request: Digest,
     ) -> Outcome<Option<Authority>> {
         Ok(self.ops.service.authority(&self.caller, cortex, operation, request)?)

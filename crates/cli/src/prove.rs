@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernel::memory::{MemoryType, Relation};
-use kernel::proof::{self, ProofFile, Subject};
-use kernel::scope::Operation;
+use kernel::prove::{self, Subject};
+use proof::ProofFile;
+use kernel::grants::Permission;
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
@@ -83,9 +84,9 @@ fn make(args: &ProveArgs, inv: &Invocation) -> Outcome<ProofFile> {
     let actor = cortex.actor();
     if let Some(names) = &args.slice {
         let types = names.iter().map(|name| MemoryType::parse(name));
-        let mut types: Vec<MemoryType> = types.collect::<kernel::Result<_>>()?;
+        let mut types: Vec<MemoryType> = types.collect::<kernel::Result<_, kernel::ProofError>>()?;
         if let Some(authority) =
-            inv.authority(&cortex, Operation::Prove, request_digest(&[b"slice"]))?
+            inv.authority(&cortex, Permission::Prove, request_digest(&[b"slice"]))?
         {
             if !types.is_empty() || args.at_snapshot.is_some() {
                 return Err(Failure::input(
@@ -98,13 +99,13 @@ fn make(args: &ProveArgs, inv: &Invocation) -> Outcome<ProofFile> {
             types.extend(MemoryType::ALL);
         }
         let view = &cortex.read()?;
-        return Ok(proof::prove_slice(&view.view(), actor, &types, None, args.at_snapshot)?);
+        return Ok(prove::prove_slice(&view.view(), actor, &types, None, args.at_snapshot)?);
     }
     inv.owner_only("prove anything but a slice")?;
     let reading = cortex.read()?;
     let view = reading.view();
     if let Some(number) = args.since {
-        return Ok(proof::prove_since(&view, actor, number)?);
+        return Ok(prove::prove_since(&view, actor, number)?);
     }
     let Some(memory) = &args.memory else {
         return Err(Failure::input("name a memory, --since or --slice"));
@@ -117,7 +118,7 @@ fn make(args: &ProveArgs, inv: &Invocation) -> Outcome<ProofFile> {
         }
         _ => Subject::Memory(id),
     };
-    Ok(proof::prove(&view, actor, subject, args.at_snapshot)?)
+    Ok(prove::prove(&view, actor, subject, args.at_snapshot)?)
 }
 
 /// Writes beside the target and renames, so that a crash leaves no half proof.
@@ -133,13 +134,13 @@ fn write(path: &Path, bytes: &[u8]) -> Outcome {
 }
 
 /// A name for the kind of claim.
-pub(crate) fn claim_name(fact: &proof::Fact) -> &'static str {
+pub(crate) fn claim_name(fact: &proof::ProvedFact) -> &'static str {
     match fact {
-        proof::Fact::Memory { .. } => "memory",
-        proof::Fact::NoMemory { .. } => "no_memory",
-        proof::Fact::Edge { .. } => "edge",
-        proof::Fact::NoEdge { .. } => "no_edge",
-        proof::Fact::AppendOnly { .. } => "append_only",
-        proof::Fact::Slice { .. } => "slice",
+        proof::ProvedFact::Memory { .. } => "memory",
+        proof::ProvedFact::NoMemory { .. } => "no_memory",
+        proof::ProvedFact::Edge { .. } => "edge",
+        proof::ProvedFact::NoEdge { .. } => "no_edge",
+        proof::ProvedFact::AppendOnly { .. } => "append_only",
+        proof::ProvedFact::Slice { .. } => "slice",
     }
 }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use kernel::command::{Command, Receipt};
 use kernel::limits::BULK_COMMANDS_MAX;
 use kernel::memory::{Salt, Scope};
-use kernel::scope::Operation;
-use kernel::{Cortex, Error, Request};
+use kernel::grants::Permission;
+use kernel::{Cortex, Error, Submission};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -292,7 +292,7 @@ impl Stream<'_> {
                 self.saved += 1;
                 Ok(answer)
             }
-            Err(Failure::Operation(error)) if error.fault == api::Fault::Server => {
+            Err(Failure::Permission(error)) if error.fault == api::Fault::Server => {
                 Err(error.into())
             }
             Err(failure) => {
@@ -302,7 +302,7 @@ impl Stream<'_> {
         }
     }
 
-    fn request(&self, bytes: &[u8]) -> Outcome<Request> {
+    fn request(&self, bytes: &[u8]) -> Outcome<Submission> {
         let line: Line = serde_json::from_slice(bytes)
             .map_err(|error| Error::invalid("line", error.to_string()))?;
         let key = line.idempotency_key.clone();
@@ -312,10 +312,10 @@ impl Stream<'_> {
         let command = Command::Write(Box::new(draft));
         let authority = self.inv.authority(
             self.cortex,
-            Operation::Write,
+            Permission::Write,
             command.request_digest(Salt::NONE),
         )?;
-        Ok(Request { stamp, command, authority })
+        Ok(Submission { stamp, command, authority })
     }
 
     fn saved(&self, line: u64, receipt: &Receipt) -> Outcome<Answer> {

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::Args;
-use kernel::limits::PROOF_BYTES_MAX;
-use kernel::proof::{self, Checked, Fact, ProofFile};
+use proof::PROOF_BYTES_MAX;
+use proof::{CheckedProof, ProofFile, ProvedFact};
 use kernel::uri::Uri;
 use kernel::{Digest, Error};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &VerifyProofArgs, out: &mut Output) -> Outcome {
     let checked =
         ProofFile::from_bytes(&bytes).and_then(|file| proof::check(&file)).map_err(|error| {
             match error {
-                Error::ProofRefused(_) => error,
+                proof::Error::ProofRefused(reason) => Error::ProofRefused(reason),
                 other => Error::ProofRefused(other.to_string()),
             }
         })?;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &VerifyProofArgs, out: &mut Output) -> Outcome {
     }
     out.line("valid")?;
     out.line(&statement)?;
-    if let Fact::Memory { body: Some(body), .. } = &checked.fact {
+    if let ProvedFact::Memory { body: Some(body), .. } = &checked.fact {
         out.line(format_args!("  title:   {}", plain(&body.title)))?;
         for line in plain_lines(&body.content).lines() {
             out.line(format_args!("  content: {line}"))?;
@@ -85,9 +85,9 @@ fn read(args: &VerifyProofArgs) -> Outcome<Vec<u8>> {
 }
 
 /// What is proved, in words.
-fn statement(checked: &Checked) -> String {
+fn statement(checked: &CheckedProof) -> String {
     match &checked.fact {
-        Fact::Memory { head, version, body } => {
+        ProvedFact::Memory { head, version, body } => {
             let uri = uri(checked, head.memory_type, head.id, version.n);
             let state = match (body, &head.tombstone) {
                 (None, _) if head.erased => "is there, but its content was erased",
@@ -101,21 +101,21 @@ fn statement(checked: &Checked) -> String {
                 version.created.rfc3339()
             )
         }
-        Fact::NoMemory { id } => format!("no memory of any type has the id {id}"),
-        Fact::Edge { edge } => {
+        ProvedFact::NoMemory { id } => format!("no memory of any type has the id {id}"),
+        ProvedFact::Edge { edge } => {
             format!("memory {} {} memory {}", edge.src, edge.relation.name(), edge.dst)
         }
-        Fact::NoEdge { src, relation, dst } => {
+        ProvedFact::NoEdge { src, relation, dst } => {
             format!("there is no edge {src} {} {dst}", relation.name())
         }
-        Fact::AppendOnly { since } => format!(
+        ProvedFact::AppendOnly { since } => format!(
             "the first {} of {} entries are those of snapshot {} with the root {}: nothing was rewritten since",
             since.size, checked.size, since.number, since.root,
         ),
-        Fact::Slice { types, shown, .. } if types.is_empty() => {
+        ProvedFact::Slice { types, shown, .. } if types.is_empty() => {
             format!("{shown} memories are there and say what is shown; there may be others")
         }
-        Fact::Slice { types, shown, hidden } => {
+        ProvedFact::Slice { types, shown, hidden } => {
             let names: Vec<_> = types.iter().map(|t| t.name()).collect();
             format!(
                 "there are exactly {} memories of type {}; {shown} are shown, {hidden} are not",
@@ -127,7 +127,7 @@ fn statement(checked: &Checked) -> String {
 }
 
 fn uri(
-    checked: &Checked,
+    checked: &CheckedProof,
     memory_type: kernel::memory::MemoryType,
     id: kernel::memory::MemoryId,
     version: u32,
@@ -135,7 +135,7 @@ fn uri(
     Uri { actor: checked.actor.clone(), memory_type, id, version }
 }
 
-fn view(checked: &Checked, statement: &str) -> Value {
+fn view(checked: &CheckedProof, statement: &str) -> Value {
     let mut view = json!({
         "valid": true,
         "actor": checked.actor.as_str(),
@@ -145,23 +145,23 @@ fn view(checked: &Checked, statement: &str) -> Value {
         "statement": statement,
     });
     let (name, detail) = match &checked.fact {
-        Fact::Memory { head, version, body } => {
+        ProvedFact::Memory { head, version, body } => {
             let uri = uri(checked, head.memory_type, head.id, version.n).to_string();
             ("memory", json!(views::memory(&uri, head, version, body.as_deref())))
         }
-        Fact::NoMemory { id } => ("id", json!(id.get())),
-        Fact::Edge { edge } => ("edge", json!(service::views::edge_view(edge))),
-        Fact::NoEdge { src, relation, dst } => {
+        ProvedFact::NoMemory { id } => ("id", json!(id.get())),
+        ProvedFact::Edge { edge } => ("edge", json!(service::views::edge_view(edge))),
+        ProvedFact::NoEdge { src, relation, dst } => {
             ("edge", json!({"src": src.get(), "relation": relation.name(), "dst": dst.get()}))
         }
-        Fact::AppendOnly { since } => {
+        ProvedFact::AppendOnly { since } => {
             let (size, root) = (since.size, since.root.to_string());
             (
                 "since",
                 json!({"snapshot": since.number, "size": size, "root": root, "reason": since.reason}),
             )
         }
-        Fact::Slice { types, shown, hidden } => {
+        ProvedFact::Slice { types, shown, hidden } => {
             let types: Vec<_> = types.iter().map(|t| t.name()).collect();
             ("slice", json!({"types": types, "shown": shown, "hidden": hidden}))
         }

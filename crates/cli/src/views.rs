@@ -3,7 +3,7 @@
 //! Times are RFC 3339 in UTC, ratios are numbers from 0 to 1, digests are hexadecimal. Fields are added, never renamed.
 
 use kernel::journal::Manifest;
-use kernel::memory::{Body, Head, Millis, Pinned, Tombstone, Version};
+use kernel::memory::{Body, Head, Millis, PinnedVersion, Tombstone, Version};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ pub(crate) fn memory(uri: &str, head: &Head, version: &Version, body: Option<&Bo
 }
 
 /// `12#3`.
-pub(crate) fn pinned(pinned: &Pinned) -> String {
+pub(crate) fn pinned(pinned: &PinnedVersion) -> String {
     format!("{}#{}", pinned.id, pinned.version)
 }
 

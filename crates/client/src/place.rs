@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kernel::Digest;
+use proof::Digest;
 
 use api::{Error, Fault, Result};
 

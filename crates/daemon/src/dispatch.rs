@@ -89,6 +89,7 @@ answered! {
     ToolAsk host tool_ask: api::mind::ToolAskRequest;
     Budget host budget: api::mind::BudgetRequest;
     Admin host admin: api::admin::AdminRequest;
+    AdminQuestion host admin_question: api::admin::AdminQuestionRequest;
     ChannelSay host channel_say: api::channel::ChannelSayRequest;
     ChannelBranch host channel_branch: api::channel::ChannelBranchRequest;
     ChannelWorker host channel_worker: api::channel::ChannelWorkerRequest;

@@ -15,6 +15,7 @@ mod text;
 pub mod tools;
 
 use api::ErrorCode;
+use proof::memory::MemoryType;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
@@ -237,8 +238,11 @@ fn memory_of(uri: &str, actor: &str) -> Option<(u64, Option<u32>)> {
     if let Some(id) = uri.strip_prefix("cortex://memory/") {
         return id.parse().ok().map(|id| (id, None));
     }
-    let uri = uri.parse::<kernel::uri::Uri>().ok().filter(|uri| uri.actor.as_str() == actor)?;
-    Some((uri.id.get(), Some(uri.version)))
+    let path = uri.strip_prefix("cortex://")?.strip_prefix(actor)?.strip_prefix('/')?;
+    let (memory_type, memory) = path.split_once('/')?;
+    let (id, version) = memory.split_once('#')?;
+    MemoryType::parse(memory_type).ok()?;
+    Some((id.parse().ok()?, Some(version.parse().ok()?)))
 }
 
 /// Serves one agent over standard input and output until it closes them.

@@ -52,3 +52,9 @@ impl MindError {
         MindError::Question { field, reason: reason.into() }
     }
 }
+
+impl From<kernel::ProofError> for MindError {
+    fn from(error: kernel::ProofError) -> MindError {
+        MindError::Store(error.into())
+    }
+}

@@ -3,7 +3,8 @@
 
 use std::sync::mpsc::SyncSender;
 
-use crate::supervision::{ProcessEvent, ProcessId, ProcessKind};
+use api::admin::ProcessKind;
+use crate::supervision::{ProcessEvent, ProcessId};
 
 /// What the watched run does next: the hook only ever says to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
 use kernel::Reading;
-use kernel::find::{Lens, Row, Standing};
+use kernel::find::{MemoryReader, MemoryRow, Standing};
 use kernel::keys;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Usage, Version};
 use kernel::salience::{DecayPolicy, Ppm, decayed_importance};
@@ -213,7 +213,7 @@ fn listed(
     now: Millis,
 ) -> Result<RecallAnswer> {
     let view = reading.view();
-    let lens = Lens::new(&view, Some(audience), None, now)?;
+    let lens = MemoryReader::new(&view, Some(audience), None, now)?;
     let types = if types.is_empty() { &MemoryType::ALL[..] } else { types };
     let (mut rows, mut capped) = (Vec::new(), false);
     for memory_type in types {
@@ -238,8 +238,8 @@ fn listed(
         }
     }
     let found = rows.len();
-    let faded = |row: &Row| importance_at(&row.head, &row.version, &row.usage, now, policy);
-    let mut ranked: Vec<(Row, Ppm)> = rows
+    let faded = |row: &MemoryRow| importance_at(&row.head, &row.version, &row.usage, now, policy);
+    let mut ranked: Vec<(MemoryRow, Ppm)> = rows
         .into_iter()
         .map(|row| {
             let importance = faded(&row);
@@ -261,7 +261,7 @@ fn listed(
     for (place, (row, importance)) in (0u64..).zip(ranked) {
         let Some(body) = lens.body(&row)? else { continue };
         let relevance = 1_000_000 - place * 1_000_000 / total;
-        let Row { head, version, usage, standing, .. } = row;
+        let MemoryRow { head, version, usage, standing, .. } = row;
         memories.push(RecallHit { head, version, usage, body, standing, importance, relevance });
     }
     Ok(RecallAnswer { memories, found, capped })

@@ -9,7 +9,7 @@ use kernel::command::{
     Stamp, Touches,
 };
 use kernel::journal::{Access, HeadPatch, MindRunPhase};
-use kernel::memory::{MemoryId, Millis, Pinned, Relation, Salt};
+use kernel::memory::{MemoryId, Millis, PinnedVersion, Relation, Salt};
 use serde::Serialize;
 
 /// Name under which the mind writes.
@@ -22,18 +22,18 @@ const SAME: u32 = 1_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryAction {
     /// The memory is forgotten softly and can be restored.
-    Forget(Pinned),
-    Archive(Pinned),
+    Forget(PinnedVersion),
+    Archive(PinnedVersion),
     /// Two memories become one new one, and both are forgotten.
     Merge {
         draft: Box<Draft>,
-        parents: [Pinned; 2],
+        parents: [PinnedVersion; 2],
         access: Option<(u32, Millis)>,
     },
     /// Others say the same as `canonical`: each points to it and is forgotten.
     Consolidate {
-        canonical: Pinned,
-        duplicates: Vec<Pinned>,
+        canonical: PinnedVersion,
+        duplicates: Vec<PinnedVersion>,
     },
     /// A new memory, with an edge to each that it rests on.
     Remember {
@@ -256,7 +256,7 @@ fn step(
     submit: &mut dyn FnMut(Command) -> kernel::Result<Receipt>,
     salt: &mut dyn FnMut() -> Salt,
 ) -> kernel::Result<Option<MemoryId>> {
-    let removal = |one: &Pinned, reason: &str| Removal {
+    let removal = |one: &PinnedVersion, reason: &str| Removal {
         id: one.id,
         expected: Some(one.version),
         reason: reason.to_owned(),

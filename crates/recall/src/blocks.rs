@@ -19,8 +19,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use kernel::error::Error;
-use kernel::hook::Staged;
+use kernel::Error;
+use kernel::hook::HookRows;
 use kernel::keys;
 use kernel::store::{KeyRange, View};
 
@@ -157,7 +157,7 @@ pub(crate) fn close(
     view: &View<'_>,
     seq: u64,
     entries: u64,
-    staged: &mut Staged<'_>,
+    staged: &mut HookRows<'_>,
 ) -> Result<()> {
     if !seq.is_multiple_of(entries) || seq == 0 {
         return Ok(());
@@ -215,7 +215,7 @@ fn keep(rows: &mut BTreeMap<u64, Kept>, doc: u64, kind: Kind, value: &[u8]) {
 }
 
 /// Takes a memory out of its block and its group, if it is in one.
-pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
+pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut HookRows<'_>) -> Result<()> {
     let Some((key, row)) = holding(view, doc)? else { return Ok(()) };
     let mut kept = BTreeMap::new();
     each(&row, &mut |doc, place, heads| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kernel::Result;
 use kernel::digest::Digest;
-use kernel::hook::{JournalHook, Prepare, Recorded, Shared, Staged};
+use kernel::hook::{JournalHook, Prepare, RecordedEntry, SharedState, HookRows};
 use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Head, MemoryId};
 use kernel::store::View;
@@ -80,7 +80,7 @@ impl RecallHook {
         view: &View<'_>,
         (head, made): (&Head, &Made),
         new: bool,
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let doc = head.id.get();
         let of_head = self.desk.head(head);
@@ -105,7 +105,7 @@ impl RecallHook {
     }
 
     /// Notes where a memory stands from this entry on.
-    fn place(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
+    fn place(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut HookRows<'_>) {
         let (seq, doc, place) = (self.seq, head.id.get(), Place::of(head));
         staged.set(self.row(Kind::Place, doc), place.as_ref().map(Place::encode));
         self.changes.push(Change { seq, doc, codes, place });
@@ -116,7 +116,7 @@ impl RecallHook {
         &mut self,
         view: &View<'_>,
         language: Language,
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         staged.set(language::key(), Some(language::encode(language)));
         self.read_in(Analyzer::new(language));
@@ -144,7 +144,7 @@ impl RecallHook {
         &mut self,
         view: &View<'_>,
         id: MemoryId,
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let head = view.required_head(id)?;
         let version = view.required_version(id, head.version)?;
@@ -160,8 +160,8 @@ impl RecallHook {
     fn put_written(
         &mut self,
         view: &View<'_>,
-        (recorded, id, hash): (Recorded<'_>, MemoryId, Digest),
-        staged: &mut Staged<'_>,
+        (recorded, id, hash): (RecordedEntry<'_>, MemoryId, Digest),
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let Some(sealed) = recorded.sealed else { return Ok(()) };
         let head = view.required_head(id)?;
@@ -204,8 +204,8 @@ impl JournalHook for RecallHook {
     fn entry(
         &mut self,
         view: &View<'_>,
-        recorded: Recorded<'_>,
-        staged: &mut Staged<'_>,
+        recorded: RecordedEntry<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         self.seq = recorded.entry.seq;
         blocks::close(view, self.seq, blocks::entries(self.settings.flush_docs), staged)?;
@@ -253,7 +253,7 @@ impl JournalHook for RecallHook {
         }
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
         self.resident.announce(self.seq, self.changes.drain(..));
         Ok(())
     }
@@ -275,7 +275,7 @@ impl JournalHook for RecallHook {
         self.resident.aborted();
     }
 
-    fn shared(&self) -> Option<Shared> {
+    fn shared(&self) -> Option<SharedState> {
         Some(Arc::<Resident>::clone(&self.resident))
     }
 

@@ -5,7 +5,7 @@
 
 use kernel::Reading;
 use kernel::command::MigrationDraft;
-use kernel::error::{Error, Result};
+use kernel::{Error, Result};
 use kernel::journal::Migration;
 use kernel::store::View;
 

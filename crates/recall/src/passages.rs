@@ -8,7 +8,7 @@
 //! count u16, the codes, each a scale i16, its levels i8 and its sketch. What was said: version, when it happened i64 (the least for never); count of speakers u8, each a
 //! length u8 and its folded name; then for each passage a count of tokens u16 and the tokens u16. Numbers are little-endian.
 
-use kernel::error::Error;
+use kernel::Error;
 use kernel::memory::{Body, Millis};
 use kernel::store::View;
 

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kernel::hook::{Prepare, Prepared};
+use kernel::hook::{Prepare, PreparedBody};
 use kernel::memory::{Body, Head};
 
 use crate::analyze::{Analyzer, Language, Memo};
@@ -33,7 +33,7 @@ pub(crate) struct Made {
 
 impl Made {
     /// What was prepared for an entry, if it was and in this language.
-    pub(crate) fn find<'p>(prepared: &'p [Prepared], analyzer: &Analyzer) -> Option<&'p Made> {
+    pub(crate) fn find<'p>(prepared: &'p [PreparedBody], analyzer: &Analyzer) -> Option<&'p Made> {
         let made = prepared.iter().find_map(|prepared| prepared.downcast_ref::<Made>());
         made.filter(|made| made.analyzer == *analyzer)
     }
@@ -123,7 +123,7 @@ impl Preparer {
 }
 
 impl Prepare for Preparer {
-    fn prepare(&self, body: &Body) -> Prepared {
+    fn prepare(&self, body: &Body) -> PreparedBody {
         let analyzer = held(&self.analyzer).clone();
         let kept = held(&self.desks).pop();
         let mut desk = kept.unwrap_or_else(|| self.desk());

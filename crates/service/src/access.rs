@@ -13,8 +13,8 @@ use api::GrantFiles;
 use ed25519_dalek::SigningKey;
 use kernel::command::{Command, Receipt, Stamp};
 use kernel::memory::{Head, MemoryId, Millis, Salt};
-use kernel::scope::{Authority, Gate, Operation as Lane, Presented, SignedGrant, SignedRequest};
-use kernel::{Cortex, Digest, Reading, Request};
+use kernel::grants::{Authority, Gate, Permission, Presentation, SignedGrant, SignedRequest};
+use kernel::{Cortex, Digest, Reading, Submission};
 
 use crate::Service;
 use crate::caller::Caller;
@@ -71,10 +71,10 @@ impl Delegate {
     }
 
     /// Signs one request.
-    fn present(&self, lane: Lane, digest: Digest, at: Millis, nonce: [u8; 16]) -> Presented {
+    fn present(&self, lane: Permission, digest: Digest, at: Millis, nonce: [u8; 16]) -> Presentation {
         let request =
-            kernel::scope::Request { grant: self.last.id(), operation: lane, digest, at, nonce };
-        Presented { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
+            kernel::grants::DelegateRequest { grant: self.last.id(), operation: lane, digest, at, nonce };
+        Presentation { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
     }
 }
 
@@ -98,7 +98,7 @@ impl Door {
     }
 
     /// Refuses, and journals, a delegate's question about a memory that its grant does not show.
-    pub(super) fn check_sight(&self, caller: &Caller, lane: Lane, id: MemoryId) -> Result<()> {
+    pub(super) fn check_sight(&self, caller: &Caller, lane: Permission, id: MemoryId) -> Result<()> {
         match &self.authority {
             Some(authority) => Ok(self.cortex.check_sight(authority, lane, id, caller.now()?)?),
             None => Ok(()),
@@ -178,7 +178,7 @@ impl Service {
         &self,
         caller: &Caller,
         cortex: &Cortex,
-        lane: Lane,
+        lane: Permission,
         request: Digest,
     ) -> Result<Option<Authority>> {
         let Some(delegate) = &caller.delegate else { return Ok(None) };
@@ -195,13 +195,13 @@ impl Service {
         let Some(delegate) = &caller.delegate else { return Ok(()) };
         let cortex = self.opened(caller)?;
         let now = caller.now()?;
-        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Lane::Read);
+        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Permission::Read);
         let digest = Digest::of("cortex/ops-check/1", &[]);
         let mut nonce = [0; 16];
         caller.world.fill(&mut nonce)?;
         let presented = delegate.present(lane, digest, now, nonce);
         let reading = cortex.read()?;
-        kernel::scope::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
+        kernel::grants::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl Service {
     pub(super) fn door<R: Operation>(
         &self,
         caller: &Caller,
-        lane: Lane,
+        lane: Permission,
         request: &R,
     ) -> Result<Door> {
         let cortex = self.opened(caller)?;
@@ -233,11 +233,11 @@ impl Service {
         caller: &Caller,
         cortex: &Cortex,
         command: Command,
-        lane: Lane,
+        lane: Permission,
     ) -> Result<Receipt> {
         let digest = command.request_digest(Salt::NONE);
         let authority = self.authority(caller, cortex, lane, digest)?;
-        Ok(cortex.submit(Request { stamp: caller.stamp()?, command, authority })?)
+        Ok(cortex.submit(Submission { stamp: caller.stamp()?, command, authority })?)
     }
 
     /// Runs one command of the owner, or of the program itself.
@@ -258,7 +258,7 @@ impl Service {
         stamp: Stamp,
         command: Command,
     ) -> kernel::Result<Receipt> {
-        cortex.submit(Request { stamp, command, authority: None })
+        cortex.submit(Submission { stamp, command, authority: None })
     }
 }
 

@@ -46,7 +46,7 @@ impl StaleMemory {
 
     /// Why it is put away, for the journal.
     pub fn reason(&self, settings: &crate::Settings) -> String {
-        format!("older than {} days, score {:.3}", settings.archive_after_days, self.score())
+        format!("older than {} days, score {:.3}", settings.stale_after_days, self.score())
     }
 }
 
@@ -93,7 +93,7 @@ impl Service {
     /// What is old, unimportant and unconnected; for `sweep` and for the mind's maintenance.
     pub fn stale(&self, reading: &kernel::Reading, now: Millis) -> Result<Stale> {
         let view = reading.view();
-        let age = i64::from(self.settings.archive_after_days).saturating_mul(DAY_MS);
+        let age = i64::from(self.settings.stale_after_days).saturating_mul(DAY_MS);
         let before = Millis(now.get().saturating_sub(age));
         let mut stale = Stale { found: Vec::new(), examined: 0, capped: false };
         for memory_type in MemoryType::ALL {

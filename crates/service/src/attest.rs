@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use kernel::Digest;
 use kernel::command::{Attestation, Command};
 use kernel::journal::Payload;
-use kernel::memory::{MemoryId, Outcome, Pinned};
-use kernel::salience::Weights;
-use kernel::scope::Operation as Lane;
+use kernel::memory::{MemoryId, Outcome, PinnedVersion};
+use kernel::journal::Weights;
+use kernel::grants::Permission;
 use serde::{Deserialize, Serialize};
 
 use api::attest::{
@@ -44,7 +44,7 @@ impl Service {
             let id = memory(*id)?;
             // One that is not there is the kernel's to skip, with a reason.
             let current = view.head(id)?.map_or(1, |head| head.version);
-            cited.push(Pinned { id, version: version.unwrap_or(current) });
+            cited.push(PinnedVersion { id, version: version.unwrap_or(current) });
         }
         let retrieved = request.retrieved.iter().map(|id| memory(*id)).collect::<Result<_>>()?;
         let before = view.weights()?;
@@ -52,7 +52,7 @@ impl Service {
         let (intent, reason) = (request.intent.clone(), request.reason);
         let attestation = Attestation { intent, outcome, reason, cited, retrieved, bundle };
         let command = Command::Attest(attestation);
-        let receipt = self.change(caller, &cortex, command, Lane::Attest)?;
+        let receipt = self.change(caller, &cortex, command, Permission::Attest)?;
         let skipped: Vec<Skipped> = receipt
             .skipped
             .iter()

@@ -10,7 +10,7 @@ use crate::intake::project::name;
 use crate::intake::project::name::similar;
 use crate::intake::screen::Screen;
 use crate::prompt::{prompt_numbers, prompt_view};
-use kernel::find::{Lens, Row, Standing};
+use kernel::find::{MemoryReader, MemoryRow, Standing};
 use kernel::keys;
 use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
 use kernel::{Digest, Reading};
@@ -44,7 +44,7 @@ const WORDS_MIN: usize = 4;
 
 /// One memory as it is examined.
 struct Looked {
-    row: Row,
+    row: MemoryRow,
     body: Body,
 }
 
@@ -134,7 +134,7 @@ impl Service {
 /// Every memory that is shown, newest first.
 fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec<Looked>> {
     let view = reading.view();
-    let lens = Lens::new(&view, None, None, now)?;
+    let lens = MemoryReader::new(&view, None, None, now)?;
     let mut ids = Vec::new();
     for memory_type in MemoryType::ALL {
         view.scan_index(&keys::by_type(memory_type), None, true, &mut |id| {
@@ -228,7 +228,7 @@ fn contradictions(
     findings: &mut Findings,
 ) -> Result<()> {
     let view = reading.view();
-    let lens = Lens::new(&view, None, None, now)?;
+    let lens = MemoryReader::new(&view, None, None, now)?;
     for one in looked.iter().filter(|one| one.row.standing == Standing::Current) {
         for other in lens.contradicted_by(one.id())? {
             // Each pair once, from its newer side.

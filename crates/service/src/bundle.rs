@@ -7,10 +7,10 @@ use crate::caller::Caller;
 use crate::error::Result;
 use crate::parse::from_ppm;
 use kernel::context::{BundleItem, ContextQuery, Tier};
-use kernel::forms::Form;
+use kernel::render::Form;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 use kernel::memory::MemoryType;
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use serde::{Deserialize, Serialize};
 
 use api::bundle::{BundleAnswer, BundleItemView, BundleRequest};
@@ -22,7 +22,7 @@ impl Service {
         query.session.clone_from(&request.session_id);
         query.tags.clone_from(&request.tags);
         let types = request.memory_types.iter().map(|name| MemoryType::parse(name));
-        query.types = types.collect::<kernel::Result<_>>()?;
+        query.types = types.collect::<kernel::Result<_, kernel::ProofError>>()?;
         if !request.tiers.is_empty() {
             let tiers = request.tiers.iter().map(|name| Tier::parse(name));
             query.tiers = tiers.collect::<kernel::Result<_>>()?;
@@ -30,7 +30,7 @@ impl Service {
         query.outcomes_limit = request.outcomes.unwrap_or(query.outcomes_limit);
         query.budget_tokens = request.budget.unwrap_or(BUDGET_TOKENS_DEFAULT);
         query.form = request.form.as_deref().map_or(Ok(Form::Medium), Form::parse)?;
-        let door = self.door(caller, Lane::Context, &request)?;
+        let door = self.door(caller, Permission::Context, &request)?;
         let bundle = match &door.authority {
             Some(authority) => door.cortex.context_for(authority, &query)?,
             None => door.reading.context(None, &query)?,

@@ -16,9 +16,9 @@ use api::memory::Memory;
 use kernel::command::{Command, HeadRevision, Receipt, Removal, Revision};
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, MemoryId, Millis, Visibility};
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use kernel::store::View;
-use kernel::{Cortex, Resolved};
+use kernel::{Cortex, ResolvedMemory};
 use recall::embed::cache::forget_everywhere;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn has_new_version(request: &UpdateRequest) -> bool {
 /// The next version: the current one with what is given put over it. Texts are clean already.
 fn revision(
     request: &UpdateRequest,
-    current: Resolved,
+    current: ResolvedMemory,
     patch: HeadPatch,
     caller: &Caller,
 ) -> Result<Revision> {
@@ -143,7 +143,7 @@ impl Service {
                 let (expected, reason) = (request.expected_version, request.reason.clone());
                 Command::UpdateHead(HeadRevision { id, expected, patch, reason })
             };
-            match self.change(caller, &cortex, command, Lane::Update) {
+            match self.change(caller, &cortex, command, Permission::Update) {
                 // Somebody else was faster, and the caller did not say which version it must be.
                 Err(error)
                     if error.code() == ErrorCode::VersionConflict
@@ -160,9 +160,9 @@ impl Service {
     }
 
     /// The current version of a memory, as far as the caller may see it.
-    fn resolved(&self, caller: &Caller, cortex: &Cortex, id: MemoryId) -> Result<Resolved> {
+    fn resolved(&self, caller: &Caller, cortex: &Cortex, id: MemoryId) -> Result<ResolvedMemory> {
         let digest = kernel::Digest::of("cortex/ops-resolve/1", &[&id.get().to_be_bytes()]);
-        Ok(match self.authority(caller, cortex, Lane::Read, digest)? {
+        Ok(match self.authority(caller, cortex, Permission::Read, digest)? {
             Some(authority) => cortex.resolve_for(&authority, id, None, caller.now()?)?,
             None => cortex.read()?.resolve_version(id, None)?,
         })
@@ -178,7 +178,7 @@ impl Service {
             // Nothing is looked at before the grant is: a refusal must not tell what is there.
             let cortex = self.opened(caller)?;
             let receipt =
-                self.change(caller, &cortex, Command::Tombstone(removal), Lane::Tombstone)?;
+                self.change(caller, &cortex, Command::Tombstone(removal), Permission::Tombstone)?;
             return deleted(&cortex, &receipt, id, hard);
         }
         let cortex = self.existing(caller)?;
@@ -225,7 +225,7 @@ impl Service {
         let cortex = self.opened(caller)?;
         let reason = request.reason.unwrap_or_else(|| "restored".to_owned());
         let command = Command::Restore(Removal { id, expected: request.expected_version, reason });
-        let receipt = self.change(caller, &cortex, command, Lane::Tombstone)?;
+        let receipt = self.change(caller, &cortex, command, Permission::Tombstone)?;
         changed(&cortex, id, &receipt)
     }
 
@@ -244,7 +244,7 @@ impl Service {
     ) -> Result<ChangeAnswer> {
         let cortex = self.opened(caller)?;
         let change = HeadRevision { id, expected: None, patch, reason };
-        let receipt = self.change(caller, &cortex, Command::UpdateHead(change), Lane::Update)?;
+        let receipt = self.change(caller, &cortex, Command::UpdateHead(change), Permission::Update)?;
         changed(&cortex, id, &receipt)
     }
 }

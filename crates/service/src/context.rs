@@ -17,7 +17,7 @@ use api::prompt::PromptView;
 use api::session::SessionView;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType, Scope};
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use kernel::store::View;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ impl Service {
         caller: &Caller,
         request: ContextRequest,
     ) -> Result<ContextAnswer> {
-        let door = self.door(caller, Lane::Context, &request)?;
+        let door = self.door(caller, Permission::Context, &request)?;
         let view = door.reading.view();
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));

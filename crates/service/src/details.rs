@@ -1,6 +1,6 @@
 //! Where a memory comes from, as saves and updates say it.
 
-use kernel::memory::{Pinned, Provenance, Source};
+use kernel::memory::{PinnedVersion, Provenance, Source};
 
 use crate::error::{Error, Result};
 use crate::parse;
@@ -31,7 +31,7 @@ impl Origin<'_> {
 }
 
 /// `12#3`: a memory with its version, which must be there.
-fn pinned(text: &str) -> Result<Pinned> {
+fn pinned(text: &str) -> Result<PinnedVersion> {
     let memory: parse::MemoryRef = text.parse().map_err(Error::from)?;
     let missing = || kernel::Error::invalid("derived_from", "name the version too, like 12#3");
     Ok(memory.pinned(|| Err(missing()))?)

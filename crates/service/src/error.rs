@@ -107,7 +107,6 @@ fn mind_fault(error: &MindError) -> (Fault, Option<&'static str>) {
             (Fault::Conflict, Some("`cortex mind jobs` says since when it runs"))
         }
         MindError::AlreadyUndone(_) => (Fault::Conflict, None),
-        MindError::Budget(_) => (Fault::Busy, Some("`cortex budget` says what is left")),
         MindError::Setting { .. } | MindError::Question { .. } | MindError::Channel { .. } => {
             (Fault::Caller, None)
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 use ed25519_dalek::SigningKey;
 use kernel::actor::ActorName;
 use kernel::digest::{decode_hex, encode_hex};
-use kernel::scope::{PublicKey, SignedGrant};
+use kernel::grants::{PublicKey, SignedGrant};
 
 use crate::access::Delegate;
 use crate::error::{Error, Result};

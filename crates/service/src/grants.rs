@@ -14,7 +14,7 @@ use kernel::command::{Command, GrantDraft, Revocation};
 use kernel::digest::encode_hex;
 use kernel::journal::SCHEMA;
 use kernel::memory::{MemoryType, Millis};
-use kernel::scope::{Grant, GrantState, Operation as Lane, Selector, SignedGrant};
+use kernel::grants::{Grant, GrantState, Permission, Selector, SignedGrant};
 use kernel::store::KeyRange;
 use kernel::{Digest, codec, keys};
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,7 @@ impl Service {
             self.named(&caller.actor, name).ok_or_else(|| Error::invalid("project", "is empty"))
         });
         let selector = Selector {
-            types: types.collect::<kernel::Result<_>>()?,
+            types: types.collect::<kernel::Result<_, kernel::ProofError>>()?,
             tags: slice.tags.clone(),
             projects: projects.collect::<Result<_>>()?,
             ids: slice.ids.iter().map(|id| memory_id(*id)).collect::<Result<_>>()?,
@@ -144,10 +144,10 @@ impl Service {
     }
 }
 
-fn lanes(names: &[String]) -> Result<Vec<Lane>> {
+fn lanes(names: &[String]) -> Result<Vec<Permission>> {
     let lane = |name: &String| {
-        Lane::from_name(name).ok_or_else(|| {
-            let all = Lane::ALL.map(Lane::name).join(", ");
+        Permission::from_name(name).ok_or_else(|| {
+            let all = Permission::ALL.map(Permission::name).join(", ");
             let shown = parse::shown(name);
             Error::invalid("operation", format!("{shown:?} is not one of {all}"))
         })

@@ -8,11 +8,11 @@ use crate::views;
 use api::memory::EdgeView;
 use kernel::Reading;
 use kernel::command::{Command, EdgeDraft, EdgeRemoval};
-use kernel::forms::{self, Form};
+use kernel::render::{self, Form};
 use kernel::graph::{Direction, Walk};
 use kernel::journal::Payload;
 use kernel::memory::{Head, Relation};
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use serde::{Deserialize, Serialize};
 
 use api::graph::{
@@ -57,7 +57,7 @@ impl Service {
         };
         let (src, kind, dst) = (draft.src, draft.relation, draft.dst);
         let cortex = self.opened(caller)?;
-        let receipt = self.change(caller, &cortex, Command::AddEdge(draft), Lane::Edge)?;
+        let receipt = self.change(caller, &cortex, Command::AddEdge(draft), Permission::Edge)?;
         let reading = cortex.read()?;
         let edge = reading.view().edge(src, kind, dst)?;
         let edge = edge.ok_or_else(|| Error::missing("edge", receipt.seq))?;
@@ -87,7 +87,7 @@ impl Service {
         let cortex = self.opened(caller)?;
         let reason = request.reason.unwrap_or_else(|| "removed".to_owned());
         let command = Command::RemoveEdge(EdgeRemoval { src, relation, dst, reason });
-        let receipt = self.change(caller, &cortex, command, Lane::Edge)?;
+        let receipt = self.change(caller, &cortex, command, Permission::Edge)?;
         Ok(UnrelateAnswer {
             edge_id: request.edge_id,
             from_obs_id: src.get(),
@@ -112,7 +112,7 @@ impl Service {
         walk.relations =
             request.relations.iter().map(|name| relation(name)).collect::<Result<_>>()?;
         walk.include_forgotten = request.include_forgotten;
-        let door = self.door(caller, Lane::Graph, &request)?;
+        let door = self.door(caller, Permission::Graph, &request)?;
         let (reading, now) = (&door.reading, caller.now()?);
         let walked = match &door.authority {
             Some(authority) => door.cortex.walk_for(authority, &walk, now)?,
@@ -142,7 +142,7 @@ impl Service {
 fn node(reading: &Reading, head: &Head, hop: u32) -> Result<NodeView> {
     let view = reading.view();
     let version = view.required_version(head.id, head.version)?;
-    let text = forms::render(head, &version, view.body(&version)?.as_ref(), Form::Short);
+    let text = render::render(head, &version, view.body(&version)?.as_ref(), Form::Short);
     let brief = views::brief(reading, head, NODE_CHARS)?;
     Ok(NodeView {
         id: brief.id,

@@ -91,7 +91,7 @@ pub struct Settings {
     /// Archive by itself what is old and unimportant.
     pub archive: bool,
     /// How old, in days.
-    pub archive_after_days: u32,
+    pub stale_after_days: u32,
     /// Below which score, in thousandths.
     pub archive_below: u32,
     /// Mask what looks like a credential.
@@ -106,7 +106,7 @@ impl Default for Settings {
         Settings {
             dedup_window_ms: 15 * 60_000,
             archive: true,
-            archive_after_days: 90,
+            stale_after_days: 90,
             archive_below: 100,
             redact_secrets: true,
             favoured_speaker: None,
@@ -316,6 +316,8 @@ impl Service {
             // What is kept about an actor costs memory and can be had again.
             lock(&self.states).retain(|_, state| Arc::strong_count(state) > 1);
         }
+        let used = self.used_actors(DEFAULT_ACTOR)?;
+        self.tending.release(|actor| used.contains(actor) || self.home.if_open(actor).is_some());
         Ok(closed)
     }
 

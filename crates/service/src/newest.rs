@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
-use kernel::find::{Lens, Row};
-use kernel::forms::{self, Form};
+use kernel::find::{MemoryReader, MemoryRow};
+use kernel::render::{self, Form};
 use kernel::keys::{self, Index};
 use kernel::limits::ROWS_EXAMINED_MAX;
 use kernel::memory::{Head, MemoryId, MemoryType, Millis};
@@ -29,9 +29,9 @@ pub(super) fn is_wordless(view: &View<'_>, question: &str) -> Result<bool> {
 /// The newest memories that pass the filters of a query, newest first, and what is to be said about them.
 pub(super) fn newest(door: &Door, query: &Query, now: Millis) -> Result<(Answer, Option<String>)> {
     let view = door.reading.view();
-    let lens = Lens::new(&view, door.gate(), query.as_of, now)?;
+    let lens = MemoryReader::new(&view, door.gate(), query.as_of, now)?;
     let limit = query.limit.min(LIMIT_MAX);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<MemoryRow> = Vec::new();
     let (mut seen, mut capped) = (0, false);
     for index in indexes(query) {
         let (mut left, mut rest) = (limit, ROWS_EXAMINED_MAX);
@@ -88,14 +88,14 @@ fn passes(head: &Head, query: &Query) -> bool {
         && query.created_until.is_none_or(|until| head.created < until)
 }
 
-fn hit(lens: &Lens<'_>, row: Row) -> Result<Hit> {
+fn hit(lens: &MemoryReader<'_>, row: MemoryRow) -> Result<Hit> {
     let body = lens.body(&row)?;
     let text = body.as_ref().map(|body| body.content.as_str()).unwrap_or_default();
-    let full = forms::render(&row.head, &row.version, body.as_ref(), Form::Full);
+    let full = render::render(&row.head, &row.version, body.as_ref(), Form::Full);
     Ok(Hit {
         id: row.head.id,
         preview: wording::shortened(text, PREVIEW_CHARS),
-        tokens: forms::tokens(&full),
+        tokens: render::tokens(&full),
         superseded_by: named(lens, &row.superseded_by)?,
         contradicts: named(lens, &lens.contradicted_by(row.head.id)?)?,
         head: row.head,
@@ -109,7 +109,7 @@ fn hit(lens: &Lens<'_>, row: Row) -> Result<Hit> {
     })
 }
 
-fn named(lens: &Lens<'_>, ids: &[MemoryId]) -> Result<Vec<Named>> {
+fn named(lens: &MemoryReader<'_>, ids: &[MemoryId]) -> Result<Vec<Named>> {
     let mut named = Vec::with_capacity(ids.len());
     for id in ids {
         if let Some(row) = lens.row(*id)? {

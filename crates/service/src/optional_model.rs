@@ -6,7 +6,7 @@ use api::{ErrorCode, Fault};
 
 use kernel::Reading;
 use kernel::memory::Millis;
-use kernel::scope::Gate;
+use kernel::grants::Gate;
 use recall::search::Query;
 
 use crate::embedders::EmbedError;

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use kernel::actor::ActorName;
-use kernel::memory::{MemoryId, Millis, Pinned};
+use kernel::memory::{MemoryId, Millis, PinnedVersion};
 use kernel::uri::Uri;
 use kernel::{Error, Result};
 
@@ -97,9 +97,9 @@ impl MemoryRef {
     }
 
     /// The memory at its version, or at the one `current` says.
-    pub fn pinned(&self, current: impl FnOnce() -> Result<u32>) -> Result<Pinned> {
+    pub fn pinned(&self, current: impl FnOnce() -> Result<u32>) -> Result<PinnedVersion> {
         let version = self.version.map_or_else(current, Ok)?;
-        Ok(Pinned { id: self.id, version })
+        Ok(PinnedVersion { id: self.id, version })
     }
 }
 

@@ -7,7 +7,8 @@ use crate::read::memory_id;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kernel::Digest;
-use kernel::proof::{Checked, Fact, ProofFile, Subject, check, prove};
+use kernel::prove::{Subject, prove};
+use proof::{CheckedProof, ProofFile, ProvedFact, check};
 use serde::{Deserialize, Serialize};
 
 use api::proof::{
@@ -27,7 +28,7 @@ impl Service {
         // Whatever is wrong with the file, it is the proof that is refused.
         let checked = ProofFile::from_bytes(&bytes).and_then(|file| check(&file)).map_err(
             |error| match error {
-                kernel::Error::ProofRefused(_) => error,
+                proof::Error::ProofRefused(reason) => kernel::Error::ProofRefused(reason),
                 other => kernel::Error::ProofRefused(other.to_string()),
             },
         )?;
@@ -48,7 +49,7 @@ impl Service {
         let bytes = file.to_bytes();
         Ok(ProveAnswer {
             id: id.get(),
-            exists: matches!(checked.fact, kernel::proof::Fact::Memory { .. }),
+            exists: matches!(checked.fact, proof::ProvedFact::Memory { .. }),
             root: checked.root.to_string(),
             size: checked.size,
             bytes: bytes.len(),
@@ -66,17 +67,17 @@ impl Service {
     }
 }
 
-fn verified(checked: &Checked) -> VerifyAnswer {
+fn verified(checked: &CheckedProof) -> VerifyAnswer {
     let claim = match &checked.fact {
-        Fact::Memory { .. } => "memory",
-        Fact::NoMemory { .. } => "no_memory",
-        Fact::Edge { .. } => "edge",
-        Fact::NoEdge { .. } => "no_edge",
-        Fact::AppendOnly { .. } => "append_only",
-        Fact::Slice { .. } => "slice",
+        ProvedFact::Memory { .. } => "memory",
+        ProvedFact::NoMemory { .. } => "no_memory",
+        ProvedFact::Edge { .. } => "edge",
+        ProvedFact::NoEdge { .. } => "no_edge",
+        ProvedFact::AppendOnly { .. } => "append_only",
+        ProvedFact::Slice { .. } => "slice",
     };
     let memory = match &checked.fact {
-        Fact::Memory { head, version, body: Some(body) } => Some(ProvedMemory {
+        ProvedFact::Memory { head, version, body: Some(body) } => Some(ProvedMemory {
             id: head.id.get(),
             version: version.n,
             title: body.title.clone(),

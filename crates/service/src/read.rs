@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 use crate::views;
 use crate::wording;
 use api::memory::{Memory, VersionView};
-use kernel::forms::{self, Form};
+use kernel::render::{self, Form};
 use kernel::keys::{self, Index};
 use kernel::memory::{MemoryId, MemoryType};
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use kernel::uri::Uri;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -35,7 +35,7 @@ impl Service {
             None => (memory_id(request.id)?, request.version),
         };
         let form = request.form.as_deref().map(Form::parse).transpose()?;
-        let door = self.door(caller, Lane::Read, &request)?;
+        let door = self.door(caller, Permission::Read, &request)?;
         let reading = &door.reading;
         let found = match &door.authority {
             Some(authority) => door.cortex.resolve_for(authority, id, version, caller.now()?)?,
@@ -76,7 +76,7 @@ impl Service {
             }
         }
         let body = found.body.as_ref();
-        let text = form.map(|form| forms::render(&found.head, &found.version, body, form));
+        let text = form.map(|form| render::render(&found.head, &found.version, body, form));
         let memory = views::memory(reading, &found.head, &found.version, &found.usage, body);
         if !forgotten && !request.quiet {
             self.note_accesses(caller, &[id])?;
@@ -90,7 +90,7 @@ impl Service {
     }
 
     fn list_once(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
-        let door = self.door(caller, Lane::Find, &request)?;
+        let door = self.door(caller, Permission::Find, &request)?;
         let reading = &door.reading;
         let view = reading.view();
         let project = request.project.as_deref().map(|name| {
@@ -140,7 +140,7 @@ impl Service {
             total += 1;
         }
         door.budget().keep(&mut memories, |memory| {
-            forms::tokens(&memory.title).saturating_add(forms::tokens(&memory.content))
+            render::tokens(&memory.title).saturating_add(render::tokens(&memory.content))
         });
         Ok(ListAnswer { memories, total })
     }

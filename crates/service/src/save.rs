@@ -15,7 +15,7 @@ use api::ErrorCode;
 use kernel::command::{Command, HeadRevision, Receipt, Revision};
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use kernel::{Cortex, Digest, Reading, keys};
 use recall::search;
 use recall::search::Query;
@@ -128,7 +128,7 @@ impl Service {
         let mut wish = self.wish(caller, request)?;
         wish.draft.session.clone_from(&request.session_id);
         let command = Command::Write(Box::new(wish.draft.clone()));
-        let receipt = self.change(caller, &cortex, command, Lane::Write)?;
+        let receipt = self.change(caller, &cortex, command, Permission::Write)?;
         let status = if receipt.replayed { Saved::Replayed } else { Saved::Created };
         save_answer(&cortex, status, &receipt, &wish)
     }

@@ -10,7 +10,7 @@ use kernel::memory::{Head, MemoryType, Millis, Usage};
 use kernel::salience::{
     DecayPolicy, Signals, decayed_importance, factors, importance_score, salience,
 };
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use serde::{Deserialize, Serialize};
 
 use api::score::{FactorsView, ScoreAnswer, ScoreRequest};
@@ -37,9 +37,9 @@ impl Service {
             Err(error) if error.is_retryable() => {}
             outcome => outcome?,
         }
-        let door = self.door(caller, Lane::Read, &request)?;
+        let door = self.door(caller, Permission::Read, &request)?;
         if let Some(authority) = &door.authority {
-            door.cortex.check_sight(authority, Lane::Read, id, now)?;
+            door.cortex.check_sight(authority, Permission::Read, id, now)?;
         }
         let view = door.reading.view();
         let head = view.required_head(id)?;

@@ -10,9 +10,9 @@ use crate::read::memory_id;
 use crate::{Service, newest, wording};
 use kernel::Reading;
 use kernel::find::Standing;
-use kernel::forms;
+use kernel::render;
 use kernel::memory::{MemoryId, MemoryType};
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use recall::search;
 use recall::search::{Answer, Arm, Favoured, Hit, LIMIT_MAX, Named, Query};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ fn query_of(request: &SearchRequest, project: Option<String>) -> Result<Query> {
     Ok(Query {
         project,
         scope: request.scope.as_deref().map(|scope| scope_of(Some(scope))),
-        types: types.collect::<kernel::Result<_>>()?,
+        types: types.collect::<kernel::Result<_, kernel::ProofError>>()?,
         kinds: request.kind.iter().chain(&request.kinds).map(|kind| normal_kind(kind)).collect(),
         tags: request.tags.clone(),
         session: request.session_id.clone(),
@@ -61,14 +61,14 @@ impl Service {
         let favoured = self.settings.favoured_speaker.as_deref();
         query.favoured = favoured.map(|name| Favoured::new(name, self.settings.speaker_prior));
         let near = request.similar_to.map(memory_id).transpose()?;
-        let door = self.door(caller, Lane::Find, &request)?;
+        let door = self.door(caller, Permission::Find, &request)?;
         let reading = &door.reading;
         let now = caller.now()?;
         let mut note = None;
         let wordless = near.is_none() && newest::is_wordless(&reading.view(), &query.text)?;
         let mut answer = match near {
             Some(id) => {
-                door.check_sight(caller, Lane::Find, id)?;
+                door.check_sight(caller, Permission::Find, id)?;
                 recall::search::similar(reading, door.gate(), id, &query, now)?
             }
             None if wordless => {
@@ -83,7 +83,7 @@ impl Service {
         };
         let cut = door.budget().keep(&mut answer.hits, |hit| {
             let title = hit.body.as_ref().map_or("", |body| body.title.as_str());
-            forms::tokens(title).saturating_add(forms::tokens(&hit.preview))
+            render::tokens(title).saturating_add(render::tokens(&hit.preview))
         });
         if cut > 0 {
             note = Some(format!("{cut} more did not fit the token budget of the grant"));

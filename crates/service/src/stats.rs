@@ -8,7 +8,7 @@ use crate::{Service, views};
 use api::save::EntityView;
 use kernel::keys;
 use kernel::memory::MemoryType;
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use recall::entities::{self as rows, EntityKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl Service {
     /// Files, symbols, packages … that a memory names.
     pub fn entities(&self, caller: &Caller, request: EntitiesRequest) -> Result<EntitiesAnswer> {
         let id = memory_id(request.id)?;
-        let door = self.door(caller, Lane::Read, &request)?;
+        let door = self.door(caller, Permission::Read, &request)?;
         let found = match &door.authority {
             Some(authority) => door.cortex.resolve_for(authority, id, None, caller.now()?)?,
             None => door.reading.resolve_version(id, None)?,
@@ -101,7 +101,7 @@ impl Service {
         };
         let kind = request.kind.as_ref().map(kind).transpose()?;
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
-        let door = self.door(caller, Lane::Find, &request)?;
+        let door = self.door(caller, Permission::Find, &request)?;
         let (gate, now) = (door.gate(), caller.now()?);
         let listed = rows::list(&door.reading, gate, kind, project.as_deref(), now)?;
         let total = listed.len();

@@ -12,7 +12,7 @@ use api::memory::Brief;
 use api::session::SessionView;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType};
-use kernel::scope::Operation as Lane;
+use kernel::grants::Permission;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -26,8 +26,8 @@ const FOCUS_CHARS: usize = 500;
 impl Service {
     pub fn timeline(&self, caller: &Caller, request: TimelineRequest) -> Result<TimelineAnswer> {
         let id = memory_id(request.id)?;
-        let door = self.door(caller, Lane::Find, &request)?;
-        door.check_sight(caller, Lane::Find, id)?;
+        let door = self.door(caller, Permission::Find, &request)?;
+        door.check_sight(caller, Permission::Find, id)?;
         let reading = &door.reading;
         let view = reading.view();
         let head = view.required_head(id)?;

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::fields;
 use crate::parse::from_ppm;
 use kernel::Reading;
-use kernel::forms;
-use kernel::memory::{Body, Edge, Head, MemoryId, Millis, Pinned, Usage, Version};
+use kernel::render;
+use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use api::memory::{Brief, EdgeView, Memory, VersionView};
 
 /// What showing a memory in one line costs.
 pub(super) fn brief_tokens(brief: &Brief) -> u32 {
-    forms::tokens(&brief.title).saturating_add(forms::tokens(&brief.preview))
+    render::tokens(&brief.title).saturating_add(render::tokens(&brief.preview))
 }
 
 pub fn edge_view(edge: &Edge) -> EdgeView {
@@ -79,7 +79,7 @@ pub(super) fn memory(
 }
 
 /// `12#3`.
-fn pinned(pinned: &Pinned) -> String {
+fn pinned(pinned: &PinnedVersion) -> String {
     format!("{}#{}", pinned.id, pinned.version)
 }
 

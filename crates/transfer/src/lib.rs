@@ -64,6 +64,12 @@ pub enum Error {
     Stage(#[from] rusqlite::Error),
 }
 
+impl From<kernel::ProofError> for Error {
+    fn from(error: kernel::ProofError) -> Error {
+        Error::Kernel(error.into())
+    }
+}
+
 impl Error {
     fn file(path: &Path, error: std::io::Error) -> Error {
         Error::Io { what: path.display().to_string(), error }

@@ -23,7 +23,7 @@ use crate::view::theme::Theme;
 use api::Operation;
 use api::{Error, Fault, Result};
 use client::pool::ClientPool;
-use kernel::memory::Millis;
+use proof::memory::Millis;
 
 /// How often the journal is looked at, and ages are drawn anew.
 const TICK: Duration = Duration::from_secs(1);

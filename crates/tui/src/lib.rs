@@ -31,7 +31,7 @@ use view::theme::Theme;
 
 use api::Result;
 use client::pool::ClientPool;
-use kernel::memory::Millis;
+use proof::memory::Millis;
 
 /// Runs the interface until somebody ends it. `now` is the clock; `is_plain`: without colours.
 pub fn run(pool: ClientPool, now: &dyn Fn() -> Result<Millis>, is_plain: bool) -> Result<()> {

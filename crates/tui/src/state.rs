@@ -3,7 +3,7 @@
 //! What must stay true: nothing here waits. An answer is an event like a key, and one that nobody waits for any more
 //! changes nothing.
 
-use kernel::memory::Millis;
+use proof::memory::Millis;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 

@@ -2,7 +2,7 @@
 //!
 //! Stored text never reaches the terminal as it is: control characters become spaces first.
 
-use kernel::memory::Millis;
+use proof::memory::Millis;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 

@@ -1,6 +1,6 @@
 //! The words that hooks add to a conversation: short, and facts rather than orders.
 
-use kernel::memory::Millis;
+use proof::memory::Millis;
 
 use crate::hooks::event::Start;
 

@@ -3,7 +3,7 @@
 //! Adding twice changes nothing. Removing after adding gives back the bytes from before; if the file was edited in between,
 //! the edits stay and only what is ours goes.
 
-use kernel::Digest;
+use proof::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::setup::change::{Change, between, undo, undo_by_words};

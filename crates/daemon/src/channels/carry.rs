@@ -6,7 +6,7 @@ use exec::process::{Context, Said, Speaker};
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
-use mind::conversation::{ChannelEffect, Message, NewMemory, Role};
+use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole, NewMemory};
 use serde_json::{Map, Value, json};
 
 use crate::channels::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
@@ -45,7 +45,7 @@ struct Asks<'a> {
     part: Part,
     context: &'a str,
     system: &'a str,
-    messages: &'a [Message],
+    messages: &'a [ChannelMessage],
 }
 
 /// A run that was started for a channel.
@@ -157,12 +157,18 @@ impl Host {
             .split_last()
             .ok_or_else(|| Error::internal("a conversation without a message asks nobody"))?;
         let told: u64 = messages.iter().map(|message| u64::from(message.tokens)).sum();
-        let told = told + u64::from(kernel::forms::tokens(system)) + FRAME_TOKENS;
+        let told = told + u64::from(kernel::render::tokens(system)) + FRAME_TOKENS;
         let worst = Cost { tokens: told + ANSWER_TOKENS, micro_dollars: 0 };
         let now = caller.now()?;
         let until = Millis(now.get().saturating_add(CALL_MS));
         let tended = self.tended(caller)?;
-        let admitted = tended.part().mind.admit((purpose, context), worst, (now, until));
+        let admitted = tended.part().mind.admit(mind::budget::ModelCall {
+            purpose,
+            who: context,
+            worst,
+            at: now,
+            until,
+        });
         admitted.map_err(|refusal| over_budget(&refusal))?;
         let said = before.iter().map(said).collect();
         let layout = self.layout();
@@ -253,21 +259,27 @@ pub fn add(request: &mut Map<String, Value>, with: &With) {
     }
 }
 
-pub(super) fn over_budget(refusal: &mind::budget::Refusal) -> Error {
+pub(super) fn over_budget(refusal: &mind::budget::BudgetRefusal) -> Error {
     Error::new(ErrorCode::named(refusal.code()), Fault::Caller, refusal.to_string())
         .with_hint("`cortex budget` shows what is left; [defaults.budget] in cortex.toml sets it")
 }
 
-fn question(text: &str, now: Millis) -> Message {
-    let tokens = kernel::forms::tokens(text);
-    Message { number: 0, role: Role::User, text: text.to_owned(), at_unix_ms: now.get(), tokens }
+fn question(text: &str, now: Millis) -> ChannelMessage {
+    let tokens = kernel::render::tokens(text);
+    ChannelMessage {
+        number: 0,
+        role: MessageRole::User,
+        text: text.to_owned(),
+        at_unix_ms: now.get(),
+        tokens,
+    }
 }
 
-fn said(message: &Message) -> Said {
+fn said(message: &ChannelMessage) -> Said {
     let by = match message.role {
-        Role::User | Role::ToolResult { .. } => Speaker::User,
-        Role::Assistant | Role::ToolCall { .. } => Speaker::Assistant,
-        Role::Note => Speaker::Note,
+        MessageRole::User | MessageRole::ToolResult { .. } => Speaker::User,
+        MessageRole::Assistant | MessageRole::ToolCall { .. } => Speaker::Assistant,
+        MessageRole::Note => Speaker::Note,
     };
     Said { by, text: message.text.clone() }
 }

@@ -55,7 +55,7 @@ pub fn cost_of(run: &EndedRun) -> Cost {
 
 impl Host {
     /// Why nothing may be spent for a purpose now. A memory that is not there yet has a whole budget.
-    pub fn may_spend(&self, caller: &Caller, purpose: Purpose) -> Option<mind::budget::Refusal> {
+    pub fn may_spend(&self, caller: &Caller, purpose: Purpose) -> Option<mind::budget::BudgetRefusal> {
         if !self.service.home().has(&caller.actor) {
             return None;
         }
@@ -72,7 +72,7 @@ impl Host {
         let tended = self.tended(caller)?;
         let model = run.row.model.as_deref();
         let now = caller.now()?;
-        tended.part().mind.budget.paid((purpose, who), cost_of(run), model, now);
+        tended.part().mind.budget.paid(purpose, who, cost_of(run), model, now);
         match (channel, context) {
             (Some(channel), Some(context)) => self.part_ended(caller, channel, context, run)?,
             (Some(channel), None) => self.worker_ended(caller, channel, run)?,

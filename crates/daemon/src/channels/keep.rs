@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use mind::conversation::Message;
+use mind::conversation::ChannelMessage;
 
 use crate::channels::Kept;
 use api::Fault;
@@ -63,7 +63,7 @@ pub(super) fn store(actor: &Path, kept: &Kept) -> Result<()> {
 }
 
 /// Adds to the transcript. It holds every message as it was said, whatever left the context since.
-pub(super) fn transcribe(actor: &Path, channel: &str, messages: &[Message]) -> Result<()> {
+pub(super) fn transcribe(actor: &Path, channel: &str, messages: &[ChannelMessage]) -> Result<()> {
     let path = folder(actor).join(format!("{channel}.transcript.jsonl"));
     let mut lines = Vec::new();
     for message in messages {
@@ -91,7 +91,7 @@ pub(super) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> 
     let mut lines = String::new();
     for line in whole.lines() {
         // A line that was torn by a crash cannot be told apart from what must go.
-        let Ok(mut message) = serde_json::from_str::<Message>(line) else { continue };
+        let Ok(mut message) = serde_json::from_str::<ChannelMessage>(line) else { continue };
         if message.text == text {
             mind::conversation::ERASED.clone_into(&mut message.text);
         }

@@ -77,9 +77,10 @@ impl Kept {
 /// Whose channel, and its name.
 type Which = (ActorName, String);
 
-/// The channels of a home that were used in this process.
+/// The channels of a home that somebody works with at this moment.
 #[derive(Debug, Default)]
 pub struct Channels {
+    /// A lock is in here for as long as somebody has it; the next caller takes out those that nobody has.
     open: Mutex<BTreeMap<Which, Arc<Mutex<()>>>>,
 }
 
@@ -89,6 +90,8 @@ pub struct Alone<'a>(#[expect(dead_code, reason = "held, not read")] MutexGuard<
 impl Channels {
     pub fn lock_of(&self, actor: &ActorName, channel: &str) -> Arc<Mutex<()>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Locks are handed out under this guard alone: one that only the map holds is nobody's.
+        open.retain(|_, lock| Arc::strong_count(lock) > 1);
         Arc::clone(open.entry((actor.clone(), channel.to_owned())).or_default())
     }
 }
@@ -189,4 +192,23 @@ pub fn check_name(channel: &str) -> Result<()> {
         "channel",
         format!("must be letters, digits, - _ and . and at most {NAME_BYTES_MAX} long"),
     ))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    // Law 8: everything is bounded.
+    #[test]
+    fn locks_of_channels_that_nobody_uses_are_dropped() {
+        let channels = Channels::default();
+        let actor = ActorName::parse("ada").unwrap();
+        let held = channels.lock_of(&actor, "main");
+        for number in 0..1_000 {
+            drop(channels.lock_of(&actor, &format!("channel-{number}")));
+        }
+        assert_eq!(channels.open.lock().unwrap().len(), 2, "the one that is held and the last");
+        assert!(Arc::ptr_eq(&held, &channels.lock_of(&actor, "main")), "one lock per channel");
+    }
 }

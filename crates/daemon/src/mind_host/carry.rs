@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use kernel::command::{Command, Receipt, Stamp};
-use kernel::memory::{Millis, Pinned, Salt};
+use kernel::memory::{Millis, PinnedVersion, Salt};
 use kernel::{Cortex, Reading};
 use mind::audience::Audience;
-use mind::bulletin::{Gathered, gather};
+use mind::bulletin::{BulletinInput, gather};
 use mind::maintenance::{self, MaintenanceState};
-use mind::patterns::{self, Watch};
-use mind::proposal::{self, Action, Outcome, Plan, Proposal, carry_out};
+use mind::patterns::PatternLook;
+use mind::proposal::{self, MemoryAction, MindPlan, PlanOutcome, Proposal, carry_out};
 use mind::warmup::WarmStep;
-use mind::{Effect, Event};
+use mind::{MindEffect, MindEvent};
 
 use crate::host::Host;
 use crate::mind_host::{Tended, lock, prompts};
@@ -69,7 +69,7 @@ impl Host {
         if self.run_control_if_there().is_some() {
             self.hands_are_heard(caller)?;
         }
-        let effects = tended.handle(Event::Tick, caller)?;
+        let effects = tended.handle(MindEvent::Tick, caller)?;
         self.carry(&tended, effects, caller)
     }
 
@@ -82,7 +82,7 @@ impl Host {
     pub fn carry(&self, tended: &Tended, effects: Vec<Effect>, caller: &Caller) -> Result<()> {
         let mut waiting = VecDeque::from(effects);
         while let Some(effect) = waiting.pop_front() {
-            if let Effect::Supervise(effect) = effect {
+            if let MindEffect::Supervise(effect) = effect {
                 waiting.extend(self.supervise(tended, effect, caller)?);
             } else if let Some(event) = self.effect(tended, effect, caller)? {
                 waiting.extend(tended.handle(event, caller)?);
@@ -95,20 +95,20 @@ impl Host {
     fn effect(&self, tended: &Tended, effect: Effect, caller: &Caller) -> Result<Option<Event>> {
         let said = |error: Error| error.to_string();
         Ok(match effect {
-            Effect::Gather { run, audience } => {
+            MindEffect::Gather { run, audience, model } => {
                 let outcome = self.gather(tended, &audience, caller).map_err(said);
-                Some(Event::Gathered { run, audience, outcome })
+                Some(MindEvent::Gathered { run, audience, model, outcome })
             }
-            Effect::AskModel { run, prompt, deadline, .. } => {
+            MindEffect::AskModel { run, prompt, deadline, .. } => {
                 let known = Arc::clone(&tended.part().known);
                 let now = caller.now()?;
                 let outcome = match &known.writer {
                     Some(writer) => writer.ask(&prompt, now, deadline),
                     None => Err("no provider is configured".to_owned()),
                 };
-                Some(Event::Answered { run, outcome })
+                Some(MindEvent::Answered { run, outcome })
             }
-            Effect::Publish(bulletin, _) => {
+            MindEffect::Publish(bulletin) => {
                 let mut published = (*tended.published()).clone();
                 match bulletin.audience {
                     Audience::Owner => published.owner = Some((*bulletin).into()),
@@ -117,19 +117,19 @@ impl Host {
                 tended.published.store(published.into());
                 None
             }
-            Effect::Warm { pass, step } => {
+            MindEffect::Warm { pass, step } => {
                 let outcome = self.warm(step, caller).map_err(said);
-                Some(Event::Warmed { pass, step, outcome })
+                Some(MindEvent::Warmed { pass, step, outcome })
             }
-            Effect::Maintain { run } => {
+            MindEffect::Maintain { run } => {
                 let outcome = self.maintain(tended, &run, caller).map_err(said);
-                Some(Event::Maintained { run, outcome })
+                Some(MindEvent::Maintained { run, outcome })
             }
-            Effect::FindPatterns { run } => {
+            MindEffect::FindPatterns { run } => {
                 let outcome = self.find_patterns(tended, &run, caller).map_err(said);
-                Some(Event::PatternsFound { run, outcome })
+                Some(MindEvent::PatternsFound { run, outcome })
             }
-            Effect::StopJob { job, run, force } => {
+            MindEffect::StopJob { job, run, force } => {
                 let what =
                     if force { "was given up" } else { "takes too long and was asked to stop" };
                 tracing::warn!("{}: {job} {run} {what}", tended.actor);
@@ -143,8 +143,8 @@ impl Host {
                 );
                 None
             }
-            Effect::Supervise(_) => None,
-            Effect::Persist => {
+            MindEffect::Supervise(_) => None,
+            MindEffect::Persist => {
                 // A state that cannot be written is no reason to leave work undone.
                 self.minds.say(&tended.actor, tended.persist());
                 None
@@ -166,9 +166,7 @@ impl Host {
         };
         {
             let mut part = tended.part();
-            part.mind.owner.erase(id);
-            part.mind.shared.erase(id);
-            part.mind.watch = Watch::default();
+            part.mind.erase(id);
             part.prompts = 0;
             tended.published.store(crate::mind_host::Published::of(&part.mind).into());
         }
@@ -198,7 +196,7 @@ impl Host {
         tended: &Tended,
         audience: &Audience,
         caller: &Caller,
-    ) -> Result<Gathered> {
+    ) -> Result<BulletinInput> {
         let now = caller.now()?;
         let reading = self.service.existing(caller)?.read()?;
         let size = reading.view().counters()?.size;
@@ -236,7 +234,7 @@ impl Host {
         tended: &Tended,
         reading: &Reading,
         now: Millis,
-    ) -> Result<(Plan, MaintenanceState)> {
+    ) -> Result<(MindPlan, MaintenanceState)> {
         let (state, settings) = {
             let part = tended.part();
             (part.mind.maintenance.clone(), part.mind.settings.cortex.clone())
@@ -252,7 +250,7 @@ impl Host {
                     plan.left += 1;
                     continue;
                 }
-                let action = Action::Archive(Pinned { id: one.id, version: one.version });
+                let action = Action::Archive(PinnedVersion { id: one.id, version: one.version });
                 plan.proposals
                     .push(Proposal { action, reason: one.reason(self.service.settings()) });
             }
@@ -262,39 +260,38 @@ impl Host {
 
     fn find_patterns(&self, tended: &Tended, run: &str, caller: &Caller) -> Result<String> {
         let cortex = self.service.existing(caller)?;
-        let (plan, watch, seen) = self.patterns_plan(tended, &cortex.read()?, caller.now()?)?;
+        let (plan, look, seen) = self.patterns_plan(tended, &cortex.read()?, caller.now()?)?;
         {
             let mut part = tended.part();
-            part.mind.watch = watch;
+            if !part.mind.apply_patterns(look) {
+                // The plan may hold what was erased meanwhile. A run that failed is tried again soon.
+                return Err(Error::internal("what was watched changed meanwhile"));
+            }
             part.prompts = seen;
         }
         let outcome = self.carry_plan(tended, &cortex, &plan, run, caller)?;
         Ok(summary(&plan, &outcome))
     }
 
-    /// What repeats, with the prompts that are new; what was watched then, and up to which entry.
+    /// What repeats, with the prompts that are new; the look that found it, and up to which entry it saw.
     pub fn patterns_plan(
         &self,
         tended: &Tended,
         reading: &Reading,
         now: Millis,
-    ) -> Result<(Plan, Watch, u64)> {
-        let (mut mind, seen) = {
+    ) -> Result<(MindPlan, PatternLook, u64)> {
+        let language = recall::language::language(reading)?;
+        let (mut look, seen) = {
             let part = tended.part();
-            (part.mind.clone(), part.prompts)
+            (part.mind.patterns_input(language), part.prompts)
         };
         let is_open = |session: &str| self.is_shared_session(&tended.actor, session);
         let (observations, seen) = prompts::since(&reading.view(), seen, is_open)?;
-        for observation in observations {
-            mind.handle(Event::Observed(observation), now, &mut |_| 0);
+        for observation in &observations {
+            look.observe(observation);
         }
-        if !mind.settings.patterns.enabled {
-            let plan = Plan { job: patterns::JOB.to_owned(), ..Plan::default() };
-            return Ok((plan, mind.watch, seen));
-        }
-        let found = patterns::detect(&mind.watch, &mind.settings.patterns, now);
-        let plan = patterns::propose(reading, &found, now)?;
-        Ok((plan, mind.watch, seen))
+        let plan = look.plan(reading, now)?;
+        Ok((plan, look, seen))
     }
 
     /// Submits a plan in the name of a run, step by step, until the run is asked to stop.
@@ -302,10 +299,10 @@ impl Host {
         &self,
         tended: &Tended,
         cortex: &Cortex,
-        plan: &Plan,
+        plan: &MindPlan,
         run: &str,
         caller: &Caller,
-    ) -> Result<Outcome> {
+    ) -> Result<PlanOutcome> {
         let mut failed = None;
         let mut salts = || {
             caller.salt().unwrap_or_else(|error| {
@@ -336,21 +333,15 @@ impl Host {
 
 impl crate::mind_host::Part {
     fn reconfigure(&mut self, known: &Arc<crate::mind_host::Known>, now: Millis) -> Result<()> {
-        self.mind.reconfigure(known.settings.clone(), now)?;
+        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
+        self.mind.reconfigure(known.settings.clone(), provider, now)?;
         self.known = Arc::clone(known);
-        self.use_model(true);
         Ok(())
-    }
-
-    /// May the model that is configured be asked?
-    pub fn use_model(&mut self, allowed: bool) {
-        let writer = self.known.writer.as_ref().filter(|_| allowed);
-        self.mind.provider = writer.map(|writer| writer.provider.clone());
     }
 }
 
 /// What came of a plan, for the log of jobs.
-fn summary(plan: &Plan, outcome: &Outcome) -> String {
+fn summary(plan: &MindPlan, outcome: &PlanOutcome) -> String {
     // Writing to a text cannot fail.
     let mut text = outcome.summary();
     for suggestion in plan.suggestions.iter().take(SUGGESTED_MAX) {

@@ -29,8 +29,8 @@ use arc_swap::ArcSwap;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::audience::Audience;
-use mind::bulletin::{Bulletin, Gathered};
-use mind::{Effect, Event, Mind, MindState};
+use mind::bulletin::{Bulletin, BulletinInput};
+use mind::{Mind, MindEffect, MindEvent, MindState};
 use serde::{Deserialize, Serialize};
 
 use api::Fault;
@@ -44,6 +44,8 @@ pub use settings::{Known, read as read_settings};
 const FILE: &str = "mind.json";
 /// What could not be read is put aside under this name.
 const ASIDE: &str = "mind.unreadable.json";
+/// Actors whose last trouble is remembered.
+const TROUBLE_MAX: usize = 256;
 /// Raised when the shape of that file changes.
 const FORMAT: u32 = 1;
 
@@ -85,7 +87,7 @@ pub struct Part {
 }
 
 /// What was gathered last, for as long as the journal does not grow.
-type Remembered = BTreeMap<Audience, (Millis, Gathered)>;
+type Remembered = BTreeMap<Audience, (Millis, BulletinInput)>;
 
 /// One actor's mind.
 #[derive(Debug)]
@@ -135,6 +137,13 @@ impl Tended {
         lock(&self.part)
     }
 
+    /// Does a job or a process of this mind run?
+    fn is_busy(&self) -> bool {
+        let part = self.part();
+        let runs = part.mind.jobs.states().values().any(|state| state.running.is_some());
+        runs || part.mind.supervisor.all().next().is_some()
+    }
+
     /// Changes that jobs made in this process.
     pub fn changes(&self) -> BTreeMap<&'static str, u64> {
         lock(&self.changes).clone()
@@ -146,7 +155,7 @@ impl Tended {
     }
 
     /// Tells the mind what happened.
-    fn handle(&self, event: Event, caller: &Caller) -> Result<Vec<Effect>> {
+    fn handle(&self, event: MindEvent, caller: &Caller) -> Result<Vec<MindEffect>> {
         let now = caller.now()?;
         Ok(self.part().mind.handle(event, now, &mut chance(caller.world.as_ref())))
     }
@@ -241,8 +250,8 @@ pub struct Tending {
     ending: AtomicBool,
     /// A daemon tends this home: bulletins are made again by themselves.
     served: AtomicBool,
-    /// What went wrong last, so that it is said once.
-    trouble: Mutex<Option<String>>,
+    /// What went wrong last with each mind, so that it is said once.
+    trouble: Mutex<BTreeMap<ActorName, String>>,
 }
 
 impl Tending {
@@ -315,14 +324,58 @@ impl Tending {
         self.served.load(Ordering::SeqCst)
     }
 
-    /// Says what went wrong, once for as long as it stays the same.
+    /// Says what went wrong with an actor's mind, once for as long as it stays the same.
     pub fn say(&self, actor: &ActorName, outcome: Result<()>) {
-        let said = outcome.err().map(|error| format!("{} ({})", error.to_string(), error.code()));
-        let mut trouble = lock(&self.trouble);
-        if let Some(said) = said.as_ref().filter(|said| trouble.as_ref() != Some(*said)) {
+        if let Some(said) = self.news(actor, outcome) {
             tracing::warn!("the mind of {actor}: {said}");
         }
-        *trouble = said;
+    }
+
+    /// What is to be said about an outcome: nothing if it went well or failed as it did the last time.
+    fn news(&self, actor: &ActorName, outcome: Result<()>) -> Option<String> {
+        let mut trouble = lock(&self.trouble);
+        let Err(error) = outcome else {
+            trouble.remove(actor);
+            return None;
+        };
+        let said = format!("{error} ({})", error.code());
+        if trouble.get(actor) == Some(&said) {
+            return None;
+        }
+        // Names come from callers, so their number is bounded; what is dropped here is said once more.
+        if trouble.len() >= TROUBLE_MAX {
+            trouble.pop_first();
+        }
+        trouble.insert(actor.clone(), said.clone());
+        Some(said)
+    }
+
+    /// Lets go of the minds of actors that nobody uses. What they keep is written down; they are opened again when
+    /// needed.
+    ///
+    /// A mind stays if somebody works with it at this moment, if a job or a process of it runs, or if it cannot be
+    /// written.
+    pub(crate) fn release(&self, is_used: impl Fn(&ActorName) -> bool) {
+        let _alone = lock(&self.making);
+        let minds = BTreeMap::clone(&self.minds.load());
+        let (used, idle): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            minds.into_iter().partition(|(actor, tended)| is_used(actor) || tended.is_busy());
+        if idle.is_empty() {
+            return;
+        }
+        // From here on nobody finds the idle ones, and whoever wants to open one waits for `making`. A reader that
+        // holds the map of before may still take one out of it: then all of them stay until the next time.
+        let before = self.minds.swap(Arc::new(used.clone()));
+        let is_read = Arc::strong_count(&before) > 1;
+        drop(before);
+        let mut kept = used;
+        for (actor, tended) in idle {
+            let is_held = is_read || Arc::strong_count(&tended) > 1;
+            if is_held || tended.is_busy() || tended.persist().is_err() {
+                kept.insert(actor, tended);
+            }
+        }
+        self.minds.store(Arc::new(kept));
     }
 
     fn serve(&self) {

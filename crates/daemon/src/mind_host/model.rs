@@ -14,8 +14,8 @@ use exec::providers::{
 };
 use kernel::memory::Millis;
 use mind::budget::Cost;
-use mind::bulletin::Prompt;
-use mind::whole::{Answer, Provider};
+use mind::bulletin::ModelPrompt;
+use mind::{ModelAnswer, ModelProvider};
 
 use api::Fault;
 use service::config::Config;
@@ -60,7 +60,7 @@ impl Writer {
         };
         let input = Usage { input_tokens: MILLION, ..Usage::default() };
         let output = Usage { output_tokens: MILLION, ..Usage::default() };
-        let provider = Provider {
+        let provider = ModelProvider {
             name: choice.provider.clone(),
             input_price: price(input),
             output_price: price(output),
@@ -77,10 +77,10 @@ impl Writer {
     /// One call, over when it is answered or at the deadline.
     pub(super) fn ask(
         &self,
-        prompt: &Prompt,
+        prompt: &ModelPrompt,
         now: Millis,
         deadline: Millis,
-    ) -> std::result::Result<Answer, String> {
+    ) -> std::result::Result<ModelAnswer, String> {
         let whole = u64::try_from(deadline.get().saturating_sub(now.get())).unwrap_or(0).max(1);
         let whole = Duration::from_millis(whole);
         let call = Call {
@@ -97,7 +97,7 @@ impl Writer {
             reply.cost.or_else(|| cost(&self.model, usage, &self.providers.settings.prices));
         let tokens = usage.total_tokens.max(usage.input_tokens + usage.output_tokens);
         let cost = Cost { tokens, micro_dollars: micro_dollars(dollars.unwrap_or_default()) };
-        Ok(Answer { text: reply.text, model: reply.model.unwrap_or(self.model.clone()), cost })
+        Ok(ModelAnswer { text: reply.text, model: reply.model.unwrap_or(self.model.clone()), cost })
     }
 
     async fn turn(&self, call: &Call, whole: Duration) -> std::result::Result<Reply, String> {

@@ -12,8 +12,9 @@ use std::sync::Mutex;
 
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
-use mind::supervision::{Logged, ProcessEvent, ProcessId, ProcessKind, Record, SupervisionEffect};
-use mind::{Effect, Event};
+use api::admin::ProcessKind;
+use mind::supervision::{ProcessEvent, ProcessId, ProcessLogEntry, ProcessRecord, SupervisionEffect};
+use mind::{MindEffect, MindEvent};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -37,7 +38,7 @@ struct Stored<'a> {
     at_unix_ms: i64,
     process: &'a ProcessId,
     #[serde(flatten)]
-    record: &'a Record,
+    record: &'a ProcessRecord,
 }
 
 #[derive(Debug)]
@@ -158,7 +159,7 @@ impl Host {
                 return Ok(());
             }
             self.emit(&tended, &event, caller)?;
-            let effects = tended.handle(Event::Process(event), caller)?;
+            let effects = tended.handle(MindEvent::Process(event), caller)?;
             self.carry(&tended, effects, caller)
         });
         self.minds.say(&caller.actor, outcome);
@@ -179,7 +180,8 @@ impl Host {
         let outcome = self.tended(caller).and_then(|tended| {
             let ended = tended.part().mind.supervisor.ended(process, result, true);
             // One that nobody registered, because the daemon started in the middle of it, is nobody's.
-            let effects = ended.unwrap_or_default().into_iter().map(Effect::Supervise).collect();
+            let effects =
+                ended.unwrap_or_default().into_iter().map(MindEffect::Supervise).collect();
             self.carry(&tended, effects, caller)
         });
         self.minds.say(&caller.actor, outcome);
@@ -212,7 +214,7 @@ impl Host {
     /// Logged, then told.
     fn emit(&self, tended: &Tended, event: &ProcessEvent, caller: &Caller) -> Result<()> {
         let now = caller.now()?;
-        tended.events.add(now, |seq| Logged {
+        tended.events.add(now, |seq| ProcessLogEntry {
             seq,
             at_unix_ms: now.get(),
             event: event.clone(),
@@ -232,7 +234,7 @@ impl Host {
         tended: &Tended,
         effect: SupervisionEffect,
         caller: &Caller,
-    ) -> Result<Vec<Effect>> {
+    ) -> Result<Vec<MindEffect>> {
         match effect {
             SupervisionEffect::Warn { process, running_secs, why } => {
                 tracing::warn!(
@@ -249,7 +251,7 @@ impl Host {
                     record: &record,
                 })?;
                 let told = tended.part().mind.supervisor.stored(&process);
-                return Ok(told.into_iter().map(Effect::Supervise).collect());
+                return Ok(told.into_iter().map(MindEffect::Supervise).collect());
             }
             SupervisionEffect::Cancel(process) => {
                 if let Err(error) = self.stop_process(&tended.actor, &process) {
@@ -267,7 +269,7 @@ impl Host {
                     let why = error.to_string();
                     let ended = tended.part().mind.supervisor.ended(&process, &why, true);
                     let ended = ended.unwrap_or_default();
-                    return Ok(ended.into_iter().map(Effect::Supervise).collect());
+                    return Ok(ended.into_iter().map(MindEffect::Supervise).collect());
                 }
             },
             SupervisionEffect::Emit(event) => self.emit(tended, &event, caller)?,

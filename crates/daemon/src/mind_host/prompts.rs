@@ -5,7 +5,7 @@
 use kernel::journal::{Entry, EntryKind, Payload};
 use kernel::memory::{MemoryId, Source, Visibility};
 use kernel::store::View;
-use mind::patterns::{Observation, What};
+use mind::patterns::{Observation, Occurrence};
 use mind::proposal::BY;
 
 use service::error::Result;
@@ -48,7 +48,7 @@ fn said(
         // What is typed to an agent on this machine is read by its owner alone.
         private: !prompt.session.as_deref().is_some_and(is_open),
         channel: prompt.session.or(prompt.project),
-        what: What::Said(sealed.open_note()?.text),
+        what: Occurrence::Said(sealed.open_note()?.text),
         memory: None,
         entry: Some(entry.seq),
     }))
@@ -72,7 +72,7 @@ fn noted(view: &View<'_>, entry: &Entry) -> Result<Option<Observation>> {
         at: entry.at,
         channel,
         private: write.visibility == Visibility::Private,
-        what: What::Noted(format!("{}. {}", body.title, body.content)),
+        what: Occurrence::Noted(format!("{}. {}", body.title, body.content)),
         memory: Some(entry.seq),
         entry: Some(entry.seq),
     }))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
-use mind::settings::Settings;
+use mind::settings::MindSettings;
 
 use crate::mind_host::model::{Writer, is_named};
 use api::Fault;
@@ -24,7 +24,7 @@ pub(super) fn look(path: &Path) -> Look {
 /// Settings, and the model that may write.
 #[derive(Debug)]
 pub struct Known {
-    pub settings: Settings,
+    pub settings: MindSettings,
     pub writer: Option<Writer>,
     /// A model is named for whatever asks, whoever writes the bulletin.
     pub names_model: bool,
@@ -39,7 +39,7 @@ impl Known {
 }
 
 /// The tables of the mind, checked.
-pub fn read(config: &Config) -> Result<Settings> {
+pub fn read(config: &Config) -> Result<MindSettings> {
     const TABLES: [&str; 7] =
         ["warmup", "cortex", "bulletin", "patterns", "budget", "supervision", "channel"];
     let wrong = |message: String| Error::new(ErrorCode::Config, Fault::Caller, message);
@@ -53,7 +53,7 @@ pub fn read(config: &Config) -> Result<Settings> {
             }
         }
     }
-    let settings = Settings {
+    let settings = MindSettings {
         warmup: config.section("defaults", &["warmup"])?,
         cortex: config.section("defaults", &["cortex"])?,
         bulletin: config.section("defaults", &["bulletin"])?,

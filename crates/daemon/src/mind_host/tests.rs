@@ -168,3 +168,76 @@ fn the_log_of_processes_goes_on_after_a_torn_line() {
     ops.observe(&caller, started("3"));
     assert_eq!(numbers(&ops, &caller), [1, 2, 3]);
 }
+
+// house 6.4: a healthy actor used to reset what was said about the failing one
+#[test]
+fn trouble_is_said_once_per_actor() {
+    let home = TempDir::new().unwrap();
+    let tending = super::Tending::new(home.path(), std::collections::BTreeMap::new());
+    let actor = |name: &str| ActorName::parse(name).unwrap();
+    let failed = |why: &str| Err(crate::ops::error::Error::internal(why));
+    assert!(tending.news(&actor("ada"), failed("no disk")).is_some());
+    for _ in 0..3 {
+        assert_eq!(tending.news(&actor("eve"), Ok(())), None);
+        assert_eq!(tending.news(&actor("ada"), failed("no disk")), None);
+    }
+    assert!(tending.news(&actor("ada"), failed("no memory")).is_some());
+    assert_eq!(tending.news(&actor("ada"), Ok(())), None);
+    assert!(tending.news(&actor("ada"), failed("no memory")).is_some(), "it came back");
+    for number in 0..1_000 {
+        tending.news(&actor(&format!("guest-{number}")), failed("no disk"));
+    }
+    assert!(super::lock(&tending.trouble).len() <= super::TROUBLE_MAX);
+}
+
+// Law 8: minds of actors that nobody uses any more are let go, and know what they knew when they are used again.
+#[test]
+fn minds_of_closed_actors_are_released() {
+    let home = TempDir::new().unwrap();
+    let (ops, own) = here(&home);
+    let ada = Caller { actor: ActorName::parse("ada").unwrap(), ..own.clone() };
+    for caller in [&own, &ada] {
+        let request = SaveRequest { title: "Use tabs".to_owned(), ..SaveRequest::default() };
+        ops.save(caller, SaveRequest { content: "Decided.".to_owned(), ..request }).unwrap();
+        let request = crate::ops::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
+        ops.mind_run(caller, request).unwrap();
+    }
+    assert_eq!(ops.tending().all().len(), 2);
+    let held = ops.tended(&ada).unwrap();
+    ops.home().close_all();
+    ops.tending().release(|actor| *actor == own.actor);
+    assert_eq!(ops.tending().all().len(), 2, "somebody works with it");
+    drop(held);
+    ops.tending().release(|actor| *actor == own.actor);
+    let left: Vec<ActorName> = ops.tending().all().iter().map(|one| one.actor.clone()).collect();
+    assert_eq!(left, [own.actor.clone()]);
+    let again = ops.tended(&ada).unwrap();
+    assert!(again.published().get(&Audience::Owner).is_some());
+}
+
+// house 6.3: the language that is set for an actor decides how its topics are counted
+#[test]
+fn the_mind_counts_topics_in_the_language_of_the_actor() {
+    use kernel::command::{Command, Stamp};
+    use recall::analyze::Language;
+    let home = TempDir::new().unwrap();
+    let (ops, caller) = here(&home);
+    let cortex = ops.cortex(&caller).unwrap();
+    for number in 0..6 {
+        let word = if number % 2 == 0 { "Datenbank" } else { "Datenbanken" };
+        let content = format!("{word} {number}?");
+        let request = PromptSaveRequest { content, ..PromptSaveRequest::default() };
+        ops.prompt_save(&caller, request).unwrap();
+    }
+    let proposals = || {
+        let reading = cortex.read().unwrap();
+        let tended = ops.tended(&caller).unwrap();
+        let now = caller.now().unwrap();
+        ops.patterns_plan(&tended, &reading, now).unwrap().0.proposals.len()
+    };
+    assert_eq!(proposals(), 0, "in English these are two words");
+    let change = recall::language::change(Language::English, Language::German);
+    let stamp = Stamp::new(caller.now().unwrap(), "test");
+    ops.submit_plainly(&cortex, stamp, Command::Migration(change)).unwrap();
+    assert_eq!(proposals(), 1);
+}

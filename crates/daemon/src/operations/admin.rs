@@ -18,8 +18,10 @@ use api::save::SaveRequest;
 use api::search::SearchRequest;
 use api::session::{SessionGetRequest, SessionListRequest};
 use kernel::actor::ActorName;
-use mind::admin::{EXAMPLES, Kind, Question, parse};
-use mind::supervision::{Process, ProcessId, ProcessKind};
+use api::admin::{AdminQuestion, AdminQuestionRequest};
+use mind::admin::{EXAMPLES, parse};
+use api::admin::ProcessKind;
+use mind::supervision::{ProcessId, ProcessStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use service::caller::Caller;
@@ -80,6 +82,18 @@ impl Host {
         }
     }
 
+    /// Answers a question as the admin chat would. No model is asked: what is unclear stays so.
+    pub fn admin_question(
+        &self,
+        caller: &Caller,
+        AdminQuestionRequest { question }: AdminQuestionRequest,
+    ) -> Result<AdminAnswer> {
+        service::access::for_owner(caller)?;
+        let (asked, agent_id) = (value(&question)?, caller.actor.as_str().to_owned());
+        let (response, data) = self.answer_admin(caller, question)?;
+        Ok(AdminAnswer { agent_id, response, asked, data })
+    }
+
     /// Answers, or lets a model begin to.
     pub fn admin_begin(&self, caller: &Caller, request: AdminRequest) -> Result<AdminTurn> {
         if request.message.len() > MESSAGE_BYTES_MAX {
@@ -94,7 +108,7 @@ impl Host {
         let question = parse(&request.message);
         let (asked, agent_id) = (value(&question)?, caller.actor.as_str().to_owned());
         let (response, data) = match question {
-            Question::Unclear { text } => match self.admin_model(&caller, &text)? {
+            AdminQuestion::Unclear { text } => match self.admin_model(&caller, &text)? {
                 Some(Ok(use_id)) => {
                     let message = text;
                     return Ok(AdminTurn::Asked(AdminRun { agent_id, message, asked, use_id }));
@@ -107,22 +121,22 @@ impl Host {
         Ok(AdminTurn::Answered(AdminAnswer { agent_id, response, asked, data }))
     }
 
-    fn answer_admin(&self, caller: &Caller, question: Question) -> Result<Said> {
+    fn answer_admin(&self, caller: &Caller, question: AdminQuestion) -> Result<Said> {
         match question {
-            Question::RecentActivity { limit } => self.said_activity(caller, limit),
-            Question::Running => self.said_running(caller),
-            Question::Channels => self.said_channels(caller),
-            Question::Workers => self.said_processes(caller, Some(ProcessKind::Worker)),
-            Question::Inspect { kind, id } => self.said_process(caller, kind, &id),
-            Question::Cancel { kind, id } => self.said_cancel(caller, kind, &id),
-            Question::Recall { query } => self.said_recall(caller, query),
-            Question::Remember { text } => {
+            AdminQuestion::RecentActivity { limit } => self.said_activity(caller, limit),
+            AdminQuestion::Running => self.said_running(caller),
+            AdminQuestion::Channels => self.said_channels(caller),
+            AdminQuestion::Workers => self.said_processes(caller, Some(ProcessKind::Worker)),
+            AdminQuestion::Inspect { kind, id } => self.said_process(caller, kind, &id),
+            AdminQuestion::Cancel { kind, id } => self.said_cancel(caller, kind, &id),
+            AdminQuestion::Recall { query } => self.said_recall(caller, query),
+            AdminQuestion::Remember { text } => {
                 let request = SaveRequest { content: text, ..SaveRequest::default() };
                 let saved = self.service.save(caller, request)?;
                 Ok((format!("saved as #{}: {}", saved.id, saved.title), value(&saved)?))
             }
-            Question::Memory { id } => self.said_memory(caller, id),
-            Question::Forget { id } => {
+            AdminQuestion::Memory { id } => self.said_memory(caller, id),
+            AdminQuestion::Forget { id } => {
                 let reason = Some("asked for in the admin chat".to_owned());
                 let request = DeleteRequest { id, reason, ..DeleteRequest::default() };
                 let gone = self.delete(caller, request)?;
@@ -131,33 +145,35 @@ impl Host {
                     value(&gone)?,
                 ))
             }
-            Question::Restore { id } => {
+            AdminQuestion::Restore { id } => {
                 let reason = Some("asked for in the admin chat".to_owned());
                 let request = RestoreRequest { id, reason, ..RestoreRequest::default() };
                 let back = self.service.restore(caller, request)?;
                 Ok((format!("#{id} is back"), value(&back)?))
             }
-            Question::Jobs | Question::Breakers | Question::Status => self.said_jobs(caller),
-            Question::RunJob { job } => self.said_run(caller, job, false),
-            Question::DryRun { job } => self.said_run(caller, job, true),
-            Question::PauseJob { job } => self.said_pause(caller, job, true),
-            Question::ResumeJob { job } => self.said_pause(caller, job, false),
-            Question::Runs => self.said_runs(caller),
-            Question::Undo { run } => {
+            AdminQuestion::Jobs | AdminQuestion::Breakers | AdminQuestion::Status => {
+                self.said_jobs(caller)
+            }
+            AdminQuestion::RunJob { job } => self.said_run(caller, job, false),
+            AdminQuestion::DryRun { job } => self.said_run(caller, job, true),
+            AdminQuestion::PauseJob { job } => self.said_pause(caller, job, true),
+            AdminQuestion::ResumeJob { job } => self.said_pause(caller, job, false),
+            AdminQuestion::Runs => self.said_runs(caller),
+            AdminQuestion::Undo { run } => {
                 let undone = self.mind_undo(caller, UndoRequest { run, dry_run: false })?;
                 let count = undone.changes.len();
                 let mut text = format!("{count} changes of {} were taken back", undone.undone);
                 lines(&mut text, &undone.changes);
                 Ok((text, value(&undone)?))
             }
-            Question::Budget => self.said_budget(caller, None),
-            Question::KillSwitch { on } => self.said_budget(caller, Some(on)),
-            Question::Bulletin => self.said_bulletin(caller, false, false),
-            Question::ExplainBulletin => self.said_bulletin(caller, false, true),
-            Question::RefreshBulletin => self.said_bulletin(caller, true, false),
-            Question::Patterns => self.said_patterns(caller),
-            Question::Help => Ok((help("You can ask:"), json!({ "examples": EXAMPLES }))),
-            Question::Unclear { text } => Ok(unclear(&text, "")),
+            AdminQuestion::Budget => self.said_budget(caller, None),
+            AdminQuestion::KillSwitch { on } => self.said_budget(caller, Some(on)),
+            AdminQuestion::Bulletin => self.said_bulletin(caller, false, false),
+            AdminQuestion::ExplainBulletin => self.said_bulletin(caller, false, true),
+            AdminQuestion::RefreshBulletin => self.said_bulletin(caller, true, false),
+            AdminQuestion::Patterns => self.said_patterns(caller),
+            AdminQuestion::Help => Ok((help("You can ask:"), json!({ "examples": EXAMPLES }))),
+            AdminQuestion::Unclear { text } => Ok(unclear(&text, "")),
         }
     }
 
@@ -240,15 +256,16 @@ impl Host {
         Ok((text, json!({ "processes": processes })))
     }
 
-    fn processes(&self, caller: &Caller, kind: Option<ProcessKind>) -> Result<Vec<Process>> {
+    fn processes(&self, caller: &Caller, kind: Option<ProcessKind>) -> Result<Vec<ProcessStatus>> {
         let tended = self.tended(caller)?;
         let part = tended.part();
-        let wanted = |process: &&Process| kind.is_none_or(|kind| process.process.kind == kind);
+        let wanted =
+            |process: &&ProcessStatus| kind.is_none_or(|kind| process.process.kind == kind);
         Ok(part.mind.supervisor.all().filter(wanted).cloned().collect())
     }
 
-    fn said_process(&self, caller: &Caller, kind: Kind, id: &str) -> Result<Said> {
-        let process = process_id(kind, id);
+    fn said_process(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<Said> {
+        let process = ProcessId { kind, id: id.to_owned() };
         let now = caller.now()?;
         let tended = self.tended(caller)?;
         let known = {
@@ -260,7 +277,7 @@ impl Host {
         if let Some((process, explained)) = known {
             return Ok((explained, value(&process)?));
         }
-        if kind == Kind::Channel {
+        if kind == ProcessKind::Channel {
             let session =
                 self.service.session_get(caller, SessionGetRequest { id: id.to_owned() })?;
             let state = if session.ended_at.is_some() { "ended" } else { "live" };
@@ -273,12 +290,12 @@ impl Host {
             .into())
     }
 
-    fn said_cancel(&self, caller: &Caller, kind: Kind, id: &str) -> Result<Said> {
-        let process = process_id(kind, id);
+    fn said_cancel(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<Said> {
+        let process = ProcessId { kind, id: id.to_owned() };
         let tended = self.tended(caller)?;
         let now = caller.now()?;
         let effects = { tended.part().mind.supervisor.cancel(&process, "the admin chat", now)? };
-        let effects = effects.into_iter().map(mind::Effect::Supervise).collect();
+        let effects = effects.into_iter().map(mind::MindEffect::Supervise).collect();
         self.carry(&tended, effects, caller)?;
         Ok((format!("{} {id} was asked to stop", process.kind.name()), value(&process)?))
     }
@@ -424,16 +441,8 @@ fn value(answer: &impl Serialize) -> Result<Value> {
     serde_json::to_value(answer).map_err(|error| Error::internal(error.to_string()))
 }
 
-fn process_id(kind: Kind, id: &str) -> ProcessId {
-    match kind {
-        Kind::Channel => ProcessId::channel(id),
-        Kind::Branch => ProcessId::branch(id),
-        Kind::Worker => ProcessId::worker(id),
-    }
-}
-
-fn process_line(process: &Process) -> String {
-    let Process { process, about, phase, status, .. } = process;
+fn process_line(process: &ProcessStatus) -> String {
+    let ProcessStatus { process, about, phase, status, .. } = process;
     format!("{} {} {about} {status} ({phase:?})", process.kind.name(), process.id)
 }
 

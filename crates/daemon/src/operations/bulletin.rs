@@ -7,9 +7,9 @@ use crate::host::Host;
 use crate::mind_host::Tended;
 use api::Fault;
 use kernel::memory::{MemoryId, Millis, Scope};
+use mind::BULLETIN;
 use mind::audience::Audience;
-use mind::bulletin::{Bulletin, Changes, Maker, system_prompt};
-use mind::whole::BULLETIN;
+use mind::bulletin::{Bulletin, BulletinChanges, Maker, ModelUse, system_prompt};
 use serde::{Deserialize, Serialize};
 use service::caller::Caller;
 use service::error::{Error, Result};
@@ -34,7 +34,7 @@ impl Host {
             Err(error) => return Err(error),
         };
         if request.refresh {
-            self.run_job(&tended, BULLETIN, caller)?;
+            self.run_job(&tended, BULLETIN, ModelUse::Allowed, caller)?;
         } else if !request.published {
             self.make_if_missing(&tended, &audience, caller)?;
         }
@@ -115,10 +115,7 @@ impl Host {
         if fresh {
             return Ok(());
         }
-        tended.part().use_model(false);
-        let made = self.run_job(tended, BULLETIN, caller);
-        tended.part().use_model(true);
-        match made {
+        match self.run_job(tended, BULLETIN, ModelUse::Never, caller) {
             Err(error) if error.fault() == Fault::Conflict => Ok(()),
             made => made.map(drop),
         }
@@ -168,7 +165,7 @@ fn audience(name: Option<&str>) -> Result<Audience> {
 }
 
 fn view(bulletin: &Bulletin, before: Option<&Bulletin>, now: Millis) -> BulletinView {
-    let Changes { added, removed, revised } = Changes::between(before, bulletin);
+    let BulletinChanges { added, removed, revised } = BulletinChanges::between(before, bulletin);
     let age = now.get().saturating_sub(bulletin.generated_unix_ms).max(0) / 1_000;
     BulletinView {
         number: bulletin.number,

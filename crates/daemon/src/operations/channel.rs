@@ -9,7 +9,7 @@ use api::Fault;
 use api::prompt::PromptSaveRequest;
 use kernel::memory::Millis;
 use mind::audience::Audience;
-use mind::conversation::{ChannelEffect, Message, Role};
+use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole};
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
 use serde::{Deserialize, Serialize};
@@ -250,11 +250,11 @@ fn view(kept: &channels::Kept) -> ChannelView {
     }
 }
 
-fn said_view(message: &Message) -> SaidView {
+fn said_view(message: &ChannelMessage) -> SaidView {
     let by = match message.role {
-        Role::User | Role::ToolResult { .. } => "user",
-        Role::Assistant | Role::ToolCall { .. } => "assistant",
-        Role::Note => "note",
+        MessageRole::User | MessageRole::ToolResult { .. } => "user",
+        MessageRole::Assistant | MessageRole::ToolCall { .. } => "assistant",
+        MessageRole::Note => "note",
     };
     SaidView {
         number: message.number,

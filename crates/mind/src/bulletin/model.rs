@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use kernel::forms::{one_line, tokens};
+use kernel::render::{one_line, tokens};
 use thiserror::Error;
 
 use super::gather::{BulletinInput, Dimension};

@@ -1,6 +1,6 @@
 //! How a memory is said in one line of a briefing.
 
-use kernel::forms::one_line;
+use kernel::render::one_line;
 use kernel::memory::{Body, Fields, GoalStatus, Outcome, Polarity, Strength};
 
 use crate::memory_recall::RecallHit;

@@ -171,7 +171,7 @@ Types: identity, goal, preference, constraint, decision, fact, event.\n{}",
     /// Without a model: one event that holds what was said.
     fn by_rules(&self, messages: &[ChannelMessage], now: Millis) -> (String, Vec<NewMemory>) {
         let line = |message: &ChannelMessage| {
-            let text = kernel::forms::one_line(&message.text);
+            let text = kernel::render::one_line(&message.text);
             format!("{}: {text}", role_name(&message.role))
         };
         let all: Vec<String> = messages.iter().map(line).collect();
@@ -210,7 +210,7 @@ Types: identity, goal, preference, constraint, decision, fact, event.\n{}",
         };
         let note = done.note.unwrap_or_default();
         self.messages.retain(|message| message.number > done.up_to);
-        let tokens = kernel::forms::tokens(&note);
+        let tokens = kernel::render::tokens(&note);
         let note = ChannelMessage {
             number: done.up_to,
             role: MessageRole::Note,

@@ -11,7 +11,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use kernel::command::Draft;
-use kernel::forms::tokens;
+use kernel::render::tokens;
 use kernel::memory::{Body, Fields, Millis, Provenance, Salt, Source, Visibility};
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::find::{Row, Standing};
-use kernel::memory::{MemoryId, MemoryType, Pinned, Relation};
+use kernel::find::{MemoryRow, Standing};
+use kernel::memory::{MemoryId, MemoryType, PinnedVersion, Relation};
 use recall::search::{Hit, Query, similar};
 
 use super::merge::MergeParent;
@@ -98,7 +98,7 @@ impl Planner<'_> {
         if crosses || !self.may_join(older, newer, state)? {
             return Ok(());
         }
-        let said = |row: &Row| -> Result<_> { Ok(self.reading.view().body(&row.version)?) };
+        let said = |row: &MemoryRow| -> Result<_> { Ok(self.reading.view().body(&row.version)?) };
         let (Some(a), Some(b)) = (said(&older.row)?, said(&newer.row)?) else { return Ok(()) };
         let ids = [older.row.head.id, newer.row.head.id];
         let alike = format!("{} similar", percent(hit.score));
@@ -127,7 +127,7 @@ impl Planner<'_> {
     /// contradict.
     fn may_join(&self, a: &Candidate, b: &Candidate, state: &MaintenanceState) -> Result<bool> {
         let (one, two) = (&a.row.head, &b.row.head);
-        let free = |row: &Row| {
+        let free = |row: &MemoryRow| {
             !self.taken.contains(&row.head.id)
                 && !state.kept.contains(&row.head.id.get())
                 && row.standing == Standing::Current
@@ -198,7 +198,7 @@ impl Planner<'_> {
         // The most important memory of the cluster stays; among equals it is the oldest.
         cluster.sort_by_key(|member| (std::cmp::Reverse(member.importance), member.row.head.id));
         let canonical = cluster[0].pinned();
-        let duplicates: Vec<Pinned> = cluster[1..].iter().map(|member| member.pinned()).collect();
+        let duplicates: Vec<PinnedVersion> = cluster[1..].iter().map(|member| member.pinned()).collect();
         let channels: BTreeSet<&str> =
             cluster.iter().filter_map(|member| member.row.head.channel.as_deref()).collect();
         let reason = format!("#{} says the same, from {} channels", canonical.id, channels.len());
@@ -207,11 +207,11 @@ impl Planner<'_> {
     }
 }
 
-fn protected(row: &Row) -> bool {
+fn protected(row: &MemoryRow) -> bool {
     row.head.pinned || row.head.memory_type == MemoryType::Identity
 }
 
-fn crosses_channels(a: &Row, b: &Row) -> bool {
+fn crosses_channels(a: &MemoryRow, b: &MemoryRow) -> bool {
     matches!((&a.head.channel, &b.head.channel), (Some(a), Some(b)) if a != b)
 }
 

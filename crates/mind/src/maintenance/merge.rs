@@ -1,15 +1,15 @@
 //! The memory that two become: everything either of them said, under the more important one's title.
 
 use kernel::command::Draft;
-use kernel::find::Row;
+use kernel::find::MemoryRow;
 use kernel::limits::{CONTENT_BYTES_MAX, TAGS_MAX};
-use kernel::memory::{Body, Fields, Millis, Pinned, Provenance, Salt, Source, Usage};
+use kernel::memory::{Body, Fields, Millis, PinnedVersion, Provenance, Salt, Source, Usage};
 use recall::analyze::fold;
 
 /// One of the two memories that are merged.
 #[derive(Clone, Copy)]
 pub(super) struct MergeParent<'a> {
-    pub(super) row: &'a Row,
+    pub(super) row: &'a MemoryRow,
     pub(super) body: &'a Body,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn draft(older: MergeParent<'_>, newer: MergeParent<'_>) -> Draft {
     tags.sort();
     tags.dedup();
     tags.truncate(TAGS_MAX);
-    let pin = |row: &Row| Pinned { id: row.head.id, version: row.head.version };
+    let pin = |row: &MemoryRow| PinnedVersion { id: row.head.id, version: row.head.version };
     let (first, second) = (&older.row.version, &newer.row.version);
     Draft {
         kind: Some(one.kind.clone()),

@@ -13,10 +13,10 @@ mod undo;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use kernel::find::{Lens, Row, Standing};
+use kernel::find::{MemoryReader, MemoryRow, Standing};
 use kernel::journal::{EntryKind, Payload};
 use kernel::memory::{
-    Constraint, Fields, Goal, GoalStatus, MemoryId, MemoryType, Millis, Pinned, Strength,
+    Constraint, Fields, Goal, GoalStatus, MemoryId, MemoryType, Millis, PinnedVersion, Strength,
 };
 use kernel::salience::{DecayPolicy, Ppm};
 use kernel::store::View;
@@ -86,13 +86,13 @@ impl MaintenanceState {
 
 /// One memory with its faded importance.
 struct Candidate {
-    row: Row,
+    row: MemoryRow,
     importance: Ppm,
 }
 
 impl Candidate {
-    fn pinned(&self) -> Pinned {
-        Pinned { id: self.row.head.id, version: self.row.head.version }
+    fn pinned(&self) -> PinnedVersion {
+        PinnedVersion { id: self.row.head.id, version: self.row.head.version }
     }
 }
 
@@ -147,7 +147,7 @@ fn live(
     policy: &DecayPolicy,
     now: Millis,
 ) -> Result<(BTreeMap<MemoryId, Candidate>, usize)> {
-    let lens = Lens::new(view, None, None, now)?;
+    let lens = MemoryReader::new(view, None, None, now)?;
     let (mut rows, mut cut) = (BTreeMap::new(), 0);
     for memory_type in MemoryType::ALL {
         let mut ids = Vec::new();

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use kernel::command::Revision;
 use kernel::journal::{Entry, EntryKind, MindRunPhase, Payload};
 use kernel::keys;
-use kernel::memory::{MemoryId, MemoryType, Millis, Pinned, Salt};
+use kernel::memory::{MemoryId, MemoryType, Millis, PinnedVersion, Salt};
 use kernel::store::{KeyRange, View};
 use kernel::{Digest, Result as KernelResult};
 
@@ -168,7 +168,7 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<MindPlan> {
                     plan.suggestions.push(Suggestion { about: vec![id.get()], reason });
                     continue;
                 }
-                MemoryAction::Forget(Pinned { id, version: head.version })
+                MemoryAction::Forget(PinnedVersion { id, version: head.version })
             }
             Payload::Tombstone(gone) => {
                 let head = view.required_head(gone.id)?;

@@ -17,11 +17,11 @@ use std::ops::ControlFlow;
 
 use kernel::Reading;
 use kernel::command::{Draft, Revision};
-use kernel::find::{Lens, Row};
+use kernel::find::{MemoryReader, MemoryRow};
 use kernel::keys;
 use kernel::limits::{DERIVED_FROM_MAX, FIELD_ITEMS_MAX};
 use kernel::memory::{
-    Body, Fields, Identity, MemoryId, MemoryType, Millis, Pattern, Pinned, Provenance, Salt, Scope,
+    Body, Fields, Identity, MemoryId, MemoryType, Millis, Pattern, PinnedVersion, Provenance, Salt, Scope,
     Source, Visibility,
 };
 use kernel::salience::Ppm;
@@ -151,7 +151,7 @@ fn sightings(analyzer: &Analyzer, observation: &Observation) -> Vec<Sighting> {
                 topics.map(|topic| (topic.stem, topic.shown)).collect()
             };
             if words::is_correction(text) {
-                let excerpt = kernel::forms::one_line(text);
+                let excerpt = kernel::render::one_line(text);
                 let excerpt = excerpt.chars().take(EXCERPT_CHARS_MAX).collect();
                 signs.push(Sign::Corrected { topics: pairs(), excerpt });
             } else if words::is_question(text) {
@@ -199,7 +199,7 @@ pub struct PatternFinding {
 /// Proposals for findings: new memories, and new versions of those that have new evidence.
 pub fn propose(reading: &Reading, findings: &[PatternFinding], now: Millis) -> Result<MindPlan> {
     let view = reading.view();
-    let lens = Lens::new(&view, None, None, now)?;
+    let lens = MemoryReader::new(&view, None, None, now)?;
     let mut plan =
         MindPlan { job: JOB.to_owned(), examined: findings.len(), ..MindPlan::default() };
     for finding in findings {
@@ -228,7 +228,7 @@ pub fn propose(reading: &Reading, findings: &[PatternFinding], now: Millis) -> R
                 }
             }
             None => {
-                let gone = |row: &Row| row.head.tombstone.as_ref().map(|gone| gone.at.get());
+                let gone = |row: &MemoryRow| row.head.tombstone.as_ref().map(|gone| gone.at.get());
                 let since = rows.iter().filter_map(gone).max().unwrap_or(i64::MIN);
                 let fresh = finding.seen_at.iter().filter(|at| **at > since).count();
                 if fresh >= finding.needed {
@@ -244,7 +244,7 @@ pub fn propose(reading: &Reading, findings: &[PatternFinding], now: Millis) -> R
 }
 
 /// The memories it rests on, at their current versions; those that are gone are left out.
-fn evidence(view: &kernel::store::View<'_>, finding: &PatternFinding) -> Result<Vec<Pinned>> {
+fn evidence(view: &kernel::store::View<'_>, finding: &PatternFinding) -> Result<Vec<PinnedVersion>> {
     let ids: BTreeSet<u64> = finding.evidence.iter().copied().collect();
     let mut pinned = Vec::new();
     for id in ids.into_iter().rev().take(DERIVED_FROM_MAX.min(FIELD_ITEMS_MAX)) {
@@ -252,14 +252,14 @@ fn evidence(view: &kernel::store::View<'_>, finding: &PatternFinding) -> Result<
             continue;
         };
         if !head.erased {
-            pinned.push(Pinned { id: head.id, version: head.version });
+            pinned.push(PinnedVersion { id: head.id, version: head.version });
         }
     }
     pinned.sort_unstable();
     Ok(pinned)
 }
 
-fn body(finding: &PatternFinding, evidence: &[Pinned]) -> Body {
+fn body(finding: &PatternFinding, evidence: &[PinnedVersion]) -> Body {
     let count = finding.seen_at.len();
     let fields = match finding.memory_type {
         MemoryType::Identity => Fields::Identity(Identity::default()),
@@ -290,12 +290,12 @@ fn strength(count: usize, needed: usize) -> Ppm {
     Ppm::try_from(share.min(1_000_000)).unwrap_or(1_000_000)
 }
 
-fn provenance(evidence: &[Pinned]) -> Provenance {
+fn provenance(evidence: &[PinnedVersion]) -> Provenance {
     let (source, derived_from) = (Source::Observed, evidence.to_vec());
     Provenance { source, derived_from, model: None, origin: None }
 }
 
-fn draft(finding: &PatternFinding, evidence: &[Pinned]) -> Draft {
+fn draft(finding: &PatternFinding, evidence: &[PinnedVersion]) -> Draft {
     let pattern = finding.memory_type == MemoryType::Pattern;
     Draft {
         kind: Some(if pattern { "observation" } else { "identity" }.to_owned()),
@@ -310,7 +310,7 @@ fn draft(finding: &PatternFinding, evidence: &[Pinned]) -> Draft {
     }
 }
 
-fn revision(finding: &PatternFinding, row: &Row, evidence: &[Pinned]) -> Revision {
+fn revision(finding: &PatternFinding, row: &MemoryRow, evidence: &[PinnedVersion]) -> Revision {
     Revision {
         provenance: provenance(evidence),
         confidence: 800_000,

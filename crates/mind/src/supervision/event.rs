@@ -1,5 +1,6 @@
 //! What happens to processes, in the seed's words, as it is logged and put on the bus.
 
+use api::admin::ProcessKind;
 use serde::{Deserialize, Serialize};
 
 /// A channel, branch or worker began, moved or ended. Times are Unix milliseconds.
@@ -102,23 +103,6 @@ pub struct ProcessLogEntry {
     pub event: ProcessEvent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProcessKind {
-    Channel,
-    Branch,
-    Worker,
-}
-
-impl ProcessKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            ProcessKind::Channel => "channel",
-            ProcessKind::Branch => "branch",
-            ProcessKind::Worker => "worker",
-        }
-    }
-}
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProcessId {

@@ -2,10 +2,8 @@
 
 use kernel::memory::Millis;
 
-use super::{
-    ProcessEvent, ProcessKind, ProcessPhase, ProcessRecord, ProcessStage, ProcessStatus,
-    SupervisionEffect,
-};
+use api::admin::ProcessKind;
+use super::{ProcessEvent, ProcessPhase, ProcessRecord, ProcessStage, ProcessStatus, SupervisionEffect};
 use crate::settings::{SupervisionSettings, secs_ms};
 
 /// What was done to a process.

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use judge::{Verdict, judge, overdue, timeout_event};
 use kernel::memory::Millis;
 
-pub use event::{ProcessEvent, ProcessId, ProcessKind, ProcessLogEntry};
+pub use api::admin::ProcessKind;
+use event::{ProcessEvent, ProcessId, ProcessLogEntry};
 pub use process::{ProcessPhase, ProcessRecord, ProcessStage, ProcessStatus};
 
 use crate::error::{MindError, Result};

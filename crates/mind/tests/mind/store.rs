@@ -7,7 +7,7 @@ use kernel::memory::{
     Body, Constraint, Decision, Event, Fact, Fields, Goal, GoalStatus, Identity, MemoryType,
     Millis, Preference, Strength,
 };
-use kernel::{Cortex, Options, Request};
+use kernel::{Cortex, Options, Submission};
 use recall::RecallHook;
 use testkit::Disk;
 use testkit::build::{ada, salt};
@@ -43,7 +43,7 @@ pub(crate) fn save(cortex: &Cortex, at: Millis, draft: Draft) -> u64 {
 }
 
 pub(crate) fn submit(cortex: &Cortex, stamp: Stamp, command: Command) -> kernel::Result<Receipt> {
-    cortex.submit(Request { stamp, command, authority: None })
+    cortex.submit(Submission { stamp, command, authority: None })
 }
 
 /// `count` memories of all types, spread over the days before `START`, as an agent of a software team would have
@@ -52,7 +52,7 @@ pub(crate) fn fill(cortex: &Cortex, count: u64) {
     let parts = ["parser", "login page", "billing job", "search index", "mobile app", "importer"];
     let verbs = ["Rewrote", "Tested", "Shipped", "Reviewed", "Measured", "Fixed"];
     let tools = ["tabs", "short functions", "plain SQL", "dark themes", "small commits"];
-    let requests: Vec<Request> = (0..count)
+    let requests: Vec<Submission> = (0..count)
         .map(|n| {
             let part = parts[usize::try_from(n / 9 % 6).unwrap()];
             let verb = verbs[usize::try_from(n / 54 % 6).unwrap()];
@@ -110,7 +110,7 @@ pub(crate) fn fill(cortex: &Cortex, count: u64) {
             };
             let stamp = Stamp::new(at, "user");
             let command = Command::Write(Box::new(draft(n, &title, &content, fields)));
-            Request { stamp, command, authority: None }
+            Submission { stamp, command, authority: None }
         })
         .collect();
     for chunk in requests.chunks(2_000) {

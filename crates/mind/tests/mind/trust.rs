@@ -1,6 +1,6 @@
 //! Trust over lineage, and private memories in shared places.
 
-use kernel::memory::{MemoryId, MemoryType, Pinned, Provenance, Source, Visibility};
+use kernel::memory::{MemoryId, MemoryType, PinnedVersion, Provenance, Source, Visibility};
 use kernel::salience::DecayPolicy;
 use mind::audience::{Audience, Trust, trust};
 use mind::memory_recall::{RecallMode, RecallRequest, memory_recall};
@@ -9,7 +9,7 @@ use testkit::Disk;
 use crate::store::{day, of, open, save};
 
 fn from(source: Source, parents: &[u64]) -> Provenance {
-    let pin = |id: &u64| Pinned { id: MemoryId::new(*id).unwrap(), version: 1 };
+    let pin = |id: &u64| PinnedVersion { id: MemoryId::new(*id).unwrap(), version: 1 };
     Provenance {
         source,
         derived_from: parents.iter().map(pin).collect(),

@@ -6,7 +6,7 @@
 
 use kernel::Reading;
 use kernel::memory::Millis;
-use kernel::scope::Gate;
+use kernel::grants::Gate;
 
 use super::Query;
 use super::arms::{Scores, TAKEN, names_in};

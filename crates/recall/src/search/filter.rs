@@ -6,7 +6,7 @@ use std::rc::Rc;
 use kernel::find::{self, Standing};
 use kernel::keys::{self, Index};
 use kernel::memory::{Body, Head, MemoryId, Millis, Usage, Version};
-use kernel::scope::Gate;
+use kernel::grants::Gate;
 use kernel::store::View;
 use rustc_hash::FxHashMap;
 
@@ -34,7 +34,7 @@ pub(super) struct Lens<'a> {
     analyzer: &'a Analyzer,
     question: &'a Question,
     /// How the kernel sees a memory: the version that counts, where it stands, what replaced it.
-    seen: find::Lens<'a>,
+    seen: find::MemoryReader<'a>,
     /// Ids that pass every filter that has an index; `None`: no such filter.
     allowed: Option<Ids>,
     /// Whether a memory is shown now is asked with everything else, and not only of the best.
@@ -66,7 +66,7 @@ impl<'a> Lens<'a> {
                 None => allowed = Some(listed),
             }
         }
-        let seen = find::Lens::new(view, gate, query.as_of, now)?;
+        let seen = find::MemoryReader::new(view, gate, query.as_of, now)?;
         let judged = RefCell::default();
         let close = false;
         Ok(Lens { view, gate, query, analyzer, question, seen, allowed, close, judged })
@@ -151,7 +151,7 @@ impl<'a> Lens<'a> {
             return Ok(None);
         }
         let body = self.seen.body(&row)?;
-        let find::Row { head, version, usage, standing, superseded_by } = row;
+        let find::MemoryRow { head, version, usage, standing, superseded_by } = row;
         Ok(Some(Row { head, version, usage, body, standing, superseded_by }))
     }
 

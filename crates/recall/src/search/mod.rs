@@ -23,9 +23,9 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use kernel::Reading;
 use kernel::find::Standing;
-use kernel::forms::Form;
+use kernel::render::Form;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
-use kernel::scope::Gate;
+use kernel::grants::Gate;
 use kernel::store::View;
 
 use crate::analyze::{Analyzer, Question, fold};
@@ -242,11 +242,11 @@ fn hit(
     (arms, by_model): (Vec<ArmScore>, bool),
 ) -> Result<Hit> {
     let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
-    let full = kernel::forms::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
+    let full = kernel::render::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
     Ok(Hit {
         id: row.head.id,
         preview: previews.of(&text),
-        tokens: kernel::forms::tokens(&full),
+        tokens: kernel::render::tokens(&full),
         superseded_by: lens.named(&row.superseded_by)?,
         contradicts: lens.contradicts(&row)?,
         head: row.head,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use kernel::Reading;
 use kernel::memory::{MemoryId, Millis};
-use kernel::scope::Gate;
+use kernel::grants::Gate;
 
 use super::filter::{Judge, Lens};
 use super::fuse::{Arm, ArmScore, ONE};

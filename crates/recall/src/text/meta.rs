@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use kernel::error::{Error, Result};
+use kernel::{Error, Result};
 use kernel::store::View;
 
 use super::bytes::{Cursor, push_varint};

@@ -111,7 +111,7 @@ pub const KEYS: &[Key] = &[
         name: "memory.archive_after_days",
         kind: Kind::Whole(1, 36_500),
         default: || json!(90),
-        about: "How old that is",
+        about: "Days after which a memory is old for memory.archive; finished goals and what is past its date follow defaults.cortex.archive_after_days",
     },
     Key {
         name: "memory.archive_below",

@@ -178,7 +178,7 @@ impl Config {
                 .unwrap_or(0)
                 .saturating_mul(60_000),
             archive: self.is_on("memory.archive"),
-            archive_after_days: u32::try_from(self.number("memory.archive_after_days"))
+            stale_after_days: u32::try_from(self.number("memory.archive_after_days"))
                 .unwrap_or(u32::MAX),
             archive_below: below,
             redact_secrets: self.is_on("memory.redact_secrets"),
@@ -278,7 +278,7 @@ mod tests {
         .unwrap();
         let settings = config.settings();
         assert_eq!((settings.dedup_window_ms, settings.archive), (300_000, false));
-        assert_eq!((settings.archive_below, settings.archive_after_days), (250, 90));
+        assert_eq!((settings.archive_below, settings.stale_after_days), (250, 90));
         let origin = |name: &str| {
             config.all().find(|(found, _, _)| *found == name).map(|(_, _, o)| o.to_string())
         };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use kernel::Reading;
 use kernel::memory::Millis;
-use kernel::scope::Gate;
+use kernel::grants::Gate;
 use recall::embed::{Embedding, EmbeddingCache};
 use recall::models;
 use recall::search::{ModelQuestion, Query, Weights, question_text};

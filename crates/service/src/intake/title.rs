@@ -3,7 +3,7 @@
 //! Must stay true: one line, no Markdown marks, never empty for a text that says anything, cut at a word with an ellipsis
 //! that shows it. The content keeps every word, so a short title loses nothing.
 
-use kernel::forms::one_line;
+use kernel::render::one_line;
 use kernel::{Error, Result};
 
 /// Characters of a title made from content.

@@ -1,6 +1,6 @@
 //! Memories: written, compared with what arrived before, changed, forgotten, counted.
 
-use kernel::Request;
+use kernel::Submission;
 use kernel::command::{Command, Draft, HeadRevision, Removal, Revision, Stamp, Touches};
 use kernel::journal::{Access, HeadPatch, Payload};
 use kernel::limits::TOUCHES_MAX;
@@ -226,7 +226,7 @@ impl Hand<'_> {
         }
         let touches = Touches { accesses: std::mem::take(&mut self.touches), grants: Vec::new() };
         let stamp = Stamp::new(self.now, self.by);
-        let request = Request { stamp, command: Command::Touch(touches), authority: None };
+        let request = Submission { stamp, command: Command::Touch(touches), authority: None };
         self.group.push(Pending { what: "uses".into(), request, effect: Effect::Usage });
         self.flush()
     }

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use kernel::command::{Command, PromptDraft, Receipt, SessionDraft, Stamp};
 use kernel::journal::Access;
 use kernel::memory::{MemoryId, Millis, Salt};
-use kernel::{Cortex, Fault, Reading, Request};
+use kernel::{Cortex, Fault, Reading, Submission};
 
 use crate::origin;
 use crate::record::Step;
@@ -52,7 +52,7 @@ pub(super) struct Hand<'h> {
 
 struct Pending {
     what: String,
-    request: Request,
+    request: Submission,
     effect: Effect,
 }
 
@@ -255,7 +255,7 @@ impl<'h> Hand<'h> {
         let mut stamp = Stamp::new(at, by.map_or(self.by, String::as_str));
         stamp.idempotency_key = key;
         self.group_bytes += command.content_bytes();
-        let request = Request { stamp, command, authority: None };
+        let request = Submission { stamp, command, authority: None };
         self.group.push(Pending { what: staged.what.clone(), request, effect });
         if self.group.len() >= GROUP_COMMANDS || self.group_bytes >= GROUP_BYTES {
             self.flush()?;
@@ -280,7 +280,7 @@ impl<'h> Hand<'h> {
         for ((what, effect, at), answer) in asked.into_iter().zip(answers) {
             match answer {
                 Ok(receipt) => self.count(effect, Some(&receipt), Some(at.get())),
-                Err(error) if error.fault() == Fault::Store => return Err(error.into()),
+                Err(error) if error.fault() == Fault::Server => return Err(error.into()),
                 Err(error) => self.report.skipped.add(what, error.to_string()),
             }
         }

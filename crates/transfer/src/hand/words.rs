@@ -2,7 +2,7 @@
 
 use kernel::journal::HeadPatch;
 use kernel::memory::{
-    Body, Fields, MemoryType, Millis, Pinned, Provenance, Scope, Source, Visibility,
+    Body, Fields, MemoryType, Millis, PinnedVersion, Provenance, Scope, Source, Visibility,
 };
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ impl Hand<'_> {
         for reference in &version.derived_from {
             let (name, n) = reference.rsplit_once('#').unwrap_or((reference, "1"));
             let pinned = match (self.named(name)?, n.parse::<u32>()) {
-                (Some(id), Ok(version)) => Some(Pinned { id, version }),
+                (Some(id), Ok(version)) => Some(PinnedVersion { id, version }),
                 _ => None,
             };
             let there = match pinned {

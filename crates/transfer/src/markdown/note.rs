@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use kernel::limits::EDGES_PER_MEMORY_MAX;
 use kernel::memory::{Head, Millis};
-use kernel::{Reading, Resolved};
+use kernel::{Reading, ResolvedMemory};
 use serde_json::Value;
 
 use crate::Result;
@@ -50,8 +50,8 @@ pub(super) fn note(
     Ok((path, text, edges))
 }
 
-fn front_matter(resolved: &Resolved, title: &str, origin: &str) -> String {
-    let Resolved { uri, head, version, usage, body } = resolved;
+fn front_matter(resolved: &ResolvedMemory, title: &str, origin: &str) -> String {
+    let ResolvedMemory { uri, head, version, usage, body } = resolved;
     let mut front = Lines("---\n".to_owned());
     front.text("title", title);
     front.text("type", head.memory_type.name());

@@ -1,7 +1,7 @@
 //! What keys, clicks, answers and new entries do.
 
 use api::ErrorCode;
-use kernel::memory::Millis;
+use proof::memory::Millis;
 use proptest::prelude::*;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use kernel::Digest;
-use kernel::actor::ActorName;
-use kernel::memory::Millis;
+use proof::Digest;
+use proof::actor::ActorName;
+use proof::memory::Millis;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

@@ -1,6 +1,6 @@
 //! What views draw with: lines, rules, lists and texts on the cells of a screen, and a record of what was drawn where.
 
-use kernel::memory::Millis;
+use proof::memory::Millis;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;

@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use kernel::memory::Millis;
-use mind::budget::BudgetView as Spent;
+use mind::budget::BudgetStatus as Spent;
 use serde::{Deserialize, Serialize};
 use service::caller::Caller;
 use service::error::Result;

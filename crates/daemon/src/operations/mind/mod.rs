@@ -11,14 +11,14 @@ mod views;
 use std::sync::Arc;
 
 use kernel::memory::Millis;
+use mind::BULLETIN;
 use mind::audience::Audience;
 use mind::breaker::Circuit;
-use mind::bulletin::render;
+use mind::bulletin::{ModelUse, render};
 use mind::jobs::JobReport;
 use mind::maintenance;
 use mind::warmup::{ProcessType, WarmupState};
-use mind::whole::BULLETIN;
-use mind::{Event, patterns};
+use mind::{MindEvent, patterns};
 
 use crate::host::Host;
 use crate::mind_host::Tended;
@@ -128,7 +128,7 @@ impl Host {
         if request.dry_run {
             return self.preview(&tended, &request.job, caller);
         }
-        let report = self.run_job(&tended, &request.job, caller)?;
+        let report = self.run_job(&tended, &request.job, ModelUse::Allowed, caller)?;
         let (_, reading) = self.service.reading(caller)?;
         let changes = match maintenance::run_record(&reading.view(), &report.run) {
             Ok(record) => named(&reading.view(), changes_of(&record)),
@@ -147,14 +147,15 @@ impl Host {
         })
     }
 
-    /// Runs a job to its end, here and now.
+    /// Runs a job to its end, here and now. `model` says whether this run may ask one.
     pub(super) fn run_job(
         &self,
         tended: &Arc<Tended>,
         job: &str,
+        model: ModelUse,
         caller: &Caller,
     ) -> Result<JobReport> {
-        let effects = tended.part().mind.run_now(job, caller.now()?)?;
+        let effects = tended.part().mind.run_now(job, model, caller.now()?)?;
         let run = |tended: &Tended| {
             let part = tended.part();
             part.mind.jobs.states().get(job)?.running.as_ref().map(|running| running.run.clone())
@@ -284,7 +285,7 @@ impl Host {
             let tended = self.tended(caller)?;
             let now = caller.now()?;
             let effects =
-                tended.part().mind.handle(Event::Dispatched(process_type), now, &mut |_| 0);
+                tended.part().mind.handle(MindEvent::Dispatched(process_type), now, &mut |_| 0);
             self.carry(&tended, effects, caller)
         };
         self.minds.say(&caller.actor, begin());

@@ -3,7 +3,7 @@
 use crate::host::Host;
 use mind::audience::Audience;
 use mind::memory_recall::{
-    LIMIT_MAX, Mode, RecallRequest, Remembered, SortBy, memory_recall as recall,
+    LIMIT_MAX, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall as recall,
 };
 use serde::{Deserialize, Serialize};
 use service::caller::Caller;
@@ -27,9 +27,9 @@ impl Host {
         let (_, reading) = self.service.reading(caller)?;
         let audience = if request.shared { Audience::Shared } else { Audience::Owner };
         let mode = match request.mode.as_deref() {
-            None if !request.query.trim().is_empty() => Mode::Hybrid,
-            None if request.memory_types.is_empty() => Mode::Recent,
-            None => Mode::Typed,
+            None if !request.query.trim().is_empty() => RecallMode::Hybrid,
+            None if request.memory_types.is_empty() => RecallMode::Recent,
+            None => RecallMode::Typed,
             Some(name) => word("mode", name, "recent, important, typed or hybrid")?,
         };
         let sort = request.sort_by.as_deref();
@@ -60,7 +60,7 @@ fn word<T: serde::de::DeserializeOwned>(key: &'static str, name: &str, known: &s
         .map_err(|_| Error::invalid(key, format!("{name:?} is not {known}")))
 }
 
-fn view(memory: &Remembered) -> RecalledView {
+fn view(memory: &RecallHit) -> RecalledView {
     let (head, body) = (&memory.head, &memory.body);
     let end = body.content.char_indices().nth(PREVIEW_CHARS).map(|(end, _)| end);
     RecalledView {

@@ -3,9 +3,9 @@
 use kernel::memory::{MemoryId, Millis};
 use kernel::store::View;
 use mind::breaker::Circuit;
-use mind::jobs::{JobReport, JobView as Job};
+use mind::jobs::{JobReport, JobStatus as Job};
 use mind::maintenance::{self, RunRecord};
-use mind::proposal::Plan;
+use mind::proposal::MindPlan;
 use serde::{Deserialize, Serialize};
 
 use api::mind::{
@@ -75,21 +75,21 @@ pub(super) fn job_view(job: Job) -> JobView {
 }
 
 pub(super) fn report_view(report: &JobReport) -> ReportView {
-    use mind::jobs::{Cause, Ending};
+    use mind::jobs::{JobCause, JobEnding};
     ReportView {
         run: report.run.clone(),
         cause: match report.cause {
-            Cause::Due => "due",
-            Cause::Asked => "asked",
+            JobCause::Due => "due",
+            JobCause::Asked => "asked",
         }
         .to_owned(),
         started_at: Millis(report.started_unix_ms).rfc3339(),
         ended_at: Millis(report.ended_unix_ms).rfc3339(),
         ending: match report.ending {
-            Ending::Succeeded => "succeeded",
-            Ending::Failed => "failed",
-            Ending::TimedOut => "timed_out",
-            Ending::Interrupted => "interrupted",
+            JobEnding::Succeeded => "succeeded",
+            JobEnding::Failed => "failed",
+            JobEnding::TimedOut => "timed_out",
+            JobEnding::Interrupted => "interrupted",
         }
         .to_owned(),
         summary: report.summary.clone(),
@@ -106,7 +106,7 @@ pub(super) fn changes_of(record: &RunRecord) -> Vec<ChangeView> {
     record.changes.iter().map(change).collect()
 }
 
-pub(super) fn planned(plan: &Plan) -> Vec<ChangeView> {
+pub(super) fn planned(plan: &MindPlan) -> Vec<ChangeView> {
     let change = |proposal: &mind::proposal::Proposal| ChangeView {
         action: proposal.action.name().to_owned(),
         about: proposal.action.about(),
@@ -132,7 +132,7 @@ pub(super) fn title(view: &View<'_>, id: u64) -> Option<String> {
     view.body(&version).ok()?.map(|body| body.title)
 }
 
-pub(super) fn suggested(plan: &Plan) -> Vec<SuggestionView> {
+pub(super) fn suggested(plan: &MindPlan) -> Vec<SuggestionView> {
     let view = |one: &mind::proposal::Suggestion| SuggestionView {
         about: one.about.clone(),
         reason: one.reason.clone(),

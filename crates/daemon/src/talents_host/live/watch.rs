@@ -13,7 +13,8 @@ use exec::runner::Runner;
 use exec::runner::log::read::is_terminal;
 use kernel::actor::ActorName;
 use mind::hook::CortexHook;
-use mind::supervision::{ProcessEvent, ProcessId, ProcessKind};
+use api::admin::ProcessKind;
+use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
 use serde_json::{Map, Value};
 

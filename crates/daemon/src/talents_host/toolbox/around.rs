@@ -6,6 +6,7 @@
 use std::sync::PoisonError;
 
 use exec::process::{ToolAnswer, ToolError, ToolScene};
+use mind::admin::AdminQuestion;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -40,9 +41,13 @@ pub(super) struct WorkerArgs {
 }
 
 impl MemoryTools {
-    /// What an administrator could ask in these words.
-    pub(super) async fn admin(&self, scene: &ToolScene, message: String) -> Told<ToolAnswer> {
-        let request = AdminRequest { agent_id: None, message };
+    /// Answers a tool call with what the admin chat says to the same question.
+    pub(super) async fn admin(
+        &self,
+        scene: &ToolScene,
+        question: AdminQuestion,
+    ) -> Told<ToolAnswer> {
+        let request = AdminQuestionRequest { question };
         let answer = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
         let value = json!({"about": ABOUT, "answer": answer.response, "data": answer.data});
         Ok(ToolAnswer { value, cited: Vec::new() })
@@ -81,13 +86,13 @@ impl MemoryTools {
     }
 }
 
-/// One word: an id, and nothing that could be another sentence.
-pub(super) fn word(text: &str) -> Told<&str> {
+/// An id: one word.
+pub(super) fn word(text: &str) -> Told<String> {
     let text = text.trim();
     if text.is_empty() || text.contains(char::is_whitespace) {
         return Err(ToolError::new("an id is one word".to_owned()));
     }
-    Ok(text)
+    Ok(text.to_owned())
 }
 
 /// The conversation that a run belongs to.

@@ -15,6 +15,8 @@ use exec::Facet;
 use exec::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
 use exec::providers::{BoxFuture, ToolServer, ToolSpec};
 use exec::talents::Grant;
+use mind::admin::AdminQuestion;
+use api::admin::ProcessKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -135,15 +137,16 @@ impl MemoryTools {
             "memory_recall" => self.recall(scene, read(args)?).await,
             "memory_get" => self.get(scene, read(args)?).await,
             "memory_save" => self.save(scene, read(args)?).await,
-            "system_inspect" => self.admin(scene, "what is running".to_owned()).await,
-            "channel_list" => self.admin(scene, "list channels".to_owned()).await,
+            "system_inspect" => self.admin(scene, AdminQuestion::Running).await,
+            "channel_list" => self.admin(scene, AdminQuestion::Channels).await,
             "worker_inspect" => {
                 let args: InspectArgs = read(args)?;
-                self.admin(scene, format!("inspect worker {}", word(&args.id)?)).await
+                let (kind, id) = (ProcessKind::Worker, word(&args.id)?);
+                self.admin(scene, AdminQuestion::Inspect { kind, id }).await
             }
             "mind_undo" => {
                 let args: UndoArgs = read(args)?;
-                self.admin(scene, format!("undo run {}", word(&args.run)?)).await
+                self.admin(scene, AdminQuestion::Undo { run: word(&args.run)? }).await
             }
             "channel_branch" => self.branch(scene, read(args)?).await,
             "channel_worker" => self.worker(scene, read(args)?).await,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use kernel::codec;
-use kernel::error::Result;
+use kernel::Result;
 use kernel::keys;
 use kernel::state::Counters;
-use kernel::store::{KeyRange, Reader, Side, Space, View, Visit, WriteSet};
+use kernel::store::{KeyRange, StoreReader, Side, Space, View, Visit, WriteSet};
 use proptest::prelude::*;
 
 use crate::analyze::Lexicon;
@@ -19,7 +19,7 @@ use crate::text::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rows(pub(super) BTreeMap<Vec<u8>, Vec<u8>>);
 
-impl Reader for Rows {
+impl StoreReader for Rows {
     fn get(&self, _: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(self.0.get(key).cloned())
     }
