@@ -1,12 +1,12 @@
 //! What a channel wants done, done.
 
-use exec::Layout;
-use exec::process::{Context, Said, Speaker};
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use mind::conversation::{ChannelEffect, Message, NewMemory, Role};
 use serde_json::{Map, Value, json};
+use talents::Layout;
+use talents::process::{Context, Said, Speaker};
 
 use super::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
 use crate::ops::error::{Error, Fault, Result};

@@ -1,10 +1,10 @@
 //! What the end of a run means: for the channel it belongs to, for the budget, and for whoever waits for its worker.
 
-use exec::process::Context;
-use exec::runner::{EndedRun, Outcome};
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use serde_json::Value;
+use talents::process::Context;
+use talents::runner::{EndedRun, Outcome};
 
 use super::carry::With;
 use super::{ADMIN, BRANCH, COMPACTION, Part, TURN, alone, keep};

@@ -189,7 +189,7 @@ pub(crate) fn part_of<'a>(actor: &ActorName, context: &'a str) -> &'a str {
 
 /// Refuses what cannot name a channel: it becomes a file name and part of ids.
 pub(crate) fn check_name(channel: &str) -> Result<()> {
-    let is_name = exec::process::is_context(channel) && !channel.contains("..");
+    let is_name = talents::process::is_context(channel) && !channel.contains("..");
     if channel.len() <= NAME_BYTES_MAX && is_name {
         return Ok(());
     }

@@ -5,11 +5,11 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use exec::UseId;
-use exec::callosum::{CALLOSUM, Clause, ClientError, Filter, Message};
-use exec::layout::Layout;
-use exec::runner::log::read::{self, is_terminal};
 use serde_json::{Map, Value, json};
+use talents::UseId;
+use talents::callosum::{CALLOSUM, Clause, ClientError, Filter, Message};
+use talents::layout::Layout;
+use talents::runner::log::read::{self, is_terminal};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How often a daemon that dies during a run is started again.
 const STARTS_MAX: u32 = 3;
 /// Bytes of a message that is read from standard input.
-const MESSAGE_BYTES_MAX: u64 = exec::callosum::LINE_BYTES_MAX as u64;
+const MESSAGE_BYTES_MAX: u64 = talents::callosum::LINE_BYTES_MAX as u64;
 
 /// Hears and says what goes over the bus of the daemon.
 ///

@@ -2,9 +2,9 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use ::exec::callosum::Filter;
-use ::exec::runner::log::read::kind;
-use ::exec::{Layout, UseId};
+use ::talents::callosum::Filter;
+use ::talents::runner::log::read::kind;
+use ::talents::{Layout, UseId};
 use clap::Args;
 use serde_json::{Map, Value};
 

@@ -4,14 +4,14 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use exec::chronicle::{
+use jiff::civil::Time;
+use serde_json::{Value, json};
+use talents::chronicle::{
     Addition, ChronicleError, Content, Entry, EntryKind, add, days, entries, segment_facets,
     segments,
 };
-use exec::talents::Shelf;
-use exec::{Day, Layout, Segment, TalentName};
-use jiff::civil::Time;
-use serde_json::{Value, json};
+use talents::talent_files::Shelf;
+use talents::{Day, Layout, Segment, TalentName};
 
 use super::failure::{Failure, Outcome};
 use super::open::{Around, Globals, caller, home_folder};
@@ -229,10 +229,10 @@ fn show(layout: &Layout, day: Day, segment: Option<Segment>, out: &mut Output) -
         && !segments(layout, day)?.contains(&segment)
     {
         let (day, segment) = (day.to_string(), segment.to_string());
-        return Err(exec::chronicle::ChronicleError::NoSegment { day, segment }.into());
+        return Err(talents::chronicle::ChronicleError::NoSegment { day, segment }.into());
     }
     if !layout.day(day).is_dir() {
-        return Err(exec::think::ThinkError::NoDay(day).into());
+        return Err(talents::think::ThinkError::NoDay(day).into());
     }
     let shelf = Shelf::open(&layout.talents());
     let mut views = Vec::new();

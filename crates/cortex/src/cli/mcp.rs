@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use clap::Args;
-use exec::process::{Served, ToolScene, Toolbox};
-use exec::{Day, Facet, TalentName, UseId};
+use talents::process::{Served, ToolScene, Toolbox};
+use talents::{Day, Facet, TalentName, UseId};
 
 use super::failure::Outcome;
 use super::open::{Around, Globals, caller, home_folder, wait};

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use exec::runner::Program;
-use exec::supervisor::end_with_supervisor;
 use serde_json::{Value, json};
+use talents::runner::Program;
+use talents::supervisor::end_with_supervisor;
 
 use super::failure::{Failure, Outcome};
 use super::open::{Around, Globals, home_folder};

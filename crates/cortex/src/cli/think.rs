@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use exec::process::stop_on_signals;
-use exec::providers::BoxFuture;
-use exec::think::{self, Asked, Hooks, Phase, Plan, Report, State, UnitReport, Work};
-use exec::{Day, Facet, Segment, TalentName};
+use llm::providers::BoxFuture;
 use serde_json::Value;
+use talents::process::stop_on_signals;
+use talents::think::{self, Asked, Hooks, Phase, Plan, Report, State, UnitReport, Work};
+use talents::{Day, Facet, Segment, TalentName};
 
 use super::failure::{Failure, Outcome};
 use super::open::{Around, Globals, caller, wait};
@@ -85,7 +85,7 @@ pub(crate) fn run(
     };
     if let Some(facet) = &asked.facet {
         // A name typed wrong would be a day without work.
-        exec::chronicle::read_facet(&hands.layout, facet)?;
+        talents::chronicle::read_facet(&hands.layout, facet)?;
     }
     let plan = think::plan(&hands.layout, &hands.shelf, &asked)?;
     if args.dry_run {

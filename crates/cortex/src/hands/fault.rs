@@ -1,10 +1,10 @@
 //! Errors of `exec` as operations tell them: the same code, and whose fault it is.
 
-use exec::NameError;
-use exec::chronicle::ChronicleError;
-use exec::models::NoModel;
-use exec::talents::{RenderError, TalentError};
-use exec::think::ThinkError;
+use llm::models::NoModel;
+use talents::NameError;
+use talents::chronicle::ChronicleError;
+use talents::talent_files::{RenderError, TalentError};
+use talents::think::ThinkError;
 
 use crate::ops::error::{Error, Fault};
 

@@ -19,15 +19,15 @@ pub(crate) mod toolbox;
 use std::path::Path;
 use std::sync::Arc;
 
-use exec::models::{Ask, Choice, NoModel, Resolver};
-use exec::providers::{ConfiguredProviders, Env, Patience, usable};
-use exec::runner::RunnerSettings;
-use exec::talents::{Grant, OutputFormat, Schedule, Shelf, Talent};
-use exec::{Layout, process::Process};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use llm::models::{Ask, Choice, NoModel, Resolver};
+use llm::providers::{ConfiguredProviders, Env, Patience, usable};
 use serde::Serialize;
 use serde_json::{Value, json};
+use talents::runner::RunnerSettings;
+use talents::talent_files::{Grant, OutputFormat, Schedule, Shelf, Talent};
+use talents::{Layout, process::Process};
 
 use crate::config::Config;
 use crate::ops::caller::World;
@@ -146,7 +146,7 @@ impl Hands {
     /// Everything a talent process needs.
     pub(crate) fn process(
         &self,
-        toolbox: Arc<dyn exec::process::Toolbox>,
+        toolbox: Arc<dyn talents::process::Toolbox>,
         world: Arc<dyn World>,
         dry_run: bool,
     ) -> Result<Process> {

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use exec::think::Output;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
+use talents::think::Output;
 
 use super::memory::Memory;
 use crate::ops::error::{Error, Fault, Result};
@@ -112,7 +112,7 @@ fn title(output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
-    use exec::{Day, Facet, Layout, Segment, TalentName};
+    use talents::{Day, Facet, Layout, Segment, TalentName};
 
     use super::*;
     use crate::daemon::place::Place;

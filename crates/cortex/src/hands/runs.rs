@@ -9,14 +9,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use exec::callosum::{
+use llm::providers::BoxFuture;
+use serde_json::{Map, Value};
+use talents::callosum::{
     CALLOSUM, CORTEX, Clause, Client, ClientSettings, Filter, Incoming, Message, ask_once,
 };
-use exec::providers::BoxFuture;
-use exec::runner::cortex_request;
-use exec::think::{Ended, Runs};
-use exec::world::SystemChance;
-use serde_json::{Map, Value};
+use talents::runner::cortex_request;
+use talents::think::{Ended, Runs};
+use talents::world::SystemChance;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
@@ -208,11 +208,11 @@ impl Runs for BusRuns {
 
 #[cfg(test)]
 mod tests {
-    use exec::callosum::{BusSettings, Hub, Server};
-    use exec::runner::{Facts, Program, Runner, RunnerParts, RunnerSettings, TalentFacts};
-    use exec::world::{SystemClock, World};
-    use exec::{Layout, TalentName};
     use serde_json::json;
+    use talents::callosum::{BusSettings, Hub, Server};
+    use talents::runner::{Facts, Program, Runner, RunnerParts, RunnerSettings, TalentFacts};
+    use talents::world::{SystemClock, World};
+    use talents::{Layout, TalentName};
 
     use super::*;
 

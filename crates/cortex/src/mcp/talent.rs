@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use exec::process::{CITED, Served};
-use exec::providers::ToolSpec;
+use llm::providers::ToolSpec;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
@@ -12,6 +11,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
+use talents::process::{CITED, Served};
 
 /// One run's view of its tools.
 #[derive(Clone, Debug)]

@@ -8,10 +8,10 @@ use axum::body::{Body as HttpBody, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
-use exec::runner::Follow;
-use exec::runner::log::read::{is_terminal, kind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use talents::runner::Follow;
+use talents::runner::log::read::{is_terminal, kind};
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 

@@ -10,11 +10,11 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use exec::UseId;
-use exec::callosum::{CALLOSUM, Clause, Delivery, EventId, Filter, Message, Subscription};
-use exec::runner::Follow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use talents::UseId;
+use talents::callosum::{CALLOSUM, Clause, Delivery, EventId, Filter, Message, Subscription};
+use talents::runner::Follow;
 use tokio::sync::{mpsc, watch};
 use utoipa::{IntoParams, ToSchema};
 

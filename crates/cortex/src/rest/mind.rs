@@ -4,10 +4,10 @@ use axum::body::Body as HttpBody;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
-use exec::runner::Follow;
-use exec::runner::log::read::kind;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use talents::runner::Follow;
+use talents::runner::log::read::kind;
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 

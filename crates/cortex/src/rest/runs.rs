@@ -6,10 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
-use exec::UseId;
-use exec::runner::{Receipt, RunQuery, RunScope, RunStatus, Select};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use talents::UseId;
+use talents::runner::{Receipt, RunQuery, RunScope, RunStatus, Select};
 use utoipa::{IntoParams, ToSchema};
 
 use super::events::no_run;

@@ -7,11 +7,11 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use exec::models::{Ask, ProviderSettings, Resolver};
-use exec::providers::{
+use kernel::memory::Millis;
+use llm::models::{Ask, ProviderSettings, Resolver};
+use llm::providers::{
     Call, ConfiguredProviders, Env, Message, Patience, Providers as _, Reply, Usage, cost,
 };
-use kernel::memory::Millis;
 use mind::budget::Cost;
 use mind::bulletin::Prompt;
 use mind::whole::{Answer, Provider};

@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use exec::runner::RunnerSettings;
-use exec::runner::log::doctor::Finding;
-use exec::supervisor::{Calendar, ScheduleState, SupervisorSettings};
-use exec::{Day, Layout};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use talents::runner::RunnerSettings;
+use talents::runner::log::doctor::Finding;
+use talents::supervisor::{Calendar, ScheduleState, SupervisorSettings};
+use talents::{Day, Layout};
 
 use super::super::surroundings::own_environment;
 use super::super::talent::doctor::look;

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use exec::callosum::{BusSettings, Delivery, Filter, Hub, Message, SUPERVISOR};
-use exec::process::stop_on_signals;
-use exec::runner::RunnerSettings;
-use exec::supervisor::{Service, ServiceCommand, Supervisor, SupervisorSettings, Work};
-use exec::world::World;
 use serde_json::Value;
+use talents::callosum::{BusSettings, Delivery, Filter, Hub, Message, SUPERVISOR};
+use talents::process::stop_on_signals;
+use talents::runner::RunnerSettings;
+use talents::supervisor::{Service, ServiceCommand, Supervisor, SupervisorSettings, Work};
+use talents::world::World;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -93,7 +93,7 @@ async fn attend(
     let hub = Hub::new(BusSettings::default(), Arc::clone(&world.clock));
     let mut told = hub.subscribe(Filter::tract(SUPERVISOR));
     let supervisor = Supervisor::start(settings, world, hub, place.home.clone());
-    let failed = |error: exec::supervisor::SupervisorError| {
+    let failed = |error: talents::supervisor::SupervisorError| {
         Failure::Ops(Error::new(error.code(), Fault::Server, error.to_string()))
     };
     supervisor.add(service).map_err(failed)?;

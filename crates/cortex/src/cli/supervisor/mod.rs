@@ -3,8 +3,8 @@
 mod alone;
 
 use clap::{Args, Subcommand};
-use exec::callosum::{Message, SUPERVISOR};
 use serde_json::{Value, json};
+use talents::callosum::{Message, SUPERVISOR};
 
 use super::bus::{ask, place, refusal, runtime};
 use super::failure::{Failure, Outcome};

@@ -1,8 +1,8 @@
 //! `cortex talent cancel`: tells runs to end.
 
-use ::exec::callosum::Filter;
-use ::exec::runner::log::read;
-use ::exec::{Layout, UseId};
+use ::talents::callosum::Filter;
+use ::talents::runner::log::read;
+use ::talents::{Layout, UseId};
 use clap::Args;
 use serde_json::json;
 

@@ -3,9 +3,9 @@
 use std::fs;
 
 use clap::Args;
-use exec::process::{ChronicleTools, Toolbox as _};
-use exec::talents::{Problem, Severity, Source};
 use serde_json::{Value, json};
+use talents::process::{ChronicleTools, Toolbox as _};
+use talents::talent_files::{Problem, Severity, Source};
 
 use super::super::failure::{Failure, Outcome};
 use super::super::open::{Around, Globals};

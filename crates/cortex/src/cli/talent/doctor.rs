@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ::exec::runner::log::doctor::{Finding, examine};
-use ::exec::runner::log::index::Index;
-use ::exec::{Layout, UseId};
+use ::talents::runner::log::doctor::{Finding, examine};
+use ::talents::runner::log::index::Index;
+use ::talents::{Layout, UseId};
 use clap::Args;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use ::exec::process::stop_on_signals;
-use ::exec::runner::lifeline;
+use ::talents::process::stop_on_signals;
+use ::talents::runner::lifeline;
 use clap::Args;
 
 use super::super::failure::{Failure, Outcome};

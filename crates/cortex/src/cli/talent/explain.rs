@@ -1,8 +1,8 @@
 //! `cortex talent explain`: why this model.
 
 use clap::Args;
-use exec::TalentName;
-use exec::models::{Ask, Tier};
+use llm::models::{Ask, Tier};
+use talents::TalentName;
 
 use super::super::failure::{Failure, Outcome};
 use super::super::open::{Around, Globals};

@@ -1,9 +1,9 @@
 //! `cortex talent list`.
 
 use clap::Args;
-use exec::models::Ask;
-use exec::talents::{Kind, Problem, Talent};
+use llm::models::Ask;
 use serde_json::Value;
+use talents::talent_files::{Kind, Problem, Talent};
 
 use super::super::failure::Outcome;
 use super::super::open::{Around, Globals};
@@ -44,8 +44,8 @@ pub(super) fn run(
     // In the order in which a day is worked through.
     talents.sort_by_key(|talent| {
         let place = talent.front.schedule.map_or("z", |schedule| match schedule {
-            exec::talents::Schedule::Segment => "a",
-            exec::talents::Schedule::Daily => "b",
+            talents::talent_files::Schedule::Segment => "a",
+            talents::talent_files::Schedule::Daily => "b",
         });
         (place, talent.front.priority, talent.name.clone())
     });
@@ -80,7 +80,7 @@ pub(super) fn run(
 }
 
 pub(super) fn schedule(talent: &Talent) -> &'static str {
-    talent.front.schedule.map_or("none", exec::talents::Schedule::as_str)
+    talent.front.schedule.map_or("none", talents::talent_files::Schedule::as_str)
 }
 
 fn model(hands: &Hands, talent: &Talent) -> String {

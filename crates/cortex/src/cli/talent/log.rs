@@ -1,10 +1,10 @@
 //! `cortex talent log`: runs from the index, or the events of one run from its log. Needs no daemon.
 
-use ::exec::callosum::Filter;
-use ::exec::runner::RunQuery;
-use ::exec::runner::log::index::Index;
-use ::exec::runner::log::read::{self, kind};
-use ::exec::{Layout, TalentName, UseId};
+use ::talents::callosum::Filter;
+use ::talents::runner::RunQuery;
+use ::talents::runner::log::index::Index;
+use ::talents::runner::log::read::{self, kind};
+use ::talents::{Layout, TalentName, UseId};
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use ::exec::Layout;
-use ::exec::callosum::Filter;
-use ::exec::models::{BUILT_IN, KeyRef, ProviderSettings};
-use ::exec::runner::log::read::kind;
+use ::llm::models::{BUILT_IN, KeyRef, ProviderSettings};
+use ::talents::Layout;
+use ::talents::callosum::Filter;
+use ::talents::runner::log::read::kind;
 use clap::Args;
 use serde_json::{Map, Value, json};
 

@@ -1,9 +1,9 @@
 //! `cortex talent show`: what a run of a talent would be told.
 
 use clap::Args;
-use exec::chronicle::list_facets;
-use exec::talents::{Instructions, Note, Scene};
-use exec::{Day, Facet, Segment, TalentName};
+use talents::chronicle::list_facets;
+use talents::talent_files::{Instructions, Note, Scene};
+use talents::{Day, Facet, Segment, TalentName};
 
 use super::super::failure::Outcome;
 use super::super::open::{Around, Globals, caller};

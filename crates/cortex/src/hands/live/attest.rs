@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use exec::runner::{EndedRun, Outcome, RunObserver};
 use kernel::limits::CITATIONS_MAX;
 use serde_json::Value;
+use talents::runner::{EndedRun, Outcome, RunObserver};
 
 use crate::channels::actor_of;
 use crate::daemon::server::log;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use exec::UseId;
-use exec::callosum::{Hub, Message};
-use exec::runner::log::read::{is_terminal, kind};
-use exec::runner::{Receipt, Runner, Select};
 use serde_json::{Map, Value};
+use talents::UseId;
+use talents::callosum::{Hub, Message};
+use talents::runner::log::read::{is_terminal, kind};
+use talents::runner::{Receipt, Runner, Select};
 use tokio::runtime::Handle;
 
 use crate::ops::acting::{Acting, LiveRun};
@@ -66,7 +66,7 @@ impl Acting for Door {
 
     fn live(&self) -> Vec<LiveRun> {
         let status = self.runner.status();
-        let run = |run: exec::runner::LiveRun| LiveRun {
+        let run = |run: talents::runner::LiveRun| LiveRun {
             use_id: run.use_id,
             talent: run.name,
             actor: run.actor,

@@ -4,10 +4,10 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use exec::TalentName;
-use exec::models::Ask;
-use exec::runner::{Facts, Rejection, TalentFacts};
+use llm::models::Ask;
 use serde_json::{Map, Value};
+use talents::TalentName;
+use talents::runner::{Facts, Rejection, TalentFacts};
 
 use super::Sources;
 use crate::channels::{actor_of, purpose};

@@ -7,12 +7,11 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
-use exec::UseId;
-use exec::callosum::{
-    CALLOSUM, CORTEX, ClientError, Filter, Frame, LINE_BYTES_MAX, Lines, Message,
-};
-use exec::runner::log::read::{is_terminal, kind};
 use serde_json::{Map, Value, json};
+use talents::UseId;
+use talents::callosum::line_codec::{BoundedLine, LineReader};
+use talents::callosum::{CALLOSUM, CORTEX, ClientError, Filter, LINE_BYTES_MAX, Message};
+use talents::runner::log::read::{is_terminal, kind};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -26,7 +25,7 @@ type Fields = Map<String, Value>;
 
 #[derive(Debug)]
 pub(crate) struct Line {
-    read: Lines<OwnedReadHalf>,
+    read: LineReader<OwnedReadHalf>,
     write: OwnedWriteHalf,
     next_reference: u64,
     /// Heard while an answer was waited for.
@@ -44,7 +43,7 @@ impl Line {
             UnixStream::connect(path).await.map_err(|_| ClientError::NoBus(path.to_owned()))?;
         let (read, write) = stream.into_split();
         let mut line = Line {
-            read: Lines::new(read, 2 * LINE_BYTES_MAX),
+            read: LineReader::new(read, 2 * LINE_BYTES_MAX),
             write,
             next_reference: 0,
             heard: VecDeque::new(),
@@ -93,12 +92,12 @@ impl Line {
         loop {
             match self.read.next().await.map_err(|_| ClientError::ConnectionLost)? {
                 None => return Ok(None),
-                Some(Frame::Line(line)) => {
+                Some(BoundedLine::Whole(line)) => {
                     if let Ok(message) = Message::parse(&line) {
                         return Ok(Some(message));
                     }
                 }
-                Some(Frame::TooLong { .. }) => {}
+                Some(BoundedLine::TooLong { .. }) => {}
             }
         }
     }
@@ -250,9 +249,9 @@ impl From<ClientError> for Error {
 mod tests {
     use std::sync::Arc;
 
-    use exec::Layout;
-    use exec::callosum::{BusSettings, Hub, Server};
-    use exec::world::SystemClock;
+    use talents::Layout;
+    use talents::callosum::{BusSettings, Hub, Server};
+    use talents::world::SystemClock;
 
     use super::*;
 
@@ -264,7 +263,7 @@ mod tests {
         let hub = Hub::new(BusSettings::default(), Arc::new(SystemClock));
         let server = Server::start(hub.clone(), layout.clone(), &layout.callosum()).await.unwrap();
         let run = UseId::parse("1768464000123").unwrap();
-        let talent = exec::TalentName::parse("default").unwrap();
+        let talent = talents::TalentName::parse("default").unwrap();
         std::fs::create_dir_all(layout.runs_of(&talent)).unwrap();
         let events: Vec<Value> = ["request", "spawned", "finish"]
             .iter()

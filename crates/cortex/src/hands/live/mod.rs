@@ -20,15 +20,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use exec::Layout;
-use exec::callosum::{BusSettings, Hub, HubStatus, Server};
-use exec::runner::{Program, Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus};
-use exec::supervisor::{
-    Calendar, Schedule, Service, ServiceStatus, Supervisor, SupervisorSettings, Work,
-};
-use exec::world::World;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
+use talents::Layout;
+use talents::callosum::{BusSettings, Hub, HubStatus, Server};
+use talents::runner::{Program, Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus};
+use talents::supervisor::{
+    Calendar, Schedule, Service, ServiceStatus, Supervisor, SupervisorSettings, Work,
+};
+use talents::world::World;
 
 use super::Hands;
 use crate::config::{self, Config};

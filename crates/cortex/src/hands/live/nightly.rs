@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use exec::callosum::{Hub, Message};
-use exec::providers::BoxFuture;
-use exec::runner::Runner;
-use exec::talents::Shelf;
-use exec::think::{self, Asked, Hooks, Output, Report, ThinkError, Work};
-use exec::{Day, TalentName};
 use kernel::actor::ActorName;
+use llm::providers::BoxFuture;
 use serde_json::Value;
+use talents::callosum::{Hub, Message};
+use talents::runner::Runner;
+use talents::talent_files::Shelf;
+use talents::think::{self, Asked, Hooks, Output, Report, ThinkError, Work};
+use talents::{Day, TalentName};
 use tokio::sync::watch;
 
 use super::super::memory::Memory;

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use exec::UseId;
-use exec::providers::BoxFuture;
-use exec::runner::log::read::{is_terminal, kind};
-use exec::runner::{Follow, Receipt, Runner, Select};
-use exec::think::{Ended, Runs};
+use llm::providers::BoxFuture;
 use serde_json::{Map, Value};
+use talents::UseId;
+use talents::runner::log::read::{is_terminal, kind};
+use talents::runner::{Follow, Receipt, Runner, Select};
+use talents::think::{Ended, Runs};
 use tokio::time::Instant;
 
 type Fields = Map<String, Value>;

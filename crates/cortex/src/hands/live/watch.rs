@@ -8,14 +8,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use exec::callosum::{CORTEX, Delivery, Filter, Hub, Message};
-use exec::runner::Runner;
-use exec::runner::log::read::is_terminal;
 use kernel::actor::ActorName;
 use mind::hook::CortexHook;
 use mind::supervision::{ProcessEvent, ProcessId, ProcessKind};
 use mind::warmup::ProcessType;
 use serde_json::{Map, Value};
+use talents::callosum::{CORTEX, Delivery, Filter, Hub, Message};
+use talents::runner::Runner;
+use talents::runner::log::read::is_terminal;
 
 use crate::channels::actor_of;
 use crate::daemon::server::log;

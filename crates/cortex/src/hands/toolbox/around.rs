@@ -5,9 +5,9 @@
 
 use std::sync::PoisonError;
 
-use exec::process::{ToolAnswer, ToolError, ToolScene};
 use serde::Deserialize;
 use serde_json::json;
+use talents::process::{ToolAnswer, ToolError, ToolScene};
 
 use super::{ABOUT, MemoryTools, Told, told};
 use crate::ops::admin::AdminRequest;

@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use exec::Facet;
-use exec::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
-use exec::providers::{BoxFuture, ToolServer, ToolSpec};
-use exec::talents::Grant;
+use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use talents::Facet;
+use talents::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
+use talents::talent_files::Grant;
 
 use super::memory::Memory;
 use crate::ops::context::ContextRequest;

@@ -1,0 +1,69 @@
+//! Another provider in place of one that cannot answer: when, which one, and how it is told.
+//!
+//! What must stay true: nobody is replaced whom the request named, or with whom a conversation goes on; the change is an event
+//! of the run; if both fail, both failures are told.
+
+use serde_json::json;
+
+use super::Process;
+use super::error::RunError;
+use super::events::{Events, Unread};
+use super::prepare::Prepared;
+use super::request::Request;
+use llm::models::Choice;
+use llm::providers::{ProviderError, ReasonCode};
+
+/// Who is asked after this failure; nobody if another would fail the same way, or must not step in.
+pub(super) fn of(
+    process: &Process,
+    request: &Request,
+    prepared: &Prepared,
+    error: &ProviderError,
+) -> Option<Choice> {
+    let elsewhere = matches!(
+        error.reason,
+        ReasonCode::KeyInvalid
+            | ReasonCode::QuotaExceeded
+            | ReasonCode::Unavailable
+            | ReasonCode::NetworkUnreachable
+    );
+    let wanted = request.provider.is_some() || request.model.is_some();
+    let talks = request.session_id.is_some() || request.chat_id.is_some();
+    if !elsewhere || wanted || talks {
+        return None;
+    }
+    process.resolver.fallback(&prepared.choice)
+}
+
+pub(super) async fn tell(
+    events: &Events,
+    from: &Choice,
+    to: &Choice,
+    reason: &str,
+    error: &ProviderError,
+) -> Result<(), Unread> {
+    let event = json!({
+        "original_provider": from.provider,
+        "backup_provider": to.provider,
+        "provider": to.provider,
+        "model": to.model,
+        "reason": reason,
+        "reason_code": error.code(),
+        "error": error.to_string(),
+    });
+    events.emit("fallback", event).await
+}
+
+/// Both have failed: the first says why the run ended, the second why nobody could help.
+pub(super) fn both(
+    from: &Choice,
+    first: ProviderError,
+    to: &Choice,
+    second: &ProviderError,
+) -> RunError {
+    let message = format!("{first}; {}, the fallback: {second}", to.provider);
+    RunError::Provider {
+        provider: from.provider.clone(),
+        error: ProviderError { message, ..first },
+    }
+}

@@ -1,0 +1,247 @@
+//! What the talent process does: requests in as JSON lines, events out as JSON lines.
+//!
+//! For each request: prepare (talent, model, sources, instructions), validate, run turns with tools, write the output, finish.
+//! What must stay true: each request ends with exactly one `finish` or `error`; the output is on disk before `finish` is said;
+//! events are whole lines, also when the process is told to stop; whatever was read from the memory is in `cited`.
+
+mod calls;
+mod chats;
+mod context;
+mod error;
+mod events;
+mod fallback;
+mod finish;
+mod handover;
+mod prepare;
+mod request;
+mod schema;
+mod seen;
+mod served;
+mod toolbox;
+mod tools;
+mod turns;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Zoned;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+pub use chats::{Chat, Chats};
+pub use context::{Context, Said, Speaker, is_context};
+pub use error::RunError;
+pub use request::Request;
+pub use schema::validate;
+pub use served::{CITED, Served};
+pub use toolbox::{Blame, NoTools, ToolAnswer, ToolError, ToolScene, Toolbox};
+pub use tools::ChronicleTools;
+
+use self::events::{Events, writer};
+use self::prepare::{Step, prepare};
+use self::toolbox::Cited;
+use crate::callosum::line_codec::LineReader;
+use crate::layout::Layout;
+use crate::talent_files::{Grant, Shelf};
+use llm::models::Resolver;
+use llm::providers::Providers;
+
+/// One request; a prompt with a whole book in it fits.
+const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How long a run lasts if neither request nor talent says.
+pub const TIMEOUT_SECONDS: u64 = 600;
+
+/// The time, in the user's zone.
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Zoned;
+}
+
+impl<F: Fn() -> Zoned + Send + Sync> Clock for F {
+    fn now(&self) -> Zoned {
+        self()
+    }
+}
+
+/// All that runs need from outside.
+#[derive(Clone)]
+pub struct Process {
+    pub layout: Layout,
+    pub shelf: Arc<Shelf>,
+    pub resolver: Resolver,
+    pub providers: Arc<dyn Providers>,
+    /// The memory's tools. Those of the chronicle are always there.
+    pub toolbox: Arc<dyn Toolbox>,
+    pub clock: Arc<dyn Clock>,
+    /// Tell what would be done and call no model.
+    pub dry_run: bool,
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process").field("layout", &self.layout).finish_non_exhaustive()
+    }
+}
+
+/// How the requests of one process ended.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Summary {
+    pub finished: usize,
+    pub failed: usize,
+}
+
+impl Process {
+    /// Reads requests until the input ends or `stop` becomes true; a request that is under way then ends with an error.
+    pub async fn run(
+        &self,
+        input: impl AsyncRead + Unpin,
+        output: impl AsyncWrite + Unpin + Send + 'static,
+        mut stop: watch::Receiver<bool>,
+    ) -> io::Result<Summary> {
+        let (events, written) = writer(output);
+        let mut lines = LineReader::new(input, REQUEST_BYTES_MAX);
+        let mut summary = Summary::default();
+        loop {
+            let line = tokio::select! {
+                line = lines.next() => line?,
+                () = stopped(&mut stop) => break,
+            };
+            let Some(line) = line else { break };
+            let ended = match line.text() {
+                Ok(text) if text.trim().is_empty() => continue,
+                Ok(text) => self.one(&text, &events, &mut stop).await,
+                Err(bytes) => {
+                    let why =
+                        format!("the request has {bytes} bytes; {REQUEST_BYTES_MAX} are the most");
+                    self.fail(&events, None, &RunError::request(why), &[]).await
+                }
+            };
+            match ended {
+                Ok(true) => summary.finished += 1,
+                Ok(false) => summary.failed += 1,
+                // Nobody reads what is said: there is no use in going on.
+                Err(_) => break,
+            }
+        }
+        drop(events);
+        written.await.map_err(io::Error::other)??;
+        Ok(summary)
+    }
+
+    /// One request from its line to its last event; true if it finished well.
+    async fn one(
+        &self,
+        line: &str,
+        events: &Events,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Result<bool, events::Unread> {
+        let now = self.clock.now();
+        let request = match Request::parse(line, &now) {
+            Ok(request) => request,
+            Err(refused) => {
+                return self.fail(events, refused.use_id.as_deref(), &refused.error, &[]).await;
+            }
+        };
+        let events = events.of_run(request.use_id.as_str(), Arc::clone(&self.clock));
+        let limit = self.limit(&request);
+        let cited = Cited::default();
+        let work = tokio::time::timeout(limit, self.work(&request, &events, &cited));
+        let result = tokio::select! {
+            result = work => result.unwrap_or_else(|_| Err(RunError::timeout(limit))),
+            () = stopped(stop) => Err(RunError::cancelled()),
+        };
+        match result {
+            Ok(finish) => events.emit("finish", finish).await.map(|()| true),
+            Err(RunError::Unread) => Err(events::Unread),
+            // What it read before it failed has its part in the failure.
+            Err(error) => self.fail(&events, None, &error, &cited.all()).await,
+        }
+    }
+
+    /// A little less than the runner's own limit, so that the process can still say what happened.
+    fn limit(&self, request: &Request) -> Duration {
+        let talent =
+            self.shelf.find(&request.name).ok().and_then(|talent| talent.front.timeout_seconds);
+        let seconds = request.timeout_seconds.or(talent).unwrap_or(TIMEOUT_SECONDS);
+        Duration::from_secs(if seconds > 20 { seconds - 2 } else { seconds })
+    }
+
+    async fn work(
+        &self,
+        request: &Request,
+        events: &Events,
+        cited: &Cited,
+    ) -> Result<Value, RunError> {
+        match prepare(self, request, Grant::Write).await? {
+            Step::Skip(reason) => {
+                Ok(json!({"result": "", "skipped": reason, "name": request.name.as_str()}))
+            }
+            Step::Reuse { text, path } => {
+                Ok(json!({"result": text, "reused": true, "output_path": path, "cited": []}))
+            }
+            Step::Go(prepared) if self.dry_run => {
+                events.emit("dry_run", prepared.describe()).await?;
+                Ok(json!({"result": "", "skipped": "dry_run"}))
+            }
+            Step::Go(prepared) => {
+                let start = json!({
+                    "name": request.name.as_str(),
+                    "model": prepared.choice.model,
+                    "provider": prepared.choice.provider,
+                    "tier": prepared.choice.tier,
+                    "prompt": request.prompt,
+                    "session_id": request.session_id,
+                    "chat_id": request.chat_id,
+                });
+                events.emit("start", start).await?;
+                let done = turns::run(self, request, &prepared, events, cited).await?;
+                finish::finish(self, request, &prepared, done, events).await
+            }
+        }
+    }
+
+    async fn fail(
+        &self,
+        events: &Events,
+        use_id: Option<&str>,
+        error: &RunError,
+        cited: &[u64],
+    ) -> Result<bool, events::Unread> {
+        let mut event = error.event(&self.clock.now());
+        if let Some(use_id) = use_id {
+            event["use_id"] = json!(use_id);
+        }
+        if !cited.is_empty() {
+            event["cited"] = json!(cited);
+        }
+        events.emit("error", event).await.map(|()| false)
+    }
+}
+
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // A sender that is gone can never say stop.
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Becomes true when the process is told to end. For the outermost edge.
+pub fn stop_on_signals() -> io::Result<watch::Receiver<bool>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (sender, receiver) = watch::channel(false);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        // Nobody listens any more: the process ends anyway.
+        let _nobody = sender.send(true);
+    });
+    Ok(receiver)
+}
+
+#[cfg(test)]
+mod tests;
