@@ -130,8 +130,8 @@ async fn read_request(socket: &mut TcpStream) -> String {
 }
 
 /// Limits for tests: pauses of milliseconds, and no wait that a test would feel.
-pub fn impatient() -> crate::providers::Patience {
-    crate::providers::Patience {
+pub fn impatient() -> crate::providers::HttpLimits {
+    crate::providers::HttpLimits {
         connect: Duration::from_secs(5),
         first_byte: Duration::from_millis(1_500),
         idle: Duration::from_millis(700),

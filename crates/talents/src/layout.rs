@@ -22,7 +22,7 @@ impl Layout {
     }
 
     /// The bus. A home whose path is too long for a socket gets one elsewhere; the daemon decides that.
-    pub fn callosum(&self) -> PathBuf {
+    pub fn bus_socket(&self) -> PathBuf {
         self.home.join("run").join("callosum.sock")
     }
 

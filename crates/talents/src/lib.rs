@@ -4,8 +4,10 @@
 //! event. This crate knows processes, files and sockets; `llm` asks the models; it does not know the memory: the tools a talent may
 //! use come in as a trait, and what a finished run teaches goes out as an event.
 
-pub mod callosum;
+pub mod bus;
+pub mod bus_server;
 pub mod chronicle;
+pub mod clock;
 pub mod layout;
 pub mod names;
 pub mod process;
@@ -13,7 +15,6 @@ pub mod runner;
 pub mod supervisor;
 pub mod talent_files;
 pub mod think;
-pub mod world;
 
 pub use layout::Layout;
 pub use names::{Day, Facet, NameError, Segment, TalentName, UseId};

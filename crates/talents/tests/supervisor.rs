@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use talents::callosum::{BusSettings, Delivery, Filter, Hub, Message, Subscription};
+use talents::bus::{BusFilter, BusMessage, BusSettings, Delivery, Hub, Subscription};
+use talents::clock::{Clock, Jitter, SystemClock, Timing};
 use talents::supervisor::{
-    Calendar, DayWork, Health, Schedule, Service, ServiceCommand, Supervisor, SupervisorSettings,
-    Work,
+    Calendar, DayWork, MidnightSchedule, ServiceCommand, ServiceHealth, ServiceWork,
+    SupervisedService, Supervisor, SupervisorSettings,
 };
-use talents::world::{Chance, Clock, SystemClock, World};
 use tokio::sync::watch;
 
 #[derive(Debug)]
 struct Half;
 
-impl Chance for Half {
+impl Jitter for Half {
     fn roll(&self) -> f64 {
         0.5
     }
@@ -39,14 +39,14 @@ fn hub() -> Hub {
 }
 
 fn supervisor(settings: SupervisorSettings, hub: &Hub) -> Supervisor {
-    let world = World { clock: Arc::new(SystemClock), chance: Arc::new(Half) };
+    let world = Timing { clock: Arc::new(SystemClock), jitter: Arc::new(Half) };
     Supervisor::start(settings, world, hub.clone(), std::env::temp_dir())
 }
 
-fn shell(name: &str, script: &str) -> Service {
-    Service {
+fn shell(name: &str, script: &str) -> SupervisedService {
+    SupervisedService {
         name: name.to_owned(),
-        work: Work::Command(ServiceCommand {
+        work: ServiceWork::Command(ServiceCommand {
             path: "/bin/sh".into(),
             args: vec!["-c".into(), script.into()],
             ..ServiceCommand::default()
@@ -55,7 +55,7 @@ fn shell(name: &str, script: &str) -> Service {
     }
 }
 
-async fn until(bus: &mut Subscription, event: &str) -> Message {
+async fn until(bus: &mut Subscription, event: &str) -> BusMessage {
     let wait = async {
         loop {
             if let Delivery::Event(heard) = bus.next().await
@@ -68,7 +68,7 @@ async fn until(bus: &mut Subscription, event: &str) -> Message {
     tokio::time::timeout(Duration::from_hours(1), wait).await.expect("in time")
 }
 
-fn health(supervisor: &Supervisor, name: &str) -> Health {
+fn health(supervisor: &Supervisor, name: &str) -> ServiceHealth {
     let status = supervisor.status();
     status.iter().find(|status| status.name == name).expect("a service").health
 }
@@ -77,19 +77,20 @@ fn health(supervisor: &Supervisor, name: &str) -> Health {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_only_crashes_is_given_up_until_somebody_asks() {
     let hub = hub();
-    let mut bus = hub.subscribe(Filter::tract("supervisor"));
+    let mut bus = hub.subscribe(BusFilter::topic("supervisor"));
     let settings = SupervisorSettings { crashes_max: 3, ..SupervisorSettings::default() };
     let supervisor = supervisor(settings, &hub);
     let calls = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&calls);
-    let task: Work = Work::Task(Arc::new(move |_| {
+    let task: ServiceWork = ServiceWork::Task(Arc::new(move |_| {
         let call = counted.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             assert!(call != 1, "a panic is an end like any other");
             Err(format!("crash {call}"))
         })
     }));
-    let service = Service { name: "flaky".to_owned(), work: task, heartbeat_ms_max: None };
+    let service =
+        SupervisedService { name: "flaky".to_owned(), work: task, heartbeat_ms_max: None };
     supervisor.add(service.clone()).expect("added");
     assert_eq!(supervisor.add(service).expect_err("twice").code(), "service_taken");
     let mut waits = Vec::new();
@@ -99,15 +100,15 @@ async fn a_service_that_only_crashes_is_given_up_until_somebody_asks() {
     }
     assert_eq!(waits, [375, 750, 1_500]);
     until(&mut bus, "given_up").await;
-    assert_eq!(health(&supervisor, "flaky"), Health::GivenUp);
+    assert_eq!(health(&supervisor, "flaky"), ServiceHealth::GivenUp);
     assert_eq!(calls.load(Ordering::SeqCst), 4);
-    let restart = Message::new("supervisor", "restart").with("service", "flaky");
+    let restart = BusMessage::new("supervisor", "restart").with("service", "flaky");
     let patience = Duration::from_secs(5);
     hub.take(restart, "test", patience).await.expect("taken");
     until(&mut bus, "started").await;
     until(&mut bus, "given_up").await;
     assert_eq!(calls.load(Ordering::SeqCst), 8);
-    let unknown = Message::new("supervisor", "restart").with("service", "nobody");
+    let unknown = BusMessage::new("supervisor", "restart").with("service", "nobody");
     let answer = hub.take(unknown, "test", patience).await.expect("answered");
     assert_eq!(answer["code"], "unknown_service");
     supervisor.stop().await;
@@ -117,7 +118,7 @@ async fn a_service_that_only_crashes_is_given_up_until_somebody_asks() {
 #[tokio::test]
 async fn the_input_of_a_program_stays_open() {
     let hub = hub();
-    let mut bus = hub.subscribe(Filter::tract("supervisor"));
+    let mut bus = hub.subscribe(BusFilter::topic("supervisor"));
     let supervisor = supervisor(SupervisorSettings::default(), &hub);
     let folder = tempfile::tempdir().expect("a folder");
     let read = folder.path().join("read");
@@ -126,7 +127,7 @@ async fn the_input_of_a_program_stays_open() {
     supervisor.add(shell("other", "exit 0")).expect("added");
     // The other has come and gone meanwhile.
     until(&mut bus, "stopped").await;
-    assert_eq!(health(&supervisor, "reader"), Health::Running);
+    assert_eq!(health(&supervisor, "reader"), ServiceHealth::Running);
     assert!(!read.exists());
     supervisor.stop().await;
 }
@@ -135,14 +136,14 @@ async fn the_input_of_a_program_stays_open() {
 #[tokio::test]
 async fn a_program_that_is_not_heard_is_restarted_and_others_go_on() {
     let hub = hub();
-    let mut bus = hub.subscribe(Filter::tract("supervisor"));
+    let mut bus = hub.subscribe(BusFilter::topic("supervisor"));
     let settings = SupervisorSettings {
         restart_ms_first: 10,
         stop_grace_ms: 200,
         ..SupervisorSettings::default()
     };
     let supervisor = supervisor(settings, &hub);
-    let hangs = Service {
+    let hangs = SupervisedService {
         heartbeat_ms_max: Some(150),
         ..shell("hangs", "trap '' TERM; while :; do sleep 0.05; done")
     };
@@ -154,16 +155,16 @@ async fn a_program_that_is_not_heard_is_restarted_and_others_go_on() {
     assert_eq!(again.text("service"), Some("hangs"));
     let status = supervisor.status();
     assert_eq!((status[0].starts, status[1].starts), (1, 2));
-    assert!(supervisor.vitals().disk_available_bytes.is_some_and(|bytes| bytes > 0));
+    assert!(supervisor.machine_load().disk_available_bytes.is_some_and(|bytes| bytes > 0));
     // Heard often enough, it stays.
     for _ in 0..20 {
-        let beat = Message::new("supervisor", "heartbeat").with("service", "hangs");
+        let beat = BusMessage::new("supervisor", "heartbeat").with("service", "hangs");
         hub.take(beat, "test", Duration::from_secs(5)).await.expect("taken");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(supervisor.status()[1].starts, 2);
     supervisor.stop().await;
-    assert!(supervisor.status().iter().all(|status| status.health == Health::Stopped));
+    assert!(supervisor.status().iter().all(|status| status.health == ServiceHealth::Stopped));
 }
 
 // execution 5.7: the last started stops first, and each gets the time to do it
@@ -172,7 +173,7 @@ async fn services_stop_in_reverse_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("order");
     let hub = hub();
-    let mut bus = hub.subscribe(Filter::tract("supervisor"));
+    let mut bus = hub.subscribe(BusFilter::topic("supervisor"));
     let supervisor = supervisor(SupervisorSettings::default(), &hub);
     for name in ["one", "two", "three"] {
         let script = format!(
@@ -193,7 +194,7 @@ async fn services_stop_in_reverse_order() {
 }
 
 struct Days {
-    schedule: Arc<Schedule>,
+    schedule: Arc<MidnightSchedule>,
     wall: Arc<Wall>,
     done: Arc<Mutex<Vec<String>>>,
     hub: Hub,
@@ -223,8 +224,8 @@ fn days(path: &Path, now: &str) -> Days {
         zone: TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a zone"),
         catch_up_days_max: 4,
     };
-    let world = World { clock: Arc::clone(&wall) as Arc<dyn Clock>, chance: Arc::new(Half) };
-    let schedule = Schedule::open(path.to_owned(), calendar, 3, world, hub.clone(), work);
+    let world = Timing { clock: Arc::clone(&wall) as Arc<dyn Clock>, jitter: Arc::new(Half) };
+    let schedule = MidnightSchedule::open(path.to_owned(), calendar, 3, world, hub.clone(), work);
     Days { schedule: Arc::new(schedule.expect("a schedule")), wall, done, hub, failing }
 }
 
@@ -274,7 +275,7 @@ async fn missed_days_are_made_up_for() {
 
     // Off for two weeks: the newest four are made up for, the others are named.
     let second = days(&path, "2026-04-13T10:00:00Z");
-    let mut bus = second.hub.subscribe(Filter::tract("supervisor"));
+    let mut bus = second.hub.subscribe(BusFilter::topic("supervisor"));
     let stop = second.run();
     second.has_done(&["20260409", "20260410", "20260411", "20260412"]).await;
     assert_eq!(until(&mut bus, "left_out").await.text("day"), Some("20260330-20260408"));

@@ -6,7 +6,7 @@ use mind::budget::{Cost, Purpose};
 use mind::conversation::{ChannelEffect, Message, NewMemory, Role};
 use serde_json::{Map, Value, json};
 use talents::Layout;
-use talents::process::{Context, Said, Speaker};
+use talents::process::{Context, Speaker, Utterance};
 
 use super::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
 use crate::ops::error::{Error, Fault, Result};
@@ -259,11 +259,11 @@ fn question(text: &str, now: Millis) -> Message {
     Message { number: 0, role: Role::User, text: text.to_owned(), at_unix_ms: now.get(), tokens }
 }
 
-fn said(message: &Message) -> Said {
+fn said(message: &Message) -> Utterance {
     let by = match message.role {
         Role::User | Role::ToolResult { .. } => Speaker::User,
         Role::Assistant | Role::ToolCall { .. } => Speaker::Assistant,
         Role::Note => Speaker::Note,
     };
-    Said { by, text: message.text.clone() }
+    Utterance { by, text: message.text.clone() }
 }

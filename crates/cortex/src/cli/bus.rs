@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 use talents::UseId;
-use talents::callosum::{CALLOSUM, Clause, ClientError, Filter, Message};
+use talents::bus::{BUS_TOPIC, BusClientError, BusFilter, BusMessage, FilterClause};
 use talents::layout::Layout;
 use talents::runner::log::read::{self, is_terminal};
 use tokio::runtime::Runtime;
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How often a daemon that dies during a run is started again.
 const STARTS_MAX: u32 = 3;
 /// Bytes of a message that is read from standard input.
-const MESSAGE_BYTES_MAX: u64 = talents::callosum::LINE_BYTES_MAX as u64;
+const MESSAGE_BYTES_MAX: u64 = talents::bus::LINE_BYTES_MAX as u64;
 
 /// Hears and says what goes over the bus of the daemon.
 ///
@@ -90,7 +90,7 @@ pub(crate) fn run(
         BusStep::Listen(args) => runtime()?.block_on(listen(args, &place, out)),
         BusStep::Send(args) => {
             let message = message(&args.words, &mut around)?;
-            let shown = format!("{}/{}", message.tract(), message.event());
+            let shown = format!("{}/{}", message.topic(), message.event());
             let answer = runtime()?.block_on(ask(&place, message))?;
             if out.is_json() {
                 return out.object(&answer);
@@ -102,7 +102,7 @@ pub(crate) fn run(
             Ok(())
         }
         BusStep::Status(StatusArgs {}) => {
-            let answer = runtime()?.block_on(ask(&place, Message::new(CALLOSUM, "status")))?;
+            let answer = runtime()?.block_on(ask(&place, BusMessage::new(BUS_TOPIC, "status")))?;
             status(answer, out)
         }
     }
@@ -122,8 +122,8 @@ pub(crate) fn runtime() -> Outcome<Runtime> {
 }
 
 /// Says something that is answered.
-pub(crate) async fn ask(place: &Place, message: Message) -> Outcome<Map<String, Value>> {
-    let mut line = Line::connect(&place.callosum(), "cli", &Filter::none()).await?;
+pub(crate) async fn ask(place: &Place, message: BusMessage) -> Outcome<Map<String, Value>> {
+    let mut line = Line::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
     let mut answer = line.ask(message).await?;
     for key in ["tract", "event", "ref", "ok"] {
         answer.remove(key);
@@ -131,9 +131,9 @@ pub(crate) async fn ask(place: &Place, message: Message) -> Outcome<Map<String, 
     Ok(answer)
 }
 
-pub(crate) fn refusal(answer: &Map<String, Value>) -> ClientError {
+pub(crate) fn refusal(answer: &Map<String, Value>) -> BusClientError {
     let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    ClientError::Refused { code: text("code"), why: text("reason") }
+    BusClientError::Refused { code: text("code"), why: text("reason") }
 }
 
 /// How following a run ended.
@@ -170,8 +170,8 @@ pub(crate) async fn follow(
     loop {
         let heard = tokio::select! {
             heard = line.next_of(run) => heard,
-            _ = interrupts.recv() => Err(ClientError::NoAnswer),
-            _ = terminates.recv() => Err(ClientError::NoAnswer),
+            _ = interrupts.recv() => Err(BusClientError::NoAnswer),
+            _ = terminates.recv() => Err(BusClientError::NoAnswer),
         };
         match heard {
             Ok(Some(event)) => {
@@ -182,13 +182,13 @@ pub(crate) async fn follow(
                 }
             }
             // The person.
-            Err(ClientError::NoAnswer) if cancelled => return Ok(Ending::Left),
-            Err(ClientError::NoAnswer) => {
+            Err(BusClientError::NoAnswer) if cancelled => return Ok(Ending::Left),
+            Err(BusClientError::NoAnswer) => {
                 cancelled = true;
                 out.say("cancelling; once more leaves the run to itself");
                 line.cancel("use_id", run.as_str()).await?;
             }
-            Ok(None) | Err(ClientError::ConnectionLost) if starts < STARTS_MAX => {
+            Ok(None) | Err(BusClientError::ConnectionLost) if starts < STARTS_MAX => {
                 let rest = rest_of_ended(place, run, last)?;
                 for event in &rest {
                     show(event, out)?;
@@ -201,7 +201,7 @@ pub(crate) async fn follow(
                 line = again(place).await?;
                 line.follow(run, last).await?;
             }
-            Ok(None) => return Err(ClientError::ConnectionLost.into()),
+            Ok(None) => return Err(BusClientError::ConnectionLost.into()),
             Err(error) => return Err(error.into()),
         }
     }
@@ -232,14 +232,14 @@ async fn again(place: &Place) -> Outcome<Line> {
         what: "the daemon".to_owned(),
         error: std::io::Error::other(error),
     })??);
-    Ok(Line::connect(&place.callosum(), "cli", &Filter::none()).await?)
+    Ok(Line::connect(&place.callosum(), "cli", &BusFilter::none()).await?)
 }
 
 async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
     let runs = args.use_id.iter().map(|id| UseId::parse(id)).collect::<Result<Vec<_>, _>>();
     let runs = runs.map_err(|error| Failure::input(error.to_string()))?;
-    let filter = Filter::of(vec![Clause {
-        tract: args.tract.clone(),
+    let filter = BusFilter::of(vec![FilterClause {
+        topic: args.tract.clone(),
         event: args.event.clone(),
         use_id: args.use_id.clone(),
     }]);
@@ -271,9 +271,9 @@ async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
             continue;
         };
         // Said to us alone, about what we asked.
-        let own = message.tract() == CALLOSUM;
+        let own = message.topic() == BUS_TOPIC;
         if own && message.event() == "error" {
-            return Err(Failure::from(ClientError::Refused {
+            return Err(Failure::from(BusClientError::Refused {
                 code: message.text("code").unwrap_or_default().to_owned(),
                 why: message.text("error").unwrap_or_default().to_owned(),
             }));
@@ -298,13 +298,13 @@ async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
 }
 
 /// What is replayed comes whole; the wish for single events still holds.
-fn wanted(args: &ListenArgs, message: &Message) -> bool {
+fn wanted(args: &ListenArgs, message: &BusMessage) -> bool {
     let one_of = |words: &[String], word: &str| words.is_empty() || words.iter().any(|w| w == word);
-    message.tract() == CALLOSUM
-        || (one_of(&args.tract, message.tract()) && one_of(&args.event, message.event()))
+    message.topic() == BUS_TOPIC
+        || (one_of(&args.tract, message.topic()) && one_of(&args.event, message.event()))
 }
 
-fn message(words: &[String], around: &mut Around) -> Outcome<Message> {
+fn message(words: &[String], around: &mut Around) -> Outcome<BusMessage> {
     let text = match words {
         [only] if only == "-" => {
             let mut text = String::new();
@@ -316,7 +316,7 @@ fn message(words: &[String], around: &mut Around) -> Outcome<Message> {
         }
         [only] => only.clone(),
         [tract, event, pairs @ ..] => {
-            let mut message = Message::new(tract, event);
+            let mut message = BusMessage::new(tract, event);
             for pair in pairs {
                 let (key, value) = pair
                     .split_once('=')
@@ -335,8 +335,8 @@ fn message(words: &[String], around: &mut Around) -> Outcome<Message> {
     }
 }
 
-fn checked(fields: Map<String, Value>) -> Outcome<Message> {
-    Message::from_fields(fields).map_err(|bad| Failure::input(bad.to_string()))
+fn checked(fields: Map<String, Value>) -> Outcome<BusMessage> {
+    BusMessage::from_fields(fields).map_err(|bad| Failure::input(bad.to_string()))
 }
 
 fn status(answer: Map<String, Value>, out: &mut Output) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use ::talents::callosum::Filter;
+use ::talents::bus::BusFilter;
 use ::talents::runner::log::read::kind;
 use ::talents::{Layout, UseId};
 use clap::Args;
@@ -183,7 +183,7 @@ impl Talk<'_> {
 
     /// Shows the answer while it is written.
     async fn answer(&self, run: &UseId, out: &mut Output) -> Outcome {
-        let line = Line::connect(&self.place.callosum(), "chat", &Filter::none()).await?;
+        let line = Line::connect(&self.place.callosum(), "chat", &BusFilter::none()).await?;
         let mut wrote = false;
         let ending = follow(&self.place, line, run, Interrupt::Cancels, out, |event, out| {
             if out.is_json() {

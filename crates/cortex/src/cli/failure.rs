@@ -93,9 +93,9 @@ macro_rules! through_operations {
 
 through_operations!(
     talents::NameError,
-    talents::callosum::ClientError,
+    talents::bus::BusClientError,
     talents::chronicle::ChronicleError,
-    llm::models::NoModel,
+    llm::models::NoModelError,
     talents::talent_files::RenderError,
     talents::talent_files::TalentError,
     talents::think::ThinkError,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use talents::process::{Served, ToolScene, Toolbox};
+use talents::process::{TalentTools, ToolScene, Toolbox};
 use talents::{Day, Facet, TalentName, UseId};
 
 use super::failure::Outcome;
@@ -68,7 +68,7 @@ fn served(
     run: &str,
     globals: &Globals,
     around: &Around,
-) -> Outcome<Served> {
+) -> Outcome<TalentTools> {
     let hands = super::talent::hands(globals, around)?;
     let talent = hands.shelf.find(&TalentName::parse(talent)?)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
@@ -84,5 +84,5 @@ fn served(
     let place = Place::new(hands.layout.home());
     let memory = Memory::new(place, caller, around.variables.clone(), wait(globals));
     let toolbox: Arc<dyn Toolbox> = Arc::new(MemoryTools::new(memory));
-    Ok(Served::new(&hands.layout, &hands.shelf, &toolbox, &talent, scene))
+    Ok(TalentTools::new(&hands.layout, &hands.shelf, &toolbox, &talent, scene))
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
-use talents::runner::Program;
+use talents::runner::TalentProgram;
 use talents::supervisor::end_with_supervisor;
 
 use super::failure::{Failure, Outcome};
@@ -223,11 +223,11 @@ fn tell_ready(args: &ServeArgs, place: &Place, web: &server::Web, out: &mut Outp
 }
 
 /// What a talent runs in: this program, in a process of its own.
-fn talent_program() -> Outcome<Program> {
+fn talent_program() -> Outcome<TalentProgram> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::Io { what: "this program".to_owned(), error })?;
     let args = ["talent", "exec"].map(Into::into).to_vec();
-    Ok(Program { path, args, ..Program::default() })
+    Ok(TalentProgram { path, args, ..TalentProgram::default() })
 }
 
 pub(crate) fn status(

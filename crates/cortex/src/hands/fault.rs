@@ -1,6 +1,6 @@
 //! Errors of `exec` as operations tell them: the same code, and whose fault it is.
 
-use llm::models::NoModel;
+use llm::models::NoModelError;
 use talents::NameError;
 use talents::chronicle::ChronicleError;
 use talents::talent_files::{RenderError, TalentError};
@@ -55,8 +55,8 @@ impl From<RenderError> for Error {
     }
 }
 
-impl From<NoModel> for Error {
-    fn from(error: NoModel) -> Error {
+impl From<NoModelError> for Error {
+    fn from(error: NoModelError) -> Error {
         Error::new(error.code(), Fault::Caller, error.why)
             .with_hint("`cortex talent explain NAME` tells what was looked at")
     }

@@ -21,13 +21,13 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use llm::models::{Ask, Choice, NoModel, Resolver};
-use llm::providers::{ConfiguredProviders, Env, Patience, usable};
+use llm::models::{ModelChoice, ModelQuery, NoModelError, Resolver};
+use llm::providers::{ConfiguredProviders, Env, HttpLimits, usable};
 use serde::Serialize;
 use serde_json::{Value, json};
 use talents::runner::RunnerSettings;
-use talents::talent_files::{Grant, OutputFormat, Schedule, Shelf, Talent};
-use talents::{Layout, process::Process};
+use talents::talent_files::{OutputFormat, Talent, TalentCatalog, TalentSchedule, ToolGrant};
+use talents::{Layout, process::TalentProcess};
 
 use crate::config::Config;
 use crate::ops::caller::World;
@@ -37,7 +37,7 @@ use crate::ops::error::{Error, Fault, Result};
 #[derive(Clone, Debug)]
 pub(crate) struct Hands {
     pub(crate) layout: Layout,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) shelf: Arc<TalentCatalog>,
     pub(crate) resolver: Resolver,
     pub(crate) zone: TimeZone,
     env: Env,
@@ -62,7 +62,7 @@ impl Hands {
             Ok(settings) => (settings, None),
             Err(error) => (own, Some(error.message)),
         };
-        let shelf = Arc::new(Shelf::open(&layout.talents()));
+        let shelf = Arc::new(TalentCatalog::open(&layout.talents()));
         let mut resolver = Resolver::new(settings.clone(), usable(&settings, &env));
         if let Some(why) = problem {
             resolver = resolver.unusable(why);
@@ -71,10 +71,17 @@ impl Hands {
     }
 
     /// The model a talent would use if nobody asks for another.
-    pub(crate) fn choice(&self, talent: &Talent, asked: &Ask) -> Result<Choice, NoModel> {
+    pub(crate) fn choice(
+        &self,
+        talent: &Talent,
+        asked: &ModelQuery,
+    ) -> Result<ModelChoice, NoModelError> {
         let front = &talent.front;
-        let own =
-            Ask { provider: front.provider.clone(), tier: front.tier, model: front.model.clone() };
+        let own = ModelQuery {
+            provider: front.provider.clone(),
+            tier: front.tier,
+            model: front.model.clone(),
+        };
         self.resolver.resolve(&talent.context(), asked, &own)
     }
 
@@ -95,11 +102,11 @@ impl Hands {
     /// Whether at least one talent of the schedule has a model to ask. Asks nobody.
     pub(crate) fn can_think(&self) -> bool {
         let can = |talent: &Talent| {
-            let choice = self.choice(talent, &Ask::default());
+            let choice = self.choice(talent, &ModelQuery::default());
             !talent.front.disabled && choice.is_ok_and(|choice| !choice.disabled)
         };
-        let daily = self.shelf.scheduled(Schedule::Daily);
-        self.shelf.scheduled(Schedule::Segment).chain(daily).any(can)
+        let daily = self.shelf.scheduled(TalentSchedule::Daily);
+        self.shelf.scheduled(TalentSchedule::Segment).chain(daily).any(can)
     }
 
     fn configured(&self, seed: u64) -> ConfiguredProviders {
@@ -107,7 +114,7 @@ impl Hands {
             settings: self.resolver.settings().clone(),
             env: self.env.clone(),
             home: self.layout.home().to_owned(),
-            patience: Patience::default(),
+            patience: HttpLimits::default(),
             seed,
         }
     }
@@ -115,12 +122,12 @@ impl Hands {
     /// Everything the frontmatter says, and which model would be used.
     pub(crate) fn shown(&self, talent: &Talent) -> Value {
         let front = &talent.front;
-        let choice = self.choice(talent, &Ask::default());
+        let choice = self.choice(talent, &ModelQuery::default());
         let chosen = choice.as_ref().ok();
         let grant = match front.grant {
-            Grant::None => "none",
-            Grant::Read => "read",
-            Grant::Write => "write",
+            ToolGrant::None => "none",
+            ToolGrant::Read => "read",
+            ToolGrant::Write => "write",
         };
         json!({
             "name": talent.name.as_str(),
@@ -128,7 +135,7 @@ impl Hands {
             "description": front.description,
             "type": talent.kind().as_str(),
             "source": talent.source.as_str(),
-            "schedule": front.schedule.map(Schedule::as_str),
+            "schedule": front.schedule.map(TalentSchedule::as_str),
             "priority": front.priority,
             "multi_facet": front.multi_facet,
             "always": front.always,
@@ -149,16 +156,16 @@ impl Hands {
         toolbox: Arc<dyn talents::process::Toolbox>,
         world: Arc<dyn World>,
         dry_run: bool,
-    ) -> Result<Process> {
+    ) -> Result<TalentProcess> {
         let mut seed = [0; 8];
         world.fill(&mut seed)?;
         let providers = self.configured(u64::from_be_bytes(seed));
         // Read once, so that a clock that cannot be read fails here and not in the middle of a run.
         let first = now(world.as_ref(), &self.zone)?;
         let zone = self.zone.clone();
-        Ok(Process {
+        Ok(TalentProcess {
             layout: self.layout.clone(),
-            shelf: Arc::clone(&self.shelf),
+            catalog: Arc::clone(&self.shelf),
             resolver: self.resolver.clone(),
             providers: Arc::new(providers),
             toolbox,

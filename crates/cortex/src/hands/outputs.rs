@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use talents::think::Output;
+use talents::think::UnitOutput;
 
 use super::memory::Memory;
 use crate::ops::error::{Error, Fault, Result};
@@ -19,7 +19,7 @@ const TEXT_BYTES_MAX: usize = 256 * 1024;
 /// An output is text; what is larger is something else.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-pub(crate) async fn index(memory: &Memory, home: &Path, output: &Output) -> Result<SaveAnswer> {
+pub(crate) async fn index(memory: &Memory, home: &Path, output: &UnitOutput) -> Result<SaveAnswer> {
     let path = Path::new(&output.path);
     let request = request(home, path, output)?;
     let by = output.talent.as_str();
@@ -33,7 +33,7 @@ pub(crate) async fn index(memory: &Memory, home: &Path, output: &Output) -> Resu
     }
 }
 
-fn request(home: &Path, path: &Path, output: &Output) -> Result<SaveRequest> {
+fn request(home: &Path, path: &Path, output: &UnitOutput) -> Result<SaveRequest> {
     let failed = |error: std::io::Error| {
         Error::new("io", Fault::Server, format!("{}: {error}", path.display()))
     };
@@ -86,7 +86,7 @@ fn request(home: &Path, path: &Path, output: &Output) -> Result<SaveRequest> {
 }
 
 /// Day, segment, facet, talent, as far as there are; the save shortens what is too long.
-fn topic_key(output: &Output) -> String {
+fn topic_key(output: &UnitOutput) -> String {
     let parts = [
         Some(output.day.to_string()),
         output.segment.map(|segment| segment.to_string()),
@@ -98,7 +98,7 @@ fn topic_key(output: &Output) -> String {
 }
 
 /// `Daily brief, 2025-01-09`, with the time of a segment and the facet.
-fn title(output: &Output) -> String {
+fn title(output: &UnitOutput) -> String {
     let mut title = format!("{}, {}", output.title, output.day.date());
     if let Some(segment) = output.segment {
         let (from, to) = (segment.start(), segment.end());
@@ -134,7 +134,7 @@ mod tests {
             (Day::parse("20250109").unwrap(), Segment::parse("120000_300").unwrap());
         let path = Layout::new(dir.path()).segment(day, segment).join("work").join("activity.md");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let output = Output {
+        let output = UnitOutput {
             path: path.display().to_string(),
             use_id: "1".into(),
             talent: TalentName::parse("activity").unwrap(),

@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use llm::providers::BoxFuture;
 use serde_json::{Map, Value};
-use talents::callosum::{
-    CALLOSUM, CORTEX, Clause, Client, ClientSettings, Filter, Incoming, Message, ask_once,
+use talents::bus::{
+    BUS_TOPIC, BusClient, BusClientEvent, BusClientSettings, BusFilter, BusMessage, FilterClause,
+    RUN_TOPIC, ask_once,
 };
+use talents::clock::SystemJitter;
 use talents::runner::cortex_request;
-use talents::think::{Ended, Runs};
-use talents::world::SystemChance;
+use talents::think::{RunEnd, RunLauncher};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
@@ -36,7 +37,7 @@ struct Run {
     /// Somebody here waits for it.
     ours: bool,
     began: Option<Instant>,
-    ended: Option<Ended>,
+    ended: Option<RunEnd>,
 }
 
 #[derive(Debug, Default)]
@@ -50,8 +51,10 @@ impl Heard {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, message: &Message) {
-        let Some(use_id) = message.use_id().filter(|_| message.tract() == CORTEX) else { return };
+    fn take(&self, message: &BusMessage) {
+        let Some(use_id) = message.use_id().filter(|_| message.topic() == RUN_TOPIC) else {
+            return;
+        };
         let mut runs = self.runs();
         if runs.len() >= STRANGERS_MAX && !runs.contains_key(use_id) {
             runs.retain(|_, run| run.ours);
@@ -59,10 +62,10 @@ impl Heard {
         let run = runs.entry(use_id.to_owned()).or_default();
         match message.event() {
             "spawned" => run.began = run.began.or_else(|| Some(Instant::now())),
-            "finish" => run.ended = Some(Ended::Finished(finish(message.fields()))),
+            "finish" => run.ended = Some(RunEnd::Finished(finish(message.fields()))),
             "error" if message.get("terminal") != Some(&Value::Bool(false)) => {
                 let text = |key: &str| message.text(key).unwrap_or_default().to_owned();
-                run.ended = Some(Ended::Failed { error: text("error"), code: text("reason") });
+                run.ended = Some(RunEnd::Failed { error: text("error"), code: text("reason") });
             }
             _ => return,
         }
@@ -86,23 +89,24 @@ fn finish(fields: &Map<String, Value>) -> Value {
 
 #[derive(Debug)]
 pub(crate) struct BusRuns {
-    client: Arc<Client>,
+    client: Arc<BusClient>,
     heard: Arc<Heard>,
 }
 
 impl BusRuns {
     /// Connects to the bus; says at once if nobody serves it.
     pub(crate) async fn connect(socket: &Path) -> Result<BusRuns> {
-        let status = Message::new(CALLOSUM, "status");
+        let status = BusMessage::new(BUS_TOPIC, "status");
         ask_once(socket, status, ANSWER_PATIENCE).await.map_err(|error| {
             Error::new(error.code(), Fault::Busy, error.to_string())
                 .with_hint("`cortex serve` runs talents; `cortex doctor` tells more")
         })?;
-        let settings = ClientSettings { name: "think".to_owned(), ..ClientSettings::default() };
-        let (client, incoming) = Client::start(socket, settings, Arc::new(SystemChance));
+        let settings =
+            BusClientSettings { name: "think".to_owned(), ..BusClientSettings::default() };
+        let (client, incoming) = BusClient::start(socket, settings, Arc::new(SystemJitter));
         let client = Arc::new(client);
-        client.subscribe(Filter::of(vec![Clause {
-            tract: vec![CORTEX.to_owned()],
+        client.subscribe(BusFilter::of(vec![FilterClause {
+            topic: vec![RUN_TOPIC.to_owned()],
             event: ["spawned", "finish", "error"].map(str::to_owned).to_vec(),
             use_id: Vec::new(),
         }]));
@@ -117,11 +121,11 @@ impl BusRuns {
             && let Some(name) = fields.get("event").and_then(Value::as_str).map(str::to_owned)
         {
             // What does not fit is counted by the client; nobody depends on hearing it.
-            let _told = self.client.send(Message::new(tract, &name).and(fields));
+            let _told = self.client.send(BusMessage::new(tract, &name).and(fields));
         }
     }
 
-    async fn ended(&self, use_id: &str, limit: Duration) -> Ended {
+    async fn ended(&self, use_id: &str, limit: Duration) -> RunEnd {
         let mut there = Instant::now();
         loop {
             let changed = self.heard.changed.notified();
@@ -140,10 +144,10 @@ impl BusRuns {
                 there = now;
             } else if now.duration_since(there) > AWAY_MAX {
                 let error = "the daemon went away".to_owned();
-                return Ended::Failed { error, code: "daemon_gone".to_owned() };
+                return RunEnd::Failed { error, code: "daemon_gone".to_owned() };
             }
             if until.is_some_and(|until| now >= until) {
-                return Ended::TimedOut;
+                return RunEnd::TimedOut;
             }
             let look = until.map_or(now + LOOK, |until| until.min(now + LOOK));
             tokio::select! {
@@ -155,26 +159,26 @@ impl BusRuns {
 }
 
 async fn listen(
-    client: std::sync::Weak<Client>,
-    mut incoming: mpsc::Receiver<Incoming>,
+    client: std::sync::Weak<BusClient>,
+    mut incoming: mpsc::Receiver<BusClientEvent>,
     heard: Arc<Heard>,
 ) {
     while let Some(came) = incoming.recv().await {
         match came {
-            Incoming::Message(message) => heard.take(&message),
-            Incoming::Disconnected => {}
+            BusClientEvent::Message(message) => heard.take(&message),
+            BusClientEvent::Disconnected => {}
             // Something may have been said meanwhile; the logs know.
-            Incoming::Connected | Incoming::Dropped(_) => {
+            BusClientEvent::Connected | BusClientEvent::Dropped(_) => {
                 let Some(client) = client.upgrade() else { return };
                 for use_id in heard.open() {
-                    client.send(Message::new(CALLOSUM, "replay").with("use_id", use_id));
+                    client.send(BusMessage::new(BUS_TOPIC, "replay").with("use_id", use_id));
                 }
             }
         }
     }
 }
 
-impl Runs for BusRuns {
+impl RunLauncher for BusRuns {
     fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
             let Value::Object(request) = request else {
@@ -193,13 +197,13 @@ impl Runs for BusRuns {
         })
     }
 
-    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, RunEnd> {
         Box::pin(self.ended(use_id, limit))
     }
 
     fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let cancel = Message::new(CORTEX, "cancel").with("use_id", use_id);
+            let cancel = BusMessage::new(RUN_TOPIC, "cancel").with("use_id", use_id);
             // A run that ended meanwhile needs no cancelling, and its end was told.
             let _gone = self.client.ask(cancel, ANSWER_PATIENCE).await;
         })
@@ -209,9 +213,10 @@ impl Runs for BusRuns {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use talents::callosum::{BusSettings, Hub, Server};
-    use talents::runner::{Facts, Program, Runner, RunnerParts, RunnerSettings, TalentFacts};
-    use talents::world::{SystemClock, World};
+    use talents::bus::{BusSettings, Hub};
+    use talents::bus_server::BusServer;
+    use talents::clock::{SystemClock, Timing};
+    use talents::runner::{Facts, Runner, RunnerParts, RunnerSettings, TalentFacts, TalentProgram};
     use talents::{Layout, TalentName};
 
     use super::*;
@@ -238,15 +243,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path());
         let hub = Hub::new(BusSettings::default(), Arc::new(SystemClock));
-        let program = Program {
+        let program = TalentProgram {
             path: "/bin/sh".into(),
             args: vec!["-c".into(), SHELL.into()],
-            ..Program::default()
+            ..TalentProgram::default()
         };
         let (runner, _) = Runner::start(RunnerParts {
             layout: layout.clone(),
             hub: hub.clone(),
-            world: World::system(),
+            timing: Timing::system(),
             settings: RunnerSettings { stop_grace_ms: 200, ..RunnerSettings::default() },
             program,
             facts: Arc::new(Any),
@@ -255,26 +260,26 @@ mod tests {
         })
         .await
         .unwrap();
-        let none = BusRuns::connect(&layout.callosum()).await.unwrap_err();
+        let none = BusRuns::connect(&layout.bus_socket()).await.unwrap_err();
         assert_eq!(none.code, "no_bus");
-        std::fs::create_dir_all(layout.callosum().parent().unwrap()).unwrap();
-        let server = Server::start(hub, layout.clone(), &layout.callosum()).await.unwrap();
-        let runs = BusRuns::connect(&layout.callosum()).await.unwrap();
+        std::fs::create_dir_all(layout.bus_socket().parent().unwrap()).unwrap();
+        let server = BusServer::start(hub, layout.clone(), &layout.bus_socket()).await.unwrap();
+        let runs = BusRuns::connect(&layout.bus_socket()).await.unwrap();
         let ask =
             |what: &str| json!({"name": "x", "prompt": "p", "env": {"CORTEX_TALENT_TEST": what}});
         let wait = Duration::from_secs(30);
         let good = runs.start(ask("")).await.unwrap();
-        let Ended::Finished(finish) = runs.wait(&good, wait).await else { panic!("no finish") };
+        let RunEnd::Finished(finish) = runs.wait(&good, wait).await else { panic!("no finish") };
         assert_eq!((&finish["output_path"], &finish["result"]), (&json!("/x"), &Value::Null));
         let bad = runs.start(ask("fail")).await.unwrap();
-        let broke = Ended::Failed { error: "broke".into(), code: "no_output".into() };
+        let broke = RunEnd::Failed { error: "broke".into(), code: "no_output".into() };
         assert_eq!(runs.wait(&bad, wait).await, broke);
         assert!(runs.start(json!({"name": "missing"})).await.is_err());
         let slow = runs.start(ask("sleep")).await.unwrap();
-        assert_eq!(runs.wait(&slow, Duration::from_millis(100)).await, Ended::TimedOut);
+        assert_eq!(runs.wait(&slow, Duration::from_millis(100)).await, RunEnd::TimedOut);
         runs.cancel(&slow).await;
         let ended = runs.wait(&slow, wait).await;
-        assert!(matches!(&ended, Ended::Failed { code, .. } if code == "cancelled"), "{ended:?}");
+        assert!(matches!(&ended, RunEnd::Failed { code, .. } if code == "cancelled"), "{ended:?}");
         runner.shutdown().await;
         server.stop().await.unwrap();
     }

@@ -118,10 +118,10 @@ mod tests {
         )
         .unwrap();
         assert_eq!(settings.default.provider.as_deref(), Some("ollama"));
-        assert_eq!(settings.default.tier.map(llm::models::Tier::number), Some(3));
+        assert_eq!(settings.default.tier.map(llm::models::ModelTier::number), Some(3));
         let rule = &settings.contexts["talent.*"];
         assert_eq!(
-            (rule.tier.map(llm::models::Tier::number), rule.disabled),
+            (rule.tier.map(llm::models::ModelTier::number), rule.disabled),
             (Some(2), Some(true))
         );
         assert_eq!(settings.contexts.len(), 2);

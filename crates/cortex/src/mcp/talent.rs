@@ -11,16 +11,16 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
-use talents::process::{CITED, Served};
+use talents::process::{CITED, TalentTools};
 
 /// One run's view of its tools.
 #[derive(Clone, Debug)]
 pub(crate) struct TalentServer {
-    served: Arc<Served>,
+    served: Arc<TalentTools>,
 }
 
 impl TalentServer {
-    pub(crate) fn new(served: Served) -> TalentServer {
+    pub(crate) fn new(served: TalentTools) -> TalentServer {
         TalentServer { served: Arc::new(served) }
     }
 }

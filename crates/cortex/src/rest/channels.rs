@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use talents::runner::Follow;
+use talents::runner::RunFollower;
 use talents::runner::log::read::{is_terminal, kind};
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
@@ -103,7 +103,7 @@ pub(super) async fn say(
 
 /// Waits for the end; `tell` sees each event and says whether anybody still listens.
 async fn end_of<F>(
-    mut follow: Follow,
+    mut follow: RunFollower,
     mut tell: impl FnMut(Map<String, Value>) -> F,
 ) -> Option<Map<String, Value>>
 where
@@ -157,7 +157,7 @@ pub(super) fn piece(name: &str, data: &Value) -> Piece {
 
 /// Passes on what a run writes and uses, to its end.
 pub(super) async fn pass_on(
-    follow: Follow,
+    follow: RunFollower,
     send: &mpsc::Sender<Piece>,
 ) -> Option<Map<String, Value>> {
     end_of(follow, |event| {
@@ -176,7 +176,7 @@ pub(super) async fn pass_on(
     .await
 }
 
-async fn stream(follow: Follow, started: ChannelRunAnswer, send: mpsc::Sender<Piece>) {
+async fn stream(follow: RunFollower, started: ChannelRunAnswer, send: mpsc::Sender<Piece>) {
     let start = json!({"channel": started.channel, "use_id": started.use_id});
     if send.send(piece("start", &start)).await.is_err() {
         return;

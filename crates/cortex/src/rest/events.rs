@@ -13,8 +13,10 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use talents::UseId;
-use talents::callosum::{CALLOSUM, Clause, Delivery, EventId, Filter, Message, Subscription};
-use talents::runner::Follow;
+use talents::bus::{
+    BUS_TOPIC, BusFilter, BusMessage, Delivery, EventId, FilterClause, Subscription,
+};
+use talents::runner::RunFollower;
 use tokio::sync::{mpsc, watch};
 use utoipa::{IntoParams, ToSchema};
 
@@ -75,8 +77,8 @@ pub(super) async fn stream(
 ) -> Reply {
     for_owner(&caller)?;
     let hub = hands(&app)?.hub();
-    let filter = Filter::of(vec![Clause {
-        tract: words("tract", asked.tract.as_deref())?,
+    let filter = BusFilter::of(vec![FilterClause {
+        topic: words("tract", asked.tract.as_deref())?,
         event: words("event", asked.event.as_deref())?,
         use_id: words("use_id", asked.use_id.as_deref())?,
     }]);
@@ -184,7 +186,7 @@ fn answer(pieces: mpsc::Receiver<Piece>) -> Response {
 
 enum Source {
     Bus(Subscription, bool),
-    Run(Box<Follow>),
+    Run(Box<RunFollower>),
 }
 
 impl Source {
@@ -210,7 +212,7 @@ impl Source {
 /// Something that the stream says about itself, in the words of the bus.
 fn own(event: &str, value: &Value) -> String {
     let key = if event == "dropped" { "count" } else { "reason" };
-    let message = Message::new(CALLOSUM, event).with(key, value.clone());
+    let message = BusMessage::new(BUS_TOPIC, event).with(key, value.clone());
     piece(None, &Value::Object(message.into_fields()).to_string())
 }
 

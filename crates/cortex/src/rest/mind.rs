@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use talents::runner::Follow;
+use talents::runner::RunFollower;
 use talents::runner::log::read::kind;
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
@@ -259,7 +259,7 @@ pub(super) async fn chat(
     Ok((kind, HttpBody::new(Stream(pieces))).into_response())
 }
 
-async fn told_by_model(follow: Follow, run: AdminRun, send: mpsc::Sender<Piece>) {
+async fn told_by_model(follow: RunFollower, run: AdminRun, send: mpsc::Sender<Piece>) {
     let start = json!({ "use_id": run.use_id });
     if send.send(piece("start", &start)).await.is_err() {
         return;

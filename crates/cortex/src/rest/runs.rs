@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use talents::UseId;
-use talents::runner::{Receipt, RunQuery, RunScope, RunStatus, Select};
+use talents::runner::{Receipt, RunQuery, RunScope, RunSelector, RunStatus};
 use utoipa::{IntoParams, ToSchema};
 
 use super::events::no_run;
@@ -228,7 +228,7 @@ pub(super) async fn cancel(State(app): State<App>, Asker(caller): Asker, Name(id
     for_owner(&caller)?;
     let run = run_id(&id)?;
     let runner = hands(&app)?.runner();
-    if !runner.cancel(&Select::Run(run.clone())).is_empty() {
+    if !runner.cancel(&RunSelector::Run(run.clone())).is_empty() {
         return Ok((StatusCode::ACCEPTED, Json(json!({"cancelled": [id]}))).into_response());
     }
     match runner.row(&run) {

@@ -7,10 +7,10 @@ mod settings;
 mod table;
 mod tier;
 
-pub use resolve::{Ask, Choice, Layer, NoModel, Reason, Resolver};
+pub use resolve::{ChoiceLayer, ChoiceReason, ModelChoice, ModelQuery, NoModelError, Resolver};
 pub use settings::{
     ContextRule, DefaultRule, EndpointSettings, KeyRef, PriceSettings, ProviderKind,
     ProviderSettings,
 };
-pub use table::{BUILT_IN, BuiltIn, built_in};
-pub use tier::Tier;
+pub use table::{BUILT_IN, BuiltInProvider, built_in};
+pub use tier::ModelTier;

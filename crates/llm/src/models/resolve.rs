@@ -11,20 +11,20 @@ use thiserror::Error;
 
 use super::settings::ProviderSettings;
 use super::table::{BUILT_IN, built_in};
-use super::tier::Tier;
+use super::tier::ModelTier;
 
 /// What one place says.
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
+pub struct ModelQuery {
     pub provider: Option<String>,
-    pub tier: Option<Tier>,
+    pub tier: Option<ModelTier>,
     pub model: Option<String>,
 }
 
 /// Where something was said.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Layer {
+pub enum ChoiceLayer {
     Request,
     Talent,
     /// The key in `providers.contexts`.
@@ -34,51 +34,51 @@ pub enum Layer {
     BuiltIn,
 }
 
-impl fmt::Display for Layer {
+impl fmt::Display for ChoiceLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Layer::Request => f.write_str("request"),
-            Layer::Talent => f.write_str("talent frontmatter"),
-            Layer::Context(key) => write!(f, "providers.contexts.{key:?}"),
-            Layer::Default => f.write_str("providers.default"),
-            Layer::BuiltIn => f.write_str("built in"),
+            ChoiceLayer::Request => f.write_str("request"),
+            ChoiceLayer::Talent => f.write_str("talent frontmatter"),
+            ChoiceLayer::Context(key) => write!(f, "providers.contexts.{key:?}"),
+            ChoiceLayer::Default => f.write_str("providers.default"),
+            ChoiceLayer::BuiltIn => f.write_str("built in"),
         }
     }
 }
 
 /// One step of the way to the choice.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Reason {
-    pub layer: Layer,
+pub struct ChoiceReason {
+    pub layer: ChoiceLayer,
     pub says: String,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for ChoiceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.layer, self.says)
     }
 }
 
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Choice {
+pub struct ModelChoice {
     pub context: String,
     pub provider: String,
-    pub tier: Tier,
+    pub tier: ModelTier,
     pub model: String,
     /// A context switched the talent off.
     pub disabled: bool,
     /// In the order in which they were found.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<ChoiceReason>,
 }
 
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[error("{why}")]
-pub struct NoModel {
+pub struct NoModelError {
     pub why: String,
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<ChoiceReason>,
 }
 
-impl NoModel {
+impl NoModelError {
     pub fn code(&self) -> &'static str {
         "no_model"
     }
@@ -108,15 +108,20 @@ impl Resolver {
         &self.settings
     }
 
-    pub fn resolve(&self, context: &str, request: &Ask, talent: &Ask) -> Result<Choice, NoModel> {
+    pub fn resolve(
+        &self,
+        context: &str,
+        request: &ModelQuery,
+        talent: &ModelQuery,
+    ) -> Result<ModelChoice, NoModelError> {
         if let Some(why) = &self.problem {
-            return Err(NoModel { why: why.clone(), reasons: Vec::new() });
+            return Err(NoModelError { why: why.clone(), reasons: Vec::new() });
         }
         let layers = self.layers(context, request, talent);
         let mut reasons = Vec::new();
         let (mut provider, mut tier, mut model) = (None, None, None);
         // Models that a weaker layer named beside a provider: what that provider has if no table says more.
-        let mut spare: Vec<(&Layer, &Ask)> = Vec::new();
+        let mut spare: Vec<(&ChoiceLayer, &ModelQuery)> = Vec::new();
         for (layer, ask) in &layers {
             let mut says = Vec::new();
             let free = provider.is_none() && tier.is_none();
@@ -136,26 +141,27 @@ impl Resolver {
             take(&mut provider, ask.provider.as_ref(), "provider", &mut says);
             take(&mut tier, ask.tier.as_ref(), "tier", &mut says);
             if !says.is_empty() {
-                reasons.push(Reason { layer: layer.clone(), says: says.join(", ") });
+                reasons.push(ChoiceReason { layer: layer.clone(), says: says.join(", ") });
             }
         }
         let tier = tier.unwrap_or_else(|| {
-            let tier = Tier::default();
-            reasons.push(Reason { layer: Layer::BuiltIn, says: format!("tier {tier}") });
+            let tier = ModelTier::default();
+            reasons
+                .push(ChoiceReason { layer: ChoiceLayer::BuiltIn, says: format!("tier {tier}") });
             tier
         });
         let Some(provider) = provider.or_else(|| self.first_usable(&mut reasons)) else {
-            return Err(NoModel { why: NO_PROVIDER.to_owned(), reasons });
+            return Err(NoModelError { why: NO_PROVIDER.to_owned(), reasons });
         };
         if let Err(why) = self.known(&provider) {
-            return Err(NoModel { why, reasons });
+            return Err(NoModelError { why, reasons });
         }
         let model = model.or_else(|| self.model_of(&provider, tier, &mut reasons)).or_else(|| {
             let (layer, ask) =
                 spare.into_iter().find(|(_, ask)| ask.provider.as_ref() == Some(&provider))?;
             let model = ask.model.clone()?;
             let says = format!("model {model} after all: the one that is named for {provider}");
-            reasons.push(Reason { layer: layer.clone(), says });
+            reasons.push(ChoiceReason { layer: layer.clone(), says });
             Some(model)
         });
         let Some(model) = model else {
@@ -163,34 +169,47 @@ impl Resolver {
                 "provider {provider:?} has no model for tier {tier}; set providers.models.{provider}.\"{}\"",
                 tier.number()
             );
-            return Err(NoModel { why, reasons });
+            return Err(NoModelError { why, reasons });
         };
         let disabled = self.disabled(context, &mut reasons);
-        Ok(Choice { context: context.to_owned(), provider, tier, model, disabled, reasons })
+        Ok(ModelChoice { context: context.to_owned(), provider, tier, model, disabled, reasons })
     }
 
     /// Who stands in for a choice: the provider of `providers.fallback`, with its model of the same tier unless it names another.
     /// Nobody if it is not set, not complete, or the same provider.
-    pub fn fallback(&self, choice: &Choice) -> Option<Choice> {
+    pub fn fallback(&self, choice: &ModelChoice) -> Option<ModelChoice> {
         let rule = &self.settings.fallback;
         let provider = rule.provider.clone().filter(|name| *name != choice.provider)?;
         let tier = rule.tier.unwrap_or(choice.tier);
-        let ask = Ask { provider: Some(provider), tier: Some(tier), model: rule.model.clone() };
-        self.resolve(&choice.context, &ask, &Ask::default()).ok()
+        let ask =
+            ModelQuery { provider: Some(provider), tier: Some(tier), model: rule.model.clone() };
+        self.resolve(&choice.context, &ask, &ModelQuery::default()).ok()
     }
 
-    fn layers(&self, context: &str, request: &Ask, talent: &Ask) -> Vec<(Layer, Ask)> {
-        let mut layers = vec![(Layer::Request, request.clone()), (Layer::Talent, talent.clone())];
+    fn layers(
+        &self,
+        context: &str,
+        request: &ModelQuery,
+        talent: &ModelQuery,
+    ) -> Vec<(ChoiceLayer, ModelQuery)> {
+        let mut layers =
+            vec![(ChoiceLayer::Request, request.clone()), (ChoiceLayer::Talent, talent.clone())];
         for key in self.matching(context) {
             let rule = &self.settings.contexts[key];
-            let ask =
-                Ask { provider: rule.provider.clone(), tier: rule.tier, model: rule.model.clone() };
-            layers.push((Layer::Context(key.to_owned()), ask));
+            let ask = ModelQuery {
+                provider: rule.provider.clone(),
+                tier: rule.tier,
+                model: rule.model.clone(),
+            };
+            layers.push((ChoiceLayer::Context(key.to_owned()), ask));
         }
         let rule = &self.settings.default;
-        let ask =
-            Ask { provider: rule.provider.clone(), tier: rule.tier, model: rule.model.clone() };
-        layers.push((Layer::Default, ask));
+        let ask = ModelQuery {
+            provider: rule.provider.clone(),
+            tier: rule.tier,
+            model: rule.model.clone(),
+        };
+        layers.push((ChoiceLayer::Default, ask));
         layers
     }
 
@@ -211,21 +230,24 @@ impl Resolver {
         keys
     }
 
-    fn disabled(&self, context: &str, reasons: &mut Vec<Reason>) -> bool {
+    fn disabled(&self, context: &str, reasons: &mut Vec<ChoiceReason>) -> bool {
         for key in self.matching(context) {
             if let Some(disabled) = self.settings.contexts[key].disabled {
                 let says = if disabled { "disabled" } else { "not disabled" };
-                reasons.push(Reason { layer: Layer::Context(key.to_owned()), says: says.into() });
+                reasons.push(ChoiceReason {
+                    layer: ChoiceLayer::Context(key.to_owned()),
+                    says: says.into(),
+                });
                 return disabled;
             }
         }
         false
     }
 
-    fn first_usable(&self, reasons: &mut Vec<Reason>) -> Option<String> {
+    fn first_usable(&self, reasons: &mut Vec<ChoiceReason>) -> Option<String> {
         let name = self.usable.first()?;
-        reasons.push(Reason {
-            layer: Layer::BuiltIn,
+        reasons.push(ChoiceReason {
+            layer: ChoiceLayer::BuiltIn,
             says: format!("provider {name} (the first that can be used here)"),
         });
         Some(name.clone())
@@ -244,14 +266,19 @@ impl Resolver {
     }
 
     /// The model of a tier; a tier without one falls to the next more capable.
-    fn model_of(&self, provider: &str, tier: Tier, reasons: &mut Vec<Reason>) -> Option<String> {
+    fn model_of(
+        &self,
+        provider: &str,
+        tier: ModelTier,
+        reasons: &mut Vec<ChoiceReason>,
+    ) -> Option<String> {
         let mut at = Some(tier);
         while let Some(this) = at {
             let fallen = if this == tier { "" } else { ", the next more capable that has one" };
             if let Some(model) = self.configured(provider, this) {
                 let says = format!("model {model} for tier {this}{fallen}");
-                reasons.push(Reason {
-                    layer: Layer::Context(format!("providers.models.{provider}")),
+                reasons.push(ChoiceReason {
+                    layer: ChoiceLayer::Context(format!("providers.models.{provider}")),
                     says,
                 });
                 return Some(model.to_owned());
@@ -260,7 +287,7 @@ impl Resolver {
                 built_in(provider).map(|known| known.models[usize::from(this.number()) - 1]);
             if let Some(model) = known.filter(|model| !model.is_empty()) {
                 let says = format!("model {model} for tier {this} of {provider}{fallen}");
-                reasons.push(Reason { layer: Layer::BuiltIn, says });
+                reasons.push(ChoiceReason { layer: ChoiceLayer::BuiltIn, says });
                 return Some(model.to_owned());
             }
             at = this.above();
@@ -268,11 +295,11 @@ impl Resolver {
         None
     }
 
-    fn configured(&self, provider: &str, tier: Tier) -> Option<&str> {
+    fn configured(&self, provider: &str, tier: ModelTier) -> Option<&str> {
         let models = self.settings.models.get(provider)?;
         models
             .iter()
-            .find(|(key, _)| Tier::parse(key) == Some(tier))
+            .find(|(key, _)| ModelTier::parse(key) == Some(tier))
             .map(|(_, model)| model.as_str())
     }
 }

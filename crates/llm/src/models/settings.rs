@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Tier;
+use super::ModelTier;
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
@@ -37,7 +37,7 @@ impl ProviderSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct DefaultRule {
     pub provider: Option<String>,
-    pub tier: Option<Tier>,
+    pub tier: Option<ModelTier>,
     pub model: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct DefaultRule {
 #[serde(default, deny_unknown_fields)]
 pub struct ContextRule {
     pub provider: Option<String>,
-    pub tier: Option<Tier>,
+    pub tier: Option<ModelTier>,
     pub model: Option<String>,
     /// Switches the talent off without touching its file.
     pub disabled: Option<bool>,
@@ -133,7 +133,7 @@ mod tests {
             "#,
         )
         .unwrap();
-        assert_eq!(settings.default.tier, Some(Tier::Lite));
+        assert_eq!(settings.default.tier, Some(ModelTier::Lite));
         assert_eq!(settings.endpoints["mine"].kind, Some(ProviderKind::Openai));
         assert_eq!(settings.endpoints["ollama"].key, Some(KeyRef::Env("OLLAMA_KEY".into())));
         // execution R107: the seed's own example is JSON
@@ -141,7 +141,7 @@ mod tests {
             r#"{"contexts": {"talent.system.default": {"tier": 1}, "talent.*": {"tier": 2}}}"#,
         )
         .unwrap();
-        assert_eq!(seed.contexts["talent.*"].tier, Some(Tier::Flash));
+        assert_eq!(seed.contexts["talent.*"].tier, Some(ModelTier::Flash));
     }
 
     #[test]

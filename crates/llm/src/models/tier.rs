@@ -7,74 +7,74 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Tier {
+pub enum ModelTier {
     Pro,
     #[default]
     Flash,
     Lite,
 }
 
-impl Tier {
+impl ModelTier {
     pub fn number(self) -> u8 {
         match self {
-            Tier::Pro => 1,
-            Tier::Flash => 2,
-            Tier::Lite => 3,
+            ModelTier::Pro => 1,
+            ModelTier::Flash => 2,
+            ModelTier::Lite => 3,
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Tier::Pro => "pro",
-            Tier::Flash => "flash",
-            Tier::Lite => "lite",
+            ModelTier::Pro => "pro",
+            ModelTier::Flash => "flash",
+            ModelTier::Lite => "lite",
         }
     }
 
-    pub fn parse(text: &str) -> Option<Tier> {
+    pub fn parse(text: &str) -> Option<ModelTier> {
         match text {
-            "1" | "pro" => Some(Tier::Pro),
-            "2" | "flash" => Some(Tier::Flash),
-            "3" | "lite" => Some(Tier::Lite),
+            "1" | "pro" => Some(ModelTier::Pro),
+            "2" | "flash" => Some(ModelTier::Flash),
+            "3" | "lite" => Some(ModelTier::Lite),
             _ => None,
         }
     }
 
     /// A tier as a number or as a word.
-    pub fn from_value(value: &Value) -> Option<Tier> {
+    pub fn from_value(value: &Value) -> Option<ModelTier> {
         match value {
-            Value::Number(number) => Tier::parse(&number.to_string()),
-            Value::String(text) => Tier::parse(text),
+            Value::Number(number) => ModelTier::parse(&number.to_string()),
+            Value::String(text) => ModelTier::parse(text),
             _ => None,
         }
     }
 
     /// The next more capable one.
-    pub fn above(self) -> Option<Tier> {
+    pub fn above(self) -> Option<ModelTier> {
         match self {
-            Tier::Pro => None,
-            Tier::Flash => Some(Tier::Pro),
-            Tier::Lite => Some(Tier::Flash),
+            ModelTier::Pro => None,
+            ModelTier::Flash => Some(ModelTier::Pro),
+            ModelTier::Lite => Some(ModelTier::Flash),
         }
     }
 }
 
-impl fmt::Display for Tier {
+impl fmt::Display for ModelTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.number(), self.name())
     }
 }
 
-impl Serialize for Tier {
+impl Serialize for ModelTier {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u8(self.number())
     }
 }
 
-impl<'de> Deserialize<'de> for Tier {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tier, D::Error> {
+impl<'de> Deserialize<'de> for ModelTier {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ModelTier, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        Tier::from_value(&value).ok_or_else(|| {
+        ModelTier::from_value(&value).ok_or_else(|| {
             D::Error::custom(format!("tier is {value}, not 1 (pro), 2 (flash) or 3 (lite)"))
         })
     }

@@ -6,11 +6,11 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
 use super::error::of_stream;
-use super::http::{Protocol, Reader, header};
+use super::http::{Protocol, StreamReader, header};
 use super::sse::SseEvent;
 use super::{
-    Call, Message, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Thought, ToolCall, Usage,
-    arguments, unwrapped_text, wrapped_schema,
+    ChatMessage, ModelCall, ModelReply, ProviderError, ProviderEvent, ReasonCode, StopReason,
+    Thought, TokenUsage, ToolCall, arguments, unwrapped_text, wrapped_schema,
 };
 
 /// The service wants a limit; this is one that every model of today takes.
@@ -22,7 +22,7 @@ const THINKING_MIN: u32 = 1_024;
 pub(super) struct Anthropic;
 
 impl Protocol for Anthropic {
-    fn url(&self, base: &str, _: &Call) -> Result<String, ProviderError> {
+    fn url(&self, base: &str, _: &ModelCall) -> Result<String, ProviderError> {
         Ok(format!("{base}/v1/messages"))
     }
 
@@ -35,7 +35,7 @@ impl Protocol for Anthropic {
         Ok(headers)
     }
 
-    fn body(&self, call: &Call) -> Value {
+    fn body(&self, call: &ModelCall) -> Value {
         let mut limit = call.max_output_tokens.unwrap_or(MAX_TOKENS);
         let mut body = json!({
             "model": call.model,
@@ -71,7 +71,7 @@ impl Protocol for Anthropic {
         body
     }
 
-    fn reader(&self, call: &Call) -> Box<dyn Reader> {
+    fn reader(&self, call: &ModelCall) -> Box<dyn StreamReader> {
         Box::new(AnthropicReader { schema: call.schema.clone(), ..AnthropicReader::default() })
     }
 }
@@ -81,12 +81,12 @@ fn takes_budget(model: &str) -> bool {
     ["-4-5", "-4-1", "-4-0", "-4-2025", "3-7"].iter().any(|part| model.contains(part))
 }
 
-fn message(message: &Message) -> Value {
+fn message(message: &ChatMessage) -> Value {
     match message {
-        Message::User { text } => {
+        ChatMessage::User { text } => {
             json!({"role": "user", "content": [{"type": "text", "text": text}]})
         }
-        Message::Assistant { text, thoughts, calls } => {
+        ChatMessage::Assistant { text, thoughts, calls } => {
             let mut content = Vec::new();
             for thought in thoughts {
                 if let Some(data) = &thought.redacted {
@@ -108,7 +108,7 @@ fn message(message: &Message) -> Value {
             }
             json!({"role": "assistant", "content": content})
         }
-        Message::Results { results } => {
+        ChatMessage::Results { results } => {
             let content: Vec<Value> = results
                 .iter()
                 .map(|result| {
@@ -144,7 +144,7 @@ enum Block {
 struct AnthropicReader {
     schema: Option<Value>,
     blocks: BTreeMap<u64, Block>,
-    reply: Reply,
+    reply: ModelReply,
     stop: Option<String>,
     ended: bool,
 }
@@ -183,7 +183,7 @@ impl AnthropicReader {
     }
 }
 
-impl Reader for AnthropicReader {
+impl StreamReader for AnthropicReader {
     fn take(
         &mut self,
         event: &SseEvent,
@@ -258,17 +258,17 @@ impl Reader for AnthropicReader {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Reply, ProviderError> {
+    fn finish(&mut self) -> Result<ModelReply, ProviderError> {
         if !self.ended {
             let message = "anthropic: the stream ended in the middle of the answer";
             return Err(ProviderError::passing(ReasonCode::Unavailable, message));
         }
         let mut reply = std::mem::take(&mut self.reply);
         reply.stop = match self.stop.as_deref() {
-            Some("tool_use") => Stop::Tools,
-            Some("max_tokens" | "model_context_window_exceeded") => Stop::MaxTokens,
-            Some("refusal") => Stop::Refused,
-            _ => Stop::Done,
+            Some("tool_use") => StopReason::Tools,
+            Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxTokens,
+            Some("refusal") => StopReason::Refused,
+            _ => StopReason::Done,
         };
         reply.text = unwrapped_text(self.schema.as_ref(), reply.text);
         Ok(reply)
@@ -280,7 +280,7 @@ impl Reader for AnthropicReader {
 }
 
 /// Tokens as a command line tool of this vendor reports them.
-pub(super) fn usage(value: &Value) -> Usage {
+pub(super) fn usage(value: &Value) -> TokenUsage {
     let mut reader = AnthropicReader::default();
     reader.count(value);
     reader.reply.usage

@@ -4,17 +4,18 @@ use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
 use super::error::of_stream;
-use super::http::{Protocol, Reader, header};
+use super::http::{Protocol, StreamReader, header};
 use super::sse::SseEvent;
 use super::{
-    Call, Message, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Thought, ToolCall,
+    ChatMessage, ModelCall, ModelReply, ProviderError, ProviderEvent, ReasonCode, StopReason,
+    Thought, ToolCall,
 };
 
 #[derive(Debug)]
 pub(super) struct Google;
 
 impl Protocol for Google {
-    fn url(&self, base: &str, call: &Call) -> Result<String, ProviderError> {
+    fn url(&self, base: &str, call: &ModelCall) -> Result<String, ProviderError> {
         let model = call.model.strip_prefix("models/").unwrap_or(&call.model);
         // The model is a part of the address here, and must not become more than that.
         let fits = !model.is_empty()
@@ -37,7 +38,7 @@ impl Protocol for Google {
         Ok(headers)
     }
 
-    fn body(&self, call: &Call) -> Value {
+    fn body(&self, call: &ModelCall) -> Value {
         let mut config = json!({});
         if let Some(limit) = call.max_output_tokens {
             config["maxOutputTokens"] = json!(limit);
@@ -73,15 +74,15 @@ impl Protocol for Google {
         body
     }
 
-    fn reader(&self, _: &Call) -> Box<dyn Reader> {
+    fn reader(&self, _: &ModelCall) -> Box<dyn StreamReader> {
         Box::new(GoogleReader::default())
     }
 }
 
-fn content(message: &Message) -> Value {
+fn content(message: &ChatMessage) -> Value {
     match message {
-        Message::User { text } => json!({"role": "user", "parts": [{"text": text}]}),
-        Message::Assistant { text, calls, .. } => {
+        ChatMessage::User { text } => json!({"role": "user", "parts": [{"text": text}]}),
+        ChatMessage::Assistant { text, calls, .. } => {
             let mut parts = Vec::new();
             if !text.is_empty() {
                 parts.push(json!({"text": text}));
@@ -95,7 +96,7 @@ fn content(message: &Message) -> Value {
             }
             json!({"role": "model", "parts": parts})
         }
-        Message::Results { results } => {
+        ChatMessage::Results { results } => {
             let parts: Vec<Value> = results
                 .iter()
                 .map(|result| {
@@ -110,7 +111,7 @@ fn content(message: &Message) -> Value {
 
 #[derive(Default)]
 struct GoogleReader {
-    reply: Reply,
+    reply: ModelReply,
     thinking: String,
     stop: Option<String>,
 }
@@ -148,7 +149,7 @@ impl GoogleReader {
     }
 }
 
-impl Reader for GoogleReader {
+impl StreamReader for GoogleReader {
     fn take(
         &mut self,
         event: &SseEvent,
@@ -189,7 +190,7 @@ impl Reader for GoogleReader {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Reply, ProviderError> {
+    fn finish(&mut self) -> Result<ModelReply, ProviderError> {
         let Some(stop) = self.stop.take() else {
             let message = "google: the stream ended in the middle of the answer";
             return Err(ProviderError::passing(ReasonCode::Unavailable, message));
@@ -197,14 +198,14 @@ impl Reader for GoogleReader {
         let mut reply = std::mem::take(&mut self.reply);
         reply.usage.requests = 1;
         reply.stop = match stop.as_str() {
-            "STOP" if reply.calls.is_empty() => Stop::Done,
-            "STOP" => Stop::Tools,
-            "MAX_TOKENS" => Stop::MaxTokens,
+            "STOP" if reply.calls.is_empty() => StopReason::Done,
+            "STOP" => StopReason::Tools,
+            "MAX_TOKENS" => StopReason::MaxTokens,
             "MALFORMED_FUNCTION_CALL" => {
                 let message = "google: the model made a call that cannot be read";
                 return Err(ProviderError::passing(ReasonCode::ResponseInvalid, message));
             }
-            _ => Stop::Refused,
+            _ => StopReason::Refused,
         };
         Ok(reply)
     }

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::{chain, of_status};
 use super::sse::{SseEvent, SseReader};
-use super::{BoxFuture, Call, Provider, ProviderError, ProviderEvent, ReasonCode, Reply};
+use super::{BoxFuture, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent, ReasonCode};
 
 /// What is read of an answer that is an error.
 const COMPLAINT_BYTES_MAX: usize = 64 * 1024;
@@ -26,7 +26,7 @@ const TURN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How long and how often a service is asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct HttpLimits {
     pub connect: Duration,
     /// Until the answer begins.
     pub first_byte: Duration,
@@ -40,9 +40,9 @@ pub struct Patience {
     pub longest_pause: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience {
+impl Default for HttpLimits {
+    fn default() -> HttpLimits {
+        HttpLimits {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_mins(3),
             idle: Duration::from_mins(2),
@@ -56,18 +56,18 @@ impl Default for Patience {
 
 /// A protocol: what to send, and how to read what comes.
 pub(super) trait Protocol: Send + Sync + fmt::Debug {
-    fn url(&self, base: &str, call: &Call) -> Result<String, ProviderError>;
+    fn url(&self, base: &str, call: &ModelCall) -> Result<String, ProviderError>;
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, ProviderError>;
-    fn body(&self, call: &Call) -> Value;
-    fn reader(&self, call: &Call) -> Box<dyn Reader>;
+    fn body(&self, call: &ModelCall) -> Value;
+    fn reader(&self, call: &ModelCall) -> Box<dyn StreamReader>;
 }
 
 /// Makes a reply of the events of one stream.
-pub(super) trait Reader: Send {
+pub(super) trait StreamReader: Send {
     fn take(&mut self, event: &SseEvent, out: &mut Vec<ProviderEvent>)
     -> Result<(), ProviderError>;
     /// The stream has ended; if it ended too early, that is an error.
-    fn finish(&mut self) -> Result<Reply, ProviderError>;
+    fn finish(&mut self) -> Result<ModelReply, ProviderError>;
     fn said(&self) -> &str;
 }
 
@@ -85,7 +85,7 @@ pub(super) struct HttpProvider {
     key: Option<String>,
     protocol: Box<dyn Protocol>,
     client: Client,
-    patience: Patience,
+    patience: HttpLimits,
     jitter: AtomicU64,
 }
 
@@ -104,7 +104,7 @@ impl HttpProvider {
         base: &str,
         key: Option<String>,
         protocol: Box<dyn Protocol>,
-        patience: Patience,
+        patience: HttpLimits,
         seed: u64,
     ) -> Result<HttpProvider, ProviderError> {
         // Err: somebody in this process has chosen one before, which is as good.
@@ -138,9 +138,9 @@ impl HttpProvider {
 
     async fn tries(
         &self,
-        call: &Call,
+        call: &ModelCall,
         events: &Sender<ProviderEvent>,
-    ) -> Result<Reply, ProviderError> {
+    ) -> Result<ModelReply, ProviderError> {
         let mut pause = self.patience.first_pause;
         let mut attempt = 1;
         loop {
@@ -170,10 +170,10 @@ impl HttpProvider {
 
     async fn once(
         &self,
-        call: &Call,
+        call: &ModelCall,
         events: &Sender<ProviderEvent>,
         seen: &mut bool,
-    ) -> Result<Reply, ProviderError> {
+    ) -> Result<ModelReply, ProviderError> {
         let url = self.protocol.url(&self.base, call)?;
         let request = self
             .client
@@ -202,11 +202,11 @@ impl HttpProvider {
     async fn read(
         &self,
         mut response: Response,
-        reader: &mut dyn Reader,
+        reader: &mut dyn StreamReader,
         events: &Sender<ProviderEvent>,
         seen: &mut bool,
         begin_by: Instant,
-    ) -> Result<Reply, ProviderError> {
+    ) -> Result<ModelReply, ProviderError> {
         let invalid = |why: String| {
             ProviderError::new(ReasonCode::ResponseInvalid, format!("{}: {why}", self.name))
         };
@@ -278,27 +278,27 @@ impl HttpProvider {
 
 /// An address may hold what is private; the message goes into logs.
 trait WithoutUrl {
-    fn without_url_of(&self) -> Told;
+    fn without_url_of(&self) -> PlainError;
 }
 
 #[derive(Debug)]
-struct Told(String);
+struct PlainError(String);
 
-impl fmt::Display for Told {
+impl fmt::Display for PlainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for PlainError {}
 
 impl WithoutUrl for reqwest::Error {
-    fn without_url_of(&self) -> Told {
+    fn without_url_of(&self) -> PlainError {
         let mut text = chain(self);
         if let Some(url) = self.url() {
             text = text.replace(url.as_str(), "(address)");
         }
-        Told(text)
+        PlainError(text)
     }
 }
 
@@ -309,9 +309,9 @@ impl Provider for HttpProvider {
 
     fn turn<'a>(
         &'a self,
-        call: &'a Call,
+        call: &'a ModelCall,
         events: Sender<ProviderEvent>,
-    ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
+    ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
         Box::pin(async move {
             let whole = call.whole.unwrap_or(self.patience.whole);
             super::within(&self.name, whole, self.tries(call, &events)).await

@@ -27,7 +27,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 
 pub use error::{ProviderError, ReasonCode};
-pub use http::Patience;
+pub use http::HttpLimits;
 pub use open::{ConfiguredProviders, Providers, usable};
 pub use price::{PRICES_AS_OF, cost};
 
@@ -52,18 +52,18 @@ pub trait Provider: Send + Sync + fmt::Debug {
     /// One turn: events go out while it lasts, the reply is what it came to.
     fn turn<'a>(
         &'a self,
-        call: &'a Call,
+        call: &'a ModelCall,
         events: Sender<ProviderEvent>,
-    ) -> BoxFuture<'a, Result<Reply, ProviderError>>;
+    ) -> BoxFuture<'a, Result<ModelReply, ProviderError>>;
 }
 
 /// What a model is asked.
 #[derive(Clone, Debug, Default)]
-pub struct Call {
+pub struct ModelCall {
     pub model: String,
     /// The stable part; a provider may keep it in a cache.
     pub system: String,
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     pub tools: Vec<ToolSpec>,
     /// The answer is to be JSON of this shape.
     pub schema: Option<Value>,
@@ -92,7 +92,7 @@ pub struct ToolServer {
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
-pub enum Message {
+pub enum ChatMessage {
     User {
         text: String,
     },
@@ -170,7 +170,7 @@ pub enum ProviderEvent {
 
 /// Why a turn ended.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Stop {
+pub enum StopReason {
     #[default]
     Done,
     Tools,
@@ -181,12 +181,12 @@ pub enum Stop {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reply {
+pub struct ModelReply {
     pub text: String,
     pub thoughts: Vec<Thought>,
     pub calls: Vec<ToolCall>,
-    pub usage: Usage,
-    pub stop: Stop,
+    pub usage: TokenUsage,
+    pub stop: StopReason,
     /// The model that really answered, if the provider says.
     pub model: Option<String>,
     /// The session of a command line tool.
@@ -197,7 +197,7 @@ pub struct Reply {
 
 /// Tokens, with the same keys whoever counted. Input holds what came from a cache and went into one; output holds reasoning.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Usage {
+pub struct TokenUsage {
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub total_tokens: u64,
@@ -207,8 +207,8 @@ pub struct Usage {
     pub requests: u64,
 }
 
-impl Usage {
-    pub fn add(&mut self, other: &Usage) {
+impl TokenUsage {
+    pub fn add(&mut self, other: &TokenUsage) {
         self.input_tokens += other.input_tokens;
         self.output_tokens += other.output_tokens;
         self.total_tokens += other.total_tokens;
@@ -263,8 +263,8 @@ fn arguments(text: &str) -> (Value, Option<String>) {
 async fn within(
     name: &str,
     whole: std::time::Duration,
-    turn: impl Future<Output = Result<Reply, ProviderError>>,
-) -> Result<Reply, ProviderError> {
+    turn: impl Future<Output = Result<ModelReply, ProviderError>>,
+) -> Result<ModelReply, ProviderError> {
     tokio::time::timeout(whole, turn).await.unwrap_or_else(|_| {
         let message = format!("{name} did not finish within {} s", whole.as_secs_f32());
         Err(ProviderError::new(ReasonCode::Timeout, message))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::anthropic::Anthropic;
 use super::cli::{CliOptions, CliProvider};
 use super::google::Google;
-use super::http::{HttpProvider, Patience, Protocol};
+use super::http::{HttpLimits, HttpProvider, Protocol};
 use super::openai::OpenAi;
 use super::{Env, Provider, ProviderError, ReasonCode};
 use crate::models::{BUILT_IN, EndpointSettings, KeyRef, ProviderKind, ProviderSettings, built_in};
@@ -28,7 +28,7 @@ pub struct ConfiguredProviders {
     pub env: Env,
     /// Where key files with relative paths are.
     pub home: PathBuf,
-    pub patience: Patience,
+    pub patience: HttpLimits,
     /// What the jitter of pauses starts from.
     pub seed: u64,
 }

@@ -6,11 +6,11 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Value, json};
 
 use super::error::of_stream;
-use super::http::{Protocol, Reader, header};
+use super::http::{Protocol, StreamReader, header};
 use super::sse::SseEvent;
 use super::{
-    Call, Message, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Thought, ToolCall,
-    arguments, unwrapped_text, wrapped_schema,
+    ChatMessage, ModelCall, ModelReply, ProviderError, ProviderEvent, ReasonCode, StopReason,
+    Thought, ToolCall, arguments, unwrapped_text, wrapped_schema,
 };
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct OpenAi {
 }
 
 impl Protocol for OpenAi {
-    fn url(&self, base: &str, _: &Call) -> Result<String, ProviderError> {
+    fn url(&self, base: &str, _: &ModelCall) -> Result<String, ProviderError> {
         Ok(format!("{base}/chat/completions"))
     }
 
@@ -33,7 +33,7 @@ impl Protocol for OpenAi {
     }
 
     /// A budget of thinking is not sent: this protocol has none.
-    fn body(&self, call: &Call) -> Value {
+    fn body(&self, call: &ModelCall) -> Value {
         let mut messages = Vec::new();
         if !call.system.is_empty() {
             messages.push(json!({"role": "system", "content": call.system}));
@@ -69,15 +69,15 @@ impl Protocol for OpenAi {
         body
     }
 
-    fn reader(&self, call: &Call) -> Box<dyn Reader> {
+    fn reader(&self, call: &ModelCall) -> Box<dyn StreamReader> {
         Box::new(OpenAiReader { schema: call.schema.clone(), ..OpenAiReader::default() })
     }
 }
 
-fn put(message: &Message, out: &mut Vec<Value>) {
+fn put(message: &ChatMessage, out: &mut Vec<Value>) {
     match message {
-        Message::User { text } => out.push(json!({"role": "user", "content": text})),
-        Message::Assistant { text, calls, .. } => {
+        ChatMessage::User { text } => out.push(json!({"role": "user", "content": text})),
+        ChatMessage::Assistant { text, calls, .. } => {
             let mut entry = json!({"role": "assistant", "content": text});
             if !calls.is_empty() {
                 let calls = calls.iter().map(|call| {
@@ -89,7 +89,7 @@ fn put(message: &Message, out: &mut Vec<Value>) {
             }
             out.push(entry);
         }
-        Message::Results { results } => {
+        ChatMessage::Results { results } => {
             for result in results {
                 let text = match &result.value {
                     Value::String(text) => text.clone(),
@@ -115,7 +115,7 @@ struct OpenAiReader {
     calls: Vec<Pending>,
     at: BTreeMap<u64, usize>,
     thinking: String,
-    reply: Reply,
+    reply: ModelReply,
     stop: Option<String>,
     ended: bool,
 }
@@ -168,7 +168,7 @@ impl OpenAiReader {
     }
 }
 
-impl Reader for OpenAiReader {
+impl StreamReader for OpenAiReader {
     fn take(
         &mut self,
         event: &SseEvent,
@@ -220,7 +220,7 @@ impl Reader for OpenAiReader {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Reply, ProviderError> {
+    fn finish(&mut self) -> Result<ModelReply, ProviderError> {
         if !self.ended && self.stop.is_none() {
             let message = "openai: the stream ended in the middle of the answer";
             return Err(ProviderError::passing(ReasonCode::Unavailable, message));
@@ -233,10 +233,10 @@ impl Reader for OpenAiReader {
         }
         reply.usage.requests = 1;
         reply.stop = match self.stop.as_deref() {
-            _ if !reply.calls.is_empty() => Stop::Tools,
-            Some("length") => Stop::MaxTokens,
-            Some("content_filter") => Stop::Refused,
-            _ => Stop::Done,
+            _ if !reply.calls.is_empty() => StopReason::Tools,
+            Some("length") => StopReason::MaxTokens,
+            Some("content_filter") => StopReason::Refused,
+            _ => StopReason::Done,
         };
         reply.text = unwrapped_text(self.schema.as_ref(), reply.text);
         Ok(reply)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Usage;
+use super::TokenUsage;
 use crate::models::PriceSettings;
 
 /// When the table was last compared with what the vendors publish.
@@ -55,7 +55,7 @@ const PRICES: &[Price] = &[
 ];
 
 /// Dollars, or nothing if nobody knows the price of the model.
-pub fn cost(model: &str, usage: &Usage, own: &BTreeMap<String, PriceSettings>) -> Option<f64> {
+pub fn cost(model: &str, usage: &TokenUsage, own: &BTreeMap<String, PriceSettings>) -> Option<f64> {
     let (input, output, cached, cache_write) = match own.get(model) {
         Some(own) => {
             let cached = own.cached.unwrap_or(own.input);
@@ -96,12 +96,12 @@ mod tests {
 
     #[test]
     fn what_came_from_a_cache_costs_less() {
-        let usage = Usage {
+        let usage = TokenUsage {
             input_tokens: 1_000_000,
             cached_tokens: 400_000,
             cache_creation_tokens: 100_000,
             output_tokens: 200_000,
-            ..Usage::default()
+            ..TokenUsage::default()
         };
         let cost = cost("claude-sonnet-4-6", &usage, &BTreeMap::new()).unwrap();
         assert!((cost - (0.5 * 3.0 + 0.4 * 0.3 + 0.1 * 3.75 + 0.2 * 15.0)).abs() < 1e-9);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_model_that_nobody_knows_has_no_cost() {
-        let usage = Usage { input_tokens: 10, ..Usage::default() };
+        let usage = TokenUsage { input_tokens: 10, ..TokenUsage::default() };
         for model in ["smollm2", "gpt-5.5-pro", "claude-opus-5-6", "claude-haiku-5-5", ""] {
             assert_eq!(cost(model, &usage, &BTreeMap::new()), None, "{model}");
         }

@@ -37,11 +37,11 @@ fn provider(server: &FakeServer, kind: ProviderKind) -> Arc<dyn Provider> {
     configured.open("here").unwrap()
 }
 
-fn call() -> Call {
-    Call {
+fn call() -> ModelCall {
+    ModelCall {
         model: "m-1".into(),
         system: "Shared.".into(),
-        messages: vec![Message::User { text: "Tee?".into() }],
+        messages: vec![ChatMessage::User { text: "Tee?".into() }],
         tools: vec![ToolSpec {
             name: "memory_recall".into(),
             description: "Searches".into(),
@@ -50,14 +50,14 @@ fn call() -> Call {
         }],
         max_output_tokens: Some(500),
         thinking_budget: Some(2_000),
-        ..Call::default()
+        ..ModelCall::default()
     }
 }
 
 async fn turn(
     provider: &dyn Provider,
-    call: &Call,
-) -> (Result<Reply, ProviderError>, Vec<ProviderEvent>) {
+    call: &ModelCall,
+) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let (events, mut seen) = mpsc::channel(1_000);
     let result = provider.turn(call, events).await;
     let mut all = Vec::new();
@@ -76,7 +76,7 @@ async fn the_same_story_comes_from_every_service_however_its_bytes_are_cut() {
             let (reply, events) = turn(provider(&server, kind).as_ref(), &call()).await;
             let reply = reply.unwrap();
             assert_eq!(reply.text, "Ich sehe nach 𝄞.", "{kind:?} in pieces of {size}");
-            assert_eq!(reply.stop, Stop::Tools);
+            assert_eq!(reply.stop, StopReason::Tools);
             assert_eq!(reply.calls.len(), 1);
             assert_eq!(reply.calls[0].name, "memory_recall");
             assert_eq!(reply.calls[0].args, json!({"query": "Tee"}));
@@ -103,7 +103,7 @@ async fn what_is_sent_is_what_each_service_wants() {
     let ok = |bytes: &str| vec![ServerAct::Stream(bytes.to_owned(), 1_000)];
     let full = |kind| {
         let mut call = call();
-        call.messages.push(Message::Assistant {
+        call.messages.push(ChatMessage::Assistant {
             text: "Ich sehe nach.".into(),
             thoughts: vec![Thought {
                 text: "Hm".into(),
@@ -118,7 +118,7 @@ async fn what_is_sent_is_what_each_service_wants() {
                 signature: Some("sig".into()),
             }],
         });
-        call.messages.push(Message::Results {
+        call.messages.push(ChatMessage::Results {
             results: vec![ToolResult {
                 id: "t1".into(),
                 name: "memory_recall".into(),
@@ -192,7 +192,7 @@ async fn what_is_sent_is_what_each_service_wants() {
 async fn a_shape_that_is_no_object_is_wrapped_and_unwrapped() {
     let bytes = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"items\\\":[1,2]}\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let server = FakeServer::start(vec![ServerAct::Stream(bytes.into(), 9)]).await;
-    let call = Call { schema: Some(json!({"type": "array"})), json: true, ..call() };
+    let call = ModelCall { schema: Some(json!({"type": "array"})), json: true, ..call() };
     let reply = turn(provider(&server, ProviderKind::Openai).as_ref(), &call).await.0.unwrap();
     assert_eq!(reply.text, "[1,2]");
     let sent = server.body(0);
@@ -210,7 +210,7 @@ async fn servers_that_send_whole_calls_under_one_number_are_understood() {
     let names: Vec<&str> = reply.calls.iter().map(|call| call.name.as_str()).collect();
     assert_eq!(names, ["x", "y"]);
     assert_eq!(reply.calls[1].args, json!({"k": 1}));
-    assert_eq!(reply.stop, Stop::Tools);
+    assert_eq!(reply.stop, StopReason::Tools);
 }
 
 #[tokio::test]

@@ -18,11 +18,11 @@ pub struct Addition {
     pub start: Time,
     /// Without it: what the transcript says, else five minutes.
     pub seconds: Option<u32>,
-    pub content: Content,
+    pub content: AddContent,
 }
 
 #[derive(Clone, Debug)]
-pub enum Content {
+pub enum AddContent {
     Text(String),
     Markdown(String),
     /// JSON lines with at least `text` each; `start` and `speaker` are used if they are there.
@@ -30,19 +30,19 @@ pub enum Content {
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Added {
+pub struct AddReport {
     pub day: Day,
     pub segment: Segment,
     pub path: std::path::PathBuf,
 }
 
 /// Adds a file; one that is there already is never written over.
-pub fn add(layout: &Layout, addition: &Addition) -> Result<Added, ChronicleError> {
+pub fn add(layout: &Layout, addition: &Addition) -> Result<AddReport, ChronicleError> {
     let (stem, ending, text, told) = match &addition.content {
-        Content::Text(text) => ("note", "txt", text, None),
+        AddContent::Text(text) => ("note", "txt", text, None),
         // Markdown with the name of a talent would be taken for its output.
-        Content::Markdown(text) => ("imported_note", "md", text, None),
-        Content::Transcript(text) => ("transcript", "jsonl", text, Some(transcript(text)?)),
+        AddContent::Markdown(text) => ("imported_note", "md", text, None),
+        AddContent::Transcript(text) => ("transcript", "jsonl", text, Some(transcript(text)?)),
     };
     if text.trim().is_empty() {
         return Err(ChronicleError::Empty("the text has no letters".into()));
@@ -64,7 +64,7 @@ pub fn add(layout: &Layout, addition: &Addition) -> Result<Added, ChronicleError
     let mut bytes = text.trim_end().as_bytes().to_vec();
     bytes.push(b'\n');
     write_atomic(&path, &bytes)?;
-    Ok(Added { day: addition.day, segment, path })
+    Ok(AddReport { day: addition.day, segment, path })
 }
 
 /// Checks the lines and gives the seconds between the first time and the last, if they are times of a clock.
@@ -101,7 +101,7 @@ fn transcript(text: &str) -> Result<Option<u32>, ChronicleError> {
 mod tests {
     use super::*;
 
-    fn addition(content: Content) -> Addition {
+    fn addition(content: AddContent) -> Addition {
         Addition {
             day: Day::parse("20250109").unwrap(),
             start: Time::constant(12, 0, 0, 0),
@@ -114,13 +114,13 @@ mod tests {
     fn what_is_added_is_found_and_never_written_over() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path());
-        let first = add(&layout, &addition(Content::Text("One".into()))).unwrap();
-        let second = add(&layout, &addition(Content::Text("Two".into()))).unwrap();
+        let first = add(&layout, &addition(AddContent::Text("One".into()))).unwrap();
+        let second = add(&layout, &addition(AddContent::Text("Two".into()))).unwrap();
         assert!(first.path.ends_with("chronicle/20250109/120000_300/note.txt"));
         assert!(second.path.ends_with("note_2.txt"));
         let text =
             "{\"start\":\"12:00:00\",\"text\":\"Hi\"}\n{\"start\":\"12:01:30\",\"text\":\"Bye\"}";
-        let spoken = add(&layout, &addition(Content::Transcript(text.into()))).unwrap();
+        let spoken = add(&layout, &addition(AddContent::Transcript(text.into()))).unwrap();
         assert_eq!(spoken.segment.to_string(), "120000_90");
     }
 
@@ -129,9 +129,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(dir.path());
         let bad = |content| add(&layout, &addition(content)).unwrap_err().to_string();
-        assert!(bad(Content::Transcript("{\"text\":\"a\"}\n7".into())).contains("line 2"));
-        assert!(bad(Content::Transcript("{\"a\":1}".into())).contains("no line has"));
-        assert!(bad(Content::Markdown("  ".into())).contains("nothing to add"));
+        assert!(bad(AddContent::Transcript("{\"text\":\"a\"}\n7".into())).contains("line 2"));
+        assert!(bad(AddContent::Transcript("{\"a\":1}".into())).contains("no line has"));
+        assert!(bad(AddContent::Markdown("  ".into())).contains("nothing to add"));
         assert!(!layout.chronicle().exists(), "what is refused leaves no trace");
     }
 }

@@ -14,14 +14,14 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub use add::{Added, Addition, Content, add};
+pub use add::{AddContent, AddReport, Addition, add};
 pub use facets::{
     Activity, FacetFile, active_facets, add_facet, list_facets, mute_facet, read_facet,
     segment_facets,
 };
 pub use files::{confined, output_path, write_atomic};
-pub use render::{Rendered, Scope, render};
-pub use segments::{Entry, EntryKind, days, entries, segments};
+pub use render::{RenderScope, Rendering, render};
+pub use segments::{ChronicleEntry, ChronicleEntryKind, days, entries, segments};
 
 use crate::names::NameError;
 

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::segments::{Entry, EntryKind};
+use super::segments::{ChronicleEntry, ChronicleEntryKind};
 use super::{ChronicleError, entries, segments};
 use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
-use crate::talent_files::{Load, Shelf, Want};
+use crate::talent_files::{Load, TalentCatalog, Want};
 
 /// What one run may be given to read.
 const TEXT_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -21,14 +21,14 @@ const FEW: usize = 3;
 
 /// Which part of a day.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Scope {
+pub enum RenderScope {
     Day,
     Segment(Segment),
     Span(Vec<Segment>),
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Rendered {
+pub struct Rendering {
     pub text: String,
     /// Without headings and notes.
     pub content_bytes: usize,
@@ -40,7 +40,7 @@ pub struct Rendered {
     pub problems: Vec<String>,
 }
 
-impl Rendered {
+impl Rendering {
     /// One line about how much there is.
     pub fn summary(&self) -> String {
         let minutes: u32 = self.segments.iter().map(|segment| segment.seconds()).sum::<u32>() / 60;
@@ -56,17 +56,17 @@ impl Rendered {
 pub fn render(
     layout: &Layout,
     day: Day,
-    scope: &Scope,
+    scope: &RenderScope,
     facet: Option<&Facet>,
     load: &Load,
-    shelf: &Shelf,
+    catalog: &TalentCatalog,
     own: &TalentName,
-) -> Result<Rendered, ChronicleError> {
+) -> Result<Rendering, ChronicleError> {
     let there = segments(layout, day)?;
     let wanted: Vec<Segment> = match scope {
-        Scope::Day => there.clone(),
-        Scope::Segment(segment) => vec![*segment],
-        Scope::Span(span) => span.clone(),
+        RenderScope::Day => there.clone(),
+        RenderScope::Segment(segment) => vec![*segment],
+        RenderScope::Span(span) => span.clone(),
     };
     if let Some(missing) = wanted.iter().find(|segment| !there.contains(segment)) {
         return Err(ChronicleError::NoSegment {
@@ -74,8 +74,8 @@ pub fn render(
             segment: missing.to_string(),
         });
     }
-    let is_talent = |name: &TalentName| shelf.all().any(|talent| talent.name == *name);
-    let mut page = Page { facet, load, own, out: Rendered::default(), found: BTreeMap::new() };
+    let is_talent = |name: &TalentName| catalog.all().any(|talent| talent.name == *name);
+    let mut page = Page { facet, load, own, out: Rendering::default(), found: BTreeMap::new() };
     for segment in wanted {
         let files = entries(layout, day, Some(segment), &is_talent)?;
         let heading = format!(
@@ -86,7 +86,7 @@ pub fn render(
         page.out.segments.push(segment);
         page.put(&heading, &files);
     }
-    if *scope == Scope::Day {
+    if *scope == RenderScope::Day {
         let files = entries(layout, day, None, &is_talent)?;
         page.put("## Written about the whole day", &files);
     }
@@ -97,20 +97,22 @@ struct Page<'a> {
     facet: Option<&'a Facet>,
     load: &'a Load,
     own: &'a TalentName,
-    out: Rendered,
+    out: Rendering,
     /// By source: how many files.
     found: BTreeMap<String, usize>,
 }
 
 impl Page<'_> {
-    fn wants(&self, kind: &EntryKind) -> Option<String> {
+    fn wants(&self, kind: &ChronicleEntryKind) -> Option<String> {
         let load = self.load;
         match kind {
-            EntryKind::Transcript => {
+            ChronicleEntryKind::Transcript => {
                 (load.transcripts != Want::No).then(|| "transcripts".to_owned())
             }
-            EntryKind::Percept => (load.percepts != Want::No).then(|| "percepts".to_owned()),
-            EntryKind::Output { talent, facet } => {
+            ChronicleEntryKind::Percept => {
+                (load.percepts != Want::No).then(|| "percepts".to_owned())
+            }
+            ChronicleEntryKind::Output { talent, facet } => {
                 let mine = facet.is_none() || facet.as_ref() == self.facet;
                 let listed = load.only_talents.is_empty()
                     || load.only_talents.get(talent.as_str()).is_some_and(|want| *want != Want::No);
@@ -120,7 +122,7 @@ impl Page<'_> {
         }
     }
 
-    fn put(&mut self, heading: &str, files: &[Entry]) {
+    fn put(&mut self, heading: &str, files: &[ChronicleEntry]) {
         let mut heading = Some(heading);
         for entry in files {
             let Some(source) = self.wants(&entry.kind) else { continue };
@@ -147,10 +149,10 @@ impl Page<'_> {
                 self.line(heading);
             }
             let title = match &entry.kind {
-                EntryKind::Output { talent, facet: Some(facet) } => {
+                ChronicleEntryKind::Output { talent, facet: Some(facet) } => {
                     format!("### {talent} (facet {facet})")
                 }
-                EntryKind::Output { talent, facet: None } => format!("### {talent}"),
+                ChronicleEntryKind::Output { talent, facet: None } => format!("### {talent}"),
                 _ => {
                     format!("### {}", entry.path.file_name().unwrap_or_default().to_string_lossy())
                 }
@@ -167,7 +169,7 @@ impl Page<'_> {
         self.out.text.push_str("\n\n");
     }
 
-    fn end(mut self) -> Rendered {
+    fn end(mut self) -> Rendering {
         let load = self.load;
         let none = |source: &str| self.found.get(source).copied().unwrap_or_default() == 0;
         let outputs = self.out.files.len();
@@ -286,18 +288,18 @@ mod tests {
         put(&layout, "20250109/talents/decisions.md", "Decided.");
         put(&layout, "20250109/talents/work/followups.md", "Work only.");
         let day = Day::parse("20250109").unwrap();
-        let (shelf, own) = (Shelf::built_in(), TalentName::parse("knowledge").unwrap());
-        let get = |scope: &Scope, load: &Load, facet: Option<&Facet>| {
-            render(&layout, day, scope, facet, load, &shelf, &own).unwrap()
+        let (catalog, own) = (TalentCatalog::built_in(), TalentName::parse("knowledge").unwrap());
+        let get = |scope: &RenderScope, load: &Load, facet: Option<&Facet>| {
+            render(&layout, day, scope, facet, load, &catalog, &own).unwrap()
         };
-        let all = get(&Scope::Day, &load(Want::Yes, Want::No), None);
+        let all = get(&RenderScope::Day, &load(Want::Yes, Want::No), None);
         assert_eq!(
             all.text,
             "## 12:00:00 to 12:05:00 (120000_300)\n\n### audio.jsonl\n\n[12:00:05] Ada: Hello\n(1 lines could not be read)\n\n\
              ### meeting.md\n\nA note by hand.\n\n## 13:00:00 to 13:01:00 (130000_60)\n\n### note.txt\n\nLater."
         );
         assert_eq!(all.summary(), "2 segments, 6 minutes");
-        let outputs = get(&Scope::Day, &load(Want::No, Want::Yes), None);
+        let outputs = get(&RenderScope::Day, &load(Want::No, Want::Yes), None);
         assert!(outputs.text.contains("What happened.") && outputs.text.contains("Decided."));
         assert!(
             !outputs.text.contains("Work only."),
@@ -305,10 +307,12 @@ mod tests {
         );
         let work = Facet::parse("work").unwrap();
         assert!(
-            get(&Scope::Day, &load(Want::No, Want::Yes), Some(&work)).text.contains("Work only.")
+            get(&RenderScope::Day, &load(Want::No, Want::Yes), Some(&work))
+                .text
+                .contains("Work only.")
         );
         let one = get(
-            &Scope::Segment(Segment::parse("130000_60").unwrap()),
+            &RenderScope::Segment(Segment::parse("130000_60").unwrap()),
             &load(Want::Yes, Want::No),
             None,
         );
@@ -321,16 +325,16 @@ mod tests {
         let layout = Layout::new(dir.path());
         put(&layout, "20250109/130000_60/note.txt", "  \n");
         let (day, own) = (Day::parse("20250109").unwrap(), TalentName::parse("x").unwrap());
-        let get = |load: &Load, scope: &Scope| {
-            render(&layout, day, scope, None, load, &Shelf::built_in(), &own)
+        let get = |load: &Load, scope: &RenderScope| {
+            render(&layout, day, scope, None, load, &TalentCatalog::built_in(), &own)
         };
-        let none = get(&load(Want::Required, Want::No), &Scope::Day).unwrap();
+        let none = get(&load(Want::Required, Want::No), &RenderScope::Day).unwrap();
         assert_eq!(none.missing.as_deref(), Some("transcripts"));
         let mut named = load(Want::No, Want::Yes);
         named.only_talents.insert("activity".into(), Want::Required);
-        assert_eq!(get(&named, &Scope::Day).unwrap().missing.as_deref(), Some("activity"));
+        assert_eq!(get(&named, &RenderScope::Day).unwrap().missing.as_deref(), Some("activity"));
         // execution R42: a segment of a span that is not there is an error
-        let span = Scope::Span(vec![Segment::parse("010000_60").unwrap()]);
+        let span = RenderScope::Span(vec![Segment::parse("010000_60").unwrap()]);
         assert_eq!(get(&load(Want::Yes, Want::No), &span).unwrap_err().code(), "no_segment");
     }
 }

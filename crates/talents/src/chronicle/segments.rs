@@ -9,7 +9,7 @@ use crate::names::{Day, Facet, Segment, TalentName};
 
 /// What a file of a segment or day is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum EntryKind {
+pub enum ChronicleEntryKind {
     Transcript,
     /// What was seen on a screen.
     Percept,
@@ -21,8 +21,8 @@ pub enum EntryKind {
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Entry {
-    pub kind: EntryKind,
+pub struct ChronicleEntry {
+    pub kind: ChronicleEntryKind,
     pub path: PathBuf,
 }
 
@@ -53,7 +53,7 @@ pub fn entries(
     day: Day,
     segment: Option<Segment>,
     is_talent: &dyn Fn(&TalentName) -> bool,
-) -> Result<Vec<Entry>, ChronicleError> {
+) -> Result<Vec<ChronicleEntry>, ChronicleError> {
     let folder = match segment {
         Some(segment) => layout.segment(day, segment),
         None => layout.day(day).join("talents"),
@@ -65,13 +65,14 @@ pub fn entries(
             if let Ok(facet) = Facet::parse(&name) {
                 for (inner, is_dir) in names(&path)? {
                     if !is_dir && let Some(talent) = output_of(&inner) {
-                        let kind = EntryKind::Output { talent, facet: Some(facet.clone()) };
-                        found.push(Entry { kind, path: path.join(inner) });
+                        let kind =
+                            ChronicleEntryKind::Output { talent, facet: Some(facet.clone()) };
+                        found.push(ChronicleEntry { kind, path: path.join(inner) });
                     }
                 }
             }
         } else if let Some(kind) = kind_of(&name, segment.is_some(), is_talent) {
-            found.push(Entry { kind, path });
+            found.push(ChronicleEntry { kind, path });
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -82,9 +83,9 @@ fn kind_of(
     name: &str,
     in_segment: bool,
     is_talent: &dyn Fn(&TalentName) -> bool,
-) -> Option<EntryKind> {
+) -> Option<ChronicleEntryKind> {
     let (stem, ending) = name.rsplit_once('.')?;
-    let output = output_of(name).map(|talent| EntryKind::Output { talent, facet: None });
+    let output = output_of(name).map(|talent| ChronicleEntryKind::Output { talent, facet: None });
     if !in_segment || ending == "json" {
         return output;
     }
@@ -92,12 +93,12 @@ fn kind_of(
         // What was noted about the segment's own processing.
         "jsonl" if stem == "events" => None,
         "jsonl" | "txt" if stem == "screen" || stem.ends_with("_screen") => {
-            Some(EntryKind::Percept)
+            Some(ChronicleEntryKind::Percept)
         }
-        "jsonl" | "txt" => Some(EntryKind::Transcript),
+        "jsonl" | "txt" => Some(ChronicleEntryKind::Transcript),
         "md" => match output {
-            Some(EntryKind::Output { ref talent, .. }) if is_talent(talent) => output,
-            _ => Some(EntryKind::Transcript),
+            Some(ChronicleEntryKind::Output { ref talent, .. }) if is_talent(talent) => output,
+            _ => Some(ChronicleEntryKind::Transcript),
         },
         _ => None,
     }

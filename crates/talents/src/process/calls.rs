@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::error::RunError;
 use super::handover::HAND_OVER;
 use super::prepare::Tool;
-use super::seen::millis;
+use super::relay::millis;
 use super::toolbox::{Blame, ToolAnswer, ToolError};
 use super::turns::Loop;
 use llm::providers::{ToolCall, ToolResult};
@@ -20,7 +20,7 @@ pub(super) const TOOL_PATIENCE: Duration = Duration::from_mins(2);
 const RESULT_BYTES_MAX: usize = 100_000;
 
 /// What a call came to: which one, how long it took, what it gave.
-type Answered = (usize, Duration, Result<ToolAnswer, ToolError>);
+type AnsweredCall = (usize, Duration, Result<ToolAnswer, ToolError>);
 
 impl Loop<'_> {
     pub(super) async fn use_tools(
@@ -31,7 +31,7 @@ impl Loop<'_> {
         let writes =
             calls.iter().any(|call| self.tool(&call.name).is_some_and(|tool| tool.spec.writes));
         let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
-        let mut running: JoinSet<Answered> = JoinSet::new();
+        let mut running: JoinSet<AnsweredCall> = JoinSet::new();
         let mut ids = Vec::with_capacity(calls.len());
         for (place, call) in calls.iter().enumerate() {
             let id = self.unique(&call.id, place);
@@ -106,7 +106,7 @@ impl Loop<'_> {
 
     async fn collect(
         &mut self,
-        running: &mut JoinSet<Answered>,
+        running: &mut JoinSet<AnsweredCall>,
         calls: &[ToolCall],
         ids: &[String],
         results: &mut [Option<ToolResult>],

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::RunError;
 use crate::chronicle::write_atomic;
 use crate::layout::Layout;
-use llm::providers::Message;
+use llm::providers::ChatMessage;
 
 /// What of a conversation is kept for a provider that keeps none itself.
 const HISTORY_BYTES_MAX: usize = 512 * 1024;
@@ -27,7 +27,7 @@ pub struct Chat {
     pub use_ids: Vec<String>,
     /// What was said, without tools.
     #[serde(default)]
-    pub turns: Vec<Message>,
+    pub turns: Vec<ChatMessage>,
     /// How many of the oldest turns had no room.
     #[serde(default)]
     pub dropped_turns: usize,
@@ -97,7 +97,7 @@ impl Chats {
         provider: &str,
         use_id: &str,
         session: Option<&str>,
-        turns: [Message; 2],
+        turns: [ChatMessage; 2],
     ) -> Result<Chat, RunError> {
         self.enter(id, provider, use_id)?;
         self.change(id, |chat| {
@@ -156,12 +156,12 @@ pub(super) fn locked(id: &str, has: &str, wanted: &str) -> RunError {
     }
 }
 
-fn bytes(turns: &[Message]) -> usize {
+fn bytes(turns: &[ChatMessage]) -> usize {
     turns
         .iter()
         .map(|turn| match turn {
-            Message::User { text } | Message::Assistant { text, .. } => text.len(),
-            Message::Results { .. } => 0,
+            ChatMessage::User { text } | ChatMessage::Assistant { text, .. } => text.len(),
+            ChatMessage::Results { .. } => 0,
         })
         .sum()
 }
@@ -170,10 +170,13 @@ fn bytes(turns: &[Message]) -> usize {
 mod tests {
     use super::*;
 
-    fn turns(text: &str) -> [Message; 2] {
-        let user = Message::User { text: text.to_owned() };
-        let own =
-            Message::Assistant { text: text.to_owned(), thoughts: Vec::new(), calls: Vec::new() };
+    fn turns(text: &str) -> [ChatMessage; 2] {
+        let user = ChatMessage::User { text: text.to_owned() };
+        let own = ChatMessage::Assistant {
+            text: text.to_owned(),
+            thoughts: Vec::new(),
+            calls: Vec::new(),
+        };
         [user, own]
     }
 

@@ -11,7 +11,7 @@ use super::chats::is_id;
 use super::error::RunError;
 use crate::chronicle::write_atomic;
 use crate::layout::Layout;
-use llm::providers::Message;
+use llm::providers::ChatMessage;
 
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -25,7 +25,7 @@ pub enum Speaker {
 }
 
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Said {
+pub struct Utterance {
     pub by: Speaker,
     pub text: String,
 }
@@ -36,7 +36,7 @@ pub struct Context {
     /// What the model is told before everything, after the talent's own words.
     pub system: String,
     /// Oldest first, without what the run itself is asked.
-    pub said: Vec<Said>,
+    pub said: Vec<Utterance>,
 }
 
 /// Whether a text can name a context: it becomes a file name.
@@ -79,7 +79,7 @@ impl Context {
     }
 
     /// As a model gets it: notes come from the user's side, and who speaks twice in a row speaks once.
-    pub(super) fn messages(&self) -> Vec<Message> {
+    pub(super) fn messages(&self) -> Vec<ChatMessage> {
         let mut joined: Vec<(bool, String)> = Vec::new();
         for said in &self.said {
             let own = said.by == Speaker::Assistant;
@@ -99,9 +99,9 @@ impl Context {
             .into_iter()
             .map(|(own, text)| {
                 if own {
-                    Message::Assistant { text, thoughts: Vec::new(), calls: Vec::new() }
+                    ChatMessage::Assistant { text, thoughts: Vec::new(), calls: Vec::new() }
                 } else {
-                    Message::User { text }
+                    ChatMessage::User { text }
                 }
             })
             .collect()
@@ -112,8 +112,8 @@ impl Context {
 mod tests {
     use super::*;
 
-    fn said(by: Speaker, text: &str) -> Said {
-        Said { by, text: text.to_owned() }
+    fn said(by: Speaker, text: &str) -> Utterance {
+        Utterance { by, text: text.to_owned() }
     }
 
     #[test]
@@ -132,9 +132,9 @@ mod tests {
             .messages()
             .into_iter()
             .map(|message| match message {
-                Message::User { text } => (false, text),
-                Message::Assistant { text, .. } => (true, text),
-                Message::Results { .. } => panic!("no tools were used"),
+                ChatMessage::User { text } => (false, text),
+                ChatMessage::Assistant { text, .. } => (true, text),
+                ChatMessage::Results { .. } => panic!("no tools were used"),
             })
             .collect();
         assert_eq!(

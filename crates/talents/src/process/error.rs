@@ -6,10 +6,10 @@ use jiff::Zoned;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::events::Unread;
+use super::events::OutputClosed;
 use crate::chronicle::ChronicleError;
 use crate::talent_files::{RenderError, TalentError};
-use llm::models::NoModel;
+use llm::models::NoModelError;
 use llm::providers::ProviderError;
 
 /// What is kept of an answer that broke off.
@@ -24,7 +24,7 @@ pub enum RunError {
     #[error("the talent's template, {0}")]
     Template(#[from] RenderError),
     #[error(transparent)]
-    Model(#[from] NoModel),
+    Model(#[from] NoModelError),
     #[error(transparent)]
     Chronicle(#[from] ChronicleError),
     #[error("{error}")]
@@ -101,8 +101,8 @@ impl RunError {
     }
 }
 
-impl From<Unread> for RunError {
-    fn from(_: Unread) -> RunError {
+impl From<OutputClosed> for RunError {
+    fn from(_: OutputClosed) -> RunError {
         RunError::Unread
     }
 }

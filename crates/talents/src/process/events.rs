@@ -8,19 +8,19 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::Clock;
+use super::ZonedClock;
 
 /// Lines that wait for the reader.
 const WAITING_MAX: usize = 256;
 
 /// The other end has gone.
 #[derive(Debug)]
-pub(super) struct Unread;
+pub(super) struct OutputClosed;
 
 #[derive(Clone)]
 pub(super) struct Events {
     lines: mpsc::Sender<String>,
-    run: Option<(String, Arc<dyn Clock>)>,
+    run: Option<(String, Arc<dyn ZonedClock>)>,
 }
 
 /// The way to an output, and the task that writes to it.
@@ -39,12 +39,12 @@ pub(super) fn writer(
 }
 
 impl Events {
-    pub(super) fn of_run(&self, use_id: &str, clock: Arc<dyn Clock>) -> Events {
+    pub(super) fn of_run(&self, use_id: &str, clock: Arc<dyn ZonedClock>) -> Events {
         Events { lines: self.lines.clone(), run: Some((use_id.to_owned(), clock)) }
     }
 
     /// Says one event. Fields without a value are left out.
-    pub(super) async fn emit(&self, event: &str, fields: Value) -> Result<(), Unread> {
+    pub(super) async fn emit(&self, event: &str, fields: Value) -> Result<(), OutputClosed> {
         let mut line = json!({"event": event});
         if let Some((use_id, clock)) = &self.run {
             line["ts"] = json!(clock.now().timestamp().as_millisecond());
@@ -58,6 +58,6 @@ impl Events {
             }
         }
         // JSON escapes control characters, so the only line end is ours.
-        self.lines.send(format!("{line}\n")).await.map_err(|_| Unread)
+        self.lines.send(format!("{line}\n")).await.map_err(|_| OutputClosed)
     }
 }

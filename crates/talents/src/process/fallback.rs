@@ -5,21 +5,21 @@
 
 use serde_json::json;
 
-use super::Process;
+use super::TalentProcess;
 use super::error::RunError;
-use super::events::{Events, Unread};
+use super::events::{Events, OutputClosed};
 use super::prepare::Prepared;
-use super::request::Request;
-use llm::models::Choice;
+use super::request::TalentRequest;
+use llm::models::ModelChoice;
 use llm::providers::{ProviderError, ReasonCode};
 
 /// Who is asked after this failure; nobody if another would fail the same way, or must not step in.
 pub(super) fn of(
-    process: &Process,
-    request: &Request,
+    process: &TalentProcess,
+    request: &TalentRequest,
     prepared: &Prepared,
     error: &ProviderError,
-) -> Option<Choice> {
+) -> Option<ModelChoice> {
     let elsewhere = matches!(
         error.reason,
         ReasonCode::KeyInvalid
@@ -37,11 +37,11 @@ pub(super) fn of(
 
 pub(super) async fn tell(
     events: &Events,
-    from: &Choice,
-    to: &Choice,
+    from: &ModelChoice,
+    to: &ModelChoice,
     reason: &str,
     error: &ProviderError,
-) -> Result<(), Unread> {
+) -> Result<(), OutputClosed> {
     let event = json!({
         "original_provider": from.provider,
         "backup_provider": to.provider,
@@ -56,9 +56,9 @@ pub(super) async fn tell(
 
 /// Both have failed: the first says why the run ended, the second why nobody could help.
 pub(super) fn both(
-    from: &Choice,
+    from: &ModelChoice,
     first: ProviderError,
-    to: &Choice,
+    to: &ModelChoice,
     second: &ProviderError,
 ) -> RunError {
     let message = format!("{first}; {}, the fallback: {second}", to.provider);

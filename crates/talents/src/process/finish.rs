@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::Process;
+use super::TalentProcess;
 use super::chats::{Chats, is_id};
 use super::error::RunError;
 use super::events::Events;
 use super::prepare::Prepared;
-use super::request::Request;
-use super::turns::Done;
+use super::request::TalentRequest;
+use super::turns::RunResult;
 use crate::chronicle::write_atomic;
-use llm::providers::Message;
+use llm::providers::ChatMessage;
 
 pub(super) async fn finish(
-    process: &Process,
-    request: &Request,
+    process: &TalentProcess,
+    request: &TalentRequest,
     prepared: &Prepared,
-    mut done: Done,
+    mut done: RunResult,
     events: &Events,
 ) -> Result<Value, RunError> {
     let mut written = None;
@@ -58,10 +58,10 @@ pub(super) async fn finish(
 /// Keeps what was said, and gives the id under which the conversation goes on. Only conversations are kept: a run with an
 /// output is none, unless it was asked to be.
 fn keep(
-    process: &Process,
-    request: &Request,
+    process: &TalentProcess,
+    request: &TalentRequest,
     prepared: &Prepared,
-    done: &Done,
+    done: &RunResult,
 ) -> Result<Option<String>, RunError> {
     let asked = request.chat_id.as_deref().or(request.session_id.as_deref());
     // A conversation that somebody else keeps is not kept twice.
@@ -77,8 +77,8 @@ fn keep(
         .or(asked)
         .unwrap_or(request.use_id.as_str());
     let turns = [
-        Message::User { text: request.prompt.clone().unwrap_or_default() },
-        Message::Assistant { text: done.text.clone(), thoughts: Vec::new(), calls: Vec::new() },
+        ChatMessage::User { text: request.prompt.clone().unwrap_or_default() },
+        ChatMessage::Assistant { text: done.text.clone(), thoughts: Vec::new(), calls: Vec::new() },
     ];
     let provider = &done.choice.provider;
     let chat = Chats::new(&process.layout).said(

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::error::RunError;
 use super::prepare::{Prepared, Step, prepare};
-use super::request::Request;
+use super::request::TalentRequest;
 use super::toolbox::ToolError;
 use super::turns::Loop;
 use crate::names::TalentName;
-use crate::talent_files::Kind;
-use llm::providers::Message;
+use crate::talent_files::TalentKind;
+use llm::providers::ChatMessage;
 
 /// The tool with which a model hands over. A talent has it if it names it.
 pub(super) const HAND_OVER: &str = "hand_over";
@@ -21,7 +21,7 @@ const HANDOVERS_MAX: u32 = 4;
 
 /// Who takes over, and what it is asked.
 pub(super) struct Successor {
-    request: Request,
+    request: TalentRequest,
     pub(super) prepared: Prepared,
 }
 
@@ -41,12 +41,12 @@ impl Loop<'_> {
             return Err(ToolError::new(format!("you are {name} yourself")));
         }
         let talent =
-            self.process.shelf.find(&name).map_err(|error| ToolError::new(error.to_string()))?;
-        if talent.kind() == Kind::Generator {
+            self.process.catalog.find(&name).map_err(|error| ToolError::new(error.to_string()))?;
+        if talent.kind() == TalentKind::Generator {
             let why = format!("{name} is a generator and talks with nobody; read_output reads it");
             return Err(ToolError::new(why));
         }
-        let request = Request {
+        let request = TalentRequest {
             name: name.clone(),
             prompt: Some(prompt.to_owned()),
             provider: Some(self.choice.provider.clone()),
@@ -82,7 +82,7 @@ impl Loop<'_> {
         }
         self.call.system = prepared.system();
         self.call.tools = prepared.tools.iter().map(|tool| tool.spec.clone()).collect();
-        self.call.messages = vec![Message::User { text: prepared.message(&request) }];
+        self.call.messages = vec![ChatMessage::User { text: prepared.message(&request) }];
         self.handovers += 1;
         self.taken_over = Some(Box::new(prepared));
         Ok(())

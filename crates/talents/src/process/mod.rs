@@ -13,10 +13,10 @@ mod fallback;
 mod finish;
 mod handover;
 mod prepare;
+mod relay;
 mod request;
 mod schema;
-mod seen;
-mod served;
+mod talent_tools;
 mod toolbox;
 mod tools;
 mod turns;
@@ -32,20 +32,20 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 pub use chats::{Chat, Chats};
-pub use context::{Context, Said, Speaker, is_context};
+pub use context::{Context, Speaker, Utterance, is_context};
 pub use error::RunError;
-pub use request::Request;
+pub use request::TalentRequest;
 pub use schema::validate;
-pub use served::{CITED, Served};
+pub use talent_tools::{CITED, TalentTools};
 pub use toolbox::{Blame, NoTools, ToolAnswer, ToolError, ToolScene, Toolbox};
 pub use tools::ChronicleTools;
 
 use self::events::{Events, writer};
 use self::prepare::{Step, prepare};
-use self::toolbox::Cited;
-use crate::callosum::line_codec::LineReader;
+use self::toolbox::Citations;
+use crate::bus::line_codec::LineReader;
 use crate::layout::Layout;
-use crate::talent_files::{Grant, Shelf};
+use crate::talent_files::{TalentCatalog, ToolGrant};
 use llm::models::Resolver;
 use llm::providers::Providers;
 
@@ -55,11 +55,11 @@ const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const TIMEOUT_SECONDS: u64 = 600;
 
 /// The time, in the user's zone.
-pub trait Clock: Send + Sync {
+pub trait ZonedClock: Send + Sync {
     fn now(&self) -> Zoned;
 }
 
-impl<F: Fn() -> Zoned + Send + Sync> Clock for F {
+impl<F: Fn() -> Zoned + Send + Sync> ZonedClock for F {
     fn now(&self) -> Zoned {
         self()
     }
@@ -67,19 +67,19 @@ impl<F: Fn() -> Zoned + Send + Sync> Clock for F {
 
 /// All that runs need from outside.
 #[derive(Clone)]
-pub struct Process {
+pub struct TalentProcess {
     pub layout: Layout,
-    pub shelf: Arc<Shelf>,
+    pub catalog: Arc<TalentCatalog>,
     pub resolver: Resolver,
     pub providers: Arc<dyn Providers>,
     /// The memory's tools. Those of the chronicle are always there.
     pub toolbox: Arc<dyn Toolbox>,
-    pub clock: Arc<dyn Clock>,
+    pub clock: Arc<dyn ZonedClock>,
     /// Tell what would be done and call no model.
     pub dry_run: bool,
 }
 
-impl fmt::Debug for Process {
+impl fmt::Debug for TalentProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Process").field("layout", &self.layout).finish_non_exhaustive()
     }
@@ -87,22 +87,22 @@ impl fmt::Debug for Process {
 
 /// How the requests of one process ended.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Summary {
+pub struct ProcessSummary {
     pub finished: usize,
     pub failed: usize,
 }
 
-impl Process {
+impl TalentProcess {
     /// Reads requests until the input ends or `stop` becomes true; a request that is under way then ends with an error.
     pub async fn run(
         &self,
         input: impl AsyncRead + Unpin,
         output: impl AsyncWrite + Unpin + Send + 'static,
         mut stop: watch::Receiver<bool>,
-    ) -> io::Result<Summary> {
+    ) -> io::Result<ProcessSummary> {
         let (events, written) = writer(output);
         let mut lines = LineReader::new(input, REQUEST_BYTES_MAX);
-        let mut summary = Summary::default();
+        let mut summary = ProcessSummary::default();
         loop {
             let line = tokio::select! {
                 line = lines.next() => line?,
@@ -136,9 +136,9 @@ impl Process {
         line: &str,
         events: &Events,
         stop: &mut watch::Receiver<bool>,
-    ) -> Result<bool, events::Unread> {
+    ) -> Result<bool, events::OutputClosed> {
         let now = self.clock.now();
-        let request = match Request::parse(line, &now) {
+        let request = match TalentRequest::parse(line, &now) {
             Ok(request) => request,
             Err(refused) => {
                 return self.fail(events, refused.use_id.as_deref(), &refused.error, &[]).await;
@@ -146,7 +146,7 @@ impl Process {
         };
         let events = events.of_run(request.use_id.as_str(), Arc::clone(&self.clock));
         let limit = self.limit(&request);
-        let cited = Cited::default();
+        let cited = Citations::default();
         let work = tokio::time::timeout(limit, self.work(&request, &events, &cited));
         let result = tokio::select! {
             result = work => result.unwrap_or_else(|_| Err(RunError::timeout(limit))),
@@ -154,27 +154,27 @@ impl Process {
         };
         match result {
             Ok(finish) => events.emit("finish", finish).await.map(|()| true),
-            Err(RunError::Unread) => Err(events::Unread),
+            Err(RunError::Unread) => Err(events::OutputClosed),
             // What it read before it failed has its part in the failure.
             Err(error) => self.fail(&events, None, &error, &cited.all()).await,
         }
     }
 
     /// A little less than the runner's own limit, so that the process can still say what happened.
-    fn limit(&self, request: &Request) -> Duration {
+    fn limit(&self, request: &TalentRequest) -> Duration {
         let talent =
-            self.shelf.find(&request.name).ok().and_then(|talent| talent.front.timeout_seconds);
+            self.catalog.find(&request.name).ok().and_then(|talent| talent.front.timeout_seconds);
         let seconds = request.timeout_seconds.or(talent).unwrap_or(TIMEOUT_SECONDS);
         Duration::from_secs(if seconds > 20 { seconds - 2 } else { seconds })
     }
 
     async fn work(
         &self,
-        request: &Request,
+        request: &TalentRequest,
         events: &Events,
-        cited: &Cited,
+        cited: &Citations,
     ) -> Result<Value, RunError> {
-        match prepare(self, request, Grant::Write).await? {
+        match prepare(self, request, ToolGrant::Write).await? {
             Step::Skip(reason) => {
                 Ok(json!({"result": "", "skipped": reason, "name": request.name.as_str()}))
             }
@@ -208,7 +208,7 @@ impl Process {
         use_id: Option<&str>,
         error: &RunError,
         cited: &[u64],
-    ) -> Result<bool, events::Unread> {
+    ) -> Result<bool, events::OutputClosed> {
         let mut event = error.event(&self.clock.now());
         if let Some(use_id) = use_id {
             event["use_id"] = json!(use_id);

@@ -10,15 +10,16 @@ use serde_json::{Value, json};
 use super::chats::{Chat, Chats, locked};
 use super::context::Context;
 use super::error::RunError;
-use super::request::Request;
+use super::request::TalentRequest;
 use super::toolbox::{ToolScene, Toolbox};
-use super::{ChronicleTools, Process};
-use crate::chronicle::{Rendered, Scope, confined, list_facets, output_path, render};
+use super::{ChronicleTools, TalentProcess};
+use crate::chronicle::{RenderScope, Rendering, confined, list_facets, output_path, render};
 use crate::layout::Layout;
 use crate::talent_files::{
-    Grant, Instructions, Kind, Note, OutputFormat, Scene, Shelf, Talent, Want,
+    InstructionNote, Instructions, OutputFormat, Scene, Talent, TalentCatalog, TalentKind,
+    ToolGrant, Want,
 };
-use llm::models::{Ask, Choice};
+use llm::models::{ModelChoice, ModelQuery};
 use llm::providers::ToolSpec;
 
 /// Less content than this is no input.
@@ -38,12 +39,12 @@ pub(super) enum Step {
 
 pub(super) struct Prepared {
     pub(super) talent: Talent,
-    pub(super) kind: Kind,
-    pub(super) choice: Choice,
+    pub(super) kind: TalentKind,
+    pub(super) choice: ModelChoice,
     pub(super) output: Option<OutputFormat>,
     pub(super) output_path: Option<PathBuf>,
     pub(super) instructions: Instructions,
-    pub(super) sources: Rendered,
+    pub(super) sources: Rendering,
     pub(super) tools: Vec<Tool>,
     pub(super) scene: ToolScene,
     pub(super) chat: Option<Chat>,
@@ -60,11 +61,11 @@ pub(super) struct Tool {
 
 /// `most` bounds the talent's own grant: who takes over a run may do no more than who began it.
 pub(super) async fn prepare(
-    process: &Process,
-    request: &Request,
-    most: Grant,
+    process: &TalentProcess,
+    request: &TalentRequest,
+    most: ToolGrant,
 ) -> Result<Step, RunError> {
-    let mut talent = process.shelf.find(&request.name)?;
+    let mut talent = process.catalog.find(&request.name)?;
     talent.front.grant = talent.front.grant.min(most);
     if let Some(output) = request.output {
         talent.front.output = Some(output);
@@ -87,10 +88,10 @@ pub(super) async fn prepare(
         [load.transcripts, load.percepts, load.talents].iter().any(|want| *want != Want::No);
     let sources = if wanted {
         let scope = scope_of(request);
-        let (layout, shelf) = (&process.layout, &process.shelf);
-        render(layout, request.day, &scope, request.facet.as_ref(), &load, shelf, &talent.name)?
+        let (layout, catalog) = (&process.layout, &process.catalog);
+        render(layout, request.day, &scope, request.facet.as_ref(), &load, catalog, &talent.name)?
     } else {
-        Rendered::default()
+        Rendering::default()
     };
     if let Some(missing) = &sources.missing {
         // The seed's word where it is the transcript that is missing; the source's name otherwise.
@@ -102,7 +103,7 @@ pub(super) async fn prepare(
     }
     // Somebody who asks an agent has a reason, sources or not; a schedule has none.
     let asked = request.prompt.is_some() && request.schedule.is_none();
-    let needs_input = wanted && (kind == Kind::Generator || !asked);
+    let needs_input = wanted && (kind == TalentKind::Generator || !asked);
     if needs_input && sources.content_bytes < CONTENT_BYTES_MIN {
         return Ok(Step::Skip("no_input".into()));
     }
@@ -112,7 +113,7 @@ pub(super) async fn prepare(
     let facets = facets
         .iter()
         .filter(|(_, file)| !file.muted)
-        .map(|(name, file)| Note {
+        .map(|(name, file)| InstructionNote {
             name: name.to_string(),
             title: file.title.clone(),
             description: file.description.clone(),
@@ -122,10 +123,10 @@ pub(super) async fn prepare(
     let context = context.map(|name| Context::read(&process.layout, name)).transpose()?;
     let bulletin = match kind {
         // A conversation brings the bulletin it wants; its workers get none.
-        Kind::Agent if request.channel.is_none() && talent.front.grant >= Grant::Read => {
+        TalentKind::Agent if request.channel.is_none() && talent.front.grant >= ToolGrant::Read => {
             process.toolbox.bulletin(request.facet.as_ref()).await
         }
-        Kind::Agent | Kind::Generator => None,
+        TalentKind::Agent | TalentKind::Generator => None,
     };
     let scene = Scene {
         now: process.clock.now(),
@@ -139,8 +140,8 @@ pub(super) async fn prepare(
         input: wanted.then(|| sources.summary()),
         bulletin,
     };
-    let instructions = Instructions::build(&process.shelf, &talent, &scene)?;
-    let tools = select(&process.layout, &process.shelf, &process.toolbox, &talent, &mut warnings);
+    let instructions = Instructions::build(&process.catalog, &talent, &scene)?;
+    let tools = select(&process.layout, &process.catalog, &process.toolbox, &talent, &mut warnings);
     let scene = ToolScene {
         use_id: request.use_id.clone(),
         talent: talent.name.clone(),
@@ -168,9 +169,9 @@ pub(super) async fn prepare(
 }
 
 /// What must hold before a model is asked.
-fn validate(request: &Request, prepared: &Prepared) -> Result<(), RunError> {
+fn validate(request: &TalentRequest, prepared: &Prepared) -> Result<(), RunError> {
     let has_task = request.prompt.is_some() || prepared.talent.front.schedule.is_some();
-    if prepared.kind == Kind::Agent && !has_task && prepared.sources.files.is_empty() {
+    if prepared.kind == TalentKind::Agent && !has_task && prepared.sources.files.is_empty() {
         return Err(RunError::request(format!(
             "the talent {:?} needs a \"prompt\": what it is to do",
             request.name.as_str()
@@ -185,7 +186,7 @@ fn validate(request: &Request, prepared: &Prepared) -> Result<(), RunError> {
     Ok(())
 }
 
-fn chat_of(process: &Process, request: &Request) -> Result<Option<Chat>, RunError> {
+fn chat_of(process: &TalentProcess, request: &TalentRequest) -> Result<Option<Chat>, RunError> {
     let chats = Chats::new(&process.layout);
     for id in [&request.chat_id, &request.session_id].into_iter().flatten() {
         if let Some(chat) = chats.find(id)? {
@@ -196,12 +197,12 @@ fn chat_of(process: &Process, request: &Request) -> Result<Option<Chat>, RunErro
 }
 
 fn choose(
-    process: &Process,
-    request: &Request,
+    process: &TalentProcess,
+    request: &TalentRequest,
     talent: &Talent,
     chat: Option<&Chat>,
-) -> Result<Choice, RunError> {
-    let mut asked = Ask {
+) -> Result<ModelChoice, RunError> {
+    let mut asked = ModelQuery {
         provider: request.provider.clone(),
         tier: request.tier,
         model: request.model.clone(),
@@ -215,22 +216,25 @@ fn choose(
         }
     }
     let front = &talent.front;
-    let own =
-        Ask { provider: front.provider.clone(), tier: front.tier, model: front.model.clone() };
+    let own = ModelQuery {
+        provider: front.provider.clone(),
+        tier: front.tier,
+        model: front.model.clone(),
+    };
     Ok(process.resolver.resolve(&talent.context(), &asked, &own)?)
 }
 
-fn scope_of(request: &Request) -> Scope {
+fn scope_of(request: &TalentRequest) -> RenderScope {
     match request.segment {
-        Some(segment) => Scope::Segment(segment),
-        None if request.span.is_empty() => Scope::Day,
-        None => Scope::Span(request.span.clone()),
+        Some(segment) => RenderScope::Segment(segment),
+        None if request.span.is_empty() => RenderScope::Day,
+        None => RenderScope::Span(request.span.clone()),
     }
 }
 
 fn where_to(
-    process: &Process,
-    request: &Request,
+    process: &TalentProcess,
+    request: &TalentRequest,
     talent: &Talent,
 ) -> Result<Option<PathBuf>, RunError> {
     let Some(format) = talent.front.output else { return Ok(None) };
@@ -254,13 +258,13 @@ fn existing(path: &PathBuf) -> Option<String> {
 /// The tools the talent names, as far as they are there and its grant allows them.
 pub(super) fn select(
     layout: &Layout,
-    shelf: &Arc<Shelf>,
+    catalog: &Arc<TalentCatalog>,
     toolbox: &Arc<dyn Toolbox>,
     talent: &Talent,
     warnings: &mut Vec<String>,
 ) -> Vec<Tool> {
     let Some(names) = &talent.front.tools else { return Vec::new() };
-    let own: Arc<dyn Toolbox> = Arc::new(ChronicleTools::new(layout.clone(), Arc::clone(shelf)));
+    let own: Arc<dyn Toolbox> = Arc::new(ChronicleTools::new(layout.clone(), Arc::clone(catalog)));
     let available: Vec<Tool> = [own, Arc::clone(toolbox)]
         .iter()
         .flat_map(|from| from.tools().into_iter().map(|spec| Tool { spec, from: Arc::clone(from) }))
@@ -273,7 +277,7 @@ pub(super) fn select(
         };
         let grant = talent.front.grant;
         let memory = tool.spec.name.starts_with("memory_");
-        if (memory && grant == Grant::None) || (tool.spec.writes && grant < Grant::Write) {
+        if (memory && grant == ToolGrant::None) || (tool.spec.writes && grant < ToolGrant::Write) {
             warnings.push(format!("the tool {name:?} is beyond the grant of this talent"));
             continue;
         }
@@ -286,7 +290,7 @@ pub(super) fn select(
 
 impl Prepared {
     /// What is put before the model, from the most stable to the least.
-    pub(super) fn message(&self, request: &Request) -> String {
+    pub(super) fn message(&self, request: &TalentRequest) -> String {
         // In a conversation the talent's body stands before everything that was said.
         let body = if self.context.is_some() { "" } else { self.instructions.user.as_str() };
         let parts = [

@@ -7,20 +7,20 @@ use super::chats::is_id;
 use super::error::RunError;
 use crate::names::{Day, Facet, Segment, TalentName, UseId};
 use crate::talent_files::OutputFormat;
-use llm::models::Tier;
+use llm::models::ModelTier;
 
 /// Keys of a talent that a request can never change.
 const NEVER: &[&str] = &["type", "tools", "cwd", "path", "grant", "hook", "write"];
 const SPAN_MAX: usize = 2_000;
 
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct TalentRequest {
     pub use_id: UseId,
     pub name: TalentName,
     pub prompt: Option<String>,
     pub provider: Option<String>,
     pub model: Option<String>,
-    pub tier: Option<Tier>,
+    pub tier: Option<ModelTier>,
     pub max_output_tokens: Option<u32>,
     pub thinking_budget: Option<u32>,
     pub session_id: Option<String>,
@@ -40,10 +40,10 @@ pub struct Request {
     pub context: Option<String>,
 }
 
-impl Request {
+impl TalentRequest {
     /// Reads a line.
-    pub(super) fn parse(line: &str, now: &Zoned) -> Result<Request, Box<Refused>> {
-        let refused = |use_id, error| Box::new(Refused { use_id, error });
+    pub(super) fn parse(line: &str, now: &Zoned) -> Result<TalentRequest, Box<RequestRefusal>> {
+        let refused = |use_id, error| Box::new(RequestRefusal { use_id, error });
         let value: Value = serde_json::from_str(line).map_err(|error| {
             refused(None, RunError::request(format!("the request is no JSON: {error}")))
         })?;
@@ -57,13 +57,13 @@ impl Request {
 
 /// A request that cannot be done.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct RequestRefusal {
     /// The id of the run, if that could be read.
     pub(super) use_id: Option<String>,
     pub(super) error: RunError,
 }
 
-fn read(given: &Map<String, Value>, now: &Zoned) -> Result<Request, RunError> {
+fn read(given: &Map<String, Value>, now: &Zoned) -> Result<TalentRequest, RunError> {
     if let Some(key) = NEVER.iter().find(|key| given.contains_key(**key)) {
         return Err(RunError::request(format!("a request may not set {key:?}")));
     }
@@ -85,12 +85,12 @@ fn read(given: &Map<String, Value>, now: &Zoned) -> Result<Request, RunError> {
     let tier = match given.get("tier").filter(|value| !value.is_null()) {
         None => None,
         Some(value) => Some(
-            Tier::from_value(value)
+            ModelTier::from_value(value)
                 .ok_or_else(|| RunError::request(format!("\"tier\" is {value}, not 1, 2 or 3")))?,
         ),
     };
     let talent = fields.text("name")?.unwrap_or_else(|| "default".to_owned());
-    let request = Request {
+    let request = TalentRequest {
         use_id,
         name: name(TalentName::parse(&talent))?,
         prompt: fields.text("prompt")?.filter(|text| !text.trim().is_empty()),

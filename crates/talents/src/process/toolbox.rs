@@ -6,7 +6,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::names::{Day, Facet, TalentName, UseId};
-use crate::talent_files::Grant;
+use crate::talent_files::ToolGrant;
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 
 /// Who uses a tool, and within which bounds.
@@ -18,7 +18,7 @@ pub struct ToolScene {
     pub day: Day,
     /// The conversation that the run belongs to.
     pub channel: Option<String>,
-    pub grant: Grant,
+    pub grant: ToolGrant,
 }
 
 /// What a tool gave, and which memories were read for it.
@@ -30,9 +30,9 @@ pub struct ToolAnswer {
 
 /// The memories a run has read so far. Shared, so that a run that breaks off still says what it read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cited(Arc<Mutex<Vec<u64>>>);
+pub(super) struct Citations(Arc<Mutex<Vec<u64>>>);
 
-impl Cited {
+impl Citations {
     pub(super) fn add(&self, memories: &[u64]) {
         let mut cited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for memory in memories {

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use super::handover::HAND_OVER;
 use super::toolbox::{ToolAnswer, ToolError, ToolScene, Toolbox};
 use crate::chronicle::{
-    EntryKind, Scope, entries, output_path, read_facet, render, segment_facets, segments,
+    ChronicleEntryKind, RenderScope, entries, output_path, read_facet, render, segment_facets,
+    segments,
 };
 use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
-use crate::talent_files::{Load, OutputFormat, Shelf, Want};
+use crate::talent_files::{Load, OutputFormat, TalentCatalog, Want};
 use llm::providers::{BoxFuture, ToolSpec};
 
 /// What one call gives back; the rest can be asked for.
@@ -21,7 +22,7 @@ const TEXT_BYTES_MAX: usize = 60_000;
 #[derive(Clone)]
 pub struct ChronicleTools {
     layout: Layout,
-    shelf: Arc<Shelf>,
+    catalog: Arc<TalentCatalog>,
 }
 
 impl std::fmt::Debug for ChronicleTools {
@@ -30,14 +31,14 @@ impl std::fmt::Debug for ChronicleTools {
     }
 }
 
-type Answered = Result<Value, ToolError>;
+type AnsweredCall = Result<Value, ToolError>;
 
 impl ChronicleTools {
-    pub fn new(layout: Layout, shelf: Arc<Shelf>) -> ChronicleTools {
-        ChronicleTools { layout, shelf }
+    pub fn new(layout: Layout, catalog: Arc<TalentCatalog>) -> ChronicleTools {
+        ChronicleTools { layout, catalog }
     }
 
-    fn answer(&self, scene: &ToolScene, name: &str, args: &Value) -> Answered {
+    fn answer(&self, scene: &ToolScene, name: &str, args: &Value) -> AnsweredCall {
         match name {
             "get_facet" => self.get_facet(scene, args),
             "list_segments" => self.list_segments(scene, args),
@@ -47,7 +48,7 @@ impl ChronicleTools {
         }
     }
 
-    fn get_facet(&self, scene: &ToolScene, args: &Value) -> Answered {
+    fn get_facet(&self, scene: &ToolScene, args: &Value) -> AnsweredCall {
         let given = args["name"].as_str().or(args["facet_name"].as_str());
         let facet = match (given, &scene.facet) {
             (Some(text), _) => Facet::parse(text).map_err(told)?,
@@ -65,7 +66,7 @@ impl ChronicleTools {
         }))
     }
 
-    fn list_segments(&self, scene: &ToolScene, args: &Value) -> Answered {
+    fn list_segments(&self, scene: &ToolScene, args: &Value) -> AnsweredCall {
         let day = day_of(scene, args)?;
         let mut list = Vec::new();
         for segment in segments(&self.layout, day).map_err(told)? {
@@ -87,27 +88,29 @@ impl ChronicleTools {
     }
 
     fn files(&self, day: Day, segment: Option<Segment>) -> Result<Vec<String>, ToolError> {
-        let is_talent = |name: &TalentName| self.shelf.all().any(|talent| talent.name == *name);
+        let is_talent = |name: &TalentName| self.catalog.all().any(|talent| talent.name == *name);
         let found = entries(&self.layout, day, segment, &is_talent).map_err(told)?;
-        let name = |kind: EntryKind, path: &std::path::Path| match kind {
-            EntryKind::Output { talent, facet: Some(facet) } => format!("{talent} (facet {facet})"),
-            EntryKind::Output { talent, facet: None } => talent.to_string(),
+        let name = |kind: ChronicleEntryKind, path: &std::path::Path| match kind {
+            ChronicleEntryKind::Output { talent, facet: Some(facet) } => {
+                format!("{talent} (facet {facet})")
+            }
+            ChronicleEntryKind::Output { talent, facet: None } => talent.to_string(),
             _ => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         };
         Ok(found.into_iter().map(|entry| name(entry.kind, &entry.path)).collect())
     }
 
-    fn read_segment(&self, scene: &ToolScene, args: &Value) -> Answered {
+    fn read_segment(&self, scene: &ToolScene, args: &Value) -> AnsweredCall {
         let day = day_of(scene, args)?;
         let segment = Segment::parse(text(args, "segment")?).map_err(told)?;
         let load = Load { transcripts: Want::Yes, percepts: Want::Yes, ..Load::default() };
-        let scope = Scope::Segment(segment);
-        let page = render(&self.layout, day, &scope, None, &load, &self.shelf, &scene.talent)
+        let scope = RenderScope::Segment(segment);
+        let page = render(&self.layout, day, &scope, None, &load, &self.catalog, &scene.talent)
             .map_err(told)?;
         Ok(paged(&page.text, args))
     }
 
-    fn read_output(&self, scene: &ToolScene, args: &Value) -> Answered {
+    fn read_output(&self, scene: &ToolScene, args: &Value) -> AnsweredCall {
         let day = day_of(scene, args)?;
         let talent = TalentName::parse(text(args, "talent")?).map_err(told)?;
         let segment = args["segment"].as_str().map(Segment::parse).transpose().map_err(told)?;

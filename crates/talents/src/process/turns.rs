@@ -12,14 +12,15 @@ use super::error::RunError;
 use super::events::Events;
 use super::handover::{HAND_OVER, Successor};
 use super::prepare::Prepared;
-use super::request::Request;
-use super::seen::Seen;
-use super::toolbox::Cited;
-use super::{Process, fallback, schema};
+use super::relay::EventRelay;
+use super::request::TalentRequest;
+use super::toolbox::Citations;
+use super::{TalentProcess, fallback, schema};
 use crate::talent_files::OutputFormat;
-use llm::models::Choice;
+use llm::models::ModelChoice;
 use llm::providers::{
-    Call, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply, Stop, Usage, cost,
+    ChatMessage, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent, ReasonCode,
+    StopReason, TokenUsage, cost,
 };
 
 const TURNS: u32 = 30;
@@ -28,13 +29,13 @@ const EVENTS_WAITING: usize = 64;
 const LAST_TURN: &str = "This is your last turn: give your answer now, without using tools.";
 
 /// What a run came to.
-pub(super) struct Done {
+pub(super) struct RunResult {
     pub(super) text: String,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
     pub(super) cost: Option<f64>,
     pub(super) cited: Vec<u64>,
     /// Who answered.
-    pub(super) choice: Choice,
+    pub(super) choice: ModelChoice,
     /// The model that really answered, if the provider says.
     pub(super) model: String,
     pub(super) session: Option<String>,
@@ -43,8 +44,8 @@ pub(super) struct Done {
 }
 
 pub(super) struct Loop<'a> {
-    pub(super) process: &'a Process,
-    pub(super) request: &'a Request,
+    pub(super) process: &'a TalentProcess,
+    pub(super) request: &'a TalentRequest,
     /// The talent that began; its bounds hold to the end.
     pub(super) prepared: &'a Prepared,
     /// The talent that has taken over from it.
@@ -55,12 +56,12 @@ pub(super) struct Loop<'a> {
     pub(super) events: &'a Events,
     provider: Arc<dyn Provider>,
     /// The one that answers: the prepared one, or the fallback.
-    pub(super) choice: Choice,
-    pub(super) call: Call,
-    usage: Usage,
+    pub(super) choice: ModelChoice,
+    pub(super) call: ModelCall,
+    usage: TokenUsage,
     /// A run has a cost only if every turn of it has one.
     cost: Option<f64>,
-    pub(super) cited: &'a Cited,
+    pub(super) cited: &'a Citations,
     pub(super) call_ids: BTreeSet<String>,
     pub(super) tool_calls: u32,
     /// A tool was used, by us or by a command line tool: somebody else must not begin anew.
@@ -69,12 +70,12 @@ pub(super) struct Loop<'a> {
 }
 
 pub(super) async fn run(
-    process: &Process,
-    request: &Request,
+    process: &TalentProcess,
+    request: &TalentRequest,
     prepared: &Prepared,
     events: &Events,
-    cited: &Cited,
-) -> Result<Done, RunError> {
+    cited: &Citations,
+) -> Result<RunResult, RunError> {
     let mut choice = prepared.choice.clone();
     let provider = match process.providers.open(&choice.provider) {
         Ok(provider) => provider,
@@ -128,15 +129,15 @@ pub(super) async fn run(
     }
     let mut text = prepared.message(request);
     // A conversation may end with a note, which comes from the user's side too.
-    if let Some(Message::User { text: before }) =
-        messages.pop_if(|last| matches!(last, Message::User { .. }))
+    if let Some(ChatMessage::User { text: before }) =
+        messages.pop_if(|last| matches!(last, ChatMessage::User { .. }))
     {
         text = format!("{before}\n\n{text}");
     }
-    messages.push(Message::User { text });
+    messages.push(ChatMessage::User { text });
     let front = &prepared.talent.front;
     let json = prepared.output == Some(OutputFormat::Json);
-    let call = Call {
+    let call = ModelCall {
         model: choice.model.clone(),
         system: prepared.system(),
         messages,
@@ -162,7 +163,7 @@ pub(super) async fn run(
         model: call.model.clone(),
         choice,
         call,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         cost: Some(0.0),
         cited,
         call_ids: BTreeSet::new(),
@@ -177,7 +178,7 @@ pub(super) async fn run(
     };
     warnings.extend(ended_early);
     let (text, schema_validation) = this.shape(reply.text, reply.stop, json, &mut warnings)?;
-    Ok(Done {
+    Ok(RunResult {
         text,
         usage: this.usage,
         cost: this.cost,
@@ -199,9 +200,9 @@ impl Loop<'_> {
     /// Begins anew with the fallback, if there is one for this failure: nothing has been done yet, so nothing is done twice.
     async fn fall_back(
         &mut self,
-        request: &Request,
+        request: &TalentRequest,
         error: ProviderError,
-    ) -> Result<(Reply, Vec<String>), RunError> {
+    ) -> Result<(ModelReply, Vec<String>), RunError> {
         let first = self.choice.clone();
         // One that stepped in already is not replaced again.
         let is_first = first.provider == self.prepared.choice.provider;
@@ -225,12 +226,12 @@ impl Loop<'_> {
         }
     }
 
-    async fn turns(&mut self) -> Result<(Reply, Vec<String>), RunError> {
+    async fn turns(&mut self) -> Result<(ModelReply, Vec<String>), RunError> {
         let most = self.prepared.talent.front.max_turns.unwrap_or(TURNS);
         let mut warnings = Vec::new();
         for turn in 1..=most {
             let mut reply = self.turn().await?;
-            if reply.stop == Stop::Refused {
+            if reply.stop == StopReason::Refused {
                 return Err(
                     self.provider_error(ReasonCode::ResponseInvalid, "the model would not answer")
                 );
@@ -260,7 +261,7 @@ impl Loop<'_> {
             }
             self.acted = true;
             let calls = std::mem::take(&mut reply.calls);
-            self.call.messages.push(Message::Assistant {
+            self.call.messages.push(ChatMessage::Assistant {
                 text: reply.text,
                 thoughts: reply.thoughts,
                 calls: calls.clone(),
@@ -270,20 +271,20 @@ impl Loop<'_> {
                 self.hand_over(successor).await?;
                 continue;
             }
-            self.call.messages.push(Message::Results { results });
+            self.call.messages.push(ChatMessage::Results { results });
             if turn + 1 == most {
-                self.call.messages.push(Message::User { text: LAST_TURN.to_owned() });
+                self.call.messages.push(ChatMessage::User { text: LAST_TURN.to_owned() });
             }
         }
         Err(self.provider_error(ReasonCode::NoOutput, "the talent allows no turns"))
     }
 
     /// Asks once and passes on what is seen meanwhile.
-    async fn turn(&mut self) -> Result<Reply, RunError> {
+    async fn turn(&mut self) -> Result<ModelReply, RunError> {
         let (sender, mut seen) = mpsc::channel(EVENTS_WAITING);
         let provider = Arc::clone(&self.provider);
         let (model, talent) = (self.model.clone(), self.current().talent.name.clone());
-        let mut shown = Seen {
+        let mut shown = EventRelay {
             events: self.events,
             model: &model,
             talent: talent.as_str(),
@@ -323,11 +324,11 @@ impl Loop<'_> {
     fn shape(
         &self,
         text: String,
-        stop: Stop,
+        stop: StopReason,
         json: bool,
         warnings: &mut Vec<String>,
     ) -> Result<(String, Option<Value>), RunError> {
-        if stop == Stop::MaxTokens {
+        if stop == StopReason::MaxTokens {
             if json {
                 let message = "the JSON is cut off at the limit of output tokens";
                 return Err(self.provider_error(ReasonCode::ResponseInvalid, message));

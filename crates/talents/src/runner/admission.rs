@@ -10,16 +10,16 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 
-use super::Step;
+use super::RunnerStep;
 use super::log::event::{Secrets, Stamp};
 use super::log::read;
 use super::log::tally::Tally;
-use super::log::write::RunLog;
+use super::log::write::RunLogWriter;
 use super::owner::Owner;
 use super::queue::Waiting;
 use super::report::Receipt;
-use super::request::{Rejection, Request};
-use super::shared::{Live, Shared};
+use super::request::{Rejection, ValidRequest};
+use super::shared::{RunSlot, Shared};
 use crate::UseId;
 
 /// The provider of a run that names none, for limits.
@@ -33,9 +33,9 @@ impl Shared {
         self: &Arc<Self>,
         given: &Map<String, Value>,
         caller: &str,
-    ) -> Result<Admitted, Rejection> {
+    ) -> Result<Admission, Rejection> {
         let timeout_max = Duration::from_secs(self.settings.timeout_seconds_max);
-        let mut request = Request::check(given, self.layout.home(), timeout_max)?;
+        let mut request = ValidRequest::check(given, self.layout.home(), timeout_max)?;
         let facts = self
             .facts
             .facts(&request.name)
@@ -51,7 +51,7 @@ impl Shared {
             .unwrap_or_else(|| NO_PROVIDER.to_owned());
         let (orders, ordered) = watch::channel(None);
         let (turn, has_turn) = oneshot::channel();
-        let live = Live {
+        let live = RunSlot {
             name: request.name.clone(),
             provider: provider.clone(),
             request: Map::new(),
@@ -61,15 +61,15 @@ impl Shared {
             since: self.millis(),
         };
         let run = match self.reserve(&request, live)? {
-            Reserved::New(run) => run,
-            Reserved::Known(receipt) => return Ok(Admitted::Known(receipt)),
+            Reservation::New(run) => run,
+            Reservation::Known(receipt) => return Ok(Admission::Known(receipt)),
         };
         let (run, log, first) = match self.begin(&request, run) {
             Ok(begun) => begun,
-            Err(Begun::Known(receipt)) => return Ok(Admitted::Known(receipt)),
-            Err(Begun::Rejected(rejection)) => return Err(rejection),
+            Err(LogStart::Known(receipt)) => return Ok(Admission::Known(receipt)),
+            Err(LogStart::Rejected(rejection)) => return Err(rejection),
         };
-        self.probe(Step::LogCreated);
+        self.probe(RunnerStep::LogCreated);
         let mut tally = Tally::new(&request.name, &run);
         tally.see(&first);
         let stamp = Stamp {
@@ -90,11 +90,11 @@ impl Shared {
             orders: ordered,
             turn: has_turn,
         };
-        Ok(Admitted::New { owner: Box::new(owner), waiting, first, caller: caller.to_owned() })
+        Ok(Admission::New { owner: Box::new(owner), waiting, first, caller: caller.to_owned() })
     }
 
     /// execution R55, 9.19: a session stays with the provider it began with.
-    fn keep_provider(&self, request: &mut Request) -> Result<(), Rejection> {
+    fn keep_provider(&self, request: &mut ValidRequest) -> Result<(), Rejection> {
         let Some(session) = &request.session_id else { return Ok(()) };
         let began = self.index().session(session).and_then(|row| row.provider.clone());
         match (began, &request.provider) {
@@ -112,7 +112,7 @@ impl Shared {
     }
 
     /// Takes an id for a run, so that nobody else does.
-    fn reserve(&self, request: &Request, mut live: Live) -> Result<Reserved, Rejection> {
+    fn reserve(&self, request: &ValidRequest, mut live: RunSlot) -> Result<Reservation, Rejection> {
         let mut state = self.state();
         if state.closing {
             return Err(Rejection::new("shutting_down", "the daemon is stopping"));
@@ -127,7 +127,7 @@ impl Shared {
                 if let Some(other) = state.live.get(run) {
                     return if request.is_the_same_as(&other.request) {
                         let use_id = run.to_string();
-                        Ok(Reserved::Known(Receipt::Accepted { use_id, replayed: true }))
+                        Ok(Reservation::Known(Receipt::Accepted { use_id, replayed: true }))
                     } else {
                         Err(id_taken(run))
                     };
@@ -147,30 +147,30 @@ impl Shared {
         }
         live.request = request.first_line(&run);
         state.live.insert(run.clone(), live);
-        Ok(Reserved::New(run))
+        Ok(Reservation::New(run))
     }
 
     /// Makes the log of a reserved run. An id of ours that somebody used before is exchanged for the next.
     fn begin(
         &self,
-        request: &Request,
+        request: &ValidRequest,
         mut run: UseId,
-    ) -> Result<(UseId, RunLog, Map<String, Value>), Begun> {
+    ) -> Result<(UseId, RunLogWriter, Map<String, Value>), LogStart> {
         let mut tries_left = ID_TRIES_MAX;
         loop {
             match self.begin_log(request, &run) {
                 Ok((log, first)) => return Ok((run, log, first)),
-                Err(Begun::Rejected(rejection))
+                Err(LogStart::Rejected(rejection))
                     if rejection.code != "id_taken"
                         || request.use_id.is_some()
                         || tries_left == 0 =>
                 {
                     self.state().live.remove(&run);
-                    return Err(Begun::Rejected(rejection));
+                    return Err(LogStart::Rejected(rejection));
                 }
-                Err(Begun::Known(receipt)) if request.use_id.is_some() => {
+                Err(LogStart::Known(receipt)) if request.use_id.is_some() => {
                     self.state().live.remove(&run);
-                    return Err(Begun::Known(receipt));
+                    return Err(LogStart::Known(receipt));
                 }
                 Err(_) => {
                     tries_left -= 1;
@@ -188,25 +188,25 @@ impl Shared {
 
     fn begin_log(
         &self,
-        request: &Request,
+        request: &ValidRequest,
         run: &UseId,
-    ) -> Result<(RunLog, Map<String, Value>), Begun> {
+    ) -> Result<(RunLogWriter, Map<String, Value>), LogStart> {
         let failed = |error: io::Error| {
             self.failed("run log", &error);
-            Begun::Rejected(Rejection::new("log_failed", format!("no run log: {error}")))
+            LogStart::Rejected(Rejection::new("log_failed", format!("no run log: {error}")))
         };
         if let Some(found) = read::find(&self.layout, run).map_err(failed)? {
             let log = read::read(&found.path).map_err(failed)?;
             let same = found.name == request.name
                 && log.request().is_some_and(|logged| request.is_the_same_as(logged));
             return Err(if same {
-                Begun::Known(Receipt::Accepted { use_id: run.to_string(), replayed: true })
+                LogStart::Known(Receipt::Accepted { use_id: run.to_string(), replayed: true })
             } else {
-                Begun::Rejected(id_taken(run))
+                LogStart::Rejected(id_taken(run))
             });
         }
         let mut first = request.first_line(run);
-        let log = RunLog::create(&self.layout, &request.name, run, &first).map_err(failed)?;
+        let log = RunLogWriter::create(&self.layout, &request.name, run, &first).map_err(failed)?;
         first.insert("seq".to_owned(), 0.into());
         Ok((log, first))
     }
@@ -216,17 +216,17 @@ fn id_taken(run: &UseId) -> Rejection {
     Rejection::new("id_taken", format!("run {run} exists and is another request"))
 }
 
-enum Reserved {
+enum Reservation {
     New(UseId),
     Known(Receipt),
 }
 
-enum Begun {
+enum LogStart {
     Known(Receipt),
     Rejected(Rejection),
 }
 
-pub(super) enum Admitted {
+pub(super) enum Admission {
     Known(Receipt),
     New { owner: Box<Owner>, waiting: Waiting, first: Map<String, Value>, caller: String },
 }

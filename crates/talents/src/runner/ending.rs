@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Step;
+use super::RunnerStep;
 use super::log::event::fields;
 use super::owner::{Order, Owner};
-use crate::callosum::{CORTEX, Message};
+use crate::bus::{BusMessage, RUN_TOPIC};
 
 /// Why a run ended.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Owner {
         // Syncing blocks.
         let told = tokio::task::spawn_blocking(move || {
             let written = log.append(terminal.clone()).and_then(|event| log.sync().map(|()| event));
-            at_work.probe(Step::TerminalAppended);
+            at_work.probe(RunnerStep::TerminalAppended);
             match written {
                 Ok(event) => {
                     tally.see(&event);
@@ -130,8 +130,8 @@ impl Owner {
         .await;
         shared.leave(&run);
         if let Ok(event) = told {
-            shared.hub.publish(Message::new(CORTEX, "").and(event));
+            shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event));
         }
-        shared.probe(Step::Told);
+        shared.probe(RunnerStep::Told);
     }
 }

@@ -11,8 +11,8 @@ use std::io;
 
 use serde_json::{Map, Value};
 
-use super::log::read::{self, Line};
-use crate::callosum::{Delivery, Filter, Hub, Message, Subscription};
+use super::log::read::{self, LogLine};
+use crate::bus::{BusFilter, BusMessage, Delivery, Hub, Subscription};
 use crate::{Layout, UseId};
 
 /// How much of a log is held in memory while it is followed.
@@ -20,7 +20,7 @@ const PART_BYTES_MAX: u64 = 1 << 20;
 
 /// One event of a run that is followed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Followed {
+pub struct FollowedEvent {
     pub seq: u64,
     pub fields: Map<String, Value>,
     /// The event as one line of JSON, without the newline.
@@ -29,11 +29,11 @@ pub struct Followed {
 
 /// Follows one run.
 #[derive(Debug)]
-pub struct Follow {
+pub struct RunFollower {
     layout: Layout,
     run: UseId,
     subscription: Subscription,
-    ready: VecDeque<Line>,
+    ready: VecDeque<LogLine>,
     /// The place of the next event to give.
     next: u64,
     /// How far the log was read, in bytes and in lines.
@@ -44,13 +44,13 @@ pub struct Follow {
     ended: bool,
 }
 
-impl Follow {
+impl RunFollower {
     /// Follows a run from the event after `after`, or from its request.
-    pub fn new(hub: &Hub, layout: &Layout, run: &UseId, after: Option<u64>) -> Follow {
-        Follow {
+    pub fn new(hub: &Hub, layout: &Layout, run: &UseId, after: Option<u64>) -> RunFollower {
+        RunFollower {
             layout: layout.clone(),
             run: run.clone(),
-            subscription: hub.subscribe(Filter::runs([run.to_string()])),
+            subscription: hub.subscribe(BusFilter::runs([run.to_string()])),
             ready: VecDeque::new(),
             next: after.map_or(0, |after| after.saturating_add(1)),
             offset: 0,
@@ -61,13 +61,13 @@ impl Follow {
     }
 
     /// The next event; `None` after the one that ended the run. A run that nobody knows is an error of kind `NotFound`.
-    pub async fn next(&mut self) -> io::Result<Option<Followed>> {
+    pub async fn next(&mut self) -> io::Result<Option<FollowedEvent>> {
         loop {
             if let Some(line) = self.ready.pop_front() {
                 self.ended = read::is_terminal(&line.fields);
                 if line.seq >= self.next {
                     self.next = line.seq + 1;
-                    return Ok(Some(Followed {
+                    return Ok(Some(FollowedEvent {
                         seq: line.seq,
                         fields: line.fields,
                         line: line.text,
@@ -128,9 +128,9 @@ impl Follow {
     }
 }
 
-fn line(seq: u64, message: &Message) -> Line {
+fn line(seq: u64, message: &BusMessage) -> LogLine {
     let mut fields = message.fields().clone();
     fields.remove("tract");
     let text = Value::Object(fields.clone()).to_string();
-    Line { seq, fields, text }
+    LogLine { seq, fields, text }
 }

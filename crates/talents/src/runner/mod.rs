@@ -1,8 +1,8 @@
 //! The runner: requests become runs, runs become processes, and everything a process says is on disk and on the bus.
 //!
-//! `desk` takes requests and answers them; `request` checks them; `queue` decides whose turn it is; one `owner` per run starts
+//! `intake` takes requests and answers them; `request` checks them; `queue` decides whose turn it is; one `owner` per run starts
 //! and hears the process and writes its `log`; `recovery` ends what a daemon that died left behind; `follow` gives a run from
-//! its first event to its last. `lifeline` is for the process itself.
+//! its first event to its last. `parent_watch` is for the process itself.
 //!
 //! What must stay true: a run that was accepted has a log from that moment, and exactly one terminal event, the last in the log
 //! and on the bus; only its owner writes it; never more processes than the limits allow; values of `env` reach the process
@@ -10,12 +10,12 @@
 
 mod admission;
 mod ask;
-mod desk;
 mod ending;
 mod follow;
-pub mod lifeline;
+mod intake;
 pub mod log;
 mod owner;
+pub mod parent_watch;
 mod process;
 mod queue;
 mod records;
@@ -34,18 +34,18 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 pub use ask::cortex_request;
-pub use desk::{Runner, RunnerParts};
-pub use follow::{Follow, Followed};
+pub use follow::{FollowedEvent, RunFollower};
+pub use intake::{Runner, RunnerParts};
 pub use log::index::RunQuery;
 pub use log::tally::{EndedRun, Outcome, Row, RunStatus};
-pub use process::Program;
+pub use process::TalentProgram;
 pub use recovery::Recovery;
 pub use report::{
-    Counters, LiveRun, Receipt, RunList, RunScope, RunnerError, RunnerStatus, Select,
+    LiveRun, Receipt, RunList, RunScope, RunSelector, RunnerCounters, RunnerError, RunnerStatus,
 };
 pub use request::{DEFAULT_TALENT, Rejection};
 pub use settings::RunnerSettings;
-pub use wait::Waited;
+pub use wait::WaitOutcome;
 
 use crate::TalentName;
 
@@ -86,7 +86,7 @@ impl RunObserver for () {
 
 /// The moments of a run at which a daemon may die.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Step {
+pub enum RunnerStep {
     LogCreated,
     Accepted,
     BeforeSpawn,
@@ -102,9 +102,9 @@ pub enum Step {
 
 /// Stands beside the runner and sees it pass each step; tests let it die there.
 pub trait Probe: Debug + Send + Sync + 'static {
-    fn at(&self, step: Step);
+    fn at(&self, step: RunnerStep);
 }
 
 impl Probe for () {
-    fn at(&self, _step: Step) {}
+    fn at(&self, _step: RunnerStep) {}
 }

@@ -21,14 +21,14 @@ use super::ending::End;
 use super::log::event::{Stamp, info};
 use super::log::read::is_terminal;
 use super::log::tally::Tally;
-use super::log::write::RunLog;
+use super::log::write::RunLogWriter;
 use super::process::{self, Identity};
-use super::request::Request;
+use super::request::ValidRequest;
 use super::shared::Shared;
 use super::stderr::Stderr;
-use super::{Facts, Step};
-use crate::callosum::line_codec::{BoundedLine, LineReader};
-use crate::callosum::{CORTEX, Message};
+use super::{Facts, RunnerStep};
+use crate::bus::line_codec::{BoundedLine, LineReader};
+use crate::bus::{BusMessage, RUN_TOPIC};
 
 /// How long pipes may stay silent after the process has ended before nothing more is expected of them.
 const DRAIN_SILENCE: Duration = Duration::from_millis(200);
@@ -63,10 +63,10 @@ enum Stage {
 /// One run and everything that belongs to it.
 pub(super) struct Owner {
     pub(super) shared: Arc<Shared>,
-    pub(super) request: Request,
+    pub(super) request: ValidRequest,
     pub(super) facts: Facts,
     pub(super) stamp: Stamp,
-    pub(super) log: RunLog,
+    pub(super) log: RunLogWriter,
     pub(super) tally: Tally,
     pub(super) orders: watch::Receiver<Option<Order>>,
     pub(super) turn: oneshot::Receiver<()>,
@@ -101,14 +101,14 @@ impl Owner {
 
     /// Starts the process and hears it to its end; gives the event that ends the run.
     async fn attend(&mut self) -> (Map<String, Value>, u64) {
-        self.shared.probe(Step::BeforeSpawn);
+        self.shared.probe(RunnerStep::BeforeSpawn);
         let env = self.shared.environment(&self.request, &self.facts, &self.stamp.use_id);
         let spawned = process::spawn(&self.shared.program, self.shared.layout.home(), &env);
         let mut child = match spawned {
             Ok(child) => child,
             Err(error) => return (self.terminal(End::NotStarted(error), None, ""), 0),
         };
-        self.shared.probe(Step::Spawned);
+        self.shared.probe(RunnerStep::Spawned);
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let identity = child.id().and_then(Identity::of);
@@ -131,7 +131,7 @@ impl Owner {
             let event = self.stamp.complete(identity.event(), self.shared.millis());
             self.record(event, &mut running);
         }
-        self.shared.probe(Step::PidLogged);
+        self.shared.probe(RunnerStep::PidLogged);
         let line = format!("{}\n", Value::Object(self.request.first_line(&self.stamp.use_id)));
         let feeding = tokio::spawn(async move {
             if let Some(mut stdin) = stdin {
@@ -295,7 +295,7 @@ impl Owner {
         {
             running.end = Some(End::LogFailed(why));
         }
-        self.shared.probe(Step::EventAppended);
+        self.shared.probe(RunnerStep::EventAppended);
     }
 
     /// The log first, then the bus. Gives the reason if the log could not be written.
@@ -303,7 +303,7 @@ impl Owner {
         match self.log.append(event) {
             Ok(event) => {
                 self.tally.see(&event);
-                self.shared.hub.publish(Message::new(CORTEX, "").and(event));
+                self.shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event));
                 None
             }
             Err(error) => {

@@ -17,7 +17,7 @@ use super::log::event::fields;
 
 /// What is started for a run; in the product, this binary with `talent exec`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Program {
+pub struct TalentProgram {
     pub path: PathBuf,
     pub args: Vec<OsString>,
     /// Set for every run, under the variables of the talent and of the request.
@@ -28,7 +28,7 @@ pub struct Program {
 
 /// Starts a program as the leader of a new process group, with pipes for all three streams.
 pub(super) fn spawn(
-    program: &Program,
+    program: &TalentProgram,
     home: &Path,
     env: &BTreeMap<String, Option<String>>,
 ) -> io::Result<Child> {

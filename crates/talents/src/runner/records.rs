@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use super::desk::Runner;
-use super::follow::Follow;
-use super::log::doctor::{self, Finding};
+use super::follow::RunFollower;
+use super::intake::Runner;
+use super::log::doctor::{self, LogFinding};
 use super::log::index::RunQuery;
-use super::log::read::{self, Log};
-use super::log::retention::{self, Keep};
+use super::log::read::{self, RunLog};
+use super::log::retention::{self, RetentionLimits};
 use super::log::tally::Row;
 use super::report::{LiveRun, RunList, RunScope};
 use crate::UseId;
@@ -40,7 +40,7 @@ impl Runner {
     }
 
     /// The events of a run so far; `None` if there is no such run.
-    pub async fn events(&self, run: &UseId) -> io::Result<Option<Log>> {
+    pub async fn events(&self, run: &UseId) -> io::Result<Option<RunLog>> {
         let (layout, run) = (self.0.layout.clone(), run.clone());
         let work = move || match read::find(&layout, &run)? {
             Some(found) => match read::read(&found.path) {
@@ -56,7 +56,7 @@ impl Runner {
     }
 
     /// What is wrong with the run logs.
-    pub async fn doctor(&self) -> io::Result<Vec<Finding>> {
+    pub async fn doctor(&self) -> io::Result<Vec<LogFinding>> {
         let shared = Arc::clone(&self.0);
         let work = move || {
             let live: BTreeSet<UseId> = shared.state().live.keys().cloned().collect();
@@ -75,17 +75,17 @@ impl Runner {
     /// Removes runs that are too old or too many; gives their ids.
     pub async fn sweep(&self) -> io::Result<Vec<UseId>> {
         let shared = Arc::clone(&self.0);
-        let keep = Keep {
+        let keep = RetentionLimits {
             days: shared.settings.keep_days,
             runs_per_talent: shared.settings.keep_runs_per_talent,
         };
-        let now = shared.world.clock.now();
+        let now = shared.timing.clock.now();
         let work = move || retention::sweep(&shared.layout, &mut shared.index(), keep, now);
         tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
     }
 
     /// A run from the event after `after`, or from its request, to its end.
-    pub fn follow(&self, run: &UseId, after: Option<u64>) -> Follow {
-        Follow::new(&self.0.hub, &self.0.layout, run, after)
+    pub fn follow(&self, run: &UseId, after: Option<u64>) -> RunFollower {
+        RunFollower::new(&self.0.hub, &self.0.layout, run, after)
     }
 }

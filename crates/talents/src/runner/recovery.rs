@@ -14,10 +14,10 @@ use serde::Serialize;
 use super::log::event::{Secrets, Stamp, fields, info};
 use super::log::read::{self, RunPath};
 use super::log::tally::Tally;
-use super::log::write::RunLog;
+use super::log::write::RunLogWriter;
 use super::process::{self, Identity};
 use super::shared::Shared;
-use crate::callosum::{CORTEX, Message};
+use crate::bus::{BusMessage, RUN_TOPIC};
 use crate::{Day, TalentName, UseId};
 
 /// How long a killed group may take to be gone.
@@ -107,7 +107,7 @@ async fn end(
         .filter_map(|event| event.get("seq")?.as_u64())
         .max()
         .map_or(0, |last| last + 1);
-    let mut file = RunLog::reopen(&shared.layout, &found.name, run, next, whole)?;
+    let mut file = RunLogWriter::reopen(&shared.layout, &found.name, run, next, whole)?;
     let mut tally = Tally::new(&found.name, run);
     log.events.iter().for_each(|event| tally.see(event));
     let day = log.request().and_then(|request| request.get("day")?.as_str());
@@ -149,7 +149,7 @@ async fn end(
     .await
     .map_err(io::Error::other)??;
     for event in told {
-        shared.hub.publish(Message::new(CORTEX, "").and(event));
+        shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event));
     }
     Ok(())
 }

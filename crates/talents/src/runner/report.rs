@@ -61,7 +61,7 @@ impl Receipt {
 
 /// Which runs to cancel.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Select {
+pub enum RunSelector {
     Run(UseId),
     Talent(TalentName),
     /// The runs that this one asked for, and theirs.
@@ -115,7 +115,7 @@ pub struct RunList {
 
 /// The counters of a runner.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub struct Counters {
+pub struct RunnerCounters {
     pub started: u64,
     pub ended: u64,
     pub rejected: u64,
@@ -131,7 +131,7 @@ pub struct Counters {
 pub struct RunnerStatus {
     pub running: Vec<LiveRun>,
     pub queued: Vec<LiveRun>,
-    pub counters: Counters,
+    pub counters: RunnerCounters,
     /// The newest failure to write a log or the index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::callosum::env_names;
+use crate::bus::env_names;
 use crate::process::is_context;
 use crate::{Day, Facet, NameError, Segment, TalentName, UseId};
 
@@ -77,7 +77,7 @@ impl From<NameError> for Rejection {
 
 /// A request that may become a run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Request {
+pub(super) struct ValidRequest {
     pub(super) name: TalentName,
     pub(super) use_id: Option<UseId>,
     /// The id it would like, if nobody has it: the time that the sender put on it.
@@ -95,12 +95,12 @@ pub(super) struct Request {
     pub(super) fields: Map<String, Value>,
 }
 
-impl Request {
+impl ValidRequest {
     pub(super) fn check(
         given: &Map<String, Value>,
         home: &Path,
         timeout_max: Duration,
-    ) -> Result<Request, Rejection> {
+    ) -> Result<ValidRequest, Rejection> {
         let mut fields = Map::new();
         for (key, value) in given {
             let key = key.as_str();
@@ -154,7 +154,7 @@ impl Request {
                 Segment::parse(key.as_str().unwrap_or_default())?;
             }
         }
-        let request = Request {
+        let request = ValidRequest {
             name: TalentName::parse(read.text("name")?.unwrap_or(DEFAULT_TALENT))?,
             use_id: read.text("use_id")?.map(UseId::parse).transpose()?,
             // execution R24: a request whose sender put a time on it has that number in its file's name.
@@ -178,7 +178,7 @@ impl Request {
             return Err(Rejection::new("too_large", reason));
         }
         fields.insert("name".to_owned(), request.name.as_str().into());
-        Ok(Request { fields, ..request })
+        Ok(ValidRequest { fields, ..request })
     }
 
     /// The first line of the log.
@@ -313,9 +313,9 @@ mod tests {
 
     use super::*;
 
-    fn check(given: &Value) -> Result<Request, Rejection> {
+    fn check(given: &Value) -> Result<ValidRequest, Rejection> {
         let max = Duration::from_secs(100);
-        Request::check(given.as_object().expect("an object"), Path::new("/home/me"), max)
+        ValidRequest::check(given.as_object().expect("an object"), Path::new("/home/me"), max)
     }
 
     // execution 9.7, R23-R45

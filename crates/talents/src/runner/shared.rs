@@ -1,4 +1,4 @@
-//! What the desk, the owners and the recovery share: who runs, who waits, and what follows an end.
+//! What the intake, the owners and the recovery share: who runs, who waits, and what follows an end.
 //!
 //! One lock guards who runs and who waits; nothing under it waits or touches the disk.
 
@@ -12,20 +12,20 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, oneshot, watch};
 
-use super::log::index::{Index, day_of};
+use super::log::index::{RunIndex, day_of};
 use super::log::tally::Tally;
 use super::owner::Order;
 use super::queue::Queue;
 use super::report::LiveRun;
-use super::request::Request;
-use super::{Facts, Probe, Program, RunObserver, RunnerSettings, Step, TalentFacts};
-use crate::callosum::Hub;
-use crate::world::World;
+use super::request::ValidRequest;
+use super::{Facts, Probe, RunObserver, RunnerSettings, RunnerStep, TalentFacts, TalentProgram};
+use crate::bus::Hub;
+use crate::clock::Timing;
 use crate::{Layout, TalentName, UseId};
 
 /// What went on behind the scenes since the start.
 #[derive(Debug, Default)]
-pub(super) struct Tallies {
+pub(super) struct RunnerTallies {
     pub(super) started: AtomicU64,
     pub(super) ended: AtomicU64,
     pub(super) rejected: AtomicU64,
@@ -35,7 +35,7 @@ pub(super) struct Tallies {
 }
 
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct RunSlot {
     pub(super) name: TalentName,
     pub(super) provider: String,
     /// The first line of the log.
@@ -49,7 +49,7 @@ pub(super) struct Live {
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) live: BTreeMap<UseId, Live>,
+    pub(super) live: BTreeMap<UseId, RunSlot>,
     pub(super) queue: Queue,
     pub(super) last_id: u64,
     pub(super) closing: bool,
@@ -68,35 +68,35 @@ impl State {
     }
 }
 
-/// What owners, desk and recovery share.
+/// What owners, intake and recovery share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) layout: Layout,
     pub(super) hub: Hub,
-    pub(super) world: World,
+    pub(super) timing: Timing,
     pub(super) settings: RunnerSettings,
-    pub(super) program: Program,
-    pub(super) counters: Tallies,
+    pub(super) program: TalentProgram,
+    pub(super) counters: RunnerTallies,
     pub(super) zone: TimeZone,
     pub(super) facts: Arc<dyn TalentFacts>,
     pub(super) observer: Arc<dyn RunObserver>,
     pub(super) probe: Arc<dyn Probe>,
-    pub(super) index: Mutex<Index>,
+    pub(super) index: Mutex<RunIndex>,
     pub(super) state: Mutex<State>,
     pub(super) left: Notify,
     pub(super) last_failure: Mutex<Option<String>>,
 }
 
 impl Shared {
-    pub(super) fn probe(&self, step: Step) {
+    pub(super) fn probe(&self, step: RunnerStep) {
         self.probe.at(step);
     }
 
     pub(super) fn millis(&self) -> u64 {
-        self.world.clock.millis()
+        self.timing.clock.millis()
     }
 
-    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
+    pub(super) fn index(&self) -> MutexGuard<'_, RunIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -110,7 +110,7 @@ impl Shared {
             Some(format!("{what}: {error}"));
     }
 
-    pub(super) fn timeout(&self, request: &Request, facts: &Facts) -> Duration {
+    pub(super) fn timeout(&self, request: &ValidRequest, facts: &Facts) -> Duration {
         let max = Duration::from_secs(self.settings.timeout_seconds_max);
         let usual = Duration::from_secs(self.settings.timeout_seconds);
         request.timeout.or(facts.timeout).unwrap_or(usual).min(max)
@@ -119,7 +119,7 @@ impl Shared {
     /// Variables of a process: the talent's, over them the request's, over them what says who and where it is.
     pub(super) fn environment(
         &self,
-        request: &Request,
+        request: &ValidRequest,
         facts: &Facts,
         run: &UseId,
     ) -> BTreeMap<String, Option<String>> {
@@ -150,17 +150,17 @@ impl Shared {
         let day = day_of(&self.zone, run);
         if let Some(ended) = tally.ended(day) {
             self.observer.ended(&ended);
-            self.probe(Step::Observed);
+            self.probe(RunnerStep::Observed);
             let added = self.index().add(ended.row);
             if let Err(error) = added {
                 self.failed("day index", &error);
             }
         }
-        self.probe(Step::Indexed);
+        self.probe(RunnerStep::Indexed);
         if let Err(error) = close() {
             self.failed("run log", &error);
         }
-        self.probe(Step::Renamed);
+        self.probe(RunnerStep::Renamed);
     }
 
     /// A run is over: its slot is free for the next.
@@ -203,7 +203,7 @@ impl Shared {
         let text = |request: &Map<String, Value>, key: &str| {
             request.get(key).and_then(Value::as_str).map(str::to_owned)
         };
-        let run = |(id, live): (&UseId, &Live)| LiveRun {
+        let run = |(id, live): (&UseId, &RunSlot)| LiveRun {
             use_id: id.to_string(),
             name: live.name.to_string(),
             provider: live.provider.clone(),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::RunnerSettings;
 use super::log::event::Secrets;
-use crate::callosum::line_codec::BoundedLine;
+use crate::bus::line_codec::BoundedLine;
 
 /// Standard error of one run.
 #[derive(Debug)]

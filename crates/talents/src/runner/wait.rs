@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::desk::Runner;
+use super::intake::Runner;
 use super::log::read::is_terminal;
 use crate::UseId;
-use crate::callosum::{Delivery, Filter};
+use crate::bus::{BusFilter, Delivery};
 
 /// What became of the runs that were waited for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Waited {
+pub struct WaitOutcome {
     /// The event that ended each.
     pub ended: BTreeMap<UseId, Map<String, Value>>,
     /// Still going when the time was up.
@@ -24,9 +24,10 @@ pub struct Waited {
 
 impl Runner {
     /// Waits until all of these runs have ended, or for `patience`.
-    pub async fn wait(&self, runs: &[UseId], patience: Duration) -> io::Result<Waited> {
-        let mut waited = Waited { going: runs.iter().cloned().collect(), ..Waited::default() };
-        let mut heard = self.0.hub.subscribe(Filter::runs(runs.iter().map(ToString::to_string)));
+    pub async fn wait(&self, runs: &[UseId], patience: Duration) -> io::Result<WaitOutcome> {
+        let mut waited =
+            WaitOutcome { going: runs.iter().cloned().collect(), ..WaitOutcome::default() };
+        let mut heard = self.0.hub.subscribe(BusFilter::runs(runs.iter().map(ToString::to_string)));
         self.look(&mut waited).await?;
         let deadline = tokio::time::Instant::now() + patience;
         while !waited.going.is_empty() {
@@ -49,7 +50,7 @@ impl Runner {
     }
 
     /// Sorts out the runs that have ended, and those that never were.
-    async fn look(&self, waited: &mut Waited) -> io::Result<()> {
+    async fn look(&self, waited: &mut WaitOutcome) -> io::Result<()> {
         for run in waited.going.clone() {
             // Asked before the log is read: a run that ends in between has its end there.
             let live = self.is_live(&run);

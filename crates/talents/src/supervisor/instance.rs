@@ -35,16 +35,16 @@ pub struct ServiceCommand {
 
 /// What a service does.
 #[derive(Clone)]
-pub enum Work {
+pub enum ServiceWork {
     Command(ServiceCommand),
     Task(Task),
 }
 
-impl std::fmt::Debug for Work {
+impl std::fmt::Debug for ServiceWork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Work::Command(command) => command.fmt(f),
-            Work::Task(_) => f.write_str("Task"),
+            ServiceWork::Command(command) => command.fmt(f),
+            ServiceWork::Task(_) => f.write_str("Task"),
         }
     }
 }

@@ -5,22 +5,22 @@
 //! Talent runs are not services: their life is the runner's business (execution R135).
 
 mod instance;
-mod keeper;
-mod leash;
+mod machine;
 mod midnight;
+mod parent_watch;
 mod policy;
 mod schedule;
 mod service;
-mod vitals;
+mod service_task;
 
-pub use instance::{Beat, ServiceCommand, Task, Work, WorkContext};
-pub use leash::end_with_supervisor;
+pub use instance::{Beat, ServiceCommand, ServiceWork, Task, WorkContext};
 pub use midnight::{Calendar, Due};
 pub use policy::{NOT_READY, Next, Policy};
-pub use schedule::{DayWork, Schedule, ScheduleState};
-pub use service::{Health, Service, ServiceStatus, Supervisor, SupervisorError};
+pub use schedule::{DayWork, MidnightSchedule, ScheduleState};
+pub use service::{ServiceHealth, ServiceStatus, SupervisedService, Supervisor, SupervisorError};
 
-pub use vitals::Vitals;
+pub use machine::MachineLoad;
+pub use parent_watch::end_with_supervisor;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::SupervisorSettings;
-use crate::callosum::Backoff;
+use crate::bus::Backoff;
 
 /// "Not ready yet", in the exit codes that programs agree on.
 pub const NOT_READY: i32 = 75;

@@ -19,8 +19,8 @@ use tokio::sync::{Notify, watch};
 
 use super::midnight::Calendar;
 use crate::Day;
-use crate::callosum::{Backoff, Hub, Message, SUPERVISOR};
-use crate::world::World;
+use crate::bus::{Backoff, BusMessage, Hub, SUPERVISOR_TOPIC};
+use crate::clock::Timing;
 
 /// How long the wall clock is not looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
@@ -49,18 +49,18 @@ pub struct ScheduleState {
 const LEFT_OUT_MAX: usize = 100;
 
 /// The schedule of one home.
-pub struct Schedule {
+pub struct MidnightSchedule {
     path: PathBuf,
     calendar: Calendar,
     attempts_max: u32,
-    world: World,
+    timing: Timing,
     hub: Hub,
     work: DayWork,
     state: Mutex<ScheduleState>,
     now: Notify,
 }
 
-impl std::fmt::Debug for Schedule {
+impl std::fmt::Debug for MidnightSchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Schedule")
             .field("path", &self.path)
@@ -69,16 +69,16 @@ impl std::fmt::Debug for Schedule {
     }
 }
 
-impl Schedule {
+impl MidnightSchedule {
     /// Reads how far it has come. A home without that begins with today: nothing before it is made up for.
     pub fn open(
         path: PathBuf,
         calendar: Calendar,
         attempts_max: u32,
-        world: World,
+        timing: Timing,
         hub: Hub,
         work: DayWork,
-    ) -> io::Result<Schedule> {
+    ) -> io::Result<MidnightSchedule> {
         let has_day = |state: &ScheduleState| {
             state.done.as_deref().is_some_and(|day| Day::parse(day).is_ok())
         };
@@ -89,7 +89,7 @@ impl Schedule {
                     // Kept for whoever wants to know which days were missed; the schedule goes on from today.
                     fs::rename(&path, path.with_extension("json.unreadable"))?;
                     hub.publish(
-                        Message::new(SUPERVISOR, "schedule_unreadable")
+                        BusMessage::new(SUPERVISOR_TOPIC, "schedule_unreadable")
                             .with("path", path.to_string_lossy().into_owned()),
                     );
                 }
@@ -98,20 +98,20 @@ impl Schedule {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let now = world.clock.now();
+        let now = timing.clock.now();
         let state = known.unwrap_or_else(|| ScheduleState {
             done: Some(calendar.yesterday(now).to_string()),
-            at: world.clock.millis(),
+            at: timing.clock.millis(),
             ..ScheduleState::default()
         });
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let schedule = Schedule {
+        let schedule = MidnightSchedule {
             path,
             calendar,
             attempts_max,
-            world,
+            timing,
             hub,
             work,
             state: Mutex::new(state),
@@ -127,7 +127,7 @@ impl Schedule {
 
     /// When the next day begins.
     pub fn next_midnight(&self) -> Timestamp {
-        self.calendar.next_midnight(self.world.clock.now())
+        self.calendar.next_midnight(self.timing.clock.now())
     }
 
     /// Looks at the clock now, and not only at the next look.
@@ -143,8 +143,8 @@ impl Schedule {
     fn change(&self, change: impl FnOnce(&mut ScheduleState)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         if let Err(error) = self.save() {
-            let told =
-                Message::new(SUPERVISOR, "schedule_unsaved").with("error", error.to_string());
+            let told = BusMessage::new(SUPERVISOR_TOPIC, "schedule_unsaved")
+                .with("error", error.to_string());
             self.hub.publish(told);
         }
     }
@@ -167,7 +167,7 @@ impl Schedule {
     /// Works through what is due; says how long to wait before the next look.
     async fn catch_up(&self) -> Duration {
         loop {
-            let now = self.world.clock.now();
+            let now = self.timing.clock.now();
             let state = self.state();
             let Some(done) = state.done.as_deref().and_then(|day| Day::parse(day).ok()) else {
                 return LOOK_EVERY;
@@ -178,14 +178,14 @@ impl Schedule {
             }
             let Some(day) = due.days.first().copied() else { return LOOK_EVERY };
             self.hub.publish(
-                Message::new(SUPERVISOR, "midnight")
+                BusMessage::new(SUPERVISOR_TOPIC, "midnight")
                     .with("day", day.to_string())
                     .with("attempt", state.attempts + 1),
             );
             match (self.work)(day).await {
                 Ok(()) => self.change(|state| {
                     state.done = Some(day.to_string());
-                    state.at = self.world.clock.millis();
+                    state.at = self.timing.clock.millis();
                     state.attempts = 0;
                     state.error = None;
                 }),
@@ -197,18 +197,19 @@ impl Schedule {
                         state.attempts += 1;
                         state.error = Some(why);
                     });
-                    return RETRY.wait(state.attempts, self.world.chance.roll());
+                    return RETRY.wait(state.attempts, self.timing.jitter.roll());
                 }
             }
         }
     }
 
     fn leave_out(&self, days: &str, last: Day, why: &str) {
-        self.hub
-            .publish(Message::new(SUPERVISOR, "left_out").with("day", days).with("reason", why));
+        self.hub.publish(
+            BusMessage::new(SUPERVISOR_TOPIC, "left_out").with("day", days).with("reason", why),
+        );
         self.change(|state| {
             state.done = Some(last.to_string());
-            state.at = self.world.clock.millis();
+            state.at = self.timing.clock.millis();
             state.attempts = 0;
             state.error = None;
             state.left_out.insert(days.to_owned(), why.to_owned());

@@ -1,6 +1,6 @@
 //! Services: what should be running, is watched, and is started again when it is not.
 //!
-//! Each service has a keeper, a task of its own, so that none can hold up another. Stopping goes in the reverse order of
+//! Each service has a task of its own, so that none can hold up another. Stopping goes in the reverse order of
 //! starting, one after the other, each with its grace.
 
 use std::path::PathBuf;
@@ -14,17 +14,17 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::instance::{Beat, Work};
-use super::keeper::{Keeper, Post, Seen};
-use super::{SupervisorSettings, Vitals};
-use crate::callosum::{Hub, Inbound, Message, SUPERVISOR};
-use crate::world::World;
+use super::instance::{Beat, ServiceWork};
+use super::service_task::{ServiceHandle, ServiceState, ServiceTask};
+use super::{MachineLoad, SupervisorSettings};
+use crate::bus::{BusMessage, Hub, SUPERVISOR_TOPIC, ServiceRequest};
+use crate::clock::Timing;
 
 /// Something that should be running.
 #[derive(Clone, Debug)]
-pub struct Service {
+pub struct SupervisedService {
     pub name: String,
-    pub work: Work,
+    pub work: ServiceWork,
     /// A service that is not heard for so long is restarted; absent: its exit alone counts.
     pub heartbeat_ms_max: Option<u64>,
 }
@@ -32,7 +32,7 @@ pub struct Service {
 /// How a service is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Health {
+pub enum ServiceHealth {
     Running,
     /// It ended and is started again soon.
     Waiting,
@@ -44,7 +44,7 @@ pub enum Health {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceStatus {
     pub name: String,
-    pub health: Health,
+    pub health: ServiceHealth,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     pub uptime_seconds: f64,
@@ -78,18 +78,18 @@ impl SupervisorError {
 }
 
 #[derive(Debug, Default)]
-struct Posts {
-    list: Vec<(Arc<Post>, Option<JoinHandle<()>>)>,
+struct ServiceHandles {
+    list: Vec<(Arc<ServiceHandle>, Option<JoinHandle<()>>)>,
     stopping: bool,
 }
 
 #[derive(Debug)]
 struct Shared {
     settings: SupervisorSettings,
-    world: World,
+    timing: Timing,
     hub: Hub,
     home: PathBuf,
-    posts: Mutex<Posts>,
+    posts: Mutex<ServiceHandles>,
 }
 
 /// Looks after services; all clones are the same.
@@ -100,14 +100,14 @@ impl Supervisor {
     /// Serves `supervisor/restart` and `supervisor/heartbeat`, and tells on the bus how services are.
     pub fn start(
         settings: SupervisorSettings,
-        world: World,
+        timing: Timing,
         hub: Hub,
         home: PathBuf,
     ) -> Supervisor {
         let every = Duration::from_millis(settings.status_ms.max(1));
-        let mut requests = hub.serve(SUPERVISOR, &["restart", "heartbeat"]);
+        let mut requests = hub.serve(SUPERVISOR_TOPIC, &["restart", "heartbeat"]);
         let supervisor =
-            Supervisor(Arc::new(Shared { settings, world, hub, home, posts: Mutex::default() }));
+            Supervisor(Arc::new(Shared { settings, timing, hub, home, posts: Mutex::default() }));
         let weak = Arc::downgrade(&supervisor.0);
         tokio::spawn(async move {
             while let Some(inbound) = requests.next().await {
@@ -121,16 +121,16 @@ impl Supervisor {
                 tokio::time::sleep(every).await;
                 let Some(shared) = weak.upgrade() else { break };
                 let supervisor = Supervisor(shared);
-                let told = Message::new(SUPERVISOR, "status")
+                let told = BusMessage::new(SUPERVISOR_TOPIC, "status")
                     .with("services", json!(supervisor.status()))
-                    .with("vitals", json!(supervisor.vitals()));
+                    .with("vitals", json!(supervisor.machine_load()));
                 supervisor.0.hub.publish(told);
             }
         });
         supervisor
     }
 
-    fn answer(&self, inbound: Inbound) {
+    fn answer(&self, inbound: ServiceRequest) {
         let name = inbound.message.text("service").unwrap_or_default();
         let done = match inbound.message.event() {
             "restart" => self.restart(name),
@@ -145,11 +145,11 @@ impl Supervisor {
         inbound.answer(answer.as_object().cloned().unwrap_or_default());
     }
 
-    fn posts(&self) -> MutexGuard<'_, Posts> {
+    fn posts(&self) -> MutexGuard<'_, ServiceHandles> {
         self.0.posts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn post(&self, name: &str) -> Result<Arc<Post>, SupervisorError> {
+    fn post(&self, name: &str) -> Result<Arc<ServiceHandle>, SupervisorError> {
         let posts = self.posts();
         posts
             .list
@@ -160,7 +160,7 @@ impl Supervisor {
     }
 
     /// Starts a service and keeps it running.
-    pub fn add(&self, service: Service) -> Result<(), SupervisorError> {
+    pub fn add(&self, service: SupervisedService) -> Result<(), SupervisorError> {
         let mut posts = self.posts();
         if posts.stopping {
             return Err(SupervisorError::Stopping);
@@ -168,28 +168,28 @@ impl Supervisor {
         if posts.list.iter().any(|(post, _)| post.service.name == service.name) {
             return Err(SupervisorError::Taken(service.name));
         }
-        let seen = Seen {
-            health: Health::Waiting,
+        let seen = ServiceState {
+            health: ServiceHealth::Waiting,
             pid: None,
             since: Instant::now(),
             starts: 0,
             crashes: 0,
             last_end: None,
         };
-        let post = Arc::new(Post {
+        let post = Arc::new(ServiceHandle {
             service,
             seen: Mutex::new(seen),
             beat: Beat::new(),
             restart: Notify::new(),
             stop: watch::Sender::new(false),
         });
-        let keeper = Keeper {
+        let task = ServiceTask {
             settings: self.0.settings.clone(),
-            world: self.0.world.clone(),
+            timing: self.0.timing.clone(),
             hub: self.0.hub.clone(),
             post: Arc::clone(&post),
         };
-        posts.list.push((post, Some(tokio::spawn(keeper.run()))));
+        posts.list.push((post, Some(tokio::spawn(task.run()))));
         Ok(())
     }
 
@@ -209,8 +209,8 @@ impl Supervisor {
         self.posts().list.iter().map(|(post, _)| post.status()).collect()
     }
 
-    pub fn vitals(&self) -> Vitals {
-        Vitals::read(&self.0.home)
+    pub fn machine_load(&self) -> MachineLoad {
+        MachineLoad::read(&self.0.home)
     }
 
     /// Stops all services, the last started first; nothing can be added afterwards.
@@ -228,7 +228,7 @@ impl Supervisor {
                 task.take()
             };
             if let Some(task) = task {
-                // A keeper that panicked has nothing left to stop.
+                // A task that panicked has nothing left to stop.
                 let _ = task.await;
             }
         }

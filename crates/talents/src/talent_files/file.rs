@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::problem::Problem;
+use super::problem::TalentProblem;
 
 /// A talent is text that a person wrote; what is larger is something else.
 pub(super) const FILE_BYTES_MAX: usize = 256 * 1024;
@@ -25,7 +25,7 @@ impl Parts {
     }
 }
 
-pub(super) fn cut(text: &str) -> Result<Parts, Problem> {
+pub(super) fn cut(text: &str) -> Result<Parts, TalentProblem> {
     // An editor's mark of the encoding is no part of the first line.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
@@ -47,18 +47,19 @@ pub(super) fn cut(text: &str) -> Result<Parts, Problem> {
         }
     }
     if !closed {
-        return Err(Problem::error(
+        return Err(TalentProblem::error(
             1,
             "the frontmatter is not closed: a line that is exactly } is missing",
         ));
     }
     let json = &text[..end];
-    let front: Map<String, Value> = serde_json::from_str(json)
-        .map_err(|error| Problem::error(error.line().max(1), format!("frontmatter: {error}")))?;
+    let front: Map<String, Value> = serde_json::from_str(json).map_err(|error| {
+        TalentProblem::error(error.line().max(1), format!("frontmatter: {error}"))
+    })?;
     let lines = keys(json);
     for (place, (key, line)) in lines.iter().enumerate() {
         if lines[..place].iter().any(|(other, _)| other == key) {
-            return Err(Problem::error(*line, format!("{key:?} is there twice")));
+            return Err(TalentProblem::error(*line, format!("{key:?} is there twice")));
         }
     }
     let rest = &text[end..];

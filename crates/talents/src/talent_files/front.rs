@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Kind;
-use llm::models::Tier;
+use super::TalentKind;
+use llm::models::ModelTier;
 
 /// When a talent is started by itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Schedule {
+pub enum TalentSchedule {
     Daily,
     Segment,
 }
 
-impl Schedule {
+impl TalentSchedule {
     pub fn as_str(self) -> &'static str {
         match self {
-            Schedule::Daily => "daily",
-            Schedule::Segment => "segment",
+            TalentSchedule::Daily => "daily",
+            TalentSchedule::Segment => "segment",
         }
     }
 }
@@ -49,7 +49,7 @@ impl OutputFormat {
 
 /// What a run's tools may do with the memory. A request can never change it.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Grant {
+pub enum ToolGrant {
     None,
     #[default]
     Read,
@@ -82,7 +82,7 @@ pub struct Load {
 pub struct Frontmatter {
     pub title: Option<String>,
     pub description: Option<String>,
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<TalentSchedule>,
     pub priority: Option<i64>,
     pub multi_facet: bool,
     pub always: bool,
@@ -90,18 +90,18 @@ pub struct Frontmatter {
     pub output: Option<OutputFormat>,
     /// Absent: no tools, which together with `output` makes a generator.
     pub tools: Option<Vec<String>>,
-    pub grant: Grant,
+    pub grant: ToolGrant,
     /// A command line tool may change files. A request can never change it.
     pub write: bool,
     pub provider: Option<String>,
-    pub tier: Option<Tier>,
+    pub tier: Option<ModelTier>,
     pub model: Option<String>,
     pub max_output_tokens: Option<u32>,
     pub thinking_budget: Option<u32>,
     pub timeout_seconds: Option<u64>,
     pub max_turns: Option<u32>,
     pub tool_budget: Option<u32>,
-    /// A JSON Schema, or the name of a file that holds one until the shelf has read it.
+    /// A JSON Schema, or the name of a file that holds one until the catalog has read it.
     pub schema: Option<Value>,
     pub load: Option<Load>,
     /// `None` as a value takes a variable away.
@@ -109,15 +109,19 @@ pub struct Frontmatter {
 }
 
 impl Frontmatter {
-    pub fn kind(&self) -> Kind {
-        if self.output.is_some() && self.tools.is_none() { Kind::Generator } else { Kind::Agent }
+    pub fn kind(&self) -> TalentKind {
+        if self.output.is_some() && self.tools.is_none() {
+            TalentKind::Generator
+        } else {
+            TalentKind::Agent
+        }
     }
 
     /// What is loaded: as written, else the transcripts for a generator and nothing for an agent.
     pub fn sources(&self) -> Load {
         self.load.clone().unwrap_or_else(|| match self.kind() {
-            Kind::Generator => Load { transcripts: Want::Yes, ..Load::default() },
-            Kind::Agent => Load::default(),
+            TalentKind::Generator => Load { transcripts: Want::Yes, ..Load::default() },
+            TalentKind::Agent => Load::default(),
         })
     }
 }

@@ -7,12 +7,12 @@ use jiff::Zoned;
 use minijinja::{Value, context};
 
 use super::template::{self, RenderError};
-use super::{Kind, OutputFormat, Shelf, Talent};
+use super::{OutputFormat, Talent, TalentCatalog, TalentKind};
 use crate::names::{Day, Facet, Segment, UseId};
 
 /// What is told about a facet or a generator.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Note {
+pub struct InstructionNote {
     pub name: String,
     pub title: String,
     pub description: String,
@@ -27,7 +27,7 @@ pub struct Scene {
     pub segment: Option<Segment>,
     pub facet: Option<Facet>,
     /// The facets that are not muted.
-    pub facets: Vec<Note>,
+    pub facets: Vec<InstructionNote>,
     pub prompt: Option<String>,
     pub output: Option<OutputFormat>,
     /// One line about what there is to read.
@@ -48,14 +48,14 @@ pub struct Instructions {
 
 impl Instructions {
     pub fn build(
-        shelf: &Shelf,
+        catalog: &TalentCatalog,
         talent: &Talent,
         scene: &Scene,
     ) -> Result<Instructions, RenderError> {
-        let generators: Vec<Note> = shelf
-            .of_kind(Kind::Generator)
+        let generators: Vec<InstructionNote> = catalog
+            .of_kind(TalentKind::Generator)
             .filter(|talent| !talent.front.disabled)
-            .map(|talent| Note {
+            .map(|talent| InstructionNote {
                 name: talent.name.to_string(),
                 title: talent.title().to_owned(),
                 description: talent.front.description.clone().unwrap_or_default(),
@@ -64,11 +64,11 @@ impl Instructions {
         let user =
             template::render(&talent.body, talent.body_line, &values(talent, scene, &generators))?;
         let context = extra_context(talent, scene, &generators);
-        Ok(Instructions { system: shelf.system().to_owned(), context, user })
+        Ok(Instructions { system: catalog.system().to_owned(), context, user })
     }
 }
 
-fn values(talent: &Talent, scene: &Scene, generators: &[Note]) -> Value {
+fn values(talent: &Talent, scene: &Scene, generators: &[InstructionNote]) -> Value {
     let note = scene
         .facet
         .as_ref()
@@ -98,7 +98,7 @@ fn values(talent: &Talent, scene: &Scene, generators: &[Note]) -> Value {
     }
 }
 
-fn notes(notes: &[Note]) -> Vec<Value> {
+fn notes(notes: &[InstructionNote]) -> Vec<Value> {
     notes
         .iter()
         .map(|note| {
@@ -111,7 +111,7 @@ fn notes(notes: &[Note]) -> Vec<Value> {
         .collect()
 }
 
-fn extra_context(talent: &Talent, scene: &Scene, generators: &[Note]) -> String {
+fn extra_context(talent: &Talent, scene: &Scene, generators: &[InstructionNote]) -> String {
     let mut parts =
         vec![format!("Current date and time: {} ({})", now_long(&scene.now), zone(&scene.now))];
     match (scene.day, scene.segment) {
@@ -133,7 +133,7 @@ fn extra_context(talent: &Talent, scene: &Scene, generators: &[Note]) -> String 
         let lines: Vec<String> = scene.facets.iter().map(line).collect();
         parts.push(format!("Facets:\n{}", lines.join("\n")));
     }
-    if talent.kind() == Kind::Agent && !generators.is_empty() {
+    if talent.kind() == TalentKind::Agent && !generators.is_empty() {
         let lines: Vec<String> = generators
             .iter()
             .map(|note| {
@@ -143,7 +143,7 @@ fn extra_context(talent: &Talent, scene: &Scene, generators: &[Note]) -> String 
         parts.push(format!("Outputs that are written on schedule:\n{}", lines.join("\n")));
     }
     // What was remembered must not colour what is only to be read off the record.
-    if talent.kind() == Kind::Agent
+    if talent.kind() == TalentKind::Agent
         && let Some(bulletin) = &scene.bulletin
     {
         parts.push(format!("What the memory says today:\n{}", bulletin.trim()));
@@ -151,7 +151,7 @@ fn extra_context(talent: &Talent, scene: &Scene, generators: &[Note]) -> String 
     parts.join("\n\n")
 }
 
-fn line(note: &Note) -> String {
+fn line(note: &InstructionNote) -> String {
     let mut line = format!("- {}", note.name);
     if note.title != note.name {
         line = format!("{line} ({})", note.title);
@@ -184,7 +184,7 @@ mod tests {
             day: Some(Day::parse("20250109").unwrap()),
             segment: None,
             facet: None,
-            facets: vec![Note {
+            facets: vec![InstructionNote {
                 name: "work".into(),
                 title: "Work".into(),
                 description: "The day job".into(),
@@ -197,9 +197,9 @@ mod tests {
     }
 
     fn build(name: &str, scene: &Scene) -> Instructions {
-        let shelf = Shelf::built_in();
-        let talent = shelf.find(&TalentName::parse(name).unwrap()).unwrap();
-        Instructions::build(&shelf, &talent, scene).unwrap()
+        let catalog = TalentCatalog::built_in();
+        let talent = catalog.find(&TalentName::parse(name).unwrap()).unwrap();
+        Instructions::build(&catalog, &talent, scene).unwrap()
     }
 
     #[test]
@@ -240,10 +240,10 @@ mod tests {
         bare.facets.clear();
         bare.day = None;
         bare.bulletin = None;
-        let shelf = Shelf::built_in();
-        for talent in shelf.all() {
+        let catalog = TalentCatalog::built_in();
+        for talent in catalog.all() {
             for scene in [&full, &bare, &scene()] {
-                let told = Instructions::build(&shelf, talent, scene).unwrap();
+                let told = Instructions::build(&catalog, talent, scene).unwrap();
                 assert!(told.user.len() > 100, "{}", talent.name);
             }
         }

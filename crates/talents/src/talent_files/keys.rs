@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Kind;
+use super::TalentKind;
 use super::file::Parts;
-use super::front::{Frontmatter, Grant, Load, OutputFormat, Schedule, Want};
-use super::problem::{Problem, hint, nearest};
-use llm::models::Tier;
+use super::front::{Frontmatter, Load, OutputFormat, TalentSchedule, ToolGrant, Want};
+use super::problem::{TalentProblem, hint, nearest};
+use llm::models::ModelTier;
 
 /// Bounds of what a talent may ask for.
 const TIMEOUT_SECONDS_MAX: u64 = 24 * 3_600;
@@ -44,7 +44,7 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// Reads every key and tells every problem, not only the first.
-pub(super) fn read(parts: &Parts) -> (Frontmatter, Vec<Problem>) {
+pub(super) fn read(parts: &Parts) -> (Frontmatter, Vec<TalentProblem>) {
     let mut reader = Reader { parts, problems: Vec::new() };
     let front = reader.all();
     (front, reader.problems)
@@ -52,7 +52,7 @@ pub(super) fn read(parts: &Parts) -> (Frontmatter, Vec<Problem>) {
 
 struct Reader<'a> {
     parts: &'a Parts,
-    problems: Vec<Problem>,
+    problems: Vec<TalentProblem>,
 }
 
 impl Reader<'_> {
@@ -71,7 +71,11 @@ impl Reader<'_> {
             grant: self
                 .word(
                     "grant",
-                    &[("none", Grant::None), ("read", Grant::Read), ("write", Grant::Write)],
+                    &[
+                        ("none", ToolGrant::None),
+                        ("read", ToolGrant::Read),
+                        ("write", ToolGrant::Write),
+                    ],
                 )
                 .unwrap_or_default(),
             write: self.flag("write"),
@@ -98,7 +102,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, key: &str, reason: impl Into<String>) {
-        self.problems.push(Problem::error(self.parts.line_of(key), reason));
+        self.problems.push(TalentProblem::error(self.parts.line_of(key), reason));
     }
 
     /// A key that looks like a known one is surely a slip of the pen, and what it was to say may matter (`disabeld`): the file
@@ -110,8 +114,8 @@ impl Reader<'_> {
             }
             let reason = format!("unknown key {key:?}{}", hint(key, KEYS));
             self.problems.push(match nearest(key, KEYS) {
-                Some(_) => Problem::error(*line, reason),
-                None => Problem::warning(*line, format!("{reason}; it has no effect")),
+                Some(_) => TalentProblem::error(*line, reason),
+                None => TalentProblem::warning(*line, format!("{reason}; it has no effect")),
             });
         }
     }
@@ -183,21 +187,21 @@ impl Reader<'_> {
         found
     }
 
-    fn schedule(&mut self) -> Option<Schedule> {
+    fn schedule(&mut self) -> Option<TalentSchedule> {
         self.word(
             "schedule",
             &[
-                ("daily", Some(Schedule::Daily)),
-                ("segment", Some(Schedule::Segment)),
+                ("daily", Some(TalentSchedule::Daily)),
+                ("segment", Some(TalentSchedule::Segment)),
                 ("none", None),
             ],
         )
         .flatten()
     }
 
-    fn tier(&mut self) -> Option<Tier> {
+    fn tier(&mut self) -> Option<ModelTier> {
         let given = self.value("tier")?;
-        let tier = Tier::from_value(given);
+        let tier = ModelTier::from_value(given);
         if tier.is_none() {
             let reason = format!("\"tier\" is {given}, not 1 (pro), 2 (flash) or 3 (lite)");
             self.wrong("tier", reason);
@@ -298,7 +302,7 @@ impl Reader<'_> {
             let word = schedule.as_str();
             self.wrong(key, format!("\"priority\" is required with \"schedule\": {word:?}"));
         }
-        if front.always && front.schedule == Some(Schedule::Segment) {
+        if front.always && front.schedule == Some(TalentSchedule::Segment) {
             self.wrong(
                 "always",
                 "\"always\" is not for segments: what a segment is about comes from the segment",
@@ -307,17 +311,17 @@ impl Reader<'_> {
         if front.always && !front.multi_facet {
             let line = self.parts.line_of("always");
             let reason = "\"always\" has no effect without \"multi_facet\": true";
-            self.problems.push(Problem::warning(line, reason));
+            self.problems.push(TalentProblem::warning(line, reason));
         }
-        let kinds = [("generate", Kind::Generator), ("cogitate", Kind::Agent)];
+        let kinds = [("generate", TalentKind::Generator), ("cogitate", TalentKind::Agent)];
         if let Some(kind) = self.word("type", &kinds)
             && kind != front.kind()
         {
             let reason = match kind {
-                Kind::Generator => {
+                TalentKind::Generator => {
                     "\"type\" is \"generate\", which needs \"output\" and no \"tools\""
                 }
-                Kind::Agent => {
+                TalentKind::Agent => {
                     "\"type\" is \"cogitate\", but \"output\" without \"tools\" is a generator"
                 }
             };

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::talent_files::file::cut;
 
-fn front(text: &str) -> (Frontmatter, Vec<Problem>) {
+fn front(text: &str) -> (Frontmatter, Vec<TalentProblem>) {
     read(&cut(text).unwrap())
 }
 
@@ -29,12 +29,12 @@ Body
 "#,
     );
     assert_eq!(problems, []);
-    assert_eq!(front.schedule, Some(Schedule::Daily));
+    assert_eq!(front.schedule, Some(TalentSchedule::Daily));
     assert_eq!(front.priority, Some(40));
     assert!(front.multi_facet && front.always && front.disabled && front.write);
     assert_eq!(front.output, Some(OutputFormat::Json));
-    assert_eq!(front.grant, Grant::Write);
-    assert_eq!(front.tier, Some(Tier::Pro));
+    assert_eq!(front.grant, ToolGrant::Write);
+    assert_eq!(front.tier, Some(ModelTier::Pro));
     assert_eq!(front.max_output_tokens, Some(900));
     assert_eq!(front.timeout_seconds, Some(30));
     assert_eq!(front.load.as_ref().unwrap().transcripts, Want::Required);
@@ -42,15 +42,15 @@ Body
     assert_eq!(front.env["B"].as_deref(), Some("true"));
     assert_eq!(front.env["C"].as_deref(), Some("1.5"));
     assert_eq!(front.env["D"], None);
-    assert_eq!(front.kind(), Kind::Agent);
+    assert_eq!(front.kind(), TalentKind::Agent);
 }
 
 #[test]
 fn output_without_tools_is_a_generator() {
     // execution R38
-    assert_eq!(front("{\n\"output\": \"md\"\n}\nx").0.kind(), Kind::Generator);
-    assert_eq!(front("{\n\"output\": \"md\", \"tools\": []\n}\nx").0.kind(), Kind::Agent);
-    assert_eq!(front("x").0.kind(), Kind::Agent);
+    assert_eq!(front("{\n\"output\": \"md\"\n}\nx").0.kind(), TalentKind::Generator);
+    assert_eq!(front("{\n\"output\": \"md\", \"tools\": []\n}\nx").0.kind(), TalentKind::Agent);
+    assert_eq!(front("x").0.kind(), TalentKind::Agent);
     assert_eq!(front("{\n\"output\": \"md\"\n}\nx").0.sources().transcripts, Want::Yes);
     assert_eq!(front("x").0.sources(), Load::default());
 }

@@ -6,55 +6,55 @@
 //! the built-in run in its place, because the user may have written it to switch that talent off.
 
 mod builtin;
+mod catalog;
 mod file;
 mod front;
 mod instructions;
 mod keys;
 mod problem;
-mod shelf;
 mod template;
 
-pub use front::{Frontmatter, Grant, Load, OutputFormat, Schedule, Want};
-pub use instructions::{Instructions, Note, Scene};
-pub use problem::{Problem, Severity};
-pub use shelf::{Shelf, TalentError};
+pub use catalog::{TalentCatalog, TalentError};
+pub use front::{Frontmatter, Load, OutputFormat, TalentSchedule, ToolGrant, Want};
+pub use instructions::{InstructionNote, Instructions, Scene};
+pub use problem::{ProblemSeverity, TalentProblem};
 pub use template::{RenderError, VARIABLES};
 
 use crate::names::TalentName;
 
 /// Who wrote a talent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Source {
+pub enum TalentSource {
     /// It is in the binary.
     System,
     /// It is a file in the home.
     User,
 }
 
-impl Source {
+impl TalentSource {
     pub fn as_str(self) -> &'static str {
         match self {
-            Source::System => "system",
-            Source::User => "user",
+            TalentSource::System => "system",
+            TalentSource::User => "user",
         }
     }
 }
 
 /// What a talent does: one answer from its sources, or a loop with tools.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
+pub enum TalentKind {
     /// Writes an output and has no tools.
     Generator,
     /// Answers a prompt, with tools if it has some.
     Agent,
 }
 
-impl Kind {
+impl TalentKind {
     /// The word of the seed's `type`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Generator => "generate",
-            Kind::Agent => "cogitate",
+            TalentKind::Generator => "generate",
+            TalentKind::Agent => "cogitate",
         }
     }
 }
@@ -62,7 +62,7 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct Talent {
     pub name: TalentName,
-    pub source: Source,
+    pub source: TalentSource,
     pub front: Frontmatter,
     /// The template, as it stands in the file.
     pub body: String,
@@ -76,7 +76,7 @@ impl Talent {
         format!("talent.{}.{}", self.source.as_str(), self.name)
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> TalentKind {
         self.front.kind()
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Severity {
+pub enum ProblemSeverity {
     /// The file is not used.
     Error,
     /// The file is used, but something in it has no effect.
@@ -13,30 +13,40 @@ pub enum Severity {
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Problem {
+pub struct TalentProblem {
     /// The file; a talent of the binary has its name here.
     pub file: PathBuf,
     /// From 1.
     pub line: usize,
-    pub severity: Severity,
+    pub severity: ProblemSeverity,
     pub reason: String,
 }
 
-impl Problem {
-    pub(super) fn error(line: usize, reason: impl Into<String>) -> Problem {
-        Problem { file: PathBuf::new(), line, severity: Severity::Error, reason: reason.into() }
+impl TalentProblem {
+    pub(super) fn error(line: usize, reason: impl Into<String>) -> TalentProblem {
+        TalentProblem {
+            file: PathBuf::new(),
+            line,
+            severity: ProblemSeverity::Error,
+            reason: reason.into(),
+        }
     }
 
-    pub(super) fn warning(line: usize, reason: impl Into<String>) -> Problem {
-        Problem { file: PathBuf::new(), line, severity: Severity::Warning, reason: reason.into() }
+    pub(super) fn warning(line: usize, reason: impl Into<String>) -> TalentProblem {
+        TalentProblem {
+            file: PathBuf::new(),
+            line,
+            severity: ProblemSeverity::Warning,
+            reason: reason.into(),
+        }
     }
 
     pub fn is_error(&self) -> bool {
-        self.severity == Severity::Error
+        self.severity == ProblemSeverity::Error
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TalentProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mark = if self.is_error() { "" } else { "warning: " };
         write!(f, "{}:{}: {mark}{}", self.file.display(), self.line, self.reason)

@@ -7,7 +7,7 @@
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
 use thiserror::Error;
 
-use super::problem::{Problem, hint};
+use super::problem::{TalentProblem, hint};
 
 /// What a template may name. Each always exists; what a run does not have is none, and `{% if segment %}` asks.
 pub const VARIABLES: &[&str] = &[
@@ -60,12 +60,12 @@ fn environment() -> Environment<'static> {
 }
 
 /// Every problem of a body that can be seen without running it.
-pub(super) fn check(body: &str, body_line: usize) -> Vec<Problem> {
+pub(super) fn check(body: &str, body_line: usize) -> Vec<TalentProblem> {
     let env = environment();
     match env.template_from_str(body) {
         Err(error) => {
             let line = body_line + error.line().unwrap_or(1).saturating_sub(1);
-            vec![Problem::error(line, format!("template: {}", reason(&error)))]
+            vec![TalentProblem::error(line, format!("template: {}", reason(&error)))]
         }
         Ok(template) => {
             let mut unknown: Vec<String> = template
@@ -79,7 +79,10 @@ pub(super) fn check(body: &str, body_line: usize) -> Vec<Problem> {
                 .map(|name| {
                     let line = body_line + line_of(body, name);
                     let meant = hint(name, VARIABLES);
-                    Problem::error(line, format!("template: nothing is called {name:?}{meant}"))
+                    TalentProblem::error(
+                        line,
+                        format!("template: nothing is called {name:?}{meant}"),
+                    )
                 })
                 .collect()
         }

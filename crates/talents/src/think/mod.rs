@@ -14,8 +14,10 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use plan::{Asked, Group, Phase, Plan, Skip, Unit, Work, plan};
-pub use report::{Report, State, UnitReport};
+pub use plan::{
+    SkippedUnit, ThinkGroup, ThinkPhase, ThinkPlan, ThinkRequest, ThinkUnit, ThinkWork, plan,
+};
+pub use report::{ThinkReport, UnitReport, UnitState};
 pub use run::run;
 
 use crate::chronicle::ChronicleError;
@@ -51,7 +53,7 @@ impl ThinkError {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
+pub enum RunEnd {
     /// The `finish` event.
     Finished(Value),
     /// The words and the code of the `error` event.
@@ -61,29 +63,29 @@ pub enum Ended {
 }
 
 /// Starts runs and waits for them.
-pub trait Runs: Send + Sync {
+pub trait RunLauncher: Send + Sync {
     /// Gives the id of the run, or says why it was not taken.
     fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>>;
 
     /// Waits for the last event of a run. The limit counts from when the run really began, not from when it was queued.
-    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended>;
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, RunEnd>;
 
     /// Ends a run that nobody waits for any more.
     fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()>;
 }
 
 /// What others want to know while think works.
-pub trait Hooks: Send + Sync {
-    /// An event of the tract `think`, with its `event`.
+pub trait ThinkHooks: Send + Sync {
+    /// An event of the topic `think`, with its `event`.
     fn tell(&self, event: Value);
 
     /// An output was written: put it into the memory. An error is told in the report.
-    fn index<'a>(&'a self, output: &'a Output) -> BoxFuture<'a, Result<(), String>>;
+    fn index<'a>(&'a self, output: &'a UnitOutput) -> BoxFuture<'a, Result<(), String>>;
 }
 
 /// An output that was just written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Output {
+pub struct UnitOutput {
     pub path: String,
     pub use_id: String,
     pub talent: TalentName,

@@ -13,11 +13,11 @@ use crate::chronicle::{
 use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
 use crate::process::TIMEOUT_SECONDS;
-use crate::talent_files::{Kind, Schedule, Shelf, Talent};
+use crate::talent_files::{Talent, TalentCatalog, TalentKind, TalentSchedule};
 
 /// Which part of a day is worked through.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Work {
+pub enum ThinkWork {
     /// The day as a whole.
     Daily,
     /// One segment.
@@ -27,9 +27,9 @@ pub enum Work {
 }
 
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ThinkRequest {
     pub day: Day,
-    pub work: Work,
+    pub work: ThinkWork,
     /// Only for this facet; talents that are not for single facets are left out.
     pub facet: Option<Facet>,
     pub talent: Option<TalentName>,
@@ -39,7 +39,7 @@ pub struct Asked {
 
 /// One run that is to be started.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Unit {
+pub struct ThinkUnit {
     #[serde(serialize_with = "text")]
     pub talent: TalentName,
     pub title: String,
@@ -55,7 +55,7 @@ pub struct Unit {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Skip {
+pub struct SkippedUnit {
     #[serde(serialize_with = "text")]
     pub talent: TalentName,
     pub facet: Option<String>,
@@ -63,33 +63,33 @@ pub struct Skip {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Group {
+pub struct ThinkGroup {
     pub priority: i64,
-    pub units: Vec<Unit>,
-    pub skipped: Vec<Skip>,
+    pub units: Vec<ThinkUnit>,
+    pub skipped: Vec<SkippedUnit>,
     /// Talents for single facets whose facets an earlier group of this phase will tell.
     pub later: Vec<String>,
 }
 
 /// One segment, or the day as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Phase {
+pub struct ThinkPhase {
     #[serde(serialize_with = "maybe_text")]
     pub segment: Option<Segment>,
-    pub groups: Vec<Group>,
+    pub groups: Vec<ThinkGroup>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Plan {
+pub struct ThinkPlan {
     #[serde(serialize_with = "text")]
     pub day: Day,
-    pub phases: Vec<Phase>,
+    pub phases: Vec<ThinkPhase>,
     /// Files that could not be read.
     pub problems: Vec<String>,
 }
 
-impl Plan {
-    pub fn units(&self) -> impl Iterator<Item = &Unit> {
+impl ThinkPlan {
+    pub fn units(&self) -> impl Iterator<Item = &ThinkUnit> {
         self.phases.iter().flat_map(|phase| &phase.groups).flat_map(|group| &group.units)
     }
 }
@@ -110,11 +110,15 @@ fn maybe_text<S: serde::Serializer>(
 }
 
 /// What would be done now. Starts nothing and writes nothing.
-pub fn plan(layout: &Layout, shelf: &Shelf, asked: &Asked) -> Result<Plan, ThinkError> {
-    let mut problems: Vec<String> = shelf.problems().iter().map(ToString::to_string).collect();
+pub fn plan(
+    layout: &Layout,
+    catalog: &TalentCatalog,
+    asked: &ThinkRequest,
+) -> Result<ThinkPlan, ThinkError> {
+    let mut problems: Vec<String> = catalog.problems().iter().map(ToString::to_string).collect();
     let mut phases = Vec::new();
     for segment in parts(layout, asked)? {
-        let bench = Bench { layout, shelf, asked, segment };
+        let bench = PlanContext { layout, catalog, asked, segment };
         let mut groups = Vec::new();
         for priority in bench.priorities()? {
             let (mut group, bad) = bench.group(priority)?;
@@ -122,10 +126,10 @@ pub fn plan(layout: &Layout, shelf: &Shelf, asked: &Asked) -> Result<Plan, Think
             bench.mark_later(&mut group);
             groups.push(group);
         }
-        phases.push(Phase { segment, groups });
+        phases.push(ThinkPhase { segment, groups });
     }
     once_each(&mut problems);
-    Ok(Plan { day: asked.day, phases, problems })
+    Ok(ThinkPlan { day: asked.day, phases, problems })
 }
 
 /// Each group looks at the same files; what is wrong with one is told once.
@@ -135,51 +139,54 @@ pub(super) fn once_each(problems: &mut Vec<String>) {
 }
 
 /// The phases of what is asked: segments, and `None` for the day.
-pub(super) fn parts(layout: &Layout, asked: &Asked) -> Result<Vec<Option<Segment>>, ThinkError> {
+pub(super) fn parts(
+    layout: &Layout,
+    asked: &ThinkRequest,
+) -> Result<Vec<Option<Segment>>, ThinkError> {
     if !layout.day(asked.day).is_dir() {
         return Err(ThinkError::NoDay(asked.day));
     }
     let there = segments(layout, asked.day)?;
     match asked.work {
-        Work::Daily => Ok(vec![None]),
-        Work::Segment(segment) if there.contains(&segment) => Ok(vec![Some(segment)]),
-        Work::Segment(segment) => {
+        ThinkWork::Daily => Ok(vec![None]),
+        ThinkWork::Segment(segment) if there.contains(&segment) => Ok(vec![Some(segment)]),
+        ThinkWork::Segment(segment) => {
             Err(ThinkError::NoSegment { day: asked.day, segment: segment.to_string() })
         }
-        Work::All => Ok(there.into_iter().map(Some).chain([None]).collect()),
+        ThinkWork::All => Ok(there.into_iter().map(Some).chain([None]).collect()),
     }
 }
 
 /// One phase, looked at when it is its turn.
-pub(super) struct Bench<'a> {
+pub(super) struct PlanContext<'a> {
     pub(super) layout: &'a Layout,
-    pub(super) shelf: &'a Shelf,
-    pub(super) asked: &'a Asked,
+    pub(super) catalog: &'a TalentCatalog,
+    pub(super) asked: &'a ThinkRequest,
     pub(super) segment: Option<Segment>,
 }
 
-impl Bench<'_> {
-    fn schedule(&self) -> Schedule {
-        if self.segment.is_some() { Schedule::Segment } else { Schedule::Daily }
+impl PlanContext<'_> {
+    fn schedule(&self) -> TalentSchedule {
+        if self.segment.is_some() { TalentSchedule::Segment } else { TalentSchedule::Daily }
     }
 
     fn talents(&self) -> Result<Vec<&Talent>, ThinkError> {
         let schedule = self.schedule();
         let Some(only) = &self.asked.talent else {
-            return Ok(self.shelf.scheduled(schedule).collect());
+            return Ok(self.catalog.scheduled(schedule).collect());
         };
-        let talent = self.shelf.find(only)?;
+        let talent = self.catalog.find(only)?;
         // Where both schedules are worked through, a talent has its place in one of them.
-        let elsewhere = self.asked.work == Work::All && talent.front.schedule.is_some();
+        let elsewhere = self.asked.work == ThinkWork::All && talent.front.schedule.is_some();
         if talent.front.schedule != Some(schedule) && !elsewhere {
             let schedule = match (self.asked.work, schedule) {
-                (Work::All, _) => "schedule",
-                (_, Schedule::Segment) => "schedule for segments",
-                (_, Schedule::Daily) => "schedule for days",
+                (ThinkWork::All, _) => "schedule",
+                (_, TalentSchedule::Segment) => "schedule for segments",
+                (_, TalentSchedule::Daily) => "schedule for days",
             };
             return Err(ThinkError::NotScheduled { name: only.clone(), schedule });
         }
-        Ok(self.shelf.scheduled(schedule).filter(|talent| talent.name == *only).collect())
+        Ok(self.catalog.scheduled(schedule).filter(|talent| talent.name == *only).collect())
     }
 
     pub(super) fn priorities(&self) -> Result<BTreeSet<i64>, ThinkError> {
@@ -187,8 +194,8 @@ impl Bench<'_> {
     }
 
     /// The units of one priority, by what is on disk at this moment.
-    pub(super) fn group(&self, priority: i64) -> Result<(Group, Vec<String>), ThinkError> {
-        let mut group = Group { priority, ..Group::default() };
+    pub(super) fn group(&self, priority: i64) -> Result<(ThinkGroup, Vec<String>), ThinkError> {
+        let mut group = ThinkGroup { priority, ..ThinkGroup::default() };
         let (facets, mut problems) = list_facets(self.layout)?;
         let (active, bad) = self.active()?;
         problems.extend(bad);
@@ -227,7 +234,7 @@ impl Bench<'_> {
         talent: &Talent,
         facets: &BTreeMap<Facet, FacetFile>,
         active: &[String],
-        group: &mut Group,
+        group: &mut ThinkGroup,
     ) {
         let before = group.units.len() + group.skipped.len();
         for name in active.iter().filter(|name| !facets.keys().any(|facet| facet.as_str() == *name))
@@ -255,7 +262,7 @@ impl Bench<'_> {
         }
     }
 
-    fn unit(&self, talent: &Talent, facet: Option<Facet>, group: &mut Group) {
+    fn unit(&self, talent: &Talent, facet: Option<Facet>, group: &mut ThinkGroup) {
         let path = talent.front.output.map(|format| {
             output_path(
                 self.layout,
@@ -272,7 +279,7 @@ impl Bench<'_> {
             group.skip(talent, facet.map(|facet| facet.to_string()), "already_complete");
             return;
         }
-        group.units.push(Unit {
+        group.units.push(ThinkUnit {
             talent: talent.name.clone(),
             title: talent.title().to_owned(),
             facet,
@@ -285,7 +292,7 @@ impl Bench<'_> {
     }
 
     /// In a plan, talents for facets that come after the talent that finds the facets cannot be known yet.
-    fn mark_later(&self, group: &mut Group) {
+    fn mark_later(&self, group: &mut ThinkGroup) {
         let Some(segment) = self.segment else { return };
         let writes_facets = |talent: &&Talent| {
             talent.name.as_str() == "facets"
@@ -294,13 +301,13 @@ impl Bench<'_> {
         };
         let known = self.layout.segment(self.asked.day, segment).join("facets.json").exists();
         if (known && !self.asked.refresh)
-            || !self.shelf.scheduled(Schedule::Segment).any(|talent| writes_facets(&talent))
+            || !self.catalog.scheduled(TalentSchedule::Segment).any(|talent| writes_facets(&talent))
         {
             return;
         }
         group.later = self
-            .shelf
-            .scheduled(Schedule::Segment)
+            .catalog
+            .scheduled(TalentSchedule::Segment)
             .filter(|talent| {
                 talent.front.multi_facet && talent.front.priority == Some(group.priority)
             })
@@ -310,7 +317,7 @@ impl Bench<'_> {
 
     /// The request for a unit. Day, segment and facet reach the process as variables by the runner: what stands in `env` is taken
     /// for a secret, and would be masked where it turns up in a path.
-    pub(super) fn request(&self, unit: &Unit, input: &str) -> Value {
+    pub(super) fn request(&self, unit: &ThinkUnit, input: &str) -> Value {
         let day = self.asked.day;
         let mut request = json!({
             "name": unit.talent.as_str(),
@@ -331,22 +338,22 @@ impl Bench<'_> {
         let long = day.date().strftime("%A, %-d %B %Y");
         if let Some(facet) = &unit.facet {
             // A generator has no tools to load a facet with; its context tells about it.
-            let load = if unit.kind == Kind::Agent.as_str() {
+            let load = if unit.kind == TalentKind::Agent.as_str() {
                 format!(" Load it with get_facet(\"{facet}\") first.")
             } else {
                 String::new()
             };
             request["prompt"] =
                 json!(format!("Work on {long} for the facet \"{facet}\" only ({input}).{load}"));
-        } else if unit.kind == Kind::Agent.as_str() {
+        } else if unit.kind == TalentKind::Agent.as_str() {
             request["prompt"] = json!(format!("Work on {long} ({input})."));
         }
         request
     }
 }
 
-impl Group {
+impl ThinkGroup {
     fn skip(&mut self, talent: &Talent, facet: Option<String>, reason: &'static str) {
-        self.skipped.push(Skip { talent: talent.name.clone(), facet, reason });
+        self.skipped.push(SkippedUnit { talent: talent.name.clone(), facet, reason });
     }
 }

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::plan::{Skip, Unit};
+use super::plan::{SkippedUnit, ThinkUnit};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum UnitState {
     Finished,
     /// The run itself had nothing to do.
     Skipped,
@@ -24,7 +24,7 @@ pub struct UnitReport {
     pub segment: Option<String>,
     pub priority: i64,
     pub use_id: Option<String>,
-    pub state: State,
+    pub state: UnitState,
     /// Why it failed or was skipped.
     pub reason: Option<String>,
     pub output_path: Option<String>,
@@ -34,14 +34,14 @@ pub struct UnitReport {
 }
 
 impl UnitReport {
-    pub(super) fn of(unit: &Unit, segment: Option<String>) -> UnitReport {
+    pub(super) fn of(unit: &ThinkUnit, segment: Option<String>) -> UnitReport {
         UnitReport {
             talent: unit.talent.to_string(),
             facet: unit.facet.as_ref().map(ToString::to_string),
             segment,
             priority: unit.priority,
             use_id: None,
-            state: State::NotStarted,
+            state: UnitState::NotStarted,
             reason: None,
             output_path: None,
             indexed: None,
@@ -58,22 +58,24 @@ impl UnitReport {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct ThinkReport {
     pub day: String,
     pub units: Vec<UnitReport>,
     /// What was not started at all.
-    pub skipped: Vec<Skip>,
+    pub skipped: Vec<SkippedUnit>,
     pub problems: Vec<String>,
     pub seconds: f64,
 }
 
-impl Report {
+impl ThinkReport {
     pub fn failed(&self) -> impl Iterator<Item = &UnitReport> {
-        self.units.iter().filter(|unit| !matches!(unit.state, State::Finished | State::Skipped))
+        self.units
+            .iter()
+            .filter(|unit| !matches!(unit.state, UnitState::Finished | UnitState::Skipped))
     }
 
     pub fn finished(&self) -> usize {
-        self.units.iter().filter(|unit| unit.state == State::Finished).count()
+        self.units.iter().filter(|unit| unit.state == UnitState::Finished).count()
     }
 
     /// Nothing failed.

@@ -9,13 +9,13 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::plan::{Asked, Bench, Group, Unit, once_each, parts};
-use super::report::{Report, State, UnitReport};
-use super::{Ended, Hooks, Output, Runs, ThinkError};
+use super::plan::{PlanContext, ThinkGroup, ThinkRequest, ThinkUnit, once_each, parts};
+use super::report::{ThinkReport, UnitReport, UnitState};
+use super::{RunEnd, RunLauncher, ThinkError, ThinkHooks, UnitOutput};
 use crate::chronicle::segments;
 use crate::layout::Layout;
 use crate::names::{Day, Segment};
-use crate::talent_files::Shelf;
+use crate::talent_files::TalentCatalog;
 
 /// What a run may take beyond its own limit until its last event is here.
 const GRACE: Duration = Duration::from_secs(30);
@@ -24,23 +24,23 @@ const GRACE: Duration = Duration::from_secs(30);
 /// is started and what runs is cancelled.
 pub async fn run(
     layout: &Layout,
-    shelf: &Shelf,
-    asked: &Asked,
+    catalog: &TalentCatalog,
+    asked: &ThinkRequest,
     jobs: usize,
-    runs: Arc<dyn Runs>,
-    hooks: Arc<dyn Hooks>,
+    runs: Arc<dyn RunLauncher>,
+    hooks: Arc<dyn ThinkHooks>,
     stop: watch::Receiver<bool>,
-) -> Result<Report, ThinkError> {
+) -> Result<ThinkReport, ThinkError> {
     let began = Instant::now();
     let phases = parts(layout, asked)?;
-    let mut report = Report {
+    let mut report = ThinkReport {
         day: asked.day.to_string(),
-        problems: shelf.problems().iter().map(ToString::to_string).collect(),
-        ..Report::default()
+        problems: catalog.problems().iter().map(ToString::to_string).collect(),
+        ..ThinkReport::default()
     };
     hooks.tell(json!({"event": "started", "day": report.day}));
     for segment in phases {
-        let bench = Bench { layout, shelf, asked, segment };
+        let bench = PlanContext { layout, catalog, asked, segment };
         for priority in bench.priorities()? {
             if *stop.borrow() {
                 break;
@@ -63,7 +63,7 @@ pub async fn run(
             let done = window.work(group, &input).await;
             let failed = done
                 .iter()
-                .filter(|unit| !matches!(unit.state, State::Finished | State::Skipped))
+                .filter(|unit| !matches!(unit.state, UnitState::Finished | UnitState::Skipped))
                 .count();
             hooks.tell(json!({
                 "event": "group_completed", "day": report.day, "segment": key, "priority": priority,
@@ -96,18 +96,18 @@ fn summary(layout: &Layout, day: Day, segment: Option<Segment>) -> Result<String
 }
 
 struct Window<'a> {
-    bench: &'a Bench<'a>,
+    bench: &'a PlanContext<'a>,
     jobs: usize,
-    runs: &'a Arc<dyn Runs>,
-    hooks: &'a Arc<dyn Hooks>,
+    runs: &'a Arc<dyn RunLauncher>,
+    hooks: &'a Arc<dyn ThinkHooks>,
     stop: watch::Receiver<bool>,
 }
 
 impl Window<'_> {
     /// As one run ends the next begins; the group is done when all have ended.
-    async fn work(&self, group: Group, input: &str) -> Vec<UnitReport> {
+    async fn work(&self, group: ThinkGroup, input: &str) -> Vec<UnitReport> {
         let jobs = if self.jobs == 0 { usize::MAX } else { self.jobs };
-        let mut waiting: VecDeque<Unit> = group.units.into();
+        let mut waiting: VecDeque<ThinkUnit> = group.units.into();
         let mut running: JoinSet<UnitReport> = JoinSet::new();
         let mut names = HashMap::new();
         let mut done = Vec::new();
@@ -124,7 +124,7 @@ impl Window<'_> {
                 Some(Err(error)) => {
                     // A unit that broke is a unit that failed, not one that is forgotten.
                     if let Some(mut report) = names.remove(&error.id()) {
-                        report.state = State::Failed;
+                        report.state = UnitState::Failed;
                         report.reason = Some(error.to_string());
                         done.push(report);
                     }
@@ -134,7 +134,7 @@ impl Window<'_> {
         }
         for unit in waiting {
             let mut report = UnitReport::of(&unit, self.segment());
-            report.state = State::Cancelled;
+            report.state = UnitState::Cancelled;
             done.push(report);
         }
         done.sort_by(|a, b| (&a.talent, &a.facet).cmp(&(&b.talent, &b.facet)));
@@ -145,7 +145,11 @@ impl Window<'_> {
         self.bench.segment.map(|segment| segment.to_string())
     }
 
-    fn one(&self, unit: Unit, input: &str) -> impl Future<Output = UnitReport> + Send + 'static {
+    fn one(
+        &self,
+        unit: ThinkUnit,
+        input: &str,
+    ) -> impl Future<Output = UnitReport> + Send + 'static {
         let request = self.bench.request(&unit, input);
         let (runs, hooks, mut stop) =
             (Arc::clone(self.runs), Arc::clone(self.hooks), self.stop.clone());
@@ -166,16 +170,16 @@ impl Window<'_> {
                         ended = runs.wait(&use_id, limit) => Some(ended),
                         () = stopped(&mut stop) => None,
                     };
-                    if matches!(ended, None | Some(Ended::TimedOut)) {
+                    if matches!(ended, None | Some(RunEnd::TimedOut)) {
                         // Nobody will look at it any more, and the next run must not find it still at work.
                         runs.cancel(&use_id).await;
                     }
                     report.use_id = Some(use_id.clone());
                     conclude(&mut report, ended);
                     if let Some(path) =
-                        report.output_path.clone().filter(|_| report.state == State::Finished)
+                        report.output_path.clone().filter(|_| report.state == UnitState::Finished)
                     {
-                        let output = Output {
+                        let output = UnitOutput {
                             path,
                             use_id,
                             talent: unit.talent.clone(),
@@ -202,31 +206,31 @@ impl Window<'_> {
     }
 }
 
-fn conclude(report: &mut UnitReport, ended: Option<Ended>) {
+fn conclude(report: &mut UnitReport, ended: Option<RunEnd>) {
     match ended {
-        None => report.state = State::Cancelled,
-        Some(Ended::TimedOut) => {
-            report.state = State::TimedOut;
+        None => report.state = UnitState::Cancelled,
+        Some(RunEnd::TimedOut) => {
+            report.state = UnitState::TimedOut;
             report.reason = Some("timeout".into());
         }
-        Some(Ended::Failed { error, code }) => {
-            report.state = State::Failed;
+        Some(RunEnd::Failed { error, code }) => {
+            report.state = UnitState::Failed;
             report.reason = Some(if error.is_empty() { code } else { error });
         }
-        Some(Ended::Finished(finish)) => {
+        Some(RunEnd::Finished(finish)) => {
             report.output_path = finish["output_path"].as_str().map(str::to_owned);
             match finish["skipped"].as_str() {
                 Some(why) => {
-                    report.state = State::Skipped;
+                    report.state = UnitState::Skipped;
                     report.reason = Some(why.to_owned());
                 }
-                None => report.state = State::Finished,
+                None => report.state = UnitState::Finished,
             }
         }
     }
 }
 
-fn tell(hooks: &dyn Hooks, event: &str, about: &Value, more: Value) {
+fn tell(hooks: &dyn ThinkHooks, event: &str, about: &Value, more: Value) {
     let mut told = json!({"event": event});
     for part in [about.clone(), more] {
         if let Value::Object(fields) = part {

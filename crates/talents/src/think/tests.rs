@@ -13,7 +13,7 @@ use super::*;
 use crate::chronicle::{FacetFile, add_facet};
 use crate::layout::Layout;
 use crate::names::{Facet, Segment};
-use crate::talent_files::Shelf;
+use crate::talent_files::TalentCatalog;
 
 /// Runs that end as told, write what they are told, and keep the order in which things happened.
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct Fake {
     log: Mutex<Vec<String>>,
     requests: Mutex<Vec<Value>>,
     /// By talent: what its run ends with, if not with a plain finish.
-    ends: BTreeMap<&'static str, Ended>,
+    ends: BTreeMap<&'static str, RunEnd>,
     refuse: &'static str,
     /// Talent -> (file, text) it writes.
     writes: Mutex<BTreeMap<&'static str, (std::path::PathBuf, &'static str)>>,
@@ -45,7 +45,7 @@ impl Fake {
     }
 }
 
-impl Runs for Fake {
+impl RunLauncher for Fake {
     fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
             if request["name"] == self.refuse {
@@ -61,7 +61,7 @@ impl Runs for Fake {
         })
     }
 
-    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, RunEnd> {
         Box::pin(async move {
             let request = self.request(use_id);
             if let Some((held, gate)) = &self.gate
@@ -86,7 +86,7 @@ impl Runs for Fake {
             self.ends
                 .get(name)
                 .cloned()
-                .unwrap_or(Ended::Finished(json!({"result": "x", "output_path": path})))
+                .unwrap_or(RunEnd::Finished(json!({"result": "x", "output_path": path})))
         })
     }
 
@@ -98,15 +98,15 @@ impl Runs for Fake {
 #[derive(Default)]
 struct Heard {
     events: Mutex<Vec<Value>>,
-    indexed: Mutex<Vec<Output>>,
+    indexed: Mutex<Vec<UnitOutput>>,
 }
 
-impl Hooks for Heard {
+impl ThinkHooks for Heard {
     fn tell(&self, event: Value) {
         self.events.lock().unwrap().push(event);
     }
 
-    fn index<'a>(&'a self, output: &'a Output) -> BoxFuture<'a, Result<(), String>> {
+    fn index<'a>(&'a self, output: &'a UnitOutput) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             self.indexed.lock().unwrap().push(output.clone());
             Ok(())
@@ -120,7 +120,7 @@ const SEGMENT: &str = "120000_300";
 struct Home {
     _dir: tempfile::TempDir,
     layout: Layout,
-    shelf: Shelf,
+    catalog: TalentCatalog,
 }
 
 fn put(root: &Path, path: &str, text: &str) {
@@ -150,24 +150,35 @@ fn home(talents: &[(&str, &str)], facets: &[(&str, bool)], active: &str) -> Home
     if !active.is_empty() {
         put(dir.path(), &format!("chronicle/20250109/{SEGMENT}/facets.json"), active);
     }
-    let shelf = Shelf::open(&layout.talents());
-    Home { _dir: dir, layout, shelf }
+    let catalog = TalentCatalog::open(&layout.talents());
+    Home { _dir: dir, layout, catalog }
 }
 
-fn asked(work: Work) -> Asked {
-    Asked { day: Day::parse("20250109").unwrap(), work, facet: None, talent: None, refresh: false }
+fn asked(work: ThinkWork) -> ThinkRequest {
+    ThinkRequest {
+        day: Day::parse("20250109").unwrap(),
+        work,
+        facet: None,
+        talent: None,
+        refresh: false,
+    }
 }
 
-fn segment() -> Work {
-    Work::Segment(Segment::parse(SEGMENT).unwrap())
+fn segment() -> ThinkWork {
+    ThinkWork::Segment(Segment::parse(SEGMENT).unwrap())
 }
 
-async fn think(home: &Home, asked: &Asked, jobs: usize, fake: &Arc<Fake>) -> (Report, Arc<Heard>) {
+async fn think(
+    home: &Home,
+    asked: &ThinkRequest,
+    jobs: usize,
+    fake: &Arc<Fake>,
+) -> (ThinkReport, Arc<Heard>) {
     let heard = Arc::new(Heard::default());
     let (_keep, stop) = watch::channel(false);
-    let runs = Arc::clone(fake) as Arc<dyn Runs>;
-    let hooks = Arc::clone(&heard) as Arc<dyn Hooks>;
-    let report = run(&home.layout, &home.shelf, asked, jobs, runs, hooks, stop).await.unwrap();
+    let runs = Arc::clone(fake) as Arc<dyn RunLauncher>;
+    let hooks = Arc::clone(&heard) as Arc<dyn ThinkHooks>;
+    let report = run(&home.layout, &home.catalog, asked, jobs, runs, hooks, stop).await.unwrap();
     (report, heard)
 }
 
@@ -188,7 +199,7 @@ async fn groups_run_in_order_and_their_units_beside_each_other() {
     let (ten, forty) = (daily(10), daily(40));
     let home = home(&[("late", &forty), ("one", &ten), ("two", &ten), ("three", &ten)], &[], "");
     let fake = Arc::new(Fake::default());
-    let (report, heard) = think(&home, &asked(Work::Daily), 0, &fake).await;
+    let (report, heard) = think(&home, &asked(ThinkWork::Daily), 0, &fake).await;
     let log = log(&fake);
     for early in ["one", "two", "three"] {
         assert!(place(&log, &format!("end {early}")) < place(&log, "start late"), "{log:?}");
@@ -224,7 +235,7 @@ async fn the_window_slides() {
         talents.iter().map(|(name, front)| (name.as_str(), front.as_str())).collect();
     let home = home(&talents, &[], "");
     let fake = Arc::new(Fake { gate: Some((&["t0"], Semaphore::new(0))), ..Fake::default() });
-    let asked = asked(Work::Daily);
+    let asked = asked(ThinkWork::Daily);
     let opening = async {
         // The others go on beside the one that is held.
         while fake.log.lock().unwrap().iter().filter(|line| line.starts_with("end")).count() < 5 {
@@ -248,7 +259,7 @@ async fn a_day_fans_out_over_the_facets_that_were_active() {
     let facets = [("work", false), ("home", false), ("quiet", true)];
     let home = home(&[("news", front), ("audit", &always)], &facets, active);
     let fake = Arc::new(Fake::default());
-    let (report, heard) = think(&home, &asked(Work::Daily), 1, &fake).await;
+    let (report, heard) = think(&home, &asked(ThinkWork::Daily), 1, &fake).await;
     let mut started: Vec<String> =
         log(&fake).into_iter().filter(|line| line.starts_with("start")).collect();
     started.sort();
@@ -287,7 +298,7 @@ async fn a_segments_facets_are_read_again_before_each_group() {
     let fake = Arc::new(Fake::default());
     let file = home.layout.day(asked(segment()).day).join(SEGMENT).join("facets.json");
     fake.writes.lock().unwrap().insert("facets", (file, r#"[{"facet":"work"},{"facet":"quiet"}]"#));
-    let planned = plan(&home.layout, &home.shelf, &asked(segment())).unwrap();
+    let planned = plan(&home.layout, &home.catalog, &asked(segment())).unwrap();
     let last = planned.phases[0].groups.last().unwrap();
     assert_eq!(last.later, ["track"], "a plan says what it cannot know yet");
     let (report, _) = think(&home, &asked(segment()), 0, &fake).await;
@@ -313,25 +324,25 @@ async fn one_that_fails_hides_no_other() {
     let home = home(&talents, &[], "");
     let fake = Arc::new(Fake {
         ends: BTreeMap::from([
-            ("bad", Ended::Failed { error: "no".into(), code: "unknown".into() }),
-            ("slow", Ended::TimedOut),
-            ("thin", Ended::Finished(json!({"result": "", "skipped": "no_input"}))),
+            ("bad", RunEnd::Failed { error: "no".into(), code: "unknown".into() }),
+            ("slow", RunEnd::TimedOut),
+            ("thin", RunEnd::Finished(json!({"result": "", "skipped": "no_input"}))),
         ]),
         refuse: "full",
         ..Fake::default()
     });
-    let (report, heard) = think(&home, &asked(Work::Daily), 2, &fake).await;
-    let states: Vec<(&str, State)> =
+    let (report, heard) = think(&home, &asked(ThinkWork::Daily), 2, &fake).await;
+    let states: Vec<(&str, UnitState)> =
         report.units.iter().map(|unit| (unit.talent.as_str(), unit.state)).collect();
     assert_eq!(
         states,
         [
-            ("bad", State::Failed),
-            ("full", State::NotStarted),
-            ("good", State::Finished),
-            ("slow", State::TimedOut),
-            ("thin", State::Skipped),
-            ("last", State::Finished),
+            ("bad", UnitState::Failed),
+            ("full", UnitState::NotStarted),
+            ("good", UnitState::Finished),
+            ("slow", UnitState::TimedOut),
+            ("thin", UnitState::Skipped),
+            ("last", UnitState::Finished),
         ]
     );
     assert!(log(&fake).contains(&"cancel slow".to_owned()), "who gives up cancels");
@@ -349,15 +360,15 @@ async fn what_is_done_is_not_done_again_unless_asked() {
         home(&[("done", front), ("off", off), ("wrong", "\"schedule\": \"daily\"")], &[], "");
     put(home.layout.home(), "chronicle/20250109/talents/done.md", "Text");
     let fake = Arc::new(Fake::default());
-    let (report, _) = think(&home, &asked(Work::Daily), 2, &fake).await;
+    let (report, _) = think(&home, &asked(ThinkWork::Daily), 2, &fake).await;
     let skipped: Vec<(&str, &str)> =
         report.skipped.iter().map(|skip| (skip.talent.as_str(), skip.reason)).collect();
     assert_eq!(skipped, [("done", "already_complete"), ("off", "disabled")]);
     assert!(report.problems[0].contains("priority"), "execution R95: {:?}", report.problems);
-    let again = Asked { refresh: true, ..asked(Work::Daily) };
+    let again = ThinkRequest { refresh: true, ..asked(ThinkWork::Daily) };
     let (report, _) = think(&home, &again, 2, &fake).await;
     assert_eq!(report.finished(), 1);
-    let planned = plan(&home.layout, &home.shelf, &again).unwrap();
+    let planned = plan(&home.layout, &home.catalog, &again).unwrap();
     assert!(planned.units().next().unwrap().exists);
     let shown = serde_json::to_value(&planned).unwrap();
     assert_eq!(shown["phases"][0]["groups"][0]["units"][0]["talent"], "done");
@@ -370,12 +381,13 @@ async fn all_of_a_day_is_its_segments_and_then_the_day() {
     let home = home(&[("part", part), ("whole", whole)], &[], "");
     put(home.layout.home(), "chronicle/20250109/080000_60/note.txt", "Early.");
     let fake = Arc::new(Fake::default());
-    let (report, _) = think(&home, &asked(Work::All), 2, &fake).await;
+    let (report, _) = think(&home, &asked(ThinkWork::All), 2, &fake).await;
     let order: Vec<(&str, Option<&str>)> =
         report.units.iter().map(|unit| (unit.talent.as_str(), unit.segment.as_deref())).collect();
     assert_eq!(order, [("part", Some("080000_60")), ("part", Some(SEGMENT)), ("whole", None)]);
-    let only = Asked { talent: Some(TalentName::parse("whole").unwrap()), ..asked(Work::All) };
-    assert_eq!(plan(&home.layout, &home.shelf, &only).unwrap().units().count(), 1);
+    let only =
+        ThinkRequest { talent: Some(TalentName::parse("whole").unwrap()), ..asked(ThinkWork::All) };
+    assert_eq!(plan(&home.layout, &home.catalog, &only).unwrap().units().count(), 1);
 }
 
 #[tokio::test]
@@ -387,16 +399,19 @@ async fn one_facet_or_one_talent_can_be_asked_for() {
         &[("work", false), ("home", false), ("off", true)],
         "",
     );
-    let only =
-        |facet: &str| Asked { facet: Some(Facet::parse(facet).unwrap()), ..asked(Work::Daily) };
-    let planned = plan(&home.layout, &home.shelf, &only("home")).unwrap();
+    let only = |facet: &str| ThinkRequest {
+        facet: Some(Facet::parse(facet).unwrap()),
+        ..asked(ThinkWork::Daily)
+    };
+    let planned = plan(&home.layout, &home.catalog, &only("home")).unwrap();
     let units: Vec<String> = planned.units().map(|unit| unit.talent.to_string()).collect();
     assert_eq!(units, ["fan"], "who asks for a facet gets it, active or not");
-    assert_eq!(plan(&home.layout, &home.shelf, &only("off")).unwrap().units().count(), 0);
-    let wrong = Asked { talent: Some(TalentName::parse("plain").unwrap()), ..asked(segment()) };
-    assert_eq!(plan(&home.layout, &home.shelf, &wrong).unwrap_err().code(), "not_scheduled");
-    let never = Asked { day: Day::parse("20240101").unwrap(), ..asked(Work::Daily) };
-    assert_eq!(plan(&home.layout, &home.shelf, &never).unwrap_err().code(), "no_day");
+    assert_eq!(plan(&home.layout, &home.catalog, &only("off")).unwrap().units().count(), 0);
+    let wrong =
+        ThinkRequest { talent: Some(TalentName::parse("plain").unwrap()), ..asked(segment()) };
+    assert_eq!(plan(&home.layout, &home.catalog, &wrong).unwrap_err().code(), "not_scheduled");
+    let never = ThinkRequest { day: Day::parse("20240101").unwrap(), ..asked(ThinkWork::Daily) };
+    assert_eq!(plan(&home.layout, &home.catalog, &never).unwrap_err().code(), "no_day");
 }
 
 #[tokio::test]
@@ -407,10 +422,10 @@ async fn being_told_to_stop_cancels_what_runs_and_starts_nothing_more() {
         Arc::new(Fake { gate: Some((&["one", "two"], Semaphore::new(0))), ..Fake::default() });
     let (say, stop) = watch::channel(false);
     let heard = Arc::new(Heard::default());
-    let runs = Arc::clone(&fake) as Arc<dyn Runs>;
-    let hooks = Arc::clone(&heard) as Arc<dyn Hooks>;
-    let asked = asked(Work::Daily);
-    let work = run(&home.layout, &home.shelf, &asked, 1, runs, hooks, stop);
+    let runs = Arc::clone(&fake) as Arc<dyn RunLauncher>;
+    let hooks = Arc::clone(&heard) as Arc<dyn ThinkHooks>;
+    let asked = asked(ThinkWork::Daily);
+    let work = run(&home.layout, &home.catalog, &asked, 1, runs, hooks, stop);
     let stopping = async {
         while fake.requests.lock().unwrap().is_empty() {
             tokio::task::yield_now().await;
@@ -420,6 +435,6 @@ async fn being_told_to_stop_cancels_what_runs_and_starts_nothing_more() {
     let (report, ()) = tokio::join!(work, stopping);
     let report = report.unwrap();
     assert_eq!(log(&fake), ["start one", "cancel one"]);
-    assert!(report.units.iter().all(|unit| unit.state == State::Cancelled));
+    assert!(report.units.iter().all(|unit| unit.state == UnitState::Cancelled));
     assert_eq!(report.units.len(), 2);
 }

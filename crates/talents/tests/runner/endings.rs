@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use talents::callosum::{Delivery, Filter};
-use talents::runner::{Outcome, Program, Runner, RunnerParts, RunnerSettings, Select};
+use talents::bus::{BusFilter, Delivery};
+use talents::runner::{Outcome, RunSelector, Runner, RunnerParts, RunnerSettings, TalentProgram};
 
 use crate::support::{Home, PATIENCE, kinds, object, parts, processes_with, quick};
 
@@ -12,7 +12,7 @@ use crate::support::{Home, PATIENCE, kinds, object, parts, processes_with, quick
 #[tokio::test]
 async fn a_run_is_on_disk_and_on_the_bus_in_the_same_order() {
     let home = Home::new(quick()).await;
-    let mut bus = home.hub.subscribe(Filter::tract("cortex"));
+    let mut bus = home.hub.subscribe(BusFilter::topic("cortex"));
     let script = r#"
         say start ',"model":"m1","provider":"p1"'
         say tool_start ',"tool":"t","call_id":"c1","args":{}'
@@ -145,7 +145,7 @@ async fn time_and_cancel_end_a_group_that_does_not_want_to() {
     let end = log.events.last().expect("an end");
     assert_eq!((&end["event"], &end["reason"]), (&json!("error"), &json!("timeout")));
 
-    let mut bus = home.hub.subscribe(Filter::tract("cortex"));
+    let mut bus = home.hub.subscribe(BusFilter::topic("cortex"));
     let parent = home.begin(json!({"name": "chat"}), stubborn).await;
     let child = home.begin(json!({"name": "helper", "parent": parent.as_str()}), stubborn).await;
     let below = home.begin(json!({"name": "helper", "parent": child.as_str()}), stubborn).await;
@@ -155,14 +155,17 @@ async fn time_and_cancel_end_a_group_that_does_not_want_to() {
             begun += usize::from(event.message.event() == "spawned");
         }
     }
-    assert_eq!(home.runner.cancel(&Select::Parent(parent.clone())), [child.clone(), below.clone()]);
+    assert_eq!(
+        home.runner.cancel(&RunSelector::Parent(parent.clone())),
+        [child.clone(), below.clone()]
+    );
     for run in [&child, &below] {
         assert_eq!(home.end_of(run).await["reason"], "cancelled");
     }
     let name = talents::TalentName::parse("chat").expect("a name");
-    assert_eq!(home.runner.cancel(&Select::Talent(name)), std::slice::from_ref(&parent));
+    assert_eq!(home.runner.cancel(&RunSelector::Talent(name)), std::slice::from_ref(&parent));
     assert_eq!(home.end_of(&parent).await["reason"], "cancelled");
-    assert!(home.runner.cancel(&Select::Run(parent)).is_empty());
+    assert!(home.runner.cancel(&RunSelector::Run(parent)).is_empty());
     assert!(processes_with(&home.folder.path().to_string_lossy()).is_empty());
     assert_eq!(home.witness.0.lock().expect("no panic")[1].outcome, Outcome::Cancelled);
 }
@@ -171,7 +174,7 @@ async fn time_and_cancel_end_a_group_that_does_not_want_to() {
 async fn a_program_that_cannot_be_started_is_an_end_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let parts = RunnerParts {
-        program: Program { path: "/no/such/program".into(), ..Program::default() },
+        program: TalentProgram { path: "/no/such/program".into(), ..TalentProgram::default() },
         ..parts(folder.path(), quick(), std::sync::Arc::new(()))
     };
     let layout = parts.layout.clone();
@@ -203,7 +206,7 @@ async fn a_shutdown_ends_every_run() {
 #[tokio::test]
 async fn secrets_reach_the_process_and_no_file_or_line() {
     let home = Home::new(quick()).await;
-    let mut bus = home.hub.subscribe(Filter::all());
+    let mut bus = home.hub.subscribe(BusFilter::all());
     let script = r#"
         test "$API_KEY" = hunter2-hunter2 && echo matched
         echo "key: $API_KEY"; echo "key: $API_KEY" >&2
@@ -254,7 +257,7 @@ async fn an_end_that_the_runner_writes_has_what_the_tools_gave() {
         (json!({}), format!("{read}; say waits; sleep 60"), "cancelled", Outcome::Cancelled),
     ];
     for (request, script, reason, outcome) in cases {
-        let mut heard = home.hub.subscribe(Filter::tract("cortex"));
+        let mut heard = home.hub.subscribe(BusFilter::topic("cortex"));
         let run = home.begin(request, &script).await;
         if reason == "cancelled" {
             loop {
@@ -263,7 +266,7 @@ async fn an_end_that_the_runner_writes_has_what_the_tools_gave() {
                     break;
                 }
             }
-            assert_eq!(home.runner.cancel(&Select::Run(run.clone())).len(), 1);
+            assert_eq!(home.runner.cancel(&RunSelector::Run(run.clone())).len(), 1);
         }
         let end = home.end_of(&run).await;
         assert_eq!((&end["reason"], &end["cited"]), (&json!(reason), &json!([7, 9, 11])));

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use talents::callosum::{Delivery, Filter};
+use talents::bus::{BusFilter, Delivery};
 use talents::runner::log::read;
-use talents::runner::{Probe, Program, Runner, Step, lifeline};
+use talents::runner::{Probe, Runner, RunnerStep, TalentProgram, parent_watch};
 use talents::{Layout, UseId};
 
 use crate::support::{PATIENCE, check_log, object, parts, processes_with, quick};
@@ -34,7 +34,7 @@ struct Killer {
 }
 
 impl Probe for Killer {
-    fn at(&self, step: Step) {
+    fn at(&self, step: RunnerStep) {
         if format!("{step:?}") == self.step
             && self.passed.fetch_add(1, Ordering::SeqCst) + 1 == self.nth
         {
@@ -49,7 +49,7 @@ impl Probe for Killer {
 #[test]
 fn the_daemon() {
     if std::env::var_os(CHILD).is_some() {
-        lifeline::hold().expect("held");
+        parent_watch::end_with_daemon().expect("held");
         println!("{{\"event\":\"start\"}}");
         // A program of its own, which must go too.
         Command::new("sleep").arg("300").status().expect("slept");
@@ -81,8 +81,8 @@ fn the_daemon() {
 }
 
 /// This program again, as `the_daemon`.
-fn again(env: &[(&str, &str)]) -> Program {
-    Program {
+fn again(env: &[(&str, &str)]) -> TalentProgram {
+    TalentProgram {
         path: std::env::current_exe().expect("this program"),
         args: ["--exact", "kills::the_daemon", "--nocapture"].map(Into::into).into(),
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
@@ -142,7 +142,7 @@ async fn recovered(home: &Path, step: &str) {
     let layout = Layout::new(home);
     let run = UseId::parse("1700000000000").expect("an id");
     let parts = parts(home, quick(), Arc::new(()));
-    let mut bus = parts.hub.subscribe(Filter::tract("cortex"));
+    let mut bus = parts.hub.subscribe(BusFilter::topic("cortex"));
     let (runner, recovery) = Runner::start(parts).await.expect("a runner");
     assert!(recovery.failures.is_empty(), "{step}: {recovery:?}");
     let log = check_log(&layout, &run);

@@ -93,7 +93,7 @@ async fn old_and_surplus_runs_go_and_live_ones_stay() {
     let list = home.runner.list(RunScope::All, &RunQuery::default());
     assert_eq!((list.total, list.live.len()), (2, 1));
     assert!(home.runner.sweep().await.expect("swept").is_empty());
-    home.runner.cancel(&talents::runner::Select::Run(live.clone()));
+    home.runner.cancel(&talents::runner::RunSelector::Run(live.clone()));
     home.end_of(&live).await;
     assert!(home.runner.doctor().await.expect("readable").is_empty());
 }

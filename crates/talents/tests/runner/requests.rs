@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use talents::callosum::{Client, ClientSettings, Filter, Incoming, Message, Server, ask_once};
+use talents::bus::{BusClient, BusClientEvent, BusClientSettings, BusFilter, BusMessage, ask_once};
+use talents::bus_server::BusServer;
+use talents::clock::SystemJitter;
 use talents::runner::log::read;
-use talents::runner::{Follow, Receipt, cortex_request};
-use talents::world::SystemChance;
+use talents::runner::{Receipt, RunFollower, cortex_request};
 use talents::{Layout, UseId};
 
 use crate::support::{Home, PATIENCE, kinds, object, quick};
@@ -117,7 +118,7 @@ async fn the_request_goes_to_the_process_as_it_is() {
     assert_eq!(got["line"], Value::Object(first));
     // Nothing else that is said to the runner asks for a run.
     let runs = home.runner.status().counters.started;
-    home.hub.publish(Message::new("cortex", "finish").with("name", "default"));
+    home.hub.publish(BusMessage::new("cortex", "finish").with("name", "default"));
     assert_eq!(home.runner.status().counters.started, runs);
 }
 
@@ -150,11 +151,12 @@ async fn a_session_stays_with_its_provider() {
 async fn a_client_asks_for_a_run_and_follows_it() {
     let home = Home::new(quick()).await;
     let layout = Layout::new(home.folder.path());
-    let server =
-        Server::start(home.hub.clone(), layout.clone(), &layout.callosum()).await.expect("a bus");
-    let settings = ClientSettings { name: "tester".to_owned(), ..ClientSettings::default() };
-    let (client, mut inbox) = Client::start(server.path(), settings, Arc::new(SystemChance));
-    client.subscribe(Filter::all());
+    let server = BusServer::start(home.hub.clone(), layout.clone(), &layout.bus_socket())
+        .await
+        .expect("a bus");
+    let settings = BusClientSettings { name: "tester".to_owned(), ..BusClientSettings::default() };
+    let (client, mut inbox) = BusClient::start(server.path(), settings, Arc::new(SystemJitter));
+    client.subscribe(BusFilter::all());
     let gate = home.folder.path().join("gate");
     let script = format!(
         "i=0; while [ $i -lt 100 ]; do say thinking \",\\\"n\\\":$i\"; i=$((i+1)); done; \
@@ -167,7 +169,7 @@ async fn a_client_asks_for_a_run_and_follows_it() {
     assert_eq!(answer["state"], "accepted");
     let run = answer["use_id"].as_str().expect("an id").to_owned();
     let message = |incoming| match incoming {
-        Some(Incoming::Message(message)) => Some(message),
+        Some(BusClientEvent::Message(message)) => Some(message),
         Some(_) => None,
         None => panic!("the client ended"),
     };
@@ -178,7 +180,7 @@ async fn a_client_asks_for_a_run_and_follows_it() {
             break;
         }
     }
-    let replay = Message::new("callosum", "replay").with("use_id", run.as_str());
+    let replay = BusMessage::new("callosum", "replay").with("use_id", run.as_str());
     client.ask(replay, PATIENCE).await.expect("a replay");
     std::fs::write(&gate, "").expect("a file");
     let mut seqs = Vec::new();
@@ -196,10 +198,10 @@ async fn a_client_asks_for_a_run_and_follows_it() {
     }
     // request, spawned, 200 thoughts, finish
     assert_eq!(seqs, (0..203).collect::<Vec<u64>>());
-    let cancel = Message::new("cortex", "cancel").with("use_id", "12");
+    let cancel = BusMessage::new("cortex", "cancel").with("use_id", "12");
     let answer = client.ask(cancel, PATIENCE).await.expect("an answer");
     assert_eq!(answer["cancelled"], json!([]));
-    let unknown = Message::new("callosum", "replay").with("use_id", "12");
+    let unknown = BusMessage::new("callosum", "replay").with("use_id", "12");
     client.ask(unknown, PATIENCE).await.expect("taken");
     loop {
         let heard = message(inbox.recv().await);
@@ -208,13 +210,13 @@ async fn a_client_asks_for_a_run_and_follows_it() {
         }
     }
     // Without staying: an answer, a refusal, and no bus.
-    let status = ask_once(server.path(), Message::new("callosum", "status"), PATIENCE).await;
+    let status = ask_once(server.path(), BusMessage::new("callosum", "status"), PATIENCE).await;
     assert!(status.expect("a status")["clients"].is_array());
-    let forged = ask_once(server.path(), Message::new("cortex", "finish"), PATIENCE).await;
+    let forged = ask_once(server.path(), BusMessage::new("cortex", "finish"), PATIENCE).await;
     assert_eq!(forged.expect_err("forged").code(), "reserved");
     let path = server.path().to_owned();
     server.stop().await.expect("stopped");
-    let nobody = ask_once(&path, Message::new("callosum", "status"), PATIENCE).await;
+    let nobody = ask_once(&path, BusMessage::new("callosum", "status"), PATIENCE).await;
     assert_eq!(nobody.expect_err("gone").code(), "no_bus");
 }
 
@@ -225,7 +227,7 @@ async fn a_slow_follower_misses_nothing() {
     let script =
         "i=0; while [ $i -lt 5000 ]; do say thinking \",\\\"n\\\":$i\"; i=$((i+1)); done; finish";
     let run = home.begin(json!({}), script).await;
-    let mut follow = Follow::new(&home.hub, &home.layout, &run, None);
+    let mut follow = RunFollower::new(&home.hub, &home.layout, &run, None);
     let first = follow.next().await.expect("readable").expect("an event");
     assert_eq!(first.seq, 0);
     // The queue of 2,000 has long overflowed when the second is read.
@@ -236,12 +238,12 @@ async fn a_slow_follower_misses_nothing() {
         next += 1;
     }
     assert_eq!(next, 5_003);
-    let mut rest = Follow::new(&home.hub, &home.layout, &run, Some(5_000));
+    let mut rest = RunFollower::new(&home.hub, &home.layout, &run, Some(5_000));
     assert_eq!(rest.next().await.expect("readable").expect("an event").seq, 5_001);
     let log = home.log(&run);
     assert_eq!(kinds(&log).len(), 5_003);
     let nobody = UseId::parse("5").expect("an id");
-    let mut lost = Follow::new(&home.hub, &home.layout, &nobody, None);
+    let mut lost = RunFollower::new(&home.hub, &home.layout, &nobody, None);
     assert_eq!(lost.next().await.expect_err("unknown").kind(), std::io::ErrorKind::NotFound);
     let waited = home.runner.wait(std::slice::from_ref(&nobody), PATIENCE).await.expect("readable");
     assert!(waited.unknown.contains(&nobody));
@@ -252,13 +254,14 @@ async fn a_slow_follower_misses_nothing() {
 async fn a_follower_hears_an_end_that_is_in_no_log() {
     let home = Home::new(quick()).await;
     let run = home.begin(json!({}), "sleep 60").await;
-    let mut follow = Follow::new(&home.hub, &home.layout, &run, None);
+    let mut follow = RunFollower::new(&home.hub, &home.layout, &run, None);
     for seq in 0..2 {
         let event = follow.next().await.expect("readable").expect("an event");
         assert_eq!(event.seq, seq);
     }
-    let end =
-        Message::new("cortex", "error").with("use_id", run.as_str()).with("reason", "log_failed");
+    let end = BusMessage::new("cortex", "error")
+        .with("use_id", run.as_str())
+        .with("reason", "log_failed");
     home.hub.publish(end);
     let event = follow.next().await.expect("readable").expect("an event");
     assert_eq!(event.fields["reason"], "log_failed");
@@ -271,15 +274,18 @@ async fn a_follower_hears_an_end_that_is_in_no_log() {
 async fn a_run_that_begins_after_its_replay_failed_is_heard() {
     let home = Home::new(quick()).await;
     let layout = Layout::new(home.folder.path());
-    let server =
-        Server::start(home.hub.clone(), layout.clone(), &layout.callosum()).await.expect("a bus");
-    let settings = ClientSettings { name: "tester".to_owned(), ..ClientSettings::default() };
-    let (client, mut inbox) = Client::start(server.path(), settings, Arc::new(SystemChance));
-    let replay = Message::new("callosum", "replay").with("use_id", "1700000000000");
+    let server = BusServer::start(home.hub.clone(), layout.clone(), &layout.bus_socket())
+        .await
+        .expect("a bus");
+    let settings = BusClientSettings { name: "tester".to_owned(), ..BusClientSettings::default() };
+    let (client, mut inbox) = BusClient::start(server.path(), settings, Arc::new(SystemJitter));
+    let replay = BusMessage::new("callosum", "replay").with("use_id", "1700000000000");
     client.ask(replay, PATIENCE).await.expect("taken");
     let mut failed = false;
     loop {
-        let Incoming::Message(heard) = inbox.recv().await.expect("a client") else { continue };
+        let BusClientEvent::Message(heard) = inbox.recv().await.expect("a client") else {
+            continue;
+        };
         if heard.get("code") == Some(&json!("no_such_run")) {
             failed = true;
             home.begin(json!({"use_id": "1700000000000"}), "finish").await;

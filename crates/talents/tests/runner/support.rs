@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use talents::callosum::{BusSettings, Hub};
-use talents::runner::log::read::{self, Log};
+use talents::bus::{BusSettings, Hub};
+use talents::clock::{SystemClock, Timing};
+use talents::runner::log::read::{self, RunLog};
 use talents::runner::{
-    EndedRun, Facts, Probe, Program, Receipt, RunObserver, Runner, RunnerParts, RunnerSettings,
-    TalentFacts,
+    EndedRun, Facts, Probe, Receipt, RunObserver, Runner, RunnerParts, RunnerSettings, TalentFacts,
+    TalentProgram,
 };
-use talents::world::{SystemClock, World};
 use talents::{Layout, TalentName, UseId};
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -66,8 +66,8 @@ pub(crate) fn quick() -> RunnerSettings {
     RunnerSettings { stop_grace_ms: 300, exit_grace_ms: 300, ..RunnerSettings::default() }
 }
 
-pub(crate) fn shell() -> Program {
-    Program {
+pub(crate) fn shell() -> TalentProgram {
+    TalentProgram {
         path: "/bin/sh".into(),
         args: vec!["-c".into(), SHELL.into()],
         env: BTreeMap::new(),
@@ -79,7 +79,7 @@ pub(crate) fn parts(home: &Path, settings: RunnerSettings, probe: Arc<dyn Probe>
     RunnerParts {
         layout: Layout::new(home),
         hub: Hub::new(BusSettings::default(), Arc::new(SystemClock)),
-        world: World::system(),
+        timing: Timing::system(),
         settings,
         program: shell(),
         facts: Arc::new(AnyTalent),
@@ -106,11 +106,11 @@ impl Home {
     }
 
     /// Runs a piece of shell to its end.
-    pub(crate) async fn run(&self, script: &str) -> Log {
+    pub(crate) async fn run(&self, script: &str) -> RunLog {
         self.run_with(json!({}), script).await
     }
 
-    pub(crate) async fn run_with(&self, request: Value, script: &str) -> Log {
+    pub(crate) async fn run_with(&self, request: Value, script: &str) -> RunLog {
         let run = self.begin(request, script).await;
         self.end_of(&run).await;
         self.log(&run)
@@ -128,13 +128,13 @@ impl Home {
     }
 
     /// The log of an ended run, checked for what every log has.
-    pub(crate) fn log(&self, run: &UseId) -> Log {
+    pub(crate) fn log(&self, run: &UseId) -> RunLog {
         check_log(&self.layout, run)
     }
 }
 
 /// execution 9.5: one terminal event, the last line; the request is the first; no active file.
-pub(crate) fn check_log(layout: &Layout, run: &UseId) -> Log {
+pub(crate) fn check_log(layout: &Layout, run: &UseId) -> RunLog {
     let found = read::find(layout, run).expect("readable").expect("a log");
     assert!(!found.active, "{run} is still active");
     let log = read::read(&found.path).expect("readable");
@@ -158,7 +158,7 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-pub(crate) fn kinds(log: &Log) -> Vec<&str> {
+pub(crate) fn kinds(log: &RunLog) -> Vec<&str> {
     log.events.iter().map(read::kind).collect()
 }
 

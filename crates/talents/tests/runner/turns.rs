@@ -1,8 +1,8 @@
 //! Limits and turns with real processes.
 
 use serde_json::json;
-use talents::callosum::{Delivery, Filter};
-use talents::runner::{Receipt, RunnerSettings, Select};
+use talents::bus::{BusFilter, Delivery};
+use talents::runner::{Receipt, RunSelector, RunnerSettings};
 
 use crate::support::{Home, PATIENCE, object, quick};
 
@@ -10,7 +10,7 @@ use crate::support::{Home, PATIENCE, object, quick};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_runs_take_turns_eight_at_a_time() {
     let home = Home::new(RunnerSettings { runs_max: 8, ..quick() }).await;
-    let mut bus = home.hub.subscribe(Filter::tract("cortex"));
+    let mut bus = home.hub.subscribe(BusFilter::topic("cortex"));
     let here = home.folder.path().join("here");
     std::fs::create_dir(&here).expect("a folder");
     // Nobody ends before all have asked. Each says how many are there while it is.
@@ -87,10 +87,10 @@ async fn the_queue_has_places_and_an_end() {
     assert_eq!((status.running.len(), status.queued.len()), (2, 2));
     // One that waits can be cancelled; the next moves up.
     let second = second.run().expect("a run");
-    home.runner.cancel(&Select::Run(second.clone()));
+    home.runner.cancel(&RunSelector::Run(second.clone()));
     assert_eq!(home.end_of(&second).await["reason"], "cancelled");
     assert_eq!(home.runner.status().queued[0].position, Some(1));
-    home.runner.cancel(&Select::Run(first));
+    home.runner.cancel(&RunSelector::Run(first));
     home.end_of(&fourth.run().expect("a run")).await;
     home.runner.shutdown().await;
 }

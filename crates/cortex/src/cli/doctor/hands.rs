@@ -8,7 +8,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use talents::runner::RunnerSettings;
-use talents::runner::log::doctor::Finding;
+use talents::runner::log::doctor::LogFinding;
 use talents::supervisor::{Calendar, ScheduleState, SupervisorSettings};
 use talents::{Day, Layout};
 
@@ -48,7 +48,8 @@ fn runs(place: &Place, report: &mut Report) {
     }
     let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.code).collect();
     for code in codes {
-        let same: Vec<&Finding> = findings.iter().filter(|finding| finding.code == code).collect();
+        let same: Vec<&LogFinding> =
+            findings.iter().filter(|finding| finding.code == code).collect();
         let named: Vec<&str> =
             same.iter().take(NAMED_MAX).filter_map(|finding| finding.run.as_deref()).collect();
         let more = if same.len() > NAMED_MAX { ", …" } else { "" };

@@ -4,7 +4,7 @@ mod alone;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use talents::callosum::{Message, SUPERVISOR};
+use talents::bus::{BusMessage, SUPERVISOR_TOPIC};
 
 use super::bus::{ask, place, refusal, runtime};
 use super::failure::{Failure, Outcome};
@@ -71,7 +71,8 @@ pub(crate) fn run(
     let place = place(globals, around)?;
     match step {
         SupervisorStep::Restart(args) => {
-            let message = Message::new(SUPERVISOR, "restart").with("service", args.name.as_str());
+            let message =
+                BusMessage::new(SUPERVISOR_TOPIC, "restart").with("service", args.name.as_str());
             let answer = runtime()?.block_on(ask(&place, message))?;
             if answer.get("state").and_then(Value::as_str) == Some("rejected") {
                 return Err(refusal(&answer).into());

@@ -1,6 +1,6 @@
 //! `cortex talent cancel`: tells runs to end.
 
-use ::talents::callosum::Filter;
+use ::talents::bus::BusFilter;
 use ::talents::runner::log::read;
 use ::talents::{Layout, UseId};
 use clap::Args;
@@ -46,7 +46,10 @@ pub(super) fn run(
         .find_map(|(which, value)| Some((which, value.as_deref()?)))
         .unwrap_or_default();
     let cancelled = runtime()?.block_on(async {
-        Line::connect(&place.callosum(), "cli", &Filter::none()).await?.cancel(which, value).await
+        Line::connect(&place.callosum(), "cli", &BusFilter::none())
+            .await?
+            .cancel(which, value)
+            .await
     })?;
     if cancelled.is_empty() {
         let ended = which == "use_id"

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ::talents::runner::log::doctor::{Finding, examine};
-use ::talents::runner::log::index::Index;
+use ::talents::runner::log::doctor::{LogFinding, examine};
+use ::talents::runner::log::index::RunIndex;
 use ::talents::{Layout, UseId};
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -60,16 +60,16 @@ pub(super) fn run(
 }
 
 /// How many runs have ended, and what is wrong.
-pub(in crate::cli) fn look(place: &Place) -> Outcome<(usize, Vec<Finding>)> {
+pub(in crate::cli) fn look(place: &Place) -> Outcome<(usize, Vec<LogFinding>)> {
     let layout = Layout::new(&place.home);
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let began = Machine.now()?.0;
     let status = Client::connect(place)?.map(|mut client| client.status()).transpose()?;
     let before = status.as_ref().map(live).unwrap_or_default();
-    let index = Index::open(&layout, TimeZone::system()).map_err(unread)?;
+    let index = RunIndex::open(&layout, TimeZone::system()).map_err(unread)?;
     let findings = examine(&layout, &index, &before).map_err(unread)?;
     // A run that went on or began while its log was looked at looks wrong and is not.
-    let settled = |finding: &Finding| {
+    let settled = |finding: &LogFinding| {
         finding.run.as_deref().is_none_or(|run| {
             run.parse::<i64>().is_ok_and(|id| id < began)
                 && !before.iter().any(|live| live.as_str() == run)
@@ -92,6 +92,6 @@ fn rebuild(place: &Place) -> Outcome {
             .with_hint("`cortex stop` ends it; then try again")
             .into());
     };
-    let mut index = Index::open(&layout, TimeZone::system()).map_err(unwritten)?;
+    let mut index = RunIndex::open(&layout, TimeZone::system()).map_err(unwritten)?;
     index.rebuild().map(drop).map_err(unwritten)
 }

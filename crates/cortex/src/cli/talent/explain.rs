@@ -1,7 +1,7 @@
 //! `cortex talent explain`: why this model.
 
 use clap::Args;
-use llm::models::{Ask, Tier};
+use llm::models::{ModelQuery, ModelTier};
 use talents::TalentName;
 
 use super::super::failure::{Failure, Outcome};
@@ -23,14 +23,14 @@ pub(super) struct ExplainArgs {
     provider: Option<String>,
     /// As if a request asked for this tier: 1 or pro, 2 or flash, 3 or lite
     #[arg(long, value_name = "TIER", value_parser = tier)]
-    tier: Option<Tier>,
+    tier: Option<ModelTier>,
     /// As if a request asked for this model
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 }
 
-fn tier(text: &str) -> Result<Tier, String> {
-    Tier::parse(text).ok_or_else(|| "1 or pro, 2 or flash, 3 or lite".to_owned())
+fn tier(text: &str) -> Result<ModelTier, String> {
+    ModelTier::parse(text).ok_or_else(|| "1 or pro, 2 or flash, 3 or lite".to_owned())
 }
 
 pub(super) fn run(
@@ -41,7 +41,8 @@ pub(super) fn run(
 ) -> Outcome {
     let hands = super::hands(globals, around)?;
     let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
-    let asked = Ask { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };
+    let asked =
+        ModelQuery { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };
     match hands.choice(&talent, &asked) {
         Ok(choice) if out.is_json() => out.object(&choice),
         Ok(choice) => {

@@ -1,8 +1,8 @@
 //! `cortex talent log`: runs from the index, or the events of one run from its log. Needs no daemon.
 
-use ::talents::callosum::Filter;
+use ::talents::bus::BusFilter;
 use ::talents::runner::RunQuery;
-use ::talents::runner::log::index::Index;
+use ::talents::runner::log::index::RunIndex;
 use ::talents::runner::log::read::{self, kind};
 use ::talents::{Layout, TalentName, UseId};
 use clap::Args;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &LogArgs, globals: &Globals, around: &Around, out: &mut 
     let Some(found) = found else { return Err(Error::missing("run", &run).into()) };
     if found.active && args.follow {
         return runtime()?.block_on(async {
-            let line = Line::connect(&place.callosum(), "cli", &Filter::none()).await?;
+            let line = Line::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
             follow(&place, line, &run, Interrupt::Leaves, out, show).await.map(drop)
         });
     }
@@ -80,7 +80,7 @@ fn list(args: &LogArgs, layout: &Layout, out: &mut Output) -> Outcome {
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let name = args.which.as_deref().map(TalentName::parse).transpose();
     let name = name.map_err(|error| Failure::input(error.to_string()))?;
-    let index = Index::open(layout, TimeZone::system()).map_err(unread)?;
+    let index = RunIndex::open(layout, TimeZone::system()).map_err(unread)?;
     let query = RunQuery {
         name: name.as_ref().map(ToString::to_string),
         day: args.day.clone(),

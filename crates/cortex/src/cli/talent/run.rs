@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use ::llm::models::{BUILT_IN, KeyRef, ProviderSettings};
 use ::talents::Layout;
-use ::talents::callosum::Filter;
+use ::talents::bus::BusFilter;
 use ::talents::runner::log::read::kind;
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -121,7 +121,7 @@ async fn work(
     request: Map<String, Value>,
     out: &mut Output,
 ) -> Outcome {
-    let mut line = Line::connect(&place.callosum(), "cli", &Filter::none()).await?;
+    let mut line = Line::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
     let taken = line.request(request).await?;
     let run = taken.use_id;
     if args.detach {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use talents::chronicle::list_facets;
-use talents::talent_files::{Instructions, Note, Scene};
+use talents::talent_files::{InstructionNote, Instructions, Scene};
 use talents::{Day, Facet, Segment, TalentName};
 
 use super::super::failure::Outcome;
@@ -48,7 +48,7 @@ pub(super) fn run(
     let facets = facets
         .iter()
         .filter(|(_, file)| !file.muted)
-        .map(|(name, file)| Note {
+        .map(|(name, file)| InstructionNote {
             name: name.to_string(),
             title: file.title.clone(),
             description: file.description.clone(),

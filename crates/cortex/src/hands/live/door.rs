@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use talents::UseId;
-use talents::callosum::{Hub, Message};
+use talents::bus::{BusMessage, Hub};
 use talents::runner::log::read::{is_terminal, kind};
-use talents::runner::{Receipt, Runner, Select};
+use talents::runner::{Receipt, RunSelector, Runner};
 use tokio::runtime::Handle;
 
 use crate::ops::acting::{Acting, LiveRun};
@@ -61,7 +61,7 @@ impl Acting for Door {
     }
 
     fn cancel(&self, use_id: &str) -> bool {
-        UseId::parse(use_id).is_ok_and(|run| !self.runner.cancel(&Select::Run(run)).is_empty())
+        UseId::parse(use_id).is_ok_and(|run| !self.runner.cancel(&RunSelector::Run(run)).is_empty())
     }
 
     fn live(&self) -> Vec<LiveRun> {
@@ -77,6 +77,6 @@ impl Acting for Door {
     }
 
     fn tell(&self, tract: &str, event: Map<String, Value>) {
-        self.hub.publish(Message::new(tract, "").and(event));
+        self.hub.publish(BusMessage::new(tract, "").and(event));
     }
 }

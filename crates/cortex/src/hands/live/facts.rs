@@ -4,7 +4,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use llm::models::Ask;
+use llm::models::ModelQuery;
 use serde_json::{Map, Value};
 use talents::TalentName;
 use talents::runner::{Facts, Rejection, TalentFacts};
@@ -30,7 +30,7 @@ impl TalentFacts for ShelfFacts {
         let hands = self.sources.hands().map_err(|error| error.message)?;
         let talent = hands.shelf.find(name).map_err(|error| error.to_string())?;
         // A talent that no model can be found for is still started: its own process says why, in its log.
-        let choice = hands.choice(&talent, &Ask::default());
+        let choice = hands.choice(&talent, &ModelQuery::default());
         Ok(Facts {
             timeout: talent.front.timeout_seconds.map(Duration::from_secs),
             env: talent.front.env,

@@ -23,12 +23,14 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use talents::Layout;
-use talents::callosum::{BusSettings, Hub, HubStatus, Server};
-use talents::runner::{Program, Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus};
+use talents::bus::{BusSettings, Hub, HubStatus};
+use talents::bus_server::BusServer;
+use talents::clock::Timing;
+use talents::runner::{Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus, TalentProgram};
 use talents::supervisor::{
-    Calendar, Schedule, Service, ServiceStatus, Supervisor, SupervisorSettings, Work,
+    Calendar, MidnightSchedule, ServiceStatus, ServiceWork, SupervisedService, Supervisor,
+    SupervisorSettings,
 };
-use talents::world::World;
 
 use super::Hands;
 use crate::config::{self, Config};
@@ -53,7 +55,7 @@ pub struct HandsSettings {
     pub runner: RunnerSettings,
     pub supervisor: SupervisorSettings,
     /// What is started for a run.
-    pub program: Program,
+    pub program: TalentProgram,
     /// The whole environment of the daemon: which providers have a key here.
     pub environment: BTreeMap<String, String>,
 }
@@ -62,7 +64,7 @@ impl HandsSettings {
     /// What the configuration says. Parts that are wrong are refused now, not at midnight.
     pub(crate) fn of(
         config: &Config,
-        program: Program,
+        program: TalentProgram,
         environment: BTreeMap<String, String>,
     ) -> Result<HandsSettings> {
         super::settings::own(config)?;
@@ -99,13 +101,13 @@ pub(crate) struct LiveHands {
     hub: Hub,
     runner: Runner,
     supervisor: Supervisor,
-    schedule: Arc<Schedule>,
+    schedule: Arc<MidnightSchedule>,
     nightly: Arc<Nightly>,
     attester: Arc<Attester>,
     /// Lent to the operations for as long as it is held here.
     _door: Arc<Door>,
     recovery: Recovery,
-    bus: Mutex<Option<Server>>,
+    bus: Mutex<Option<BusServer>>,
     grace: Duration,
 }
 
@@ -118,7 +120,7 @@ impl LiveHands {
         ops: &Arc<Ops>,
     ) -> Result<LiveHands> {
         let failed = |code: &str, why: String| Error::new(code, Fault::Server, why);
-        let world = World::system();
+        let world = Timing::system();
         let layout = Layout::new(&place.home);
         let hub = Hub::new(settings.bus, Arc::clone(&world.clock));
         let environment = settings.environment;
@@ -131,7 +133,7 @@ impl LiveHands {
         let (runner, recovery) = Runner::start(RunnerParts {
             layout: layout.clone(),
             hub: hub.clone(),
-            world: world.clone(),
+            timing: world.clone(),
             settings: settings.runner,
             program: settings.program,
             facts: Arc::new(ShelfFacts::new(sources.clone(), ops)),
@@ -147,7 +149,7 @@ impl LiveHands {
         for failure in &recovery.failures {
             log(format_args!("recovery: {failure}"));
         }
-        let bus = Server::start(hub.clone(), layout.clone(), &place.callosum())
+        let bus = BusServer::start(hub.clone(), layout.clone(), &place.callosum())
             .await
             .map_err(|error| failed(error.code(), error.to_string()))?;
         let supervisor = Supervisor::start(
@@ -159,9 +161,9 @@ impl LiveHands {
         let nightly = Arc::new(Nightly::new(sources, hub.clone(), runner.clone(), jobs));
         let schedule = schedule(&settings.supervisor, &layout, world, &hub, &nightly)?;
         let keeps = Arc::clone(&schedule);
-        let service = Service {
+        let service = SupervisedService {
             name: SCHEDULE.to_owned(),
-            work: Work::Task(Arc::new(move |context| {
+            work: ServiceWork::Task(Arc::new(move |context| {
                 let schedule = Arc::clone(&keeps);
                 Box::pin(async move {
                     schedule.run(context.stop).await;
@@ -210,7 +212,7 @@ impl LiveHands {
 
     fn bus_status(&self) -> Value {
         let bus = self.bus.lock().unwrap_or_else(PoisonError::into_inner);
-        bus.as_ref().map_or(Value::Null, Server::status)
+        bus.as_ref().map_or(Value::Null, BusServer::status)
     }
 
     fn bus_clients(&self) -> usize {
@@ -248,7 +250,7 @@ impl LiveHands {
             "schedule": self.schedule.state(),
             "working_on": self.nightly.day(),
             "next_midnight": self.schedule.next_midnight().to_string(),
-            "vitals": self.supervisor.vitals(),
+            "vitals": self.supervisor.machine_load(),
         })
     }
 
@@ -304,10 +306,10 @@ pub(crate) struct Counts {
 fn schedule(
     settings: &SupervisorSettings,
     layout: &Layout,
-    world: World,
+    world: Timing,
     hub: &Hub,
     nightly: &Arc<Nightly>,
-) -> Result<Arc<Schedule>> {
+) -> Result<Arc<MidnightSchedule>> {
     let zone = if settings.zone.is_empty() {
         TimeZone::system()
     } else {
@@ -322,7 +324,7 @@ fn schedule(
         let nightly = Arc::clone(&worker);
         Box::pin(async move { nightly.work(day).await }) as _
     });
-    let schedule = Schedule::open(
+    let schedule = MidnightSchedule::open(
         layout.schedule(),
         calendar,
         settings.day_attempts_max,

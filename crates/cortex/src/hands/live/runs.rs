@@ -11,15 +11,15 @@ use llm::providers::BoxFuture;
 use serde_json::{Map, Value};
 use talents::UseId;
 use talents::runner::log::read::{is_terminal, kind};
-use talents::runner::{Follow, Receipt, Runner, Select};
-use talents::think::{Ended, Runs};
+use talents::runner::{Receipt, RunFollower, RunSelector, Runner};
+use talents::think::{RunEnd, RunLauncher};
 use tokio::time::Instant;
 
 type Fields = Map<String, Value>;
 
 /// Waits for the end, at most `limit` from when the process began.
-async fn end_of(mut events: Follow, limit: Duration) -> Ended {
-    let lost = |error: String| Ended::Failed { error, code: "lost".to_owned() };
+async fn end_of(mut events: RunFollower, limit: Duration) -> RunEnd {
+    let lost = |error: String| RunEnd::Failed { error, code: "lost".to_owned() };
     let mut until = None;
     loop {
         let next = events.next();
@@ -27,7 +27,7 @@ async fn end_of(mut events: Follow, limit: Duration) -> Ended {
             None => next.await,
             Some(until) => match tokio::time::timeout_at(until, next).await {
                 Ok(next) => next,
-                Err(_) => return Ended::TimedOut,
+                Err(_) => return RunEnd::TimedOut,
             },
         };
         let event = match next {
@@ -44,16 +44,16 @@ async fn end_of(mut events: Follow, limit: Duration) -> Ended {
     }
 }
 
-fn ended(event: Fields) -> Ended {
+fn ended(event: Fields) -> RunEnd {
     if kind(&event) == "finish" {
-        return Ended::Finished(Value::Object(event));
+        return RunEnd::Finished(Value::Object(event));
     }
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let code = match text("reason") {
         reason if reason.is_empty() => text("code"),
         reason => reason,
     };
-    Ended::Failed { error: text("error"), code }
+    RunEnd::Failed { error: text("error"), code }
 }
 
 fn fields(request: Value) -> Result<Fields, String> {
@@ -63,9 +63,9 @@ fn fields(request: Value) -> Result<Fields, String> {
     }
 }
 
-fn run_id(use_id: &str) -> Result<UseId, Ended> {
+fn run_id(use_id: &str) -> Result<UseId, RunEnd> {
     UseId::parse(use_id)
-        .map_err(|error| Ended::Failed { error: error.to_string(), code: error.code().to_owned() })
+        .map_err(|error| RunEnd::Failed { error: error.to_string(), code: error.code().to_owned() })
 }
 
 /// Runs of this daemon.
@@ -86,7 +86,7 @@ impl OwnRuns {
     }
 }
 
-impl Runs for OwnRuns {
+impl RunLauncher for OwnRuns {
     fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
             let receipt = self.runner.submit(fields(request)?, &self.caller).await;
@@ -102,14 +102,14 @@ impl Runs for OwnRuns {
         })
     }
 
-    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, RunEnd> {
         Box::pin(async move {
             let run = match run_id(use_id) {
                 Ok(run) => run,
                 Err(ended) => return ended,
             };
             let ended = end_of(self.runner.follow(&run, None), limit).await;
-            if ended != Ended::TimedOut {
+            if ended != RunEnd::TimedOut {
                 self.closed(&run);
             }
             ended
@@ -119,7 +119,7 @@ impl Runs for OwnRuns {
     fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             if let Ok(run) = run_id(use_id) {
-                self.runner.cancel(&Select::Run(run.clone()));
+                self.runner.cancel(&RunSelector::Run(run.clone()));
                 self.closed(&run);
             }
         })
@@ -130,7 +130,7 @@ impl Drop for OwnRuns {
     fn drop(&mut self) {
         let open = std::mem::take(self.open.get_mut().unwrap_or_else(PoisonError::into_inner));
         for run in open {
-            self.runner.cancel(&Select::Run(run));
+            self.runner.cancel(&RunSelector::Run(run));
         }
     }
 }

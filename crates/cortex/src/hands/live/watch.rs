@@ -13,7 +13,7 @@ use mind::hook::CortexHook;
 use mind::supervision::{ProcessEvent, ProcessId, ProcessKind};
 use mind::warmup::ProcessType;
 use serde_json::{Map, Value};
-use talents::callosum::{CORTEX, Delivery, Filter, Hub, Message};
+use talents::bus::{BusFilter, BusMessage, Delivery, Hub, RUN_TOPIC};
 use talents::runner::Runner;
 use talents::runner::log::read::is_terminal;
 
@@ -49,7 +49,7 @@ struct Watch {
 
 /// Watches until the daemon is gone.
 pub(super) async fn watch(hub: Hub, ops: Weak<Ops>, runner: Runner) {
-    let mut subscription = hub.subscribe(Filter::tract(CORTEX));
+    let mut subscription = hub.subscribe(BusFilter::topic(RUN_TOPIC));
     drop(hub);
     let (send, seen) = sync_channel(TOLD_MAX);
     let mut watch = Watch { runs: BTreeMap::new(), send, seen };
@@ -76,7 +76,7 @@ pub(super) async fn watch(hub: Hub, ops: Weak<Ops>, runner: Runner) {
 }
 
 impl Watch {
-    fn hear(&mut self, ops: &Ops, message: &Message) {
+    fn hear(&mut self, ops: &Ops, message: &BusMessage) {
         let Some(use_id) = message.use_id() else { return };
         if message.event() == "request" {
             self.begun(ops, use_id, message.fields());

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use talents::Facet;
 use talents::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
-use talents::talent_files::Grant;
+use talents::talent_files::ToolGrant;
 
 use super::memory::Memory;
 use crate::ops::context::ContextRequest;
@@ -121,9 +121,9 @@ impl MemoryTools {
     async fn answer(&self, scene: &ToolScene, name: &str, args: Value) -> Told<ToolAnswer> {
         let needed = match name {
             "memory_recall" | "memory_get" | "system_inspect" | "channel_list"
-            | "worker_inspect" => Grant::Read,
+            | "worker_inspect" => ToolGrant::Read,
             "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" | "mind_undo" => {
-                Grant::Write
+                ToolGrant::Write
             }
             _ => return Err(ToolError::new(format!("there is no tool {name:?}"))),
         };

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::Call;
+use super::super::ModelCall;
 use super::super::anthropic::usage;
-use super::{Dialect, SERVER, Story};
+use super::{CliTranscript, Dialect, SERVER};
 
 /// One argument of a command has a largest size; a longer system text goes before the prompt.
 const ARGUMENT_BYTES_MAX: usize = 100 * 1024;
@@ -28,11 +28,11 @@ impl Dialect for Claude {
         &[("ENABLE_TOOL_SEARCH", "false")]
     }
 
-    fn takes_system(&self, call: &Call) -> bool {
+    fn takes_system(&self, call: &ModelCall) -> bool {
         call.system.len() <= ARGUMENT_BYTES_MAX
     }
 
-    fn args(&self, call: &Call, _: Option<&PathBuf>) -> Vec<OsString> {
+    fn args(&self, call: &ModelCall, _: Option<&PathBuf>) -> Vec<OsString> {
         let mut args: Vec<OsString> =
             ["-p", "--output-format", "stream-json", "--verbose"].map(Into::into).into();
         let (mode, tools) = if call.write {
@@ -64,11 +64,11 @@ impl Dialect for Claude {
         args
     }
 
-    fn line(&self, line: &Value, story: &mut Story) {
+    fn line(&self, line: &Value, transcript: &mut CliTranscript) {
         match line["type"].as_str().unwrap_or_default() {
             "system" if line["subtype"] == "init" => {
-                story.session = line["session_id"].as_str().map(str::to_owned);
-                story.model = line["model"].as_str().map(str::to_owned);
+                transcript.session = line["session_id"].as_str().map(str::to_owned);
+                transcript.model = line["model"].as_str().map(str::to_owned);
             }
             "assistant" => {
                 // What another agent says is for the one that sent it, and no part of the answer.
@@ -76,13 +76,13 @@ impl Dialect for Claude {
                 for block in line["message"]["content"].as_array().into_iter().flatten() {
                     let text = |key: &str| block[key].as_str().unwrap_or_default();
                     match block["type"].as_str().unwrap_or_default() {
-                        "text" if of_another => story.thinking(text("text")),
-                        "text" => story.text(text("text")),
-                        "thinking" => story.thinking(text("thinking")),
+                        "text" if of_another => transcript.thinking(text("text")),
+                        "text" => transcript.text(text("text")),
+                        "thinking" => transcript.thinking(text("thinking")),
                         "tool_use" => {
-                            story.tool_start(text("id"), text("name"), block["input"].clone());
+                            transcript.tool_start(text("id"), text("name"), block["input"].clone());
                             if let Some(agent) = block["input"]["subagent_type"].as_str() {
-                                story.hand_over(text("id"), agent);
+                                transcript.hand_over(text("id"), agent);
                             }
                         }
                         _ => {}
@@ -98,26 +98,26 @@ impl Dialect for Claude {
                         } else {
                             block["content"].clone()
                         };
-                        story.tool_end(id, result);
+                        transcript.tool_end(id, result);
                     }
                 }
             }
             "result" => {
                 if let Some(session) = line["session_id"].as_str() {
-                    story.session = Some(session.to_owned());
+                    transcript.session = Some(session.to_owned());
                 }
-                story.usage = usage(&line["usage"]);
-                story.usage.requests = line["num_turns"].as_u64().unwrap_or(1);
-                story.cost = line["total_cost_usd"].as_f64();
+                transcript.usage = usage(&line["usage"]);
+                transcript.usage.requests = line["num_turns"].as_u64().unwrap_or(1);
+                transcript.cost = line["total_cost_usd"].as_f64();
                 let told = line["result"].as_str().unwrap_or_default();
                 if line["is_error"] == true
                     || line["subtype"].as_str().is_some_and(|word| word != "success")
                 {
                     let kind = line["subtype"].as_str().unwrap_or("error");
-                    story.error =
+                    transcript.error =
                         Some(if told.is_empty() { kind.to_owned() } else { told.to_owned() });
-                } else if !story.has_text() {
-                    story.text(told);
+                } else if !transcript.has_text() {
+                    transcript.text(told);
                 }
             }
             _ => {}

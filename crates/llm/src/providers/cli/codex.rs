@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::Call;
-use super::{Dialect, SERVER, Story};
+use super::super::ModelCall;
+use super::{CliTranscript, Dialect, SERVER};
 
 pub(super) struct Codex;
 
@@ -19,7 +19,7 @@ impl Dialect for Codex {
         &["OPENAI_", "CODEX_"]
     }
 
-    fn args(&self, call: &Call, _: Option<&PathBuf>) -> Vec<OsString> {
+    fn args(&self, call: &ModelCall, _: Option<&PathBuf>) -> Vec<OsString> {
         let sandbox = if call.write { "workspace-write" } else { "read-only" };
         let mut args: Vec<OsString> =
             ["exec", "--json", "--skip-git-repo-check", "-s", sandbox, "-m"].map(Into::into).into();
@@ -42,27 +42,27 @@ impl Dialect for Codex {
         args
     }
 
-    fn line(&self, line: &Value, story: &mut Story) {
+    fn line(&self, line: &Value, transcript: &mut CliTranscript) {
         let item = &line["item"];
         let id = item["id"].as_str().unwrap_or_default();
         let text = |key: &str| item[key].as_str().unwrap_or_default();
         match line["type"].as_str().unwrap_or_default() {
-            "thread.started" => story.session = line["thread_id"].as_str().map(str::to_owned),
-            "item.started" => start(id, item, story),
+            "thread.started" => transcript.session = line["thread_id"].as_str().map(str::to_owned),
+            "item.started" => start(id, item, transcript),
             "item.completed" => match text("type") {
-                "agent_message" => story.text(text("text")),
-                "reasoning" => story.thinking(text("text")),
-                "error" => story.thinking(text("message")),
+                "agent_message" => transcript.text(text("text")),
+                "reasoning" => transcript.thinking(text("text")),
+                "error" => transcript.thinking(text("message")),
                 _ => {
-                    if !story.is_open(id) {
-                        start(id, item, story);
+                    if !transcript.is_open(id) {
+                        start(id, item, transcript);
                     }
-                    story.tool_end(id, result(item));
+                    transcript.tool_end(id, result(item));
                 }
             },
             "turn.completed" => {
                 let number = |key: &str| line["usage"][key].as_u64().unwrap_or_default();
-                let usage = &mut story.usage;
+                let usage = &mut transcript.usage;
                 usage.input_tokens += number("input_tokens");
                 usage.cached_tokens += number("cached_input_tokens");
                 usage.output_tokens += number("output_tokens");
@@ -72,16 +72,16 @@ impl Dialect for Codex {
             }
             "turn.failed" => {
                 let told = line["error"]["message"].as_str().unwrap_or("the turn failed");
-                story.error = Some(told.to_owned());
+                transcript.error = Some(told.to_owned());
             }
             // Codex tells about its own retries this way, too; only a failed turn is an end.
-            "error" => story.thinking(line["message"].as_str().unwrap_or_default()),
+            "error" => transcript.thinking(line["message"].as_str().unwrap_or_default()),
             _ => {}
         }
     }
 }
 
-fn start(id: &str, item: &Value, story: &mut Story) {
+fn start(id: &str, item: &Value, transcript: &mut CliTranscript) {
     let args = match item["type"].as_str().unwrap_or_default() {
         "command_execution" => json!({"command": item["command"]}),
         "mcp_tool_call" => item["arguments"].clone(),
@@ -93,7 +93,7 @@ fn start(id: &str, item: &Value, story: &mut Story) {
         Some("mcp_tool_call") => item["tool"].as_str().unwrap_or("mcp_tool_call"),
         other => other.unwrap_or_default(),
     };
-    story.tool_start(id, tool, args);
+    transcript.tool_start(id, tool, args);
 }
 
 fn result(item: &Value) -> Value {

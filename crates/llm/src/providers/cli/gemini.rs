@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::Call;
-use super::{Dialect, SERVER, Story, TOOLS_VARIABLE};
+use super::super::ModelCall;
+use super::{CliTranscript, Dialect, SERVER, TOOLS_VARIABLE};
 
 pub(super) struct Gemini;
 
@@ -34,7 +34,7 @@ impl Dialect for Gemini {
         &[("GEMINI_CLI_TRUST_WORKSPACE", "true")]
     }
 
-    fn args(&self, call: &Call, policy: Option<&PathBuf>) -> Vec<OsString> {
+    fn args(&self, call: &ModelCall, policy: Option<&PathBuf>) -> Vec<OsString> {
         let mut args: Vec<OsString> =
             ["--output-format", "stream-json", "--approval-mode", "yolo", "-m"]
                 .map(Into::into)
@@ -52,7 +52,7 @@ impl Dialect for Gemini {
         args
     }
 
-    fn policy(&self, call: &Call) -> Option<String> {
+    fn policy(&self, call: &ModelCall) -> Option<String> {
         (!call.write).then(|| READ_ONLY.to_owned())
     }
 
@@ -63,22 +63,26 @@ impl Dialect for Gemini {
         Some((".gemini/settings.json", json!({"mcpServers": {SERVER: server}})))
     }
 
-    fn line(&self, line: &Value, story: &mut Story) {
+    fn line(&self, line: &Value, transcript: &mut CliTranscript) {
         let text = |key: &str| line[key].as_str().unwrap_or_default();
         match text("type") {
             "init" => {
-                story.session = line["session_id"].as_str().map(str::to_owned);
-                story.model = line["model"].as_str().map(str::to_owned);
+                transcript.session = line["session_id"].as_str().map(str::to_owned);
+                transcript.model = line["model"].as_str().map(str::to_owned);
             }
             "message" if line["role"] == "assistant" => {
                 if line["delta"] == true {
-                    story.text_piece(text("content"));
+                    transcript.text_piece(text("content"));
                 } else {
-                    story.text(text("content"));
+                    transcript.text(text("content"));
                 }
             }
             "tool_use" => {
-                story.tool_start(text("tool_id"), text("tool_name"), line["parameters"].clone());
+                transcript.tool_start(
+                    text("tool_id"),
+                    text("tool_name"),
+                    line["parameters"].clone(),
+                );
             }
             "tool_result" => {
                 let result = if line["status"] == "error" {
@@ -86,19 +90,19 @@ impl Dialect for Gemini {
                 } else {
                     line["output"].clone()
                 };
-                story.tool_end(text("tool_id"), result);
+                transcript.tool_end(text("tool_id"), result);
             }
             "result" => {
                 let stats = &line["stats"];
                 let number = |key: &str| stats[key].as_u64().unwrap_or_default();
-                let usage = &mut story.usage;
+                let usage = &mut transcript.usage;
                 usage.input_tokens = number("input_tokens");
                 usage.output_tokens = number("output_tokens");
                 usage.cached_tokens = number("cached");
                 usage.total_tokens = usage.input_tokens + usage.output_tokens;
                 if line["status"] == "error" {
                     let told = line["error"]["message"].as_str().unwrap_or("the run failed");
-                    story.error = Some(told.to_owned());
+                    transcript.error = Some(told.to_owned());
                 }
             }
             _ => {}

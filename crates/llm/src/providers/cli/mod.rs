@@ -9,7 +9,7 @@ mod claude;
 mod codex;
 mod gemini;
 mod start;
-mod story;
+mod transcript;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -24,10 +24,12 @@ use tokio::process::Child;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use self::start::Papers;
-use self::story::Story;
+use self::start::ToolFiles;
+use self::transcript::CliTranscript;
 use super::error::one_line;
-use super::{BoxFuture, Call, Env, Provider, ProviderError, ProviderEvent, ReasonCode, Reply};
+use super::{
+    BoxFuture, Env, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent, ReasonCode,
+};
 use crate::line_codec::LineReader;
 use crate::models::ProviderKind;
 
@@ -91,13 +93,13 @@ trait Dialect: Send + Sync {
     fn variables(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    fn args(&self, call: &Call, policy: Option<&PathBuf>) -> Vec<OsString>;
+    fn args(&self, call: &ModelCall, policy: Option<&PathBuf>) -> Vec<OsString>;
     /// It takes the system text as an argument; otherwise it stands before the prompt.
-    fn takes_system(&self, _: &Call) -> bool {
+    fn takes_system(&self, _: &ModelCall) -> bool {
         false
     }
     /// A file with what the tool may not do.
-    fn policy(&self, _: &Call) -> Option<String> {
+    fn policy(&self, _: &ModelCall) -> Option<String> {
         None
     }
     /// A file of settings in the folder it works in, and what of it must be ours: for a tool that takes servers from nowhere
@@ -105,7 +107,7 @@ trait Dialect: Send + Sync {
     fn workspace(&self) -> Option<(&'static str, Value)> {
         None
     }
-    fn line(&self, line: &Value, story: &mut Story);
+    fn line(&self, line: &Value, transcript: &mut CliTranscript);
 }
 
 pub struct CliProvider {
@@ -121,7 +123,7 @@ impl fmt::Debug for CliProvider {
 }
 
 enum Attempt {
-    Done(Box<Reply>),
+    Done(Box<ModelReply>),
     /// Nothing was said in time.
     Silent,
 }
@@ -138,9 +140,9 @@ impl CliProvider {
 
     async fn attempts(
         &self,
-        call: &Call,
+        call: &ModelCall,
         events: &Sender<ProviderEvent>,
-    ) -> Result<Reply, ProviderError> {
+    ) -> Result<ModelReply, ProviderError> {
         let papers = self.papers(call)?;
         let mut result = Ok(Attempt::Silent);
         for _ in 0..2 {
@@ -165,9 +167,9 @@ impl CliProvider {
 
     async fn once(
         &self,
-        call: &Call,
+        call: &ModelCall,
         events: &Sender<ProviderEvent>,
-        papers: &Papers,
+        papers: &ToolFiles,
     ) -> Result<Attempt, ProviderError> {
         let mut child = self.spawn(call, papers)?;
         let (stdin, stdout, stderr) =
@@ -180,9 +182,9 @@ impl CliProvider {
             }
         });
         let complaints = tokio::spawn(tail(stderr));
-        let mut story = Story::default();
+        let mut transcript = CliTranscript::default();
         let heard = match stdout {
-            Some(stdout) => self.listen(stdout, &mut story, events).await,
+            Some(stdout) => self.listen(stdout, &mut transcript, events).await,
             None => Ok(false),
         };
         feeding.abort();
@@ -210,7 +212,7 @@ impl CliProvider {
             Ok(Ok(trace)) => trace,
             _ => String::new(),
         };
-        self.conclude(story, status, trace, events)
+        self.conclude(transcript, status, trace, events)
             .await
             .map(|reply| Attempt::Done(Box::new(reply)))
     }
@@ -219,7 +221,7 @@ impl CliProvider {
     async fn listen(
         &self,
         stdout: impl AsyncRead + Unpin,
-        story: &mut Story,
+        transcript: &mut CliTranscript,
         events: &Sender<ProviderEvent>,
     ) -> Result<bool, ProviderError> {
         let mut lines = LineReader::new(stdout, LINE_BYTES_MAX);
@@ -240,16 +242,16 @@ impl CliProvider {
             match line.text() {
                 Err(bytes) => {
                     heard = true;
-                    story.too_long(bytes);
+                    transcript.too_long(bytes);
                 }
                 Ok(text) => {
                     if let Ok(value @ Value::Object(_)) = serde_json::from_str::<Value>(&text) {
                         heard = true;
-                        self.dialect.line(&value, story);
+                        self.dialect.line(&value, transcript);
                     }
                 }
             }
-            for event in story.events.drain(..) {
+            for event in transcript.events.drain(..) {
                 if events.send(event).await.is_err() {
                     return Err(ProviderError::new(ReasonCode::Unknown, "the run has ended"));
                 }
@@ -259,13 +261,13 @@ impl CliProvider {
 
     async fn conclude(
         &self,
-        mut story: Story,
+        mut transcript: CliTranscript,
         status: Option<ExitStatus>,
         trace: String,
         events: &Sender<ProviderEvent>,
-    ) -> Result<Reply, ProviderError> {
-        let reply = story.reply();
-        let well = status.is_some_and(|status| status.success()) && story.error.is_none();
+    ) -> Result<ModelReply, ProviderError> {
+        let reply = transcript.reply();
+        let well = status.is_some_and(|status| status.success()) && transcript.error.is_none();
         if well && !reply.text.trim().is_empty() {
             return Ok(reply);
         }
@@ -273,21 +275,21 @@ impl CliProvider {
             Some(code) => format!("{} ended with code {code}", self.name),
             None => format!("{} was ended by a signal", self.name),
         };
-        if !reply.text.trim().is_empty() && story.error.is_none() {
+        if !reply.text.trim().is_empty() && transcript.error.is_none() {
             let message = format!("{ended}, but gave an answer");
             let warning = ProviderEvent::Warning { message, stderr: trace };
             // If nobody listens, the run is over and the warning is of no use.
             let _unheard = events.send(warning).await;
             return Ok(reply);
         }
-        let told = story.error.clone().unwrap_or_else(|| trace.clone());
+        let told = transcript.error.clone().unwrap_or_else(|| trace.clone());
         let lower = told.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let reason = if has(QUOTA_WORDS) {
             ReasonCode::QuotaExceeded
         } else if has(LOGIN_WORDS) {
             ReasonCode::KeyInvalid
-        } else if status.is_some_and(|status| status.success()) && story.error.is_none() {
+        } else if status.is_some_and(|status| status.success()) && transcript.error.is_none() {
             ReasonCode::NoOutput
         } else {
             ReasonCode::Unavailable
@@ -353,9 +355,9 @@ impl Provider for CliProvider {
 
     fn turn<'a>(
         &'a self,
-        call: &'a Call,
+        call: &'a ModelCall,
         events: Sender<ProviderEvent>,
-    ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
+    ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
         Box::pin(async move {
             let whole = call.whole.unwrap_or(self.options.whole);
             super::within(&self.name, whole, self.attempts(call, &events)).await

@@ -8,19 +8,19 @@ use std::process::Stdio;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use super::super::{Call, Env, Message, ProviderError, ReasonCode};
+use super::super::{ChatMessage, Env, ModelCall, ProviderError, ReasonCode};
 use super::{CliProvider, TOOLS_VARIABLE};
 use crate::files::write_atomic;
 
 /// Files that are there for as long as a tool runs.
 #[derive(Default)]
-pub(super) struct Papers {
+pub(super) struct ToolFiles {
     policy: Option<PathBuf>,
     /// A script that becomes the server of the talent's tools.
     tools: Option<PathBuf>,
 }
 
-impl Drop for Papers {
+impl Drop for ToolFiles {
     fn drop(&mut self) {
         for path in self.policy.iter().chain(&self.tools) {
             // They hold no secret; a leftover does no harm.
@@ -60,21 +60,21 @@ impl CliProvider {
         env
     }
 
-    pub(super) fn prompt(&self, call: &Call) -> String {
+    pub(super) fn prompt(&self, call: &ModelCall) -> String {
         let mut parts = Vec::new();
         if !self.dialect.takes_system(call) && !call.system.is_empty() && call.session.is_none() {
             parts.push(call.system.as_str());
         }
         for message in &call.messages {
-            if let Message::User { text } = message {
+            if let ChatMessage::User { text } = message {
                 parts.push(text);
             }
         }
         parts.join("\n\n")
     }
 
-    pub(super) fn papers(&self, call: &Call) -> Result<Papers, ProviderError> {
-        let mut papers = Papers::default();
+    pub(super) fn papers(&self, call: &ModelCall) -> Result<ToolFiles, ProviderError> {
+        let mut papers = ToolFiles::default();
         if let Some(text) = self.dialect.policy(call) {
             papers.policy = Some(self.paper("policy", "toml", &text)?);
         }
@@ -125,7 +125,11 @@ impl CliProvider {
         Ok(path)
     }
 
-    pub(super) fn spawn(&self, call: &Call, papers: &Papers) -> Result<Child, ProviderError> {
+    pub(super) fn spawn(
+        &self,
+        call: &ModelCall,
+        papers: &ToolFiles,
+    ) -> Result<Child, ProviderError> {
         let program = self.program();
         std::fs::create_dir_all(&self.options.cwd).map_err(|error| {
             let message = format!("{} cannot be made: {error}", self.options.cwd.display());

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::super::Message;
+use super::super::ChatMessage;
 use super::*;
 
 fn script(dir: &Path, name: &str, body: &str) -> PathBuf {
@@ -30,9 +30,9 @@ async fn run_with(
     dir: &Path,
     kind: ProviderKind,
     body: &str,
-    call: Call,
+    call: ModelCall,
     first_event: Duration,
-) -> (Result<Reply, ProviderError>, Vec<ProviderEvent>) {
+) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let options = CliOptions {
         command: Some(script(dir, "tool", body)),
         env: env(),
@@ -55,19 +55,19 @@ async fn run_with(
 async fn run(
     kind: ProviderKind,
     body: &str,
-    call: Call,
-) -> (Result<Reply, ProviderError>, Vec<ProviderEvent>) {
+    call: ModelCall,
+) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let dir = tempfile::tempdir().unwrap();
     run_with(dir.path(), kind, body, call, Duration::from_secs(20)).await
 }
 
-fn call(session: Option<&str>) -> Call {
-    Call {
+fn call(session: Option<&str>) -> ModelCall {
+    ModelCall {
         model: "m1".into(),
         system: "Be kind.".into(),
-        messages: vec![Message::User { text: "What is up?".into() }],
+        messages: vec![ChatMessage::User { text: "What is up?".into() }],
         session: session.map(str::to_owned),
-        ..Call::default()
+        ..ModelCall::default()
     }
 }
 
@@ -289,7 +289,7 @@ echo '{"type":"init"}'"#;
         std::fs::create_dir(dir.path().join(".gemini")).unwrap();
         let mine = "{\"mcpServers\": {\"mine\": {\"command\": \"x\"}}, \"theme\": \"dark\"}";
         std::fs::write(dir.path().join(".gemini/settings.json"), mine).unwrap();
-        let call = Call { server: Some(server.clone()), ..call(None) };
+        let call = ModelCall { server: Some(server.clone()), ..call(None) };
         drop(run_with(dir.path(), kind, keep, call, Duration::from_secs(20)).await);
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
         let left = std::fs::read_dir(dir.path().join("run")).map_or(0, Iterator::count);

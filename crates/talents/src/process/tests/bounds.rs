@@ -93,7 +93,7 @@ async fn turns_and_tools_have_their_bounds() {
     let calls = stage.script.calls.lock().unwrap();
     assert_eq!(calls[0].tools.len(), 1);
     assert!(
-        matches!(calls[2].messages.last(), Some(Message::User { text }) if text.contains("last turn"))
+        matches!(calls[2].messages.last(), Some(ChatMessage::User { text }) if text.contains("last turn"))
     );
 }
 
@@ -110,7 +110,7 @@ async fn a_budget_of_tools_and_tools_that_fail_are_told_to_the_model() {
     let events = stage.one(json!({"use_id": "1", "name": "t", "prompt": "a"})).await;
     assert_eq!(names(&events).iter().filter(|name| **name == "tool_budget_exhausted").count(), 1);
     let calls = stage.script.calls.lock().unwrap();
-    let Message::Results { results } = &calls[1].messages[2] else { panic!() };
+    let ChatMessage::Results { results } = &calls[1].messages[2] else { panic!() };
     let failed: Vec<bool> = results.iter().map(|result| result.failed).collect();
     assert_eq!(failed, [true, true, false, true]);
     assert_eq!(results[0].value["error"], "the memory is asleep");
@@ -132,7 +132,7 @@ async fn being_told_to_stop_ends_with_an_error_and_a_whole_line() {
     }
     say.send(true).unwrap();
     let summary = run.await.unwrap().unwrap();
-    assert_eq!(summary, Summary { finished: 0, failed: 1 });
+    assert_eq!(summary, ProcessSummary { finished: 0, failed: 1 });
     let events = events(ours).await;
     let error = events.last().unwrap();
     assert_eq!(

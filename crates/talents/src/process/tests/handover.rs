@@ -6,11 +6,11 @@ const FRONT_DESK: &str = "{\n\"tools\": [\"hand_over\", \"memory_recall\"],\n\"o
 const EXPERT: &str = "{\n\"tools\": [\"memory_recall\", \"memory_save\"],\n\"grant\": \"write\"\n}\nYou know about tea.";
 
 #[expect(clippy::unnecessary_wraps, reason = "a script is made of what a provider may answer")]
-fn hand(id: &'static str, to: &str, prompt: &str) -> Result<Reply, ProviderError> {
+fn hand(id: &'static str, to: &str, prompt: &str) -> Result<ModelReply, ProviderError> {
     Ok(calling(&[(id, "hand_over", json!({"talent": to, "prompt": prompt}))]))
 }
 
-fn desk(replies: Vec<Result<Reply, ProviderError>>) -> Stage {
+fn desk(replies: Vec<Result<ModelReply, ProviderError>>) -> Stage {
     let files = [("talent/desk.md", FRONT_DESK), ("talent/expert.md", EXPERT)];
     stage(replies, &files)
 }
@@ -39,7 +39,7 @@ async fn the_other_talent_answers_in_the_same_run() {
     let path = stage.dir.path().join("chronicle/20250109/talents/desk.md");
     assert_eq!(fs::read_to_string(path).unwrap(), "Green.\n");
     let calls = stage.script.calls.lock().unwrap();
-    let Message::User { text } = &calls[1].messages[0] else { panic!() };
+    let ChatMessage::User { text } = &calls[1].messages[0] else { panic!() };
     assert_eq!(calls[1].messages.len(), 1, "it knows what it was told, and nothing else");
     assert!(text.contains("You know about tea.") && text.ends_with("Say which tea Ada likes."));
     assert!(!text.contains("Which tea?"), "{text}");
@@ -62,7 +62,7 @@ async fn a_handover_that_cannot_be_is_an_answer_to_the_model() {
     assert!(!names(&events).contains(&"talent_updated"));
     assert_eq!(events.last().unwrap()["result"], "Mine.");
     let calls = stage.script.calls.lock().unwrap();
-    let Some(Message::Results { results }) = calls[1].messages.last() else { panic!() };
+    let Some(ChatMessage::Results { results }) = calls[1].messages.last() else { panic!() };
     assert_eq!(results.iter().filter(|result| result.failed).count(), odd.len(), "{results:?}");
 }
 

@@ -12,8 +12,8 @@ use super::*;
 use crate::names::Facet;
 use llm::models::ProviderSettings;
 use llm::providers::{
-    BoxFuture, Call, Message, Provider, ProviderError, ProviderEvent, ReasonCode, Reply, Stop,
-    Thought, ToolCall, ToolSpec, Usage,
+    BoxFuture, ChatMessage, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent,
+    ReasonCode, StopReason, Thought, TokenUsage, ToolCall, ToolSpec,
 };
 
 /// Answers with what is next in its script, and keeps what it was asked.
@@ -21,8 +21,8 @@ use llm::providers::{
 struct Script {
     name: String,
     cli: bool,
-    replies: Mutex<VecDeque<Result<Reply, ProviderError>>>,
-    calls: Mutex<Vec<Call>>,
+    replies: Mutex<VecDeque<Result<ModelReply, ProviderError>>>,
+    calls: Mutex<Vec<ModelCall>>,
 }
 
 impl Provider for Script {
@@ -36,9 +36,9 @@ impl Provider for Script {
 
     fn turn<'a>(
         &'a self,
-        call: &'a Call,
+        call: &'a ModelCall,
         events: Sender<ProviderEvent>,
-    ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
+    ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
         Box::pin(async move {
             self.calls.lock().unwrap().push(call.clone());
             let next = self.replies.lock().unwrap().pop_front();
@@ -110,21 +110,21 @@ impl Toolbox for Memory {
 struct Stage {
     dir: tempfile::TempDir,
     script: Arc<Script>,
-    process: Process,
+    process: TalentProcess,
 }
 
-fn reply(text: &str) -> Reply {
-    let usage = Usage {
+fn reply(text: &str) -> ModelReply {
+    let usage = TokenUsage {
         input_tokens: 100,
         output_tokens: 10,
         total_tokens: 110,
         requests: 1,
-        ..Usage::default()
+        ..TokenUsage::default()
     };
-    Reply { text: text.into(), usage, ..Reply::default() }
+    ModelReply { text: text.into(), usage, ..ModelReply::default() }
 }
 
-fn calling(tools: &[(&str, &str, Value)]) -> Reply {
+fn calling(tools: &[(&str, &str, Value)]) -> ModelReply {
     let calls = tools
         .iter()
         .map(|(id, name, args)| ToolCall {
@@ -135,10 +135,10 @@ fn calling(tools: &[(&str, &str, Value)]) -> Reply {
             signature: None,
         })
         .collect();
-    Reply { calls, stop: Stop::Tools, ..reply("Let me see.") }
+    ModelReply { calls, stop: StopReason::Tools, ..reply("Let me see.") }
 }
 
-fn stage(replies: Vec<Result<Reply, ProviderError>>, files: &[(&str, &str)]) -> Stage {
+fn stage(replies: Vec<Result<ModelReply, ProviderError>>, files: &[(&str, &str)]) -> Stage {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = dir.path().join(path);
@@ -151,8 +151,8 @@ fn stage(replies: Vec<Result<Reply, ProviderError>>, files: &[(&str, &str)]) -> 
         replies: Mutex::new(replies.into()),
         ..Script::default()
     });
-    let process = Process {
-        shelf: Arc::new(Shelf::open(&layout.talents())),
+    let process = TalentProcess {
+        catalog: Arc::new(TalentCatalog::open(&layout.talents())),
         layout,
         resolver: Resolver::new(ProviderSettings::default(), vec!["anthropic".into()]),
         providers: Arc::new(One(Arc::clone(&script))),

@@ -34,7 +34,7 @@ impl Providers for WithoutKey {
     }
 }
 
-fn with_fallback(replies: Vec<Result<Reply, ProviderError>>) -> Stage {
+fn with_fallback(replies: Vec<Result<ModelReply, ProviderError>>) -> Stage {
     let talent = "{\n\"tools\": [\"memory_recall\"]\n}\nX";
     let mut stage = stage(replies, &[("talent/t.md", talent)]);
     let settings: ProviderSettings = serde_json::from_value(json!({
@@ -139,7 +139,7 @@ async fn a_conversation_goes_on_with_the_provider_that_began_it() {
 #[tokio::test]
 async fn a_command_line_tool_resumes_its_own_session() {
     // execution R54
-    let with = |session: &str| Ok(Reply { session: Some(session.into()), ..reply("Hi") });
+    let with = |session: &str| Ok(ModelReply { session: Some(session.into()), ..reply("Hi") });
     let mut stage = stage(Vec::new(), &[]);
     let script = Arc::new(Script {
         cli: true,

@@ -41,7 +41,7 @@ async fn a_chat_uses_tools_and_cites_what_it_read() {
     assert!(finish["cost"].as_f64().unwrap() > 0.0);
     assert_eq!(finish["provider"], "anthropic");
     let calls = stage.script.calls.lock().unwrap();
-    let Message::User { text } = &calls[0].messages[0] else { panic!() };
+    let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
     assert!(text.contains("Ada likes tea.") && text.ends_with("What do I like?"), "{text}");
     assert_eq!(calls[1].messages.len(), 3);
 }
@@ -57,7 +57,7 @@ async fn a_generator_writes_its_output_before_it_finishes() {
     assert_eq!(events[3]["output_path"], path.to_str().unwrap());
     {
         let calls = stage.script.calls.lock().unwrap();
-        let Message::User { text } = &calls[0].messages[0] else { panic!() };
+        let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
         assert!(text.contains(TALK) && calls[0].tools.is_empty());
         assert_eq!(calls[0].max_output_tokens, Some(4_000));
     }

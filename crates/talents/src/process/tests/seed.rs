@@ -6,7 +6,7 @@ fn talent(name: &str, front: &str) -> (String, String) {
     (format!("talent/{name}.md"), format!("{{\n{front}\n}}\nDo it."))
 }
 
-fn staged(replies: Vec<Result<Reply, ProviderError>>, talents: &[(String, String)]) -> Stage {
+fn staged(replies: Vec<Result<ModelReply, ProviderError>>, talents: &[(String, String)]) -> Stage {
     let files: Vec<(&str, &str)> = talents
         .iter()
         .map(|(path, text)| (path.as_str(), text.as_str()))
@@ -39,7 +39,7 @@ async fn what_a_request_asks_for_stands_over_the_talent_and_the_settings() {
     stage.one(json!({"use_id": "3", "name": "default", "prompt": "x"})).await;
     let calls = stage.script.calls.lock().unwrap();
     let of = |place: usize| {
-        let call: &Call = &calls[place];
+        let call: &ModelCall = &calls[place];
         (call.model.as_str(), call.max_output_tokens, call.thinking_budget)
     };
     let model = |provider: &str, tier: usize| llm::models::built_in(provider).unwrap().models[tier];
@@ -76,7 +76,7 @@ async fn a_generator_is_asked_for_in_the_words_of_the_seed() {
     assert_eq!(events[0]["model"], "gemini-2.0-flash");
     assert_eq!(events[3]["result"], "# Noon");
     let calls = stage.script.calls.lock().unwrap();
-    let Message::User { text } = &calls[0].messages[0] else { panic!() };
+    let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
     assert!(text.contains(TALK) && !text.contains("Something else"), "{text}");
 }
 
@@ -134,7 +134,7 @@ async fn a_facet_is_what_the_run_is_about() {
     assert_eq!(fs::read_to_string(path).unwrap(), "Shop news.\n");
     {
         let calls = stage.script.calls.lock().unwrap();
-        let Message::User { text } = &calls[0].messages[0] else { panic!() };
+        let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
         assert!(text.contains("one facet only:\n- work (Work): The shop"), "{text}");
     }
     // execution R88: what does not hold is refused before anybody is asked

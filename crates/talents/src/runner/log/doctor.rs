@@ -6,13 +6,13 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::index::Index;
-use super::read::{self, Log, is_terminal, kind};
+use super::index::RunIndex;
+use super::read::{self, RunLog, is_terminal, kind};
 use crate::{Layout, TalentName, UseId};
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Finding {
+pub struct LogFinding {
     pub code: &'static str,
     pub run: Option<String>,
     pub name: Option<String>,
@@ -20,14 +20,18 @@ pub struct Finding {
 }
 
 /// Looks at every log. `live` are the runs that go on: only they may have an active log.
-pub fn examine(layout: &Layout, index: &Index, live: &BTreeSet<UseId>) -> io::Result<Vec<Finding>> {
+pub fn examine(
+    layout: &Layout,
+    index: &RunIndex,
+    live: &BTreeSet<UseId>,
+) -> io::Result<Vec<LogFinding>> {
     let mut findings = Vec::new();
     let mut ended = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for name in read::talents(layout)? {
         for (run, found) in read::runs(layout, &name)? {
             let mut find = |code, text: String| {
-                findings.push(Finding {
+                findings.push(LogFinding {
                     code,
                     run: Some(run.to_string()),
                     name: Some(name.to_string()),
@@ -60,7 +64,7 @@ pub fn examine(layout: &Layout, index: &Index, live: &BTreeSet<UseId>) -> io::Re
         }
     }
     for row in index.rows().filter(|row| !ended.contains(&row.use_id)) {
-        findings.push(Finding {
+        findings.push(LogFinding {
             code: "index_without_log",
             run: Some(row.use_id.clone()),
             name: Some(row.name.clone()),
@@ -68,7 +72,7 @@ pub fn examine(layout: &Layout, index: &Index, live: &BTreeSet<UseId>) -> io::Re
         });
     }
     if index.bad_lines > 0 {
-        findings.push(Finding {
+        findings.push(LogFinding {
             code: "index_bad_lines",
             run: None,
             name: None,
@@ -78,7 +82,7 @@ pub fn examine(layout: &Layout, index: &Index, live: &BTreeSet<UseId>) -> io::Re
     Ok(findings)
 }
 
-fn examine_log(log: &Log, name: &TalentName, find: &mut impl FnMut(&'static str, String)) {
+fn examine_log(log: &RunLog, name: &TalentName, find: &mut impl FnMut(&'static str, String)) {
     match log.request() {
         None => find("no_request", "the first line is no request".to_owned()),
         Some(request) if request.get("name") != Some(&Value::from(name.as_str())) => {

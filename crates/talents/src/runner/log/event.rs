@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::read::kind;
-use crate::callosum::line_codec::BoundedLine;
+use crate::bus::line_codec::BoundedLine;
 use crate::{Day, TalentName, UseId};
 
 /// Values shorter than this stand in too many innocent texts to be replaced.

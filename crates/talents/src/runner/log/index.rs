@@ -63,7 +63,7 @@ pub(in crate::runner) fn day_of(zone: &TimeZone, run: &UseId) -> Day {
 
 /// The index of one home.
 #[derive(Debug)]
-pub struct Index {
+pub struct RunIndex {
     layout: Layout,
     zone: TimeZone,
     /// By number, so the newest is last.
@@ -72,10 +72,11 @@ pub struct Index {
     pub bad_lines: u64,
 }
 
-impl Index {
+impl RunIndex {
     /// Reads the index files.
-    pub fn open(layout: &Layout, zone: TimeZone) -> io::Result<Index> {
-        let mut index = Index { layout: layout.clone(), zone, rows: BTreeMap::new(), bad_lines: 0 };
+    pub fn open(layout: &Layout, zone: TimeZone) -> io::Result<RunIndex> {
+        let mut index =
+            RunIndex { layout: layout.clone(), zone, rows: BTreeMap::new(), bad_lines: 0 };
         for day in index.days_on_disk()? {
             for line in fs::read_to_string(layout.run_index(day))?.lines() {
                 match serde_json::from_str::<Row>(line) {

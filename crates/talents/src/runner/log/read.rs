@@ -23,7 +23,7 @@ pub struct RunPath {
 
 /// One event of a log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct LogLine {
     /// Its place in the log; the request is 0.
     pub seq: u64,
     pub fields: Map<String, Value>,
@@ -33,7 +33,7 @@ pub struct Line {
 
 /// A whole log.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Log {
+pub struct RunLog {
     pub events: Vec<Map<String, Value>>,
     /// Bytes after the last newline.
     pub torn_bytes: u64,
@@ -41,7 +41,7 @@ pub struct Log {
     pub bad_lines: u64,
 }
 
-impl Log {
+impl RunLog {
     pub fn request(&self) -> Option<&Map<String, Value>> {
         self.events.first().filter(|event| kind(event) == "request")
     }
@@ -130,8 +130,8 @@ pub fn find(layout: &Layout, run: &UseId) -> io::Result<Option<RunPath>> {
 }
 
 /// Reads a whole log.
-pub fn read(path: &Path) -> io::Result<Log> {
-    let mut log = Log::default();
+pub fn read(path: &Path) -> io::Result<RunLog> {
+    let mut log = RunLog::default();
     let mut from = BufReader::new(File::open(path)?);
     let mut line = Vec::new();
     loop {
@@ -153,7 +153,7 @@ pub fn read(path: &Path) -> io::Result<Log> {
 /// A part of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<LogLine>,
     /// Where the next part begins, in bytes and in lines.
     pub(crate) offset: u64,
     pub(crate) index: u64,
@@ -188,7 +188,7 @@ pub(crate) fn read_part(path: &Path, offset: u64, index: u64, bytes_max: u64) ->
             && let Ok(text) = String::from_utf8(line.clone())
         {
             let seq = fields.get("seq").and_then(Value::as_u64).unwrap_or(part.index);
-            part.lines.push(Line { seq, fields, text });
+            part.lines.push(LogLine { seq, fields, text });
         }
         part.index += 1;
     }

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::index::Index;
+use super::index::RunIndex;
 use super::{read, write};
 use crate::{Layout, UseId};
 
 /// What is kept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Keep {
+pub struct RetentionLimits {
     pub days: u64,
     pub runs_per_talent: usize,
 }
@@ -22,8 +22,8 @@ pub struct Keep {
 /// without logs, which the next sweep takes away.
 pub fn sweep(
     layout: &Layout,
-    index: &mut Index,
-    keep: Keep,
+    index: &mut RunIndex,
+    keep: RetentionLimits,
     now: Timestamp,
 ) -> io::Result<Vec<UseId>> {
     let oldest = u64::try_from(now.as_millisecond())

@@ -15,7 +15,7 @@ use crate::{Layout, TalentName, UseId};
 
 /// A log that is being written.
 #[derive(Debug)]
-pub(in crate::runner) struct RunLog {
+pub(in crate::runner) struct RunLogWriter {
     file: File,
     layout: Layout,
     name: TalentName,
@@ -25,14 +25,14 @@ pub(in crate::runner) struct RunLog {
     bytes: u64,
 }
 
-impl RunLog {
+impl RunLogWriter {
     /// Begins a log with its request. The error is of kind `AlreadyExists` if the run exists.
     pub(in crate::runner) fn create(
         layout: &Layout,
         name: &TalentName,
         run: &UseId,
         request: &Map<String, Value>,
-    ) -> io::Result<RunLog> {
+    ) -> io::Result<RunLogWriter> {
         let folder = layout.runs_of(name);
         fs::create_dir_all(&folder)?;
         if layout.ended_run(name, run).try_exists()? {
@@ -41,7 +41,7 @@ impl RunLog {
         let made = folder.join(format!(".{run}.new"));
         let file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&made)?;
-        let mut log = RunLog {
+        let mut log = RunLogWriter {
             file,
             layout: layout.clone(),
             name: name.clone(),
@@ -63,11 +63,11 @@ impl RunLog {
         run: &UseId,
         seq: u64,
         bytes: u64,
-    ) -> io::Result<RunLog> {
+    ) -> io::Result<RunLogWriter> {
         let path = layout.active_run(name, run);
         let file = OpenOptions::new().append(true).open(path)?;
         file.set_len(bytes)?;
-        Ok(RunLog {
+        Ok(RunLogWriter {
             file,
             layout: layout.clone(),
             name: name.clone(),

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use talents::Layout;
-use talents::callosum::{
-    BusSettings, Client, ClientSettings, Filter, Hub, Incoming, Message, Server,
+use talents::bus::{
+    BusClient, BusClientEvent, BusClientSettings, BusFilter, BusMessage, BusSettings, Hub,
 };
-use talents::world::{SystemChance, SystemClock};
+use talents::bus_server::BusServer;
+use talents::clock::{SystemClock, SystemJitter};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -21,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Bus {
     home: tempfile::TempDir,
     hub: Hub,
-    server: Server,
+    server: BusServer,
 }
 
 async fn bus(settings: BusSettings) -> Bus {
@@ -31,10 +32,10 @@ async fn bus(settings: BusSettings) -> Bus {
     Bus { home, hub, server }
 }
 
-async fn serve(home: &Path, hub: &Hub) -> Server {
+async fn serve(home: &Path, hub: &Hub) -> BusServer {
     let layout = Layout::new(home);
-    let path = layout.callosum();
-    Server::start(hub.clone(), layout, &path).await.expect("a server")
+    let path = layout.bus_socket();
+    BusServer::start(hub.clone(), layout, &path).await.expect("a server")
 }
 
 /// A peer that speaks the protocol by hand.
@@ -100,7 +101,7 @@ async fn everybody_hears_a_message_with_a_ts_and_the_sender_gets_its_answer() {
     let answer = one.until(|line| line["event"] == "reply").await;
     assert_eq!((&answer["ref"], &answer["ok"]), (&json!(1), &json!(true)));
     bus.server.stop().await.expect("stopped");
-    assert!(!Layout::new(bus.home.path()).callosum().exists());
+    assert!(!Layout::new(bus.home.path()).bus_socket().exists());
 }
 
 // execution 9.1; "1,000 hostile lines: connection survives"
@@ -157,7 +158,7 @@ async fn a_stalled_client_delays_nobody() {
         let mut took = Vec::new();
         for index in 0..1_000 {
             let asked = Instant::now();
-            bus.hub.publish(Message::new("t", "e").with("n", index).with("text", text.as_str()));
+            bus.hub.publish(BusMessage::new("t", "e").with("n", index).with("text", text.as_str()));
             assert_eq!(quick.next().await["n"], index);
             took.push(asked.elapsed());
         }
@@ -186,7 +187,7 @@ async fn a_client_that_takes_nothing_is_cut_and_counted() {
     let _stalled = Peer::connect(&bus).await;
     let text = "x".repeat(100_000);
     for _ in 0..20 {
-        bus.hub.publish(Message::new("t", "e").with("text", text.as_str()));
+        bus.hub.publish(BusMessage::new("t", "e").with("text", text.as_str()));
     }
     let deadline = Instant::now() + PATIENCE;
     while bus.server.status()["cut_stalled"] != 1 {
@@ -204,9 +205,9 @@ async fn drops_are_told_in_their_place() {
     let mut slow = Peer::connect(&bus).await;
     let text = "x".repeat(10_000);
     for index in 0..2_000 {
-        bus.hub.publish(Message::new("t", "e").with("n", index).with("text", text.as_str()));
+        bus.hub.publish(BusMessage::new("t", "e").with("n", index).with("text", text.as_str()));
     }
-    bus.hub.publish(Message::new("t", "last"));
+    bus.hub.publish(BusMessage::new("t", "last"));
     let (mut next, mut dropped) = (0, 0);
     loop {
         let line = slow.next().await;
@@ -242,9 +243,9 @@ async fn a_client_hears_what_it_subscribed_to() {
     }))
     .await;
     peer.until(|line| line["ref"] == "s").await;
-    bus.hub.publish(Message::new("cortex", "start").with("use_id", "1"));
-    bus.hub.publish(Message::new("cortex", "finish").with("use_id", "1"));
-    bus.hub.publish(Message::new("logs", "line").with("use_id", "7"));
+    bus.hub.publish(BusMessage::new("cortex", "start").with("use_id", "1"));
+    bus.hub.publish(BusMessage::new("cortex", "finish").with("use_id", "1"));
+    bus.hub.publish(BusMessage::new("logs", "line").with("use_id", "7"));
     assert_eq!(peer.next().await["event"], "finish");
     assert_eq!(peer.next().await["event"], "line");
     peer.send(&json!({"tract": "callosum", "event": "subscribe", "filters": 5, "ref": "t"})).await;
@@ -255,24 +256,24 @@ async fn a_client_hears_what_it_subscribed_to() {
 async fn a_live_socket_is_refused_and_a_dead_one_replaced() {
     let bus = bus(BusSettings::default()).await;
     let layout = Layout::new(bus.home.path());
-    let path = layout.callosum();
-    let second = Server::start(bus.hub.clone(), layout.clone(), &path).await;
+    let path = layout.bus_socket();
+    let second = BusServer::start(bus.hub.clone(), layout.clone(), &path).await;
     assert_eq!(second.expect_err("taken").code(), "bus_taken");
 
     let dead = layout.home().join("run").join("dead.sock");
     drop(std::os::unix::net::UnixListener::bind(&dead).expect("a socket"));
     assert!(dead.exists());
-    let server = Server::start(bus.hub.clone(), layout.clone(), &dead).await.expect("replaced");
+    let server = BusServer::start(bus.hub.clone(), layout.clone(), &dead).await.expect("replaced");
     server.stop().await.expect("stopped");
 
     let file = layout.home().join("run").join("file");
     std::fs::File::create(&file).expect("a file").write_all(b"mine").expect("written");
-    let refused = Server::start(bus.hub.clone(), layout.clone(), &file).await;
+    let refused = BusServer::start(bus.hub.clone(), layout.clone(), &file).await;
     assert_eq!(refused.expect_err("no socket").code(), "bus_not_a_socket");
     assert_eq!(std::fs::read(&file).expect("still there"), b"mine");
 
     let long = layout.home().join("x".repeat(120));
-    let refused = Server::start(bus.hub.clone(), layout, &long).await;
+    let refused = BusServer::start(bus.hub.clone(), layout, &long).await;
     assert_eq!(refused.expect_err("too long").code(), "bus_path_too_long");
 }
 
@@ -291,41 +292,41 @@ async fn one_client_too_many_is_told_so() {
 #[tokio::test]
 async fn a_client_survives_a_restart_of_the_bus() {
     let mut bus = bus(BusSettings::default()).await;
-    let settings = ClientSettings {
+    let settings = BusClientSettings {
         name: "tester".to_owned(),
         outbox_messages_max: 3,
         retry_ms_first: 5,
         retry_ms_max: 20,
-        ..ClientSettings::default()
+        ..BusClientSettings::default()
     };
-    let (client, mut inbox) = Client::start(bus.server.path(), settings, Arc::new(SystemChance));
-    client.subscribe(Filter::tract("notes"));
-    assert_eq!(inbox.recv().await, Some(Incoming::Connected));
-    let answer = client.ask(Message::new("notes", "one"), PATIENCE).await.expect("an answer");
+    let (client, mut inbox) = BusClient::start(bus.server.path(), settings, Arc::new(SystemJitter));
+    client.subscribe(BusFilter::topic("notes"));
+    assert_eq!(inbox.recv().await, Some(BusClientEvent::Connected));
+    let answer = client.ask(BusMessage::new("notes", "one"), PATIENCE).await.expect("an answer");
     assert!(answer["id"].is_string());
     let heard = inbox.recv().await;
-    assert!(matches!(heard, Some(Incoming::Message(note)) if note.event() == "one"));
-    let forged = client.ask(Message::new("cortex", "finish"), PATIENCE).await;
+    assert!(matches!(heard, Some(BusClientEvent::Message(note)) if note.event() == "one"));
+    let forged = client.ask(BusMessage::new("cortex", "finish"), PATIENCE).await;
     assert_eq!(forged.expect_err("forged").code(), "reserved");
 
     let hub = bus.hub.clone();
     let path = bus.home.path().to_owned();
     bus.server.stop().await.expect("stopped");
-    assert_eq!(inbox.recv().await, Some(Incoming::Disconnected));
+    assert_eq!(inbox.recv().await, Some(BusClientEvent::Disconnected));
     for event in ["two", "three", "four"] {
-        assert!(client.send(Message::new("notes", event)));
+        assert!(client.send(BusMessage::new("notes", event)));
     }
-    assert!(!client.send(Message::new("notes", "five")));
+    assert!(!client.send(BusMessage::new("notes", "five")));
     assert_eq!(client.status().outbox_dropped, 1);
-    let unsent = client.ask(Message::new("notes", "six"), Duration::from_millis(50)).await;
+    let unsent = client.ask(BusMessage::new("notes", "six"), Duration::from_millis(50)).await;
     assert_eq!(unsent.expect_err("full").code(), "outbox_full");
 
     bus.server = serve(&path, &hub).await;
-    assert_eq!(inbox.recv().await, Some(Incoming::Connected));
-    hub.publish(Message::new("other", "unwanted"));
+    assert_eq!(inbox.recv().await, Some(BusClientEvent::Connected));
+    hub.publish(BusMessage::new("other", "unwanted"));
     for event in ["two", "three", "four"] {
         let heard = inbox.recv().await;
-        assert!(matches!(heard, Some(Incoming::Message(note)) if note.event() == event));
+        assert!(matches!(heard, Some(BusClientEvent::Message(note)) if note.event() == event));
     }
     assert_eq!(client.status().connections, 2);
     assert_eq!(client.stop(PATIENCE).await, 0);

@@ -18,14 +18,14 @@ use tokio::net::UnixStream;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::line_codec::{BoundedLine, LineReader};
-use super::link::{Answer, Asked, Link, Outgoing, Shared, answer_of, subscribe_line};
-use super::{CALLOSUM, Filter, LINE_BYTES_MAX, Message};
-use crate::world::Chance;
+use super::link::{BusAnswer, Link, Outgoing, PendingAnswer, Shared, answer_of, subscribe_line};
+use super::{BUS_TOPIC, BusFilter, BusMessage, LINE_BYTES_MAX};
+use crate::clock::Jitter;
 
 /// The bounds of a client.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct ClientSettings {
+pub struct BusClientSettings {
     /// What `status` calls this client.
     pub name: String,
     /// Messages that wait while there is no connection.
@@ -36,9 +36,9 @@ pub struct ClientSettings {
     pub retry_ms_max: u64,
 }
 
-impl Default for ClientSettings {
-    fn default() -> ClientSettings {
-        ClientSettings {
+impl Default for BusClientSettings {
+    fn default() -> BusClientSettings {
+        BusClientSettings {
             name: String::new(),
             outbox_messages_max: 1_000,
             inbox_messages_max: 1_000,
@@ -50,18 +50,18 @@ impl Default for ClientSettings {
 
 /// What comes in.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Incoming {
+pub enum BusClientEvent {
     Connected,
     /// What was published until the next `Connected` is not heard; `replay` brings back the events of a run.
     Disconnected,
-    Message(Message),
+    Message(BusMessage),
     /// The owner was too slow for so many messages.
     Dropped(u64),
 }
 
 /// Why there is no answer.
 #[derive(Clone, Debug, Error, PartialEq)]
-pub enum ClientError {
+pub enum BusClientError {
     #[error("nobody serves the bus at {0}")]
     NoBus(PathBuf),
     #[error("the outbox is full")]
@@ -74,21 +74,21 @@ pub enum ClientError {
     Refused { code: String, why: String },
 }
 
-impl ClientError {
+impl BusClientError {
     pub fn code(&self) -> &str {
         match self {
-            ClientError::NoBus(_) => "no_bus",
-            ClientError::OutboxFull => "outbox_full",
-            ClientError::NoAnswer => "no_answer",
-            ClientError::ConnectionLost => "connection_lost",
-            ClientError::Refused { code, .. } => code,
+            BusClientError::NoBus(_) => "no_bus",
+            BusClientError::OutboxFull => "outbox_full",
+            BusClientError::NoAnswer => "no_answer",
+            BusClientError::ConnectionLost => "connection_lost",
+            BusClientError::Refused { code, .. } => code,
         }
     }
 }
 
 /// The counters of a client.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub struct ClientStatus {
+pub struct BusClientStatus {
     pub connected: bool,
     pub connections: u64,
     pub outbox: usize,
@@ -101,18 +101,18 @@ pub struct ClientStatus {
 
 /// A client of the bus. Dropping it closes the connection.
 #[derive(Debug)]
-pub struct Client {
+pub struct BusClient {
     shared: Arc<Shared>,
     task: tokio::task::JoinHandle<()>,
 }
 
-impl Client {
+impl BusClient {
     /// Connects in the background, now and after every loss.
     pub fn start(
         path: &Path,
-        settings: ClientSettings,
-        chance: Arc<dyn Chance>,
-    ) -> (Client, mpsc::Receiver<Incoming>) {
+        settings: BusClientSettings,
+        jitter: Arc<dyn Jitter>,
+    ) -> (BusClient, mpsc::Receiver<BusClientEvent>) {
         let (inbox, incoming) = mpsc::channel(settings.inbox_messages_max.max(1));
         let shared = Arc::new(Shared {
             settings,
@@ -125,12 +125,12 @@ impl Client {
             inbox_dropped: AtomicU64::new(0),
             bad_lines: AtomicU64::new(0),
         });
-        let link = Link { path: path.to_owned(), shared: Arc::clone(&shared), chance, inbox };
-        (Client { shared, task: tokio::spawn(link.run()) }, incoming)
+        let link = Link { path: path.to_owned(), shared: Arc::clone(&shared), jitter, inbox };
+        (BusClient { shared, task: tokio::spawn(link.run()) }, incoming)
     }
 
     /// Sends a message when there is a connection. `false`: the outbox is full, and the message is dropped and counted.
-    pub fn send(&self, message: Message) -> bool {
+    pub fn send(&self, message: BusMessage) -> bool {
         self.put(Value::Object(message.into_fields()).to_string(), None)
     }
 
@@ -147,13 +147,13 @@ impl Client {
     }
 
     /// Sends a message and waits for its answer.
-    pub async fn ask(&self, message: Message, patience: Duration) -> Answer {
+    pub async fn ask(&self, message: BusMessage, patience: Duration) -> BusAnswer {
         let (answer, answered) = oneshot::channel();
         let reference = {
             let mut state = self.shared.state();
             state.next_reference += 1;
             let reference = format!("{}#{}", self.shared.settings.name, state.next_reference);
-            state.asked.insert(reference.clone(), Asked { answer, written: false });
+            state.asked.insert(reference.clone(), PendingAnswer { answer, written: false });
             reference
         };
         let message = message.with("ref", reference.clone());
@@ -161,11 +161,11 @@ impl Client {
         let outcome = if self.put(line, Some(reference.clone())) {
             match tokio::time::timeout(patience, answered).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => Err(ClientError::ConnectionLost),
-                Err(_) => Err(ClientError::NoAnswer),
+                Ok(Err(_)) => Err(BusClientError::ConnectionLost),
+                Err(_) => Err(BusClientError::NoAnswer),
             }
         } else {
-            Err(ClientError::OutboxFull)
+            Err(BusClientError::OutboxFull)
         };
         // Whoever gave up does not want it done later.
         let mut state = self.shared.state();
@@ -175,7 +175,7 @@ impl Client {
     }
 
     /// Chooses what comes in, on this connection and on every later one.
-    pub fn subscribe(&self, filter: Filter) {
+    pub fn subscribe(&self, filter: BusFilter) {
         let line = subscribe_line(&filter);
         self.shared.state().filter = Some(filter);
         if self.shared.connected.load(Ordering::Acquire) {
@@ -183,8 +183,8 @@ impl Client {
         }
     }
 
-    pub fn status(&self) -> ClientStatus {
-        ClientStatus {
+    pub fn status(&self) -> BusClientStatus {
+        BusClientStatus {
             connected: self.shared.connected.load(Ordering::Acquire),
             connections: self.shared.connections.load(Ordering::Relaxed),
             outbox: self.shared.state().outbox.len(),
@@ -210,32 +210,32 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for BusClient {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 /// Asks once, without staying: for commands. Says at once if there is no bus.
-pub async fn ask_once(path: &Path, message: Message, patience: Duration) -> Answer {
-    let lost = |_: io::Error| ClientError::ConnectionLost;
+pub async fn ask_once(path: &Path, message: BusMessage, patience: Duration) -> BusAnswer {
+    let lost = |_: io::Error| BusClientError::ConnectionLost;
     let talk = async {
         let stream =
-            UnixStream::connect(path).await.map_err(|_| ClientError::NoBus(path.to_owned()))?;
+            UnixStream::connect(path).await.map_err(|_| BusClientError::NoBus(path.to_owned()))?;
         let (read, mut write) = stream.into_split();
         let ask = Value::Object(message.with("ref", "once").into_fields());
         write.write_all(format!("{ask}\n").as_bytes()).await.map_err(lost)?;
         let mut lines = LineReader::new(read, 2 * LINE_BYTES_MAX);
         while let Some(frame) = lines.next().await.map_err(lost)? {
             if let BoundedLine::Whole(line) = frame
-                && let Ok(heard) = Message::parse(&line)
+                && let Ok(heard) = BusMessage::parse(&line)
                 && heard.text("ref") == Some("once")
-                && heard.tract() == CALLOSUM
+                && heard.topic() == BUS_TOPIC
             {
                 return answer_of(heard);
             }
         }
-        Err(ClientError::ConnectionLost)
+        Err(BusClientError::ConnectionLost)
     };
-    tokio::time::timeout(patience, talk).await.unwrap_or(Err(ClientError::NoAnswer))
+    tokio::time::timeout(patience, talk).await.unwrap_or(Err(BusClientError::NoAnswer))
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// What the system tells; absent where it does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Vitals {
+pub struct MachineLoad {
     /// Processes that want a processor, on average over a minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
@@ -18,8 +18,8 @@ pub struct Vitals {
     pub disk_available_bytes: Option<u64>,
 }
 
-impl Vitals {
-    pub fn read(home: &Path) -> Vitals {
+impl MachineLoad {
+    pub fn read(home: &Path) -> MachineLoad {
         let load = fs::read_to_string("/proc/loadavg")
             .ok()
             .and_then(|text| text.split_ascii_whitespace().next()?.parse().ok());
@@ -29,7 +29,7 @@ impl Vitals {
             Some(kilobytes * 1024)
         });
         let disk = rustix::fs::statvfs(home).ok();
-        Vitals {
+        MachineLoad {
             load,
             memory_available_bytes: memory,
             disk_available_bytes: disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)),

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::Filter;
-use super::hub::{Event, Hub};
+use super::BusFilter;
+use super::hub::{BusEvent, Hub};
 
 /// What a listener gets.
 #[derive(Clone, Debug)]
 pub enum Delivery {
-    Event(Arc<Event>),
+    Event(Arc<BusEvent>),
     /// So many messages are missing at this place, because the listener was too slow.
     Dropped(u64),
 }
@@ -36,7 +36,7 @@ struct Waiting {
 /// The hub's side of a subscription.
 #[derive(Debug)]
 pub(super) struct Listener {
-    filter: Mutex<Filter>,
+    filter: Mutex<BusFilter>,
     bounds: Bounds,
     waiting: Mutex<Waiting>,
     arrived: Notify,
@@ -44,7 +44,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn new(filter: Filter, bounds: Bounds) -> Listener {
+    pub(super) fn new(filter: BusFilter, bounds: Bounds) -> Listener {
         Listener {
             filter: Mutex::new(filter),
             bounds,
@@ -55,7 +55,7 @@ impl Listener {
     }
 
     /// Never waits for the listener.
-    pub(super) fn offer(&self, event: &Arc<Event>) {
+    pub(super) fn offer(&self, event: &Arc<BusEvent>) {
         let wanted =
             self.filter.lock().unwrap_or_else(PoisonError::into_inner).takes(&event.message);
         if !wanted {
@@ -100,7 +100,7 @@ pub struct Subscription {
     id: u64,
     listener: Arc<Listener>,
     /// Older messages that come first, taken from the ring when the subscription was made.
-    backlog: VecDeque<Arc<Event>>,
+    backlog: VecDeque<Arc<BusEvent>>,
 }
 
 impl Subscription {
@@ -108,7 +108,7 @@ impl Subscription {
         hub: Hub,
         id: u64,
         listener: Arc<Listener>,
-        backlog: VecDeque<Arc<Event>>,
+        backlog: VecDeque<Arc<BusEvent>>,
     ) -> Subscription {
         Subscription { hub, id, listener, backlog }
     }
@@ -132,7 +132,7 @@ impl Subscription {
     }
 
     /// Wants other messages from now on.
-    pub fn set_filter(&self, filter: Filter) {
+    pub fn set_filter(&self, filter: BusFilter) {
         *self.listener.filter.lock().unwrap_or_else(PoisonError::into_inner) = filter;
     }
 
@@ -147,7 +147,7 @@ impl Subscription {
         self.backlog.len() + queued.items.len()
     }
 
-    pub(super) fn gauge(&self) -> Gauge {
+    pub(crate) fn gauge(&self) -> Gauge {
         Gauge { listener: Arc::clone(&self.listener) }
     }
 }
@@ -160,20 +160,20 @@ impl Drop for Subscription {
 
 /// Reads the counters of a subscription that somebody else owns, and changes what it wants.
 #[derive(Clone, Debug)]
-pub(super) struct Gauge {
+pub(crate) struct Gauge {
     listener: Arc<Listener>,
 }
 
 impl Gauge {
-    pub(super) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.listener.dropped()
     }
 
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.listener.waiting.lock().unwrap_or_else(PoisonError::into_inner).items.len()
     }
 
-    pub(super) fn set_filter(&self, filter: Filter) {
+    pub(crate) fn set_filter(&self, filter: BusFilter) {
         *self.listener.filter.lock().unwrap_or_else(PoisonError::into_inner) = filter;
     }
 }

@@ -14,11 +14,11 @@ use rustix::process::{Signal, getpgrp, getpid, kill_process_group};
 /// Ties this process and its group to the daemon that started it. Call it first in the talent process.
 ///
 /// Does nothing in a process that no runner started: one run by hand is not the leader of a group that is ours to kill.
-pub fn hold() -> io::Result<()> {
+pub fn end_with_daemon() -> io::Result<()> {
     if std::env::var_os("CORTEX_USE_ID").is_none() || getpgrp() != getpid() {
         return Ok(());
     }
-    thread::Builder::new().name("lifeline".to_owned()).spawn(watch).map(drop)
+    thread::Builder::new().name("parent-watch".to_owned()).spawn(watch).map(drop)
 }
 
 fn watch() {

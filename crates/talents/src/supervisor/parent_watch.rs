@@ -16,5 +16,5 @@ pub fn end_with_supervisor() -> io::Result<()> {
         // Nobody is left to tell if this fails.
         let _asked = kill_process(getpid(), Signal::TERM);
     };
-    thread::Builder::new().name("leash".to_owned()).spawn(watch).map(drop)
+    thread::Builder::new().name("parent-watch".to_owned()).spawn(watch).map(drop)
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::file::{FILE_BYTES_MAX, cut};
-use super::problem::{Problem, nearest};
-use super::{Kind, Schedule, Source, Talent, builtin, keys, template};
+use super::problem::{TalentProblem, nearest};
+use super::{Talent, TalentKind, TalentSchedule, TalentSource, builtin, keys, template};
 use crate::names::TalentName;
 
 /// Files of talents in one home; more is a folder of something else.
@@ -22,7 +22,7 @@ pub enum TalentError {
     #[error("there is no talent {name:?}{}", hint.as_ref().map(|name| format!("; did you mean {name:?}?")).unwrap_or_default())]
     Unknown { name: String, hint: Option<String> },
     #[error("talent {name:?} cannot be used: {problem}")]
-    Broken { name: String, problem: Problem },
+    Broken { name: String, problem: TalentProblem },
 }
 
 impl TalentError {
@@ -34,18 +34,18 @@ impl TalentError {
     }
 }
 
-/// The talents as they were when the shelf was opened.
+/// The talents as they were when the catalog was opened.
 #[derive(Clone, Debug)]
-pub struct Shelf {
-    talents: BTreeMap<TalentName, Result<Talent, Problem>>,
-    problems: Vec<Problem>,
+pub struct TalentCatalog {
+    talents: BTreeMap<TalentName, Result<Talent, TalentProblem>>,
+    problems: Vec<TalentProblem>,
     system: String,
 }
 
-impl Shelf {
+impl TalentCatalog {
     /// Reads the folder of the user's talents; a folder that is not there is an empty one.
-    pub fn open(folder: &Path) -> Shelf {
-        let mut shelf = Shelf::built_in();
+    pub fn open(folder: &Path) -> TalentCatalog {
+        let mut catalog = TalentCatalog::built_in();
         let mut files: Vec<PathBuf> = match fs::read_dir(folder) {
             Ok(entries) => entries
                 .filter_map(Result::ok)
@@ -55,36 +55,39 @@ impl Shelf {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
                 let reason = format!("the folder cannot be read: {error}");
-                shelf
-                    .problems
-                    .push(Problem { file: folder.to_owned(), ..Problem::error(1, reason) });
+                catalog.problems.push(TalentProblem {
+                    file: folder.to_owned(),
+                    ..TalentProblem::error(1, reason)
+                });
                 Vec::new()
             }
         };
         files.sort();
         if files.len() > FILES_MAX {
             let reason = format!("{} talents; only the first {FILES_MAX} are read", files.len());
-            shelf.problems.push(Problem { file: folder.to_owned(), ..Problem::error(1, reason) });
+            catalog
+                .problems
+                .push(TalentProblem { file: folder.to_owned(), ..TalentProblem::error(1, reason) });
             files.truncate(FILES_MAX);
         }
         for file in files {
-            shelf.put_file(&file);
+            catalog.put_file(&file);
         }
-        shelf
+        catalog
     }
 
     /// Only what is in the binary.
-    pub fn built_in() -> Shelf {
-        let mut shelf = Shelf {
+    pub fn built_in() -> TalentCatalog {
+        let mut catalog = TalentCatalog {
             talents: BTreeMap::new(),
             problems: Vec::new(),
             system: builtin::SYSTEM.trim().to_owned(),
         };
         for (name, text) in builtin::TALENTS {
             let file = PathBuf::from(format!("(built in)/{name}.md"));
-            shelf.put(name, &file, Source::System, Ok((*text).to_owned()));
+            catalog.put(name, &file, TalentSource::System, Ok((*text).to_owned()));
         }
-        shelf
+        catalog
     }
 
     fn put_file(&mut self, file: &Path) {
@@ -92,30 +95,31 @@ impl Shelf {
         if file.file_name().is_some_and(|name| name == SYSTEM_FILE) {
             match text {
                 Ok(text) => text.trim().clone_into(&mut self.system),
-                Err(reason) => self
-                    .problems
-                    .push(Problem { file: file.to_owned(), ..Problem::error(1, reason) }),
+                Err(reason) => self.problems.push(TalentProblem {
+                    file: file.to_owned(),
+                    ..TalentProblem::error(1, reason)
+                }),
             }
             return;
         }
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        self.put(&stem.unwrap_or_default(), file, Source::User, text);
+        self.put(&stem.unwrap_or_default(), file, TalentSource::User, text);
     }
 
-    fn put(&mut self, name: &str, file: &Path, source: Source, text: Result<String, String>) {
-        let at = |problem: Problem| Problem { file: file.to_owned(), ..problem };
+    fn put(&mut self, name: &str, file: &Path, source: TalentSource, text: Result<String, String>) {
+        let at = |problem: TalentProblem| TalentProblem { file: file.to_owned(), ..problem };
         let name = match TalentName::parse(name) {
             Ok(name) => name,
             Err(error) => {
-                self.problems.push(at(Problem::error(1, error.to_string())));
+                self.problems.push(at(TalentProblem::error(1, error.to_string())));
                 return;
             }
         };
         let (talent, problems) = match text {
             Ok(text) => parse(&name, source, file.parent(), &text),
-            Err(reason) => (None, vec![Problem::error(1, reason)]),
+            Err(reason) => (None, vec![TalentProblem::error(1, reason)]),
         };
-        let problems: Vec<Problem> = problems.into_iter().map(at).collect();
+        let problems: Vec<TalentProblem> = problems.into_iter().map(at).collect();
         let first_error = problems.iter().find(|problem| problem.is_error()).cloned();
         self.problems.extend(problems);
         let entry = match (first_error, talent) {
@@ -145,16 +149,16 @@ impl Shelf {
         self.talents.values().filter_map(|entry| entry.as_ref().ok())
     }
 
-    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Talent> {
+    pub fn of_kind(&self, kind: TalentKind) -> impl Iterator<Item = &Talent> {
         self.all().filter(move |talent| talent.kind() == kind)
     }
 
-    pub fn scheduled(&self, schedule: Schedule) -> impl Iterator<Item = &Talent> {
+    pub fn scheduled(&self, schedule: TalentSchedule) -> impl Iterator<Item = &Talent> {
         self.all().filter(move |talent| talent.front.schedule == Some(schedule))
     }
 
     /// All problems of all files, file by file.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[TalentProblem] {
         &self.problems
     }
 
@@ -175,10 +179,10 @@ fn read(file: &Path) -> Result<String, String> {
 
 fn parse(
     name: &TalentName,
-    source: Source,
+    source: TalentSource,
     folder: Option<&Path>,
     text: &str,
-) -> (Option<Talent>, Vec<Problem>) {
+) -> (Option<Talent>, Vec<TalentProblem>) {
     let parts = match cut(text) {
         Ok(parts) => parts,
         Err(problem) => return (None, vec![problem]),
@@ -189,17 +193,17 @@ fn parse(
     {
         match schema_file(folder, schema) {
             Ok(schema) => front.schema = Some(schema),
-            Err(reason) => problems.push(Problem::error(parts.line_of("schema"), reason)),
+            Err(reason) => problems.push(TalentProblem::error(parts.line_of("schema"), reason)),
         }
     }
     if parts.body.is_empty() {
-        problems.push(Problem::error(
+        problems.push(TalentProblem::error(
             parts.body_line,
             "there are no instructions below the frontmatter",
         ));
     }
     if parts.front.is_empty() && looks_like_frontmatter(&parts.body) {
-        problems.push(Problem::warning(
+        problems.push(TalentProblem::warning(
             parts.body_line,
             "this looks like frontmatter, but is read as instructions: it begins with a first line that is exactly { and ends with one that is exactly }",
         ));
@@ -242,31 +246,31 @@ mod tests {
 
     #[test]
     fn what_is_in_the_binary_is_sound() {
-        let shelf = Shelf::built_in();
-        assert_eq!(shelf.problems(), []);
-        assert_eq!(shelf.all().count(), builtin::TALENTS.len());
-        let facets = shelf.find(&name("facets")).unwrap();
+        let catalog = TalentCatalog::built_in();
+        assert_eq!(catalog.problems(), []);
+        assert_eq!(catalog.all().count(), builtin::TALENTS.len());
+        let facets = catalog.find(&name("facets")).unwrap();
         // execution R126, R127
         assert_eq!(facets.front.priority, Some(90));
-        assert_eq!(facets.front.schedule, Some(Schedule::Segment));
-        assert_eq!(facets.kind(), Kind::Generator);
+        assert_eq!(facets.front.schedule, Some(TalentSchedule::Segment));
+        assert_eq!(facets.kind(), TalentKind::Generator);
         assert_eq!(facets.front.schema.as_ref().unwrap()["type"], "array");
         // execution R104
-        assert_eq!(shelf.find(&name("default")).unwrap().context(), "talent.system.default");
-        assert!(shelf.of_kind(Kind::Agent).any(|talent| talent.name.as_str() == "default"));
-        assert!(!shelf.system().is_empty());
+        assert_eq!(catalog.find(&name("default")).unwrap().context(), "talent.system.default");
+        assert!(catalog.of_kind(TalentKind::Agent).any(|talent| talent.name.as_str() == "default"));
+        assert!(!catalog.system().is_empty());
     }
 
     #[test]
     fn a_users_file_stands_before_the_built_in() {
         // execution R83
         let dir = home(&[("default.md", "Be brief."), ("mine.md", "{\n\"title\": \"Mine\"\n}\nX")]);
-        let shelf = Shelf::open(dir.path());
-        let talent = shelf.find(&name("default")).unwrap();
+        let catalog = TalentCatalog::open(dir.path());
+        let talent = catalog.find(&name("default")).unwrap();
         assert_eq!(talent.body, "Be brief.");
         assert_eq!(talent.context(), "talent.user.default");
-        assert_eq!(shelf.find(&name("mine")).unwrap().title(), "Mine");
-        assert_eq!(shelf.find(&name("facets")).unwrap().source, Source::System);
+        assert_eq!(catalog.find(&name("mine")).unwrap().title(), "Mine");
+        assert_eq!(catalog.find(&name("facets")).unwrap().source, TalentSource::System);
     }
 
     #[test]
@@ -279,16 +283,18 @@ mod tests {
             ("wrong.md", "{\n  \"schedule\": \"daily\",\n  \"tier\": 9\n}\n{{ nobody }}"),
         ]);
         fs::write(dir.path().join("latin.md"), b"caf\xe9").unwrap();
-        let shelf = Shelf::open(dir.path());
-        assert!(shelf.find(&name("good")).is_ok());
-        let broken = shelf.find(&name("activity")).unwrap_err();
+        let catalog = TalentCatalog::open(dir.path());
+        assert!(catalog.find(&name("good")).is_ok());
+        let broken = catalog.find(&name("activity")).unwrap_err();
         assert_eq!(broken.code(), "broken_talent", "the built-in does not run in its place");
         assert!(broken.to_string().contains("activity.md:3:"), "{broken}");
         let of = |file: &str| {
-            shelf.problems().iter().filter(|problem| problem.file.ends_with(file)).count()
+            catalog.problems().iter().filter(|problem| problem.file.ends_with(file)).count()
         };
         assert_eq!((of("wrong.md"), of("latin.md"), of("Bad Name.md")), (3, 1, 1));
-        assert!(shelf.scheduled(Schedule::Daily).all(|talent| talent.name.as_str() != "wrong"));
+        assert!(
+            catalog.scheduled(TalentSchedule::Daily).all(|talent| talent.name.as_str() != "wrong")
+        );
     }
 
     #[test]
@@ -299,18 +305,18 @@ mod tests {
             ("template.md", "{{ facets }}\nHello."),
             ("plain.md", "Hello."),
         ]);
-        let shelf = Shelf::open(dir.path());
+        let catalog = TalentCatalog::open(dir.path());
         let told = |file: &str| {
-            let mut of = shelf.problems().iter().filter(|problem| problem.file.ends_with(file));
+            let mut of = catalog.problems().iter().filter(|problem| problem.file.ends_with(file));
             of.any(|problem| problem.reason.contains("looks like frontmatter"))
         };
         assert!(told("one.md") && told("yaml.md") && !told("template.md") && !told("plain.md"));
-        assert!(shelf.find(&name("one")).is_ok(), "it is a warning");
+        assert!(catalog.find(&name("one")).is_ok(), "it is a warning");
     }
 
     #[test]
     fn a_name_that_nobody_has_comes_with_a_hint() {
-        let error = Shelf::built_in().find(&name("decision")).unwrap_err();
+        let error = TalentCatalog::built_in().find(&name("decision")).unwrap_err();
         assert_eq!(
             error.to_string(),
             "there is no talent \"decision\"; did you mean \"decisions\"?"
@@ -321,17 +327,17 @@ mod tests {
     fn a_schema_may_be_a_file_beside_the_talent() {
         let talent = "{\n\"output\": \"json\",\n\"schema\": \"s.json\"\n}\nX";
         let dir = home(&[("a.md", talent), ("s.json", "{\"type\": \"array\"}"), ("b.md", "B")]);
-        let shelf = Shelf::open(dir.path());
-        assert_eq!(shelf.find(&name("a")).unwrap().front.schema.unwrap()["type"], "array");
+        let catalog = TalentCatalog::open(dir.path());
+        assert_eq!(catalog.find(&name("a")).unwrap().front.schema.unwrap()["type"], "array");
         fs::write(dir.path().join("s.json"), "[]").unwrap();
-        assert!(Shelf::open(dir.path()).find(&name("a")).is_err());
+        assert!(TalentCatalog::open(dir.path()).find(&name("a")).is_err());
     }
 
     #[test]
     fn the_shared_text_can_be_the_users() {
         let dir = home(&[("_system.md", "You are Ada's memory.\n")]);
-        let shelf = Shelf::open(dir.path());
-        assert_eq!(shelf.system(), "You are Ada's memory.");
-        assert_eq!(shelf.problems(), []);
+        let catalog = TalentCatalog::open(dir.path());
+        assert_eq!(catalog.system(), "You are Ada's memory.");
+        assert_eq!(catalog.problems(), []);
     }
 }

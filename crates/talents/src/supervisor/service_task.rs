@@ -1,6 +1,6 @@
 //! The task that keeps one service running.
 //!
-//! Theory of operation. The keeper starts its service and then waits for one of four things: it ended, it has not been heard for
+//! Theory of operation. The task starts its service and then waits for one of four things: it ended, it has not been heard for
 //! too long, somebody wants it restarted, everything stops. Then the policy says when to start it again, or to give it up.
 
 use std::io;
@@ -12,15 +12,15 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::SupervisorSettings;
-use super::instance::{self, Beat, Instance, Work, WorkContext};
+use super::instance::{self, Beat, Instance, ServiceWork, WorkContext};
 use super::policy::{Next, Policy};
-use super::service::{Health, Service, ServiceStatus};
-use crate::callosum::{Hub, Message, SUPERVISOR};
-use crate::world::World;
+use super::service::{ServiceHealth, ServiceStatus, SupervisedService};
+use crate::bus::{BusMessage, Hub, SUPERVISOR_TOPIC};
+use crate::clock::Timing;
 
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
-    pub(super) health: Health,
+pub(super) struct ServiceState {
+    pub(super) health: ServiceHealth,
     pub(super) pid: Option<u32>,
     pub(super) since: Instant,
     pub(super) starts: u64,
@@ -29,28 +29,29 @@ pub(super) struct Seen {
 }
 
 #[derive(Debug)]
-pub(super) struct Post {
-    pub(super) service: Service,
-    pub(super) seen: Mutex<Seen>,
+pub(super) struct ServiceHandle {
+    pub(super) service: SupervisedService,
+    pub(super) seen: Mutex<ServiceState>,
     pub(super) beat: Beat,
     pub(super) restart: Notify,
     pub(super) stop: watch::Sender<bool>,
 }
 
-impl Post {
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+impl ServiceHandle {
+    pub(super) fn seen(&self) -> MutexGuard<'_, ServiceState> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn status(&self) -> ServiceStatus {
         let seen = self.seen();
-        let watched = self.service.heartbeat_ms_max.filter(|_| seen.health == Health::Running);
+        let watched =
+            self.service.heartbeat_ms_max.filter(|_| seen.health == ServiceHealth::Running);
         ServiceStatus {
             name: self.service.name.clone(),
             health: seen.health,
             pid: seen.pid,
             uptime_seconds: match seen.health {
-                Health::Running => seen.since.elapsed().as_secs_f64(),
+                ServiceHealth::Running => seen.since.elapsed().as_secs_f64(),
                 _ => 0.0,
             },
             starts: seen.starts,
@@ -62,21 +63,21 @@ impl Post {
 }
 
 /// Why a service is not running any more.
-enum Ended {
+enum ServiceEnd {
     ByItself { code: Option<i32>, how: String },
     Unheard,
     Restart,
     Stop,
 }
 
-pub(super) struct Keeper {
+pub(super) struct ServiceTask {
     pub(super) settings: SupervisorSettings,
-    pub(super) world: World,
+    pub(super) timing: Timing,
     pub(super) hub: Hub,
-    pub(super) post: Arc<Post>,
+    pub(super) post: Arc<ServiceHandle>,
 }
 
-impl Keeper {
+impl ServiceTask {
     pub(super) async fn run(self) {
         let mut policy = Policy::new(&self.settings);
         let mut stop = self.post.stop.subscribe();
@@ -84,27 +85,27 @@ impl Keeper {
             let since = Instant::now();
             let ended = self.once(&mut stop).await;
             let (code, how) = match &ended {
-                Ended::ByItself { code, how } => (*code, how.clone()),
-                Ended::Unheard => (None, "not heard for too long".to_owned()),
-                Ended::Restart => (None, "restart asked for".to_owned()),
-                Ended::Stop => (None, "stopped".to_owned()),
+                ServiceEnd::ByItself { code, how } => (*code, how.clone()),
+                ServiceEnd::Unheard => (None, "not heard for too long".to_owned()),
+                ServiceEnd::Restart => (None, "restart asked for".to_owned()),
+                ServiceEnd::Stop => (None, "stopped".to_owned()),
             };
             self.tell("stopped", |message| {
                 message.with("exit_code", code).with("how", how.as_str())
             });
             let next = match ended {
-                Ended::Stop => return self.see(Health::Stopped, &policy, Some(how)),
-                Ended::Restart => {
+                ServiceEnd::Stop => return self.see(ServiceHealth::Stopped, &policy, Some(how)),
+                ServiceEnd::Restart => {
                     policy.forgive();
                     Next::StartAfter(Duration::ZERO)
                 }
-                Ended::ByItself { .. } | Ended::Unheard => {
-                    policy.ended(since.elapsed(), code, self.world.chance.roll())
+                ServiceEnd::ByItself { .. } | ServiceEnd::Unheard => {
+                    policy.ended(since.elapsed(), code, self.timing.jitter.roll())
                 }
             };
             let wait = match next {
                 Next::StartAfter(wait) => {
-                    self.see(Health::Waiting, &policy, Some(how));
+                    self.see(ServiceHealth::Waiting, &policy, Some(how));
                     let delay = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                     self.tell("restarting", |message| {
                         message.with("delay_ms", delay).with("attempt", policy.crashes())
@@ -112,7 +113,7 @@ impl Keeper {
                     Some(wait)
                 }
                 Next::GiveUp => {
-                    self.see(Health::GivenUp, &policy, Some(how));
+                    self.see(ServiceHealth::GivenUp, &policy, Some(how));
                     self.tell("given_up", |message| message.with("crashes", policy.crashes()));
                     None
                 }
@@ -127,7 +128,7 @@ impl Keeper {
                 () = pause => false,
                 () = self.post.restart.notified() => true,
                 _ = stop.wait_for(|stop| *stop) => {
-                    return self.see(Health::Stopped, &policy, None);
+                    return self.see(ServiceHealth::Stopped, &policy, None);
                 }
             };
             if asked {
@@ -137,7 +138,7 @@ impl Keeper {
         }
     }
 
-    fn see(&self, health: Health, policy: &Policy, last_end: Option<String>) {
+    fn see(&self, health: ServiceHealth, policy: &Policy, last_end: Option<String>) {
         let mut seen = self.post.seen();
         seen.health = health;
         seen.pid = None;
@@ -147,24 +148,24 @@ impl Keeper {
         }
     }
 
-    fn tell(&self, event: &str, more: impl FnOnce(Message) -> Message) {
-        let message =
-            Message::new(SUPERVISOR, event).with("service", self.post.service.name.as_str());
+    fn tell(&self, event: &str, more: impl FnOnce(BusMessage) -> BusMessage) {
+        let message = BusMessage::new(SUPERVISOR_TOPIC, event)
+            .with("service", self.post.service.name.as_str());
         self.hub.publish(more(message));
     }
 
     /// Starts the service and waits until it is not running any more.
-    async fn once(&self, stop: &mut watch::Receiver<bool>) -> Ended {
+    async fn once(&self, stop: &mut watch::Receiver<bool>) -> ServiceEnd {
         let mut instance = match self.launch() {
             Ok(instance) => instance,
             Err(error) => {
-                return Ended::ByItself { code: None, how: format!("cannot start: {error}") };
+                return ServiceEnd::ByItself { code: None, how: format!("cannot start: {error}") };
             }
         };
         self.post.beat.beat();
         {
             let mut seen = self.post.seen();
-            seen.health = Health::Running;
+            seen.health = ServiceHealth::Running;
             seen.since = Instant::now();
             seen.starts += 1;
             seen.pid = instance.pid();
@@ -172,12 +173,12 @@ impl Keeper {
         self.tell("started", |message| message.with("pid", instance.pid()));
         let grace = Duration::from_millis(self.settings.stop_grace_ms);
         let ended = tokio::select! {
-            (code, how) = instance.ended() => return Ended::ByItself { code, how },
-            () = self.unheard() => Ended::Unheard,
-            () = self.post.restart.notified() => Ended::Restart,
-            _ = stop.wait_for(|stop| *stop) => Ended::Stop,
+            (code, how) = instance.ended() => return ServiceEnd::ByItself { code, how },
+            () = self.unheard() => ServiceEnd::Unheard,
+            () = self.post.restart.notified() => ServiceEnd::Restart,
+            _ = stop.wait_for(|stop| *stop) => ServiceEnd::Stop,
         };
-        if matches!(ended, Ended::Unheard) {
+        if matches!(ended, ServiceEnd::Unheard) {
             self.tell("stale", |message| message);
         }
         instance.stop(grace).await;
@@ -200,12 +201,12 @@ impl Keeper {
 
     fn launch(&self) -> io::Result<Instance> {
         match &self.post.service.work {
-            Work::Task(task) => {
+            ServiceWork::Task(task) => {
                 let (stop, stopped) = watch::channel(false);
                 let context = WorkContext { beat: self.post.beat.clone(), stop: stopped };
                 Ok(Instance::Task { task: tokio::spawn(task(context)), stop })
             }
-            Work::Command(command) => instance::spawn(command),
+            ServiceWork::Command(command) => instance::spawn(command),
         }
     }
 }

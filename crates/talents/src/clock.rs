@@ -29,15 +29,15 @@ impl Clock for SystemClock {
 }
 
 /// A number in `0.0 .. 1.0`, for the jitter of a wait.
-pub trait Chance: Debug + Send + Sync + 'static {
+pub trait Jitter: Debug + Send + Sync + 'static {
     fn roll(&self) -> f64;
 }
 
 /// The operating system's randomness.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SystemChance;
+pub struct SystemJitter;
 
-impl Chance for SystemChance {
+impl Jitter for SystemJitter {
     fn roll(&self) -> f64 {
         // Without randomness waits lose their jitter, nothing else.
         f64::from(getrandom::u32().unwrap_or(u32::MAX / 2)) / (f64::from(u32::MAX) + 1.0)
@@ -46,13 +46,13 @@ impl Chance for SystemChance {
 
 /// The clock and the dice that the parts of a daemon share.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct Timing {
     pub clock: Arc<dyn Clock>,
-    pub chance: Arc<dyn Chance>,
+    pub jitter: Arc<dyn Jitter>,
 }
 
-impl World {
-    pub fn system() -> World {
-        World { clock: Arc::new(SystemClock), chance: Arc::new(SystemChance) }
+impl Timing {
+    pub fn system() -> Timing {
+        Timing { clock: Arc::new(SystemClock), jitter: Arc::new(SystemJitter) }
     }
 }

@@ -14,11 +14,11 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use super::queue::{Bounds, Listener, Subscription};
-use super::{BusSettings, CALLOSUM, CORTEX, Filter, Message, SUPERVISOR};
-use crate::world::Clock;
+use super::{BUS_TOPIC, BusFilter, BusMessage, BusSettings, RUN_TOPIC, SUPERVISOR_TOPIC};
+use crate::clock::Clock;
 
 /// Tracts that only parts of the daemon speak on: no other process can forge the end of a run.
-const OWN_TRACTS: [&str; 3] = [CALLOSUM, CORTEX, SUPERVISOR];
+const OWN_TOPICS: [&str; 3] = [BUS_TOPIC, RUN_TOPIC, SUPERVISOR_TOPIC];
 
 /// The number of a message: which start of the daemon, and which message since then.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -43,16 +43,16 @@ impl fmt::Display for EventId {
 
 /// A message that was published.
 #[derive(Debug)]
-pub struct Event {
+pub struct BusEvent {
     pub id: EventId,
-    pub message: Message,
+    pub message: BusMessage,
     /// The message as one line of JSON, without the newline.
     pub line: String,
 }
 
 /// Why a message from outside was not taken.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-pub enum Refusal {
+pub enum BusRefusal {
     #[error("nobody serves {0}/{1} here")]
     NotServed(String, String),
     #[error("only the daemon speaks {0}/{1}")]
@@ -63,28 +63,28 @@ pub enum Refusal {
     NoAnswer,
 }
 
-impl Refusal {
+impl BusRefusal {
     pub fn code(&self) -> &'static str {
         match self {
-            Refusal::NotServed(..) => "not_served",
-            Refusal::Reserved(..) => "reserved",
-            Refusal::Busy => "busy",
-            Refusal::NoAnswer => "no_answer",
+            BusRefusal::NotServed(..) => "not_served",
+            BusRefusal::Reserved(..) => "reserved",
+            BusRefusal::Busy => "busy",
+            BusRefusal::NoAnswer => "no_answer",
         }
     }
 }
 
 /// A message for the part that serves it.
 #[derive(Debug)]
-pub struct Inbound {
+pub struct ServiceRequest {
     /// As it came, `env` included: it is on no other line.
-    pub message: Message,
+    pub message: BusMessage,
     /// Who sent it, in the words of the bus; callers are served in turn.
     pub caller: String,
     answer: oneshot::Sender<Map<String, Value>>,
 }
 
-impl Inbound {
+impl ServiceRequest {
     /// Answers whoever asked. It does no harm if nobody waits any more.
     pub fn answer(self, fields: Map<String, Value>) {
         drop(self.answer.send(fields));
@@ -93,20 +93,20 @@ impl Inbound {
 
 /// The requests that one part of the daemon serves.
 #[derive(Debug)]
-pub struct Service {
-    inbox: mpsc::Receiver<Inbound>,
+pub struct BusService {
+    inbox: mpsc::Receiver<ServiceRequest>,
 }
 
-impl Service {
+impl BusService {
     /// Waits for the next request; `None` when the bus is gone.
-    pub async fn next(&mut self) -> Option<Inbound> {
+    pub async fn next(&mut self) -> Option<ServiceRequest> {
         self.inbox.recv().await
     }
 }
 
 /// A subscription that begins where an earlier one ended.
 #[derive(Debug)]
-pub struct Resumed {
+pub struct ResumedSubscription {
     pub subscription: Subscription,
     /// Messages between the last one seen and the first one here are no longer kept.
     pub gap: bool,
@@ -129,11 +129,11 @@ pub struct HubStatus {
 #[derive(Debug)]
 struct State {
     seq: u64,
-    ring: VecDeque<Arc<Event>>,
+    ring: VecDeque<Arc<BusEvent>>,
     ring_bytes: usize,
     listeners: BTreeMap<u64, Arc<Listener>>,
     next_listener: u64,
-    services: BTreeMap<(String, String), mpsc::Sender<Inbound>>,
+    services: BTreeMap<(String, String), mpsc::Sender<ServiceRequest>>,
     dropped_by_gone: u64,
 }
 
@@ -171,7 +171,7 @@ impl Hub {
         }))
     }
 
-    pub(super) fn settings(&self) -> &BusSettings {
+    pub(crate) fn settings(&self) -> &BusSettings {
         &self.0.settings
     }
 
@@ -180,13 +180,13 @@ impl Hub {
     }
 
     /// Tells everybody. Never waits; a listener whose queue is full loses this message and learns that it did.
-    pub fn publish(&self, mut message: Message) -> EventId {
+    pub fn publish(&self, mut message: BusMessage) -> EventId {
         message.ready(self.0.clock.millis());
         let line = Value::Object(message.fields().clone()).to_string();
         let mut state = self.state();
         state.seq += 1;
         let id = EventId { boot: self.0.boot, seq: state.seq };
-        let event = Arc::new(Event { id, message, line });
+        let event = Arc::new(BusEvent { id, message, line });
         for listener in state.listeners.values() {
             listener.offer(&event);
         }
@@ -202,28 +202,29 @@ impl Hub {
     }
 
     /// Listens from now on.
-    pub fn subscribe(&self, filter: Filter) -> Subscription {
+    pub fn subscribe(&self, filter: BusFilter) -> Subscription {
         self.listen(filter, |_, _| VecDeque::new())
     }
 
     /// Listens from where an earlier listener ended: first what is still kept of what came after `last`, then what comes.
-    pub fn resume(&self, filter: Filter, last: EventId) -> Resumed {
+    pub fn resume(&self, filter: BusFilter, last: EventId) -> ResumedSubscription {
         let same_start = last.boot == self.0.boot;
         let seen = if same_start { last.seq } else { 0 };
         let mut gap = false;
         let subscription = self.listen(filter, |state, filter| {
             let first_kept = state.ring.front().map_or(state.seq + 1, |event| event.id.seq);
             gap = !same_start || seen + 1 < first_kept || seen > state.seq;
-            let missed = |event: &&Arc<Event>| event.id.seq > seen && filter.takes(&event.message);
+            let missed =
+                |event: &&Arc<BusEvent>| event.id.seq > seen && filter.takes(&event.message);
             state.ring.iter().filter(missed).cloned().collect()
         });
-        Resumed { subscription, gap }
+        ResumedSubscription { subscription, gap }
     }
 
     fn listen(
         &self,
-        filter: Filter,
-        backlog: impl FnOnce(&State, &Filter) -> VecDeque<Arc<Event>>,
+        filter: BusFilter,
+        backlog: impl FnOnce(&State, &BusFilter) -> VecDeque<Arc<BusEvent>>,
     ) -> Subscription {
         let bounds = Bounds {
             messages: self.0.settings.queue_messages_max,
@@ -246,45 +247,45 @@ impl Hub {
         }
     }
 
-    /// Serves these events of a tract: they come to the service alone, and whoever sent one gets its answer.
+    /// Serves these events of a topic: they come to the service alone, and whoever sent one gets its answer.
     ///
     /// A service that was dropped can be taken over by another.
-    pub fn serve(&self, tract: &str, events: &[&str]) -> Service {
+    pub fn serve(&self, topic: &str, events: &[&str]) -> BusService {
         let (sender, inbox) = mpsc::channel(self.0.settings.service_queue_max.max(1));
         let mut state = self.state();
         for event in events {
-            state.services.insert((tract.to_owned(), (*event).to_owned()), sender.clone());
+            state.services.insert((topic.to_owned(), (*event).to_owned()), sender.clone());
         }
-        Service { inbox }
+        BusService { inbox }
     }
 
     /// Takes a message from outside. A served one is handed over and its answer awaited; others are told to everybody, and
     /// the answer is the id.
     pub async fn take(
         &self,
-        message: Message,
+        message: BusMessage,
         caller: &str,
         patience: std::time::Duration,
-    ) -> Result<Map<String, Value>, Refusal> {
-        let (tract, event) = (message.tract().to_owned(), message.event().to_owned());
-        let service = self.state().services.get(&(tract.clone(), event.clone())).cloned();
+    ) -> Result<Map<String, Value>, BusRefusal> {
+        let (topic, event) = (message.topic().to_owned(), message.event().to_owned());
+        let service = self.state().services.get(&(topic.clone(), event.clone())).cloned();
         let taken = match service {
-            Some(service) if service.is_closed() => Err(Refusal::NotServed(tract, event)),
+            Some(service) if service.is_closed() => Err(BusRefusal::NotServed(topic, event)),
             Some(service) => {
                 let (answer, answered) = oneshot::channel();
-                let inbound = Inbound { message, caller: caller.to_owned(), answer };
+                let inbound = ServiceRequest { message, caller: caller.to_owned(), answer };
                 match service.try_send(inbound) {
-                    Err(mpsc::error::TrySendError::Full(_)) => Err(Refusal::Busy),
+                    Err(mpsc::error::TrySendError::Full(_)) => Err(BusRefusal::Busy),
                     Err(mpsc::error::TrySendError::Closed(_)) => {
-                        Err(Refusal::NotServed(tract, event))
+                        Err(BusRefusal::NotServed(topic, event))
                     }
                     Ok(()) => match tokio::time::timeout(patience, answered).await {
                         Ok(Ok(fields)) => Ok(fields),
-                        Ok(Err(_)) | Err(_) => Err(Refusal::NoAnswer),
+                        Ok(Err(_)) | Err(_) => Err(BusRefusal::NoAnswer),
                     },
                 }
             }
-            None if OWN_TRACTS.contains(&tract.as_str()) => Err(unserved(tract, event)),
+            None if OWN_TOPICS.contains(&topic.as_str()) => Err(unserved(topic, event)),
             None => {
                 let id = self.publish(message);
                 Ok([("id".to_owned(), id.to_string().into())].into_iter().collect())
@@ -315,16 +316,16 @@ impl Hub {
                 .services
                 .iter()
                 .filter(|(_, service)| !service.is_closed())
-                .map(|((tract, event), _)| format!("{tract}/{event}"))
+                .map(|((topic, event), _)| format!("{topic}/{event}"))
                 .collect(),
         }
     }
 }
 
-/// What may be asked of a tract of ours, but is not served now, is told apart from what is never taken.
-fn unserved(tract: String, event: String) -> Refusal {
+/// What may be asked of a topic of ours, but is not served now, is told apart from what is never taken.
+fn unserved(topic: String, event: String) -> BusRefusal {
     let asked = matches!(event.as_str(), "request" | "cancel" | "restart" | "heartbeat");
-    if asked { Refusal::NotServed(tract, event) } else { Refusal::Reserved(tract, event) }
+    if asked { BusRefusal::NotServed(topic, event) } else { BusRefusal::Reserved(topic, event) }
 }
 
 #[cfg(test)]
@@ -332,7 +333,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::world::SystemClock;
+    use crate::clock::SystemClock;
 
     fn hub(settings: BusSettings) -> Hub {
         Hub::new(settings, Arc::new(SystemClock))
@@ -353,14 +354,14 @@ mod tests {
     #[test]
     fn a_slow_listener_loses_its_own_messages_and_knows_where() {
         let hub = hub(BusSettings { queue_messages_max: 2, ..BusSettings::default() });
-        let mut slow = hub.subscribe(Filter::all());
-        let mut quick = hub.subscribe(Filter::all());
+        let mut slow = hub.subscribe(BusFilter::all());
+        let mut quick = hub.subscribe(BusFilter::all());
         for event in ["a", "b", "c", "d"] {
-            hub.publish(Message::new("t", event));
+            hub.publish(BusMessage::new("t", event));
             assert_eq!(heard(&mut quick), [event]);
         }
         assert_eq!(heard(&mut slow), ["a", "b", "-2"]);
-        hub.publish(Message::new("t", "e"));
+        hub.publish(BusMessage::new("t", "e"));
         assert_eq!(heard(&mut slow), ["e"]);
         assert_eq!(slow.dropped(), 2);
         drop(slow);
@@ -372,17 +373,17 @@ mod tests {
         let hub = hub(BusSettings { ring_messages_max: 3, ..BusSettings::default() });
         let ids: Vec<EventId> = ["a", "b", "c", "d"]
             .iter()
-            .map(|event| hub.publish(Message::new("t", event)))
+            .map(|event| hub.publish(BusMessage::new("t", event)))
             .collect();
-        let mut back = hub.resume(Filter::all(), ids[1]);
-        hub.publish(Message::new("t", "e"));
+        let mut back = hub.resume(BusFilter::all(), ids[1]);
+        hub.publish(BusMessage::new("t", "e"));
         assert!(!back.gap);
         assert_eq!(heard(&mut back.subscription), ["c", "d", "e"]);
-        let mut late = hub.resume(Filter::all(), ids[0]);
+        let mut late = hub.resume(BusFilter::all(), ids[0]);
         assert!(late.gap, "b and what stood before the ring is gone");
         assert_eq!(heard(&mut late.subscription), ["c", "d", "e"]);
         let other_start = EventId { boot: 1, seq: 2 };
-        assert!(hub.resume(Filter::all(), other_start).gap);
+        assert!(hub.resume(BusFilter::all(), other_start).gap);
         assert_eq!(EventId::parse(&ids[1].to_string()), Some(ids[1]));
     }
 
@@ -391,15 +392,16 @@ mod tests {
     async fn a_served_message_is_answered_by_its_service_alone() {
         let hub = hub(BusSettings::default());
         let patience = Duration::from_secs(5);
-        let request =
-            || Message::new(CORTEX, "request").with("env", serde_json::json!({"KEY": "secret"}));
+        let request = || {
+            BusMessage::new(RUN_TOPIC, "request").with("env", serde_json::json!({"KEY": "secret"}))
+        };
         let nobody = hub.take(request(), "test", patience).await;
         assert_eq!(nobody.expect_err("nobody serves").code(), "not_served");
-        let forged = hub.take(Message::new(CORTEX, "finish"), "test", patience).await;
+        let forged = hub.take(BusMessage::new(RUN_TOPIC, "finish"), "test", patience).await;
         assert_eq!(forged.expect_err("forged").code(), "reserved");
 
-        let mut everybody = hub.subscribe(Filter::all());
-        let mut service = hub.serve(CORTEX, &["request"]);
+        let mut everybody = hub.subscribe(BusFilter::all());
+        let mut service = hub.serve(RUN_TOPIC, &["request"]);
         let asker = tokio::spawn({
             let hub = hub.clone();
             async move { hub.take(request(), "test", patience).await }

@@ -1,7 +1,7 @@
 //! Callosum, the bus: one JSON object per line over a Unix socket, and the same messages inside the daemon.
 //!
 //! `hub` is the bus itself: it numbers what is published, keeps the newest in a ring, and gives every listener a bounded
-//! queue of its own. `server` lets other processes take part over the socket, `client` is their side of it. Messages to a
+//! queue of its own. `bus_server` lets other processes take part over the socket, `client` is their side of it. Messages to a
 //! part that serves them (a request for a run) go to that part alone, which answers; everything else goes to everybody.
 //!
 //! What must stay true: publishing never waits for a listener; whoever falls behind loses its own messages, is told how
@@ -11,32 +11,34 @@
 
 mod backoff;
 mod client;
-mod connection;
 mod filter;
 mod hub;
 mod link;
 mod message;
 mod queue;
-mod server;
 
 pub use backoff::Backoff;
-pub use client::{Client, ClientError, ClientSettings, ClientStatus, Incoming, ask_once};
-pub use filter::{Clause, Filter};
-pub use hub::{Event, EventId, Hub, HubStatus, Inbound, Refusal, Resumed, Service};
+pub use client::{
+    BusClient, BusClientError, BusClientEvent, BusClientSettings, BusClientStatus, ask_once,
+};
+pub use filter::{BusFilter, FilterClause};
+pub use hub::{
+    BusEvent, BusRefusal, BusService, EventId, Hub, HubStatus, ResumedSubscription, ServiceRequest,
+};
 pub use llm::line_codec;
 pub(crate) use message::env_names;
-pub use message::{BadLine, Message};
+pub use message::{BadLine, BusMessage};
+pub(crate) use queue::Gauge;
 pub use queue::{Delivery, Subscription};
-pub use server::{BusError, Server};
 
 use serde::{Deserialize, Serialize};
 
-/// The tract of the bus itself: what clients ask of it, and what it answers.
-pub const CALLOSUM: &str = "callosum";
-/// The tract of talent runs.
-pub const CORTEX: &str = "cortex";
-/// The tract of services and schedules.
-pub const SUPERVISOR: &str = "supervisor";
+/// The topic of the bus itself: what clients ask of it, and what it answers.
+pub const BUS_TOPIC: &str = "callosum";
+/// The topic of talent runs.
+pub const RUN_TOPIC: &str = "cortex";
+/// The topic of services and schedules.
+pub const SUPERVISOR_TOPIC: &str = "supervisor";
 
 /// Longest line a peer may send. Events of runs are cut far below it.
 pub const LINE_BYTES_MAX: usize = 1 << 20;

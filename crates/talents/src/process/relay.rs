@@ -8,23 +8,23 @@ use serde_json::json;
 use super::calls::bounded;
 use super::error::RunError;
 use super::events::Events;
-use super::served;
-use super::toolbox::Cited;
+use super::talent_tools;
+use super::toolbox::Citations;
 use llm::providers::{ProviderEvent, Thought, ToolServer};
 
 /// Passes on what a provider shows.
-pub(super) struct Seen<'a> {
+pub(super) struct EventRelay<'a> {
     pub(super) events: &'a Events,
     pub(super) model: &'a str,
     /// The talent that answers: who has the word when another agent gives it back.
     pub(super) talent: &'a str,
     pub(super) server: Option<&'a ToolServer>,
-    pub(super) cited: &'a Cited,
+    pub(super) cited: &'a Citations,
     /// When calls of tools began.
     pub(super) begun: HashMap<String, Instant>,
 }
 
-impl Seen<'_> {
+impl EventRelay<'_> {
     pub(super) async fn pass_on(&mut self, event: ProviderEvent) -> Result<(), RunError> {
         let model = self.model;
         let (name, fields) = match event {
@@ -40,7 +40,7 @@ impl Seen<'_> {
                 ("tool_start", json!({"tool": tool, "args": args, "call_id": call_id}))
             }
             ProviderEvent::ToolEnd { tool, args, result, call_id } => {
-                let read = served::cited(self.server, &tool, &result);
+                let read = talent_tools::cited(self.server, &tool, &result);
                 self.cited.add(&read);
                 let read = (!read.is_empty()).then_some(read);
                 let took = self.begun.remove(&call_id).map(|begun| millis(begun.elapsed()));

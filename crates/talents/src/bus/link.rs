@@ -16,16 +16,16 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::client::{ClientError, ClientSettings, Incoming};
+use super::client::{BusClientError, BusClientEvent, BusClientSettings};
 use super::line_codec::{BoundedLine, LineReader};
-use super::{Backoff, CALLOSUM, Filter, LINE_BYTES_MAX, Message};
-use crate::world::Chance;
+use super::{BUS_TOPIC, Backoff, BusFilter, BusMessage, LINE_BYTES_MAX};
+use crate::clock::Jitter;
 
-pub(super) type Answer = Result<Map<String, Value>, ClientError>;
+pub(super) type BusAnswer = Result<Map<String, Value>, BusClientError>;
 
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) answer: oneshot::Sender<Answer>,
+pub(super) struct PendingAnswer {
+    pub(super) answer: oneshot::Sender<BusAnswer>,
     /// It went out; if the connection ends now, the answer will not come.
     pub(super) written: bool,
 }
@@ -39,14 +39,14 @@ pub(super) struct Outgoing {
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) outbox: VecDeque<Outgoing>,
-    pub(super) asked: HashMap<String, Asked>,
-    pub(super) filter: Option<Filter>,
+    pub(super) asked: HashMap<String, PendingAnswer>,
+    pub(super) filter: Option<BusFilter>,
     pub(super) next_reference: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) settings: ClientSettings,
+    pub(super) settings: BusClientSettings,
     pub(super) state: Mutex<State>,
     /// The outbox has more, the filter has changed, or the client stops.
     pub(super) changed: Notify,
@@ -67,8 +67,8 @@ impl Shared {
 pub(super) struct Link {
     pub(super) path: PathBuf,
     pub(super) shared: Arc<Shared>,
-    pub(super) chance: Arc<dyn Chance>,
-    pub(super) inbox: mpsc::Sender<Incoming>,
+    pub(super) jitter: Arc<dyn Jitter>,
+    pub(super) inbox: mpsc::Sender<BusClientEvent>,
 }
 
 impl Link {
@@ -84,7 +84,7 @@ impl Link {
             if let Ok(stream) = UnixStream::connect(&self.path).await {
                 attempt = 0;
                 self.shared.connections.fetch_add(1, Ordering::Relaxed);
-                self.tell(&mut missed, Incoming::Connected);
+                self.tell(&mut missed, BusClientEvent::Connected);
                 let (read, write) = stream.into_split();
                 // Whichever side fails first, the connection is over; the next one starts clean.
                 tokio::select! {
@@ -93,15 +93,15 @@ impl Link {
                 }
                 self.shared.connected.store(false, Ordering::Release);
                 self.shared.state().asked.retain(|_, asked| !asked.written);
-                self.tell(&mut missed, Incoming::Disconnected);
+                self.tell(&mut missed, BusClientEvent::Disconnected);
             }
-            tokio::time::sleep(backoff.wait(attempt, self.chance.roll())).await;
+            tokio::time::sleep(backoff.wait(attempt, self.jitter.roll())).await;
             attempt = attempt.saturating_add(1);
         }
     }
 
-    fn tell(&self, missed: &mut u64, incoming: Incoming) {
-        if *missed > 0 && self.inbox.try_send(Incoming::Dropped(*missed)).is_ok() {
+    fn tell(&self, missed: &mut u64, incoming: BusClientEvent) {
+        if *missed > 0 && self.inbox.try_send(BusClientEvent::Dropped(*missed)).is_ok() {
             *missed = 0;
         }
         if *missed > 0 || self.inbox.try_send(incoming).is_err() {
@@ -113,8 +113,8 @@ impl Link {
     async fn write(&self, mut to: OwnedWriteHalf) -> io::Result<()> {
         let mut hello = String::new();
         if !self.shared.settings.name.is_empty() {
-            let message =
-                Message::new(CALLOSUM, "hello").with("name", self.shared.settings.name.as_str());
+            let message = BusMessage::new(BUS_TOPIC, "hello")
+                .with("name", self.shared.settings.name.as_str());
             hello = format!("{}\n", Value::Object(message.into_fields()));
         }
         if let Some(filter) = &self.shared.state().filter {
@@ -147,7 +147,7 @@ impl Link {
         let mut lines = LineReader::new(from, 2 * LINE_BYTES_MAX);
         while let Ok(Some(frame)) = lines.next().await {
             let message = match frame {
-                BoundedLine::Whole(line) => Message::parse(&line).ok(),
+                BoundedLine::Whole(line) => BusMessage::parse(&line).ok(),
                 BoundedLine::TooLong { .. } => None,
             };
             match message {
@@ -156,7 +156,7 @@ impl Link {
                 }
                 Some(message) => {
                     if let Some(message) = self.answered(message) {
-                        self.tell(missed, Incoming::Message(message));
+                        self.tell(missed, BusClientEvent::Message(message));
                     }
                 }
             }
@@ -164,8 +164,9 @@ impl Link {
     }
 
     /// Gives an answer to whoever waits for it; everything else is for the inbox.
-    fn answered(&self, message: Message) -> Option<Message> {
-        let is_answer = message.tract() == CALLOSUM && matches!(message.event(), "reply" | "error");
+    fn answered(&self, message: BusMessage) -> Option<BusMessage> {
+        let is_answer =
+            message.topic() == BUS_TOPIC && matches!(message.event(), "reply" | "error");
         let Some(reference) = message.text("ref").filter(|_| is_answer).map(str::to_owned) else {
             return Some(message);
         };
@@ -179,18 +180,18 @@ impl Link {
     }
 }
 
-pub(super) fn answer_of(message: Message) -> Answer {
+pub(super) fn answer_of(message: BusMessage) -> BusAnswer {
     if message.event() == "reply" {
         return Ok(message.into_fields());
     }
-    Err(ClientError::Refused {
+    Err(BusClientError::Refused {
         code: message.text("code").unwrap_or_default().to_owned(),
         why: message.text("error").unwrap_or_default().to_owned(),
     })
 }
 
-pub(super) fn subscribe_line(filter: &Filter) -> String {
-    let message = Message::new(CALLOSUM, "subscribe")
+pub(super) fn subscribe_line(filter: &BusFilter) -> String {
+    let message = BusMessage::new(BUS_TOPIC, "subscribe")
         .with("filters", serde_json::to_value(filter).unwrap_or_default());
     Value::Object(message.into_fields()).to_string()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// Longest name of a tract or an event.
+/// Longest name of a topic or an event.
 const NAME_BYTES_MAX: usize = 64;
 
 /// Why a line is no message.
@@ -18,7 +18,7 @@ pub enum BadLine {
     #[error("the line is JSON but not an object")]
     NotObject,
     #[error("`tract` must be a name of a-z A-Z 0-9 _ . - with at most 64 characters")]
-    NoTract,
+    NoTopic,
     #[error("`event` must be a name of a-z A-Z 0-9 _ . - with at most 64 characters")]
     NoEvent,
 }
@@ -30,7 +30,7 @@ impl BadLine {
             BadLine::NotUtf8 => "not_utf8",
             BadLine::NotJson => "not_json",
             BadLine::NotObject => "not_object",
-            BadLine::NoTract => "no_tract",
+            BadLine::NoTopic => "no_tract",
             BadLine::NoEvent => "no_event",
         }
     }
@@ -38,28 +38,28 @@ impl BadLine {
 
 /// One message of the bus.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+pub struct BusMessage {
     fields: Map<String, Value>,
 }
 
-impl Message {
-    /// A message of our own; tract and event are names in the code.
-    pub fn new(tract: &str, event: &str) -> Message {
+impl BusMessage {
+    /// A message of our own; topic and event are names in the code.
+    pub fn new(topic: &str, event: &str) -> BusMessage {
         let mut fields = Map::new();
-        fields.insert("tract".to_owned(), tract.into());
+        fields.insert("tract".to_owned(), topic.into());
         fields.insert("event".to_owned(), event.into());
-        Message { fields }
+        BusMessage { fields }
     }
 
     #[must_use]
-    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Message {
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> BusMessage {
         self.fields.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Puts fields into a message; they do not change its tract.
+    /// Puts fields into a message; they do not change its topic.
     #[must_use]
-    pub fn and(mut self, fields: Map<String, Value>) -> Message {
+    pub fn and(mut self, fields: Map<String, Value>) -> BusMessage {
         for (key, value) in fields {
             if key != "tract" {
                 self.fields.insert(key, value);
@@ -68,26 +68,26 @@ impl Message {
         self
     }
 
-    pub fn parse(line: &[u8]) -> Result<Message, BadLine> {
+    pub fn parse(line: &[u8]) -> Result<BusMessage, BadLine> {
         let text = std::str::from_utf8(line).map_err(|_| BadLine::NotUtf8)?;
         match serde_json::from_str(text).map_err(|_| BadLine::NotJson)? {
-            Value::Object(fields) => Message::from_fields(fields),
+            Value::Object(fields) => BusMessage::from_fields(fields),
             _ => Err(BadLine::NotObject),
         }
     }
 
-    pub fn from_fields(fields: Map<String, Value>) -> Result<Message, BadLine> {
+    pub fn from_fields(fields: Map<String, Value>) -> Result<BusMessage, BadLine> {
         let named = |key: &str| fields.get(key).and_then(Value::as_str).is_some_and(is_name);
         if !named("tract") {
-            return Err(BadLine::NoTract);
+            return Err(BadLine::NoTopic);
         }
         if !named("event") {
             return Err(BadLine::NoEvent);
         }
-        Ok(Message { fields })
+        Ok(BusMessage { fields })
     }
 
-    pub fn tract(&self) -> &str {
+    pub fn topic(&self) -> &str {
         self.text("tract").unwrap_or_default()
     }
 
@@ -160,14 +160,14 @@ mod tests {
             (b"\"text\"", BadLine::NotObject),
             (b"[1]", BadLine::NotObject),
             (b"null", BadLine::NotObject),
-            (b"{\"event\":\"a\"}", BadLine::NoTract),
-            (b"{\"tract\":1,\"event\":\"a\"}", BadLine::NoTract),
+            (b"{\"event\":\"a\"}", BadLine::NoTopic),
+            (b"{\"tract\":1,\"event\":\"a\"}", BadLine::NoTopic),
             (b"{\"tract\":\"a\",\"event\":\"\"}", BadLine::NoEvent),
             (b"{\"tract\":\"a\"", BadLine::NotJson),
             (b"{\"tract\":\"\xff\"}", BadLine::NotUtf8),
         ];
         for (line, why) in cases {
-            assert_eq!(Message::parse(line), Err(why), "{}", String::from_utf8_lossy(line));
+            assert_eq!(BusMessage::parse(line), Err(why), "{}", String::from_utf8_lossy(line));
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn of_env_only_names_leave() {
         let line = br#"{"tract":"a","event":"b","env":{"KEY":"secret"},"ts":"later"}"#;
-        let mut message = Message::parse(line).expect("a message");
+        let mut message = BusMessage::parse(line).expect("a message");
         message.ready(7);
         assert_eq!(message.get("env"), Some(&serde_json::json!(["KEY"])));
         assert_eq!(message.get("ts"), Some(&serde_json::json!(7)));

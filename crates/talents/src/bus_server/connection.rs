@@ -16,12 +16,14 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, watch};
 
-use super::line_codec::{BoundedLine, LineReader};
-use super::queue::Gauge;
-use super::server::Lobby;
-use super::{BadLine, CALLOSUM, Delivery, Filter, LINE_BYTES_MAX, Message, Subscription};
+use super::ServerState;
 use crate::UseId;
-use crate::runner::Follow;
+use crate::bus::line_codec::{BoundedLine, LineReader};
+use crate::bus::{
+    BUS_TOPIC, BadLine, BusFilter, BusMessage, Delivery, Gauge, LINE_BYTES_MAX, RUN_TOPIC,
+    Subscription,
+};
+use crate::runner::RunFollower;
 use crate::runner::log::read::is_terminal;
 
 /// Answers that wait for one client.
@@ -98,12 +100,12 @@ pub(super) fn turn_away(stream: &UnixStream) {
 /// Serves one client until it leaves, is cut, or the bus stops.
 pub(super) async fn serve(
     stream: UnixStream,
-    lobby: Arc<Lobby>,
+    lobby: Arc<ServerState>,
     id: u64,
     stopped: watch::Receiver<bool>,
 ) {
     let (read, write) = stream.into_split();
-    let subscription = lobby.hub.subscribe(Filter::all());
+    let subscription = lobby.hub.subscribe(BusFilter::all());
     let peer = Arc::new(Peer {
         id,
         name: Mutex::new(format!("client-{id}")),
@@ -117,9 +119,9 @@ pub(super) async fn serve(
     });
     lobby.peers.lock().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(&peer));
     let (answers, waiting_answers) = mpsc::channel(ANSWERS_MAX);
-    let reader = Reader { lobby: Arc::clone(&lobby), peer: Arc::clone(&peer), answers };
+    let reader = ConnectionReader { lobby: Arc::clone(&lobby), peer: Arc::clone(&peer), answers };
     let stall = Duration::from_millis(lobby.hub.settings().stall_ms_max);
-    let mut writer = Writer { to: write, peer: Arc::clone(&peer), stall };
+    let mut writer = ConnectionWriter { to: write, peer: Arc::clone(&peer), stall };
     // A reader that ends lets the writer finish what was asked; a writer that ends needs no reader.
     let reading = tokio::spawn(reader.run(read));
     let written = writer.run(subscription, waiting_answers, stopped).await;
@@ -130,13 +132,13 @@ pub(super) async fn serve(
     lobby.peers.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
 }
 
-struct Writer {
+struct ConnectionWriter {
     to: OwnedWriteHalf,
     peer: Arc<Peer>,
     stall: Duration,
 }
 
-impl Writer {
+impl ConnectionWriter {
     async fn run(
         &mut self,
         mut subscription: Subscription,
@@ -190,7 +192,7 @@ impl Writer {
     fn deliver(&self, lines: &mut String, delivery: &Delivery) -> u64 {
         match delivery {
             Delivery::Dropped(count) => {
-                let mark = Message::new(CALLOSUM, "dropped").with("count", *count);
+                let mark = BusMessage::new(BUS_TOPIC, "dropped").with("count", *count);
                 push(lines, &Value::Object(mark.into_fields()).to_string())
             }
             Delivery::Event(event) => {
@@ -225,25 +227,25 @@ fn push(lines: &mut String, line: &str) -> u64 {
     1
 }
 
-struct Reader {
-    lobby: Arc<Lobby>,
+struct ConnectionReader {
+    lobby: Arc<ServerState>,
     peer: Arc<Peer>,
     answers: mpsc::Sender<String>,
 }
 
-impl Reader {
+impl ConnectionReader {
     async fn run(self, from: OwnedReadHalf) {
         let mut lines = LineReader::new(from, LINE_BYTES_MAX);
         // A failed read is a client that is gone, the same as one that has closed.
         while let Ok(Some(frame)) = lines.next().await {
             self.peer.received.fetch_add(1, Ordering::Relaxed);
             let parsed = match frame {
-                BoundedLine::Whole(line) => Message::parse(&line),
+                BoundedLine::Whole(line) => BusMessage::parse(&line),
                 BoundedLine::TooLong { .. } => Err(BadLine::TooLong),
             };
             match parsed {
                 Err(bad) => self.refuse_line(bad),
-                Ok(message) if message.tract() == CALLOSUM => self.control(&message),
+                Ok(message) if message.topic() == BUS_TOPIC => self.control(&message),
                 Ok(message) => self.take(message).await,
             }
         }
@@ -264,8 +266,8 @@ impl Reader {
         }
     }
 
-    fn answer(&self, asked: &Message, fields: Map<String, Value>) {
-        let mut answer = Message::new(CALLOSUM, "reply").with("ok", true).and(fields);
+    fn answer(&self, asked: &BusMessage, fields: Map<String, Value>) {
+        let mut answer = BusMessage::new(BUS_TOPIC, "reply").with("ok", true).and(fields);
         match asked.reference() {
             Some(reference) => answer = answer.with("ref", reference.clone()),
             None if asked.event() == "status" => {}
@@ -275,14 +277,14 @@ impl Reader {
         self.say(Value::Object(answer.with("event", "reply").into_fields()).to_string());
     }
 
-    fn refuse(&self, asked: &Message, code: &str, why: &str) {
+    fn refuse(&self, asked: &BusMessage, code: &str, why: &str) {
         self.say(error_line(code, why, asked.reference()));
     }
 
-    async fn take(&self, message: Message) {
+    async fn take(&self, message: BusMessage) {
         let reference = message.reference().cloned();
         let taken = self.lobby.hub.take(message, &self.peer.caller(), ANSWER_PATIENCE).await;
-        let mut asked = Message::new(CALLOSUM, "reply");
+        let mut asked = BusMessage::new(BUS_TOPIC, "reply");
         if let Some(reference) = reference {
             asked = asked.with("ref", reference);
         }
@@ -292,7 +294,7 @@ impl Reader {
         }
     }
 
-    fn control(&self, message: &Message) {
+    fn control(&self, message: &BusMessage) {
         match message.event() {
             "hello" => {
                 let name = message.text("name").unwrap_or_default();
@@ -302,7 +304,7 @@ impl Reader {
                 }
                 self.answer(message, Map::new());
             }
-            "subscribe" => match message.get("filters").map(Filter::parse) {
+            "subscribe" => match message.get("filters").map(BusFilter::parse) {
                 None => self.refuse(message, "bad_request", "`filters` is missing"),
                 Some(Err(why)) => self.refuse(message, "bad_request", &why),
                 Some(Ok(filter)) => {
@@ -324,7 +326,7 @@ impl Reader {
     }
 
     /// Sends a run from its log and then live, to its end, in a task of its own.
-    fn replay(&self, message: &Message) {
+    fn replay(&self, message: &BusMessage) {
         let run = match message.use_id().map(UseId::parse) {
             Some(Ok(run)) => run,
             Some(Err(error)) => return self.refuse(message, error.code(), &error.to_string()),
@@ -340,7 +342,7 @@ impl Reader {
         // run before the answer comes again, and nothing after it comes twice.
         self.peer.replays(&run);
         let after = message.get("after").and_then(Value::as_u64);
-        let mut follow = Follow::new(&self.lobby.hub, &self.lobby.layout, &run, after);
+        let mut follow = RunFollower::new(&self.lobby.hub, &self.lobby.layout, &run, after);
         self.answer(message, Map::new());
         let answers = self.answers.clone();
         let peer = Arc::clone(&self.peer);
@@ -353,7 +355,7 @@ impl Reader {
                 };
                 match next {
                     Ok(Some(event)) => {
-                        let told = Message::new(super::CORTEX, "").and(event.fields);
+                        let told = BusMessage::new(RUN_TOPIC, "").and(event.fields);
                         let line = Value::Object(told.into_fields()).to_string();
                         if answers.send(line).await.is_err() {
                             break None;
@@ -361,7 +363,7 @@ impl Reader {
                     }
                     Ok(None) => {
                         let mut end =
-                            Message::new(CALLOSUM, "replayed").with("use_id", run.to_string());
+                            BusMessage::new(BUS_TOPIC, "replayed").with("use_id", run.to_string());
                         if let Some(reference) = &reference {
                             end = end.with("ref", reference.clone());
                         }
@@ -390,7 +392,7 @@ impl Reader {
 
 fn error_line(code: &str, why: &str, reference: Option<&Value>) -> String {
     let mut error =
-        Message::new(CALLOSUM, "error").with("ok", false).with("code", code).with("error", why);
+        BusMessage::new(BUS_TOPIC, "error").with("ok", false).with("code", code).with("error", why);
     if let Some(reference) = reference {
         error = error.with("ref", reference.clone());
     }

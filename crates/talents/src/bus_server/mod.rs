@@ -2,7 +2,9 @@
 //!
 //! The socket belongs to its owner alone (0600) from the moment it has its name: it is made under another name, closed to
 //! others, and then renamed. A socket that somebody answers is never taken away from them; one that nobody answers is a
-//! leftover of a crash and is replaced.
+//! leftover of a crash and is replaced. It is apart from `bus` because it also replays run logs, which the bus knows nothing of.
+
+mod connection;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,9 +20,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::connection::{self, Peer};
-use super::hub::Hub;
+use self::connection::Peer;
 use crate::Layout;
+use crate::bus::Hub;
 
 /// Longest path of a socket on the systems we run on, less the name it has while it is made.
 const SOCKET_PATH_BYTES_MAX: usize = 100;
@@ -51,20 +53,20 @@ impl BusError {
 
 /// What the connections share: who is there, and what went wrong.
 #[derive(Debug)]
-pub(super) struct Lobby {
-    pub(super) hub: Hub,
-    pub(super) layout: Layout,
-    pub(super) peers: Mutex<BTreeMap<u64, Arc<Peer>>>,
-    pub(super) connected: AtomicU64,
-    pub(super) turned_away: AtomicU64,
-    pub(super) cut_stalled: AtomicU64,
+struct ServerState {
+    hub: Hub,
+    layout: Layout,
+    peers: Mutex<BTreeMap<u64, Arc<Peer>>>,
+    connected: AtomicU64,
+    turned_away: AtomicU64,
+    cut_stalled: AtomicU64,
     /// Bad lines by code, clients that left included.
-    pub(super) bad_lines: Mutex<BTreeMap<&'static str, u64>>,
+    bad_lines: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-impl Lobby {
+impl ServerState {
     /// The answer to `status`.
-    pub(super) fn status(&self) -> Value {
+    fn status(&self) -> Value {
         let peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         let clients: Vec<Value> = peers.values().map(|peer| peer.status()).collect();
         let bad_lines = self.bad_lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,21 +84,21 @@ impl Lobby {
 
 /// A socket that is served.
 #[derive(Debug)]
-pub struct Server {
+pub struct BusServer {
     path: PathBuf,
     /// Which file is ours, so that another's socket of the same name is not removed.
     inode: (u64, u64),
-    lobby: Arc<Lobby>,
+    lobby: Arc<ServerState>,
     stop: watch::Sender<bool>,
     task: tokio::task::JoinHandle<()>,
 }
 
-impl Server {
+impl BusServer {
     /// Binds the socket and serves it until `stop`.
-    pub async fn start(hub: Hub, layout: Layout, path: &Path) -> Result<Server, BusError> {
+    pub async fn start(hub: Hub, layout: Layout, path: &Path) -> Result<BusServer, BusError> {
         let failed = |error| BusError::Io(path.to_owned(), error);
         let (listener, inode) = bind(path).await?;
-        let lobby = Arc::new(Lobby {
+        let lobby = Arc::new(ServerState {
             hub,
             layout,
             peers: Mutex::default(),
@@ -108,7 +110,7 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let listener = UnixListener::from_std(listener).map_err(failed)?;
         let task = tokio::spawn(accept(listener, Arc::clone(&lobby), stopped));
-        Ok(Server { path: path.to_owned(), inode, lobby, stop, task })
+        Ok(BusServer { path: path.to_owned(), inode, lobby, stop, task })
     }
 
     pub fn path(&self) -> &Path {
@@ -166,7 +168,11 @@ async fn bind(path: &Path) -> Result<(std::os::unix::net::UnixListener, (u64, u6
     Ok((listener, (meta.dev(), meta.ino())))
 }
 
-async fn accept(listener: UnixListener, lobby: Arc<Lobby>, mut stopped: watch::Receiver<bool>) {
+async fn accept(
+    listener: UnixListener,
+    lobby: Arc<ServerState>,
+    mut stopped: watch::Receiver<bool>,
+) {
     let mut connections = JoinSet::new();
     let mut next_peer = 0u64;
     let signal = stopped.clone();

@@ -12,38 +12,38 @@ use super::handover::HAND_OVER;
 use super::prepare::{Tool, select};
 use super::toolbox::{Blame, ToolAnswer, ToolError, ToolScene, Toolbox};
 use crate::layout::Layout;
-use crate::talent_files::{Shelf, Talent};
+use crate::talent_files::{Talent, TalentCatalog};
 use llm::providers::{ToolServer, ToolSpec};
 
 /// The key of an answer that holds the memories it gave.
 pub const CITED: &str = "cited";
 
 /// The tools of one talent, bound to a scene.
-pub struct Served {
+pub struct TalentTools {
     tools: Vec<Tool>,
     toolbox: Arc<dyn Toolbox>,
     scene: ToolScene,
 }
 
-impl std::fmt::Debug for Served {
+impl std::fmt::Debug for TalentTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Served").field("scene", &self.scene).finish_non_exhaustive()
     }
 }
 
-impl Served {
+impl TalentTools {
     pub fn new(
         layout: &Layout,
-        shelf: &Arc<Shelf>,
+        catalog: &Arc<TalentCatalog>,
         toolbox: &Arc<dyn Toolbox>,
         talent: &Talent,
         scene: ToolScene,
-    ) -> Served {
+    ) -> TalentTools {
         // What the talent lacks was told when its run began.
-        let mut tools = select(layout, shelf, toolbox, talent, &mut Vec::new());
+        let mut tools = select(layout, catalog, toolbox, talent, &mut Vec::new());
         tools.retain(|tool| tool.spec.name != HAND_OVER);
         let scene = ToolScene { grant: talent.front.grant, ..scene };
-        Served { tools, toolbox: Arc::clone(toolbox), scene }
+        TalentTools { tools, toolbox: Arc::clone(toolbox), scene }
     }
 
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {

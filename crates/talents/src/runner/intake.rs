@@ -1,4 +1,4 @@
-//! The desk: takes requests and orders, and answers what runs.
+//! The intake: takes requests and orders, and answers what runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,18 +10,18 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-use super::admission::Admitted;
+use super::admission::Admission;
 use super::log::event::fields;
-use super::log::index::Index;
+use super::log::index::RunIndex;
 use super::owner::{Order, Owner};
 use super::queue::{Queue, Waiting};
 use super::recovery::{self, Recovery};
-use super::report::{Counters, Receipt, RunnerError, RunnerStatus, Select};
+use super::report::{Receipt, RunSelector, RunnerCounters, RunnerError, RunnerStatus};
 use super::request::Rejection;
-use super::shared::{Live, Shared, State, Tallies};
-use super::{Probe, Program, RunObserver, RunnerSettings, Step, TalentFacts};
-use crate::callosum::{CORTEX, Hub, Inbound, Message};
-use crate::world::World;
+use super::shared::{RunSlot, RunnerTallies, Shared, State};
+use super::{Probe, RunObserver, RunnerSettings, RunnerStep, TalentFacts, TalentProgram};
+use crate::bus::{BusMessage, Hub, RUN_TOPIC, ServiceRequest};
+use crate::clock::Timing;
 use crate::{Layout, TalentName, UseId};
 
 /// How often the bus tells what runs.
@@ -34,9 +34,9 @@ const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(20);
 pub struct RunnerParts {
     pub layout: Layout,
     pub hub: Hub,
-    pub world: World,
+    pub timing: Timing,
     pub settings: RunnerSettings,
-    pub program: Program,
+    pub program: TalentProgram,
     pub facts: Arc<dyn TalentFacts>,
     pub observer: Arc<dyn RunObserver>,
     pub probe: Arc<dyn Probe>,
@@ -52,7 +52,7 @@ impl Runner {
         let zone = zone(&parts.settings.zone)?;
         let (layout, days_in) = (parts.layout.clone(), zone.clone());
         std::fs::create_dir_all(layout.runs())?;
-        let index = tokio::task::spawn_blocking(move || Index::open(&layout, days_in))
+        let index = tokio::task::spawn_blocking(move || RunIndex::open(&layout, days_in))
             .await
             .map_err(io::Error::other)??;
         let state = State {
@@ -64,10 +64,10 @@ impl Runner {
         let shared = Arc::new(Shared {
             layout: parts.layout,
             hub: parts.hub,
-            world: parts.world,
+            timing: parts.timing,
             settings: parts.settings,
             program: parts.program,
-            counters: Tallies::default(),
+            counters: RunnerTallies::default(),
             zone,
             facts: parts.facts,
             observer: parts.observer,
@@ -82,7 +82,7 @@ impl Runner {
         shared.state().last_id = newest.unwrap_or(0);
         let runner = Runner(shared);
         let weak = Arc::downgrade(&runner.0);
-        let mut service = runner.0.hub.serve(CORTEX, &["request", "cancel"]);
+        let mut service = runner.0.hub.serve(RUN_TOPIC, &["request", "cancel"]);
         tokio::spawn(async move {
             while let Some(inbound) = service.next().await {
                 let Some(shared) = weak.upgrade() else { break };
@@ -100,7 +100,7 @@ impl Runner {
         Ok((runner, recovery))
     }
 
-    async fn answer(&self, inbound: Inbound) {
+    async fn answer(&self, inbound: ServiceRequest) {
         let reference = inbound.message.reference().cloned();
         let answer = if inbound.message.event() == "cancel" {
             match select(&inbound.message) {
@@ -140,9 +140,9 @@ impl Runner {
         let receipt = match admitted {
             Err(lost) => reject(Rejection::new("internal", lost.to_string())),
             Ok(Err(rejection)) => reject(rejection),
-            Ok(Ok(Admitted::Known(receipt))) => receipt,
-            Ok(Ok(Admitted::New { owner, waiting, first, caller })) => {
-                self.0.hub.publish(Message::new(CORTEX, "").and(first));
+            Ok(Ok(Admission::Known(receipt))) => receipt,
+            Ok(Ok(Admission::New { owner, waiting, first, caller })) => {
+                self.0.hub.publish(BusMessage::new(RUN_TOPIC, "").and(first));
                 self.line_up(owner, waiting, &caller)
             }
         };
@@ -150,7 +150,7 @@ impl Runner {
             self.0.counters.rejected.fetch_add(1, Ordering::Relaxed);
         }
         self.tell_receipt(&receipt, reference);
-        self.0.probe(Step::Accepted);
+        self.0.probe(RunnerStep::Accepted);
         receipt
     }
 
@@ -190,13 +190,13 @@ impl Runner {
         if let Some(reference) = reference {
             fields.insert("ref".to_owned(), reference);
         }
-        self.0.hub.publish(Message::new(CORTEX, &state).and(fields));
+        self.0.hub.publish(BusMessage::new(RUN_TOPIC, &state).and(fields));
     }
 
     fn tell_status(&self) {
         let status = self.status();
         if !status.running.is_empty() || !status.queued.is_empty() {
-            let message = Message::new(CORTEX, "status")
+            let message = BusMessage::new(RUN_TOPIC, "status")
                 .with("running", json!(status.running))
                 .with("queued", json!(status.queued));
             self.0.hub.publish(message);
@@ -204,21 +204,23 @@ impl Runner {
     }
 
     /// Tells runs to end; gives those that were there. Each then ends with an `error` whose reason is `cancelled`.
-    pub fn cancel(&self, select: &Select) -> Vec<UseId> {
+    pub fn cancel(&self, select: &RunSelector) -> Vec<UseId> {
         let state = self.0.state();
         let parent =
-            |live: &Live| live.request.get("parent").and_then(Value::as_str).map(str::to_owned);
+            |live: &RunSlot| live.request.get("parent").and_then(Value::as_str).map(str::to_owned);
         let mut chosen: BTreeSet<UseId> = BTreeSet::new();
         match select {
-            Select::Run(run) => chosen.extend(state.live.contains_key(run).then(|| run.clone())),
-            Select::Talent(name) => chosen.extend(
+            RunSelector::Run(run) => {
+                chosen.extend(state.live.contains_key(run).then(|| run.clone()))
+            }
+            RunSelector::Talent(name) => chosen.extend(
                 state
                     .live
                     .iter()
                     .filter(|(_, live)| live.name == *name)
                     .map(|(run, _)| run.clone()),
             ),
-            Select::Parent(run) => {
+            RunSelector::Parent(run) => {
                 let mut parents = vec![run.to_string()];
                 while let Some(above) = parents.pop() {
                     for (run, live) in &state.live {
@@ -247,7 +249,7 @@ impl Runner {
         RunnerStatus {
             running,
             queued,
-            counters: Counters {
+            counters: RunnerCounters {
                 started: count(&counters.started),
                 ended: count(&counters.ended),
                 rejected: count(&counters.rejected),
@@ -321,12 +323,12 @@ fn rejected(rejection: &Rejection) -> Map<String, Value> {
     ])
 }
 
-fn select(message: &Message) -> Result<Select, Rejection> {
+fn select(message: &BusMessage) -> Result<RunSelector, Rejection> {
     let given = (message.use_id(), message.text("name"), message.text("parent"));
     Ok(match given {
-        (Some(run), None, None) => Select::Run(UseId::parse(run)?),
-        (None, Some(name), None) => Select::Talent(TalentName::parse(name)?),
-        (None, None, Some(parent)) => Select::Parent(UseId::parse(parent)?),
+        (Some(run), None, None) => RunSelector::Run(UseId::parse(run)?),
+        (None, Some(name), None) => RunSelector::Talent(TalentName::parse(name)?),
+        (None, None, Some(parent)) => RunSelector::Parent(UseId::parse(parent)?),
         _ => {
             let reason = "a cancel names one of `use_id`, `name` and `parent`";
             return Err(Rejection::new("bad_value", reason));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{ProviderEvent, Reply, Thought, Usage};
+use super::super::{ModelReply, ProviderEvent, Thought, TokenUsage};
 
 struct Open {
     tool: String,
@@ -11,11 +11,11 @@ struct Open {
 }
 
 #[derive(Default)]
-pub(super) struct Story {
+pub(super) struct CliTranscript {
     pub(super) events: Vec<ProviderEvent>,
     pub(super) session: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
     pub(super) cost: Option<f64>,
     /// The tool itself says that it failed.
     pub(super) error: Option<String>,
@@ -25,7 +25,7 @@ pub(super) struct Story {
     handed: Vec<String>,
 }
 
-impl Story {
+impl CliTranscript {
     pub(super) fn text(&mut self, text: &str) {
         if !self.text.is_empty() && !text.is_empty() {
             self.text.push_str("\n\n");
@@ -93,15 +93,15 @@ impl Story {
         }
     }
 
-    pub(super) fn reply(&mut self) -> Reply {
+    pub(super) fn reply(&mut self) -> ModelReply {
         self.usage.requests = self.usage.requests.max(1);
-        Reply {
+        ModelReply {
             text: self.text.trim().to_owned(),
             usage: self.usage.clone(),
             model: self.model.clone(),
             session: self.session.clone(),
             cost: self.cost,
-            ..Reply::default()
+            ..ModelReply::default()
         }
     }
 }
