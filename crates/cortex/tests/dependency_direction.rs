@@ -65,10 +65,20 @@ const FORBIDDEN: [&str; 47] = [
 
 /// Normal and build dependencies between our own crates. What is not listed may depend on none of them.
 const ALLOWED: [(&str, &[&str]); 5] = [
-    ("cortex", &["cortex-kernel", "cortex-llm", "cortex-mind", "cortex-recall", "cortex-talents"]),
+    (
+        "cortex",
+        &[
+            "cortex-api",
+            "cortex-kernel",
+            "cortex-llm",
+            "cortex-mind",
+            "cortex-recall",
+            "cortex-talents",
+        ],
+    ),
     ("cortex-mind", &["cortex-recall", "cortex-kernel"]),
     ("cortex-recall", &["cortex-kernel"]),
-    ("cortex-talents", &["cortex-llm"]),
+    ("cortex-talents", &["cortex-api", "cortex-llm"]),
     // Test support may use what it supports; rule 3 says who may use test support.
     ("cortex-testkit", &["cortex-kernel", "cortex-recall", "cortex-mind", "cortex-talents"]),
 ];

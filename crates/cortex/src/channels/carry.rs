@@ -1,10 +1,11 @@
 //! What a channel wants done, done.
 
+use api::run::{RunEnvironment, RunRequest};
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use mind::conversation::{ChannelEffect, Message, NewMemory, Role};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use talents::Layout;
 use talents::process::{Context, Speaker, Utterance};
 
@@ -26,6 +27,14 @@ pub(crate) struct With {
     pub(crate) env: Map<String, Value>,
     pub(crate) model: Option<String>,
     pub(crate) provider: Option<String>,
+}
+
+impl With {
+    /// A request for a run with these keys and this model.
+    pub(crate) fn request(&self, request: RunRequest) -> RunRequest {
+        let env = (!self.env.is_empty()).then(|| RunEnvironment::Values(self.env.clone()));
+        RunRequest { model: self.model.clone(), provider: self.provider.clone(), env, ..request }
+    }
 }
 
 impl std::fmt::Debug for With {
@@ -170,13 +179,14 @@ impl Ops {
         kept.waiting.insert(context.to_owned(), part);
         // Before the run: an end that comes after a crash must find what it belongs to.
         self.keep_channel(caller, kept)?;
-        let mut request = Map::new();
-        request.insert("name".to_owned(), json!(talent));
-        request.insert("prompt".to_owned(), json!(asked.text));
-        request.insert("channel".to_owned(), json!(kept.channel.channel_id));
-        request.insert("context".to_owned(), json!(context));
-        request.extend(actor_key(&caller.actor));
-        add(&mut request, with);
+        let request = with.request(RunRequest {
+            name: Some(talent.to_owned()),
+            prompt: Some(asked.text.clone()),
+            channel: Some(kept.channel.channel_id.clone()),
+            context: Some(context.to_owned()),
+            actor: actor_key(&caller.actor),
+            ..RunRequest::default()
+        });
         match hands.start(request, &format!("channel {}", kept.channel.channel_id)) {
             Ok(use_id) => Ok(Started { use_id }),
             Err(error) => {
@@ -233,20 +243,8 @@ pub(crate) fn channel_of(session: &str) -> Option<&str> {
 }
 
 /// The key that says whose memory a run works with; none for the home's own.
-pub(crate) fn actor_key(actor: &ActorName) -> Option<(String, Value)> {
-    let is_other = actor.as_str() != DEFAULT_ACTOR;
-    is_other.then(|| ("actor".to_owned(), json!(actor.as_str())))
-}
-
-/// Adds keys and model to a request.
-pub(crate) fn add(request: &mut Map<String, Value>, with: &With) {
-    let text = |text: &Option<String>| text.clone().map(Value::String);
-    let env = (!with.env.is_empty()).then(|| Value::Object(with.env.clone()));
-    for (key, value) in
-        [("model", text(&with.model)), ("provider", text(&with.provider)), ("env", env)]
-    {
-        request.extend(value.map(|value| (key.to_owned(), value)));
-    }
+pub(crate) fn actor_key(actor: &ActorName) -> Option<String> {
+    (actor.as_str() != DEFAULT_ACTOR).then(|| actor.as_str().to_owned())
 }
 
 pub(super) fn over_budget(refusal: &mind::budget::Refusal) -> Error {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::time::Duration;
 
+use api::run::RunEvent;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 use talents::UseId;
-use talents::bus::{BUS_TOPIC, BusClientError, BusFilter, BusMessage, FilterClause};
+use talents::bus::{BUS_TOPIC, BusClientError, BusConnection, BusFilter, BusMessage, FilterClause};
 use talents::layout::Layout;
-use talents::runner::log::read::{self, is_terminal};
+use talents::runner::log::read;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -18,7 +19,6 @@ use super::open::{Around, Globals, home_folder};
 use super::output::Output;
 use crate::daemon::place::Place;
 use crate::daemon::start::connect_or_start;
-use crate::hands::live::line::Line;
 
 /// Between two looks at whether the bus is there again.
 const LOOK: Duration = Duration::from_millis(500);
@@ -123,7 +123,7 @@ pub(crate) fn runtime() -> Outcome<Runtime> {
 
 /// Says something that is answered.
 pub(crate) async fn ask(place: &Place, message: BusMessage) -> Outcome<Map<String, Value>> {
-    let mut line = Line::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
+    let mut line = BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
     let mut answer = line.ask(message).await?;
     for key in ["tract", "event", "ref", "ok"] {
         answer.remove(key);
@@ -140,7 +140,7 @@ pub(crate) fn refusal(answer: &Map<String, Value>) -> BusClientError {
 #[derive(Debug)]
 pub(crate) enum Ending {
     /// The event that ended the run.
-    Ended(Map<String, Value>),
+    Ended(RunEvent),
     /// The person does not want to wait any longer.
     Left,
 }
@@ -156,28 +156,28 @@ pub(crate) enum Interrupt {
 /// ended the run before it went, and stays away.
 pub(crate) async fn follow(
     place: &Place,
-    mut line: Line,
+    mut line: BusConnection,
     run: &UseId,
     interrupt: Interrupt,
     out: &mut Output,
-    mut show: impl FnMut(&Map<String, Value>, &mut Output) -> Outcome,
+    mut show: impl FnMut(&RunEvent, &mut Output) -> Outcome,
 ) -> Outcome<Ending> {
     let failed = |error| Failure::Io { what: "signals".to_owned(), error };
     let mut interrupts = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminates = signal(SignalKind::terminate()).map_err(failed)?;
     let (mut last, mut starts, mut cancelled) = (None, 0, interrupt == Interrupt::Leaves);
-    line.follow(run, None).await?;
+    line.follow_run(run, None).await?;
     loop {
         let heard = tokio::select! {
-            heard = line.next_of(run) => heard,
+            heard = line.next_event_of(run) => heard,
             _ = interrupts.recv() => Err(BusClientError::NoAnswer),
             _ = terminates.recv() => Err(BusClientError::NoAnswer),
         };
         match heard {
             Ok(Some(event)) => {
-                last = event.get("seq").and_then(Value::as_u64).or(last);
+                last = event.seq().or(last);
                 show(&event, out)?;
-                if is_terminal(&event) {
+                if event.is_terminal() {
                     return Ok(Ending::Ended(event));
                 }
             }
@@ -186,7 +186,7 @@ pub(crate) async fn follow(
             Err(BusClientError::NoAnswer) => {
                 cancelled = true;
                 out.say("cancelling; once more leaves the run to itself");
-                line.cancel("use_id", run.as_str()).await?;
+                line.cancel_runs("use_id", run.as_str()).await?;
             }
             Ok(None) | Err(BusClientError::ConnectionLost) if starts < STARTS_MAX => {
                 let rest = rest_of_ended(place, run, last)?;
@@ -199,7 +199,7 @@ pub(crate) async fn follow(
                 starts += 1;
                 out.say("the daemon went away; it is started again");
                 line = again(place).await?;
-                line.follow(run, last).await?;
+                line.follow_run(run, last).await?;
             }
             Ok(None) => return Err(BusClientError::ConnectionLost.into()),
             Err(error) => return Err(error.into()),
@@ -208,31 +208,26 @@ pub(crate) async fn follow(
 }
 
 /// What the log of a run that has ended says after event `last`, its end included; nothing while it has not ended.
-fn rest_of_ended(
-    place: &Place,
-    run: &UseId,
-    last: Option<u64>,
-) -> Outcome<Vec<Map<String, Value>>> {
+fn rest_of_ended(place: &Place, run: &UseId, last: Option<u64>) -> Outcome<Vec<RunEvent>> {
     let layout = Layout::new(&place.home);
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let found = read::find(&layout, run).map_err(unread)?.filter(|found| !found.active);
     let Some(found) = found else { return Ok(Vec::new()) };
     let log = read::read(&found.path).map_err(unread)?;
-    let seq = |event: &Map<String, Value>| event.get("seq").and_then(Value::as_u64);
-    let mut rest: Vec<_> = log.events.into_iter().filter(|event| seq(event) > last).collect();
-    let ended = rest.iter().rposition(is_terminal);
+    let mut rest: Vec<_> = log.events.into_iter().filter(|event| event.seq() > last).collect();
+    let ended = rest.iter().rposition(RunEvent::is_terminal);
     rest.truncate(ended.map_or(0, |end| end + 1));
     Ok(rest)
 }
 
-async fn again(place: &Place) -> Outcome<Line> {
+async fn again(place: &Place) -> Outcome<BusConnection> {
     let whose = place.clone();
     let started = tokio::task::spawn_blocking(move || connect_or_start(&whose)).await;
     drop(started.map_err(|error| Failure::Io {
         what: "the daemon".to_owned(),
         error: std::io::Error::other(error),
     })??);
-    Ok(Line::connect(&place.callosum(), "cli", &BusFilter::none()).await?)
+    Ok(BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?)
 }
 
 async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
@@ -244,19 +239,19 @@ async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
         use_id: args.use_id.clone(),
     }]);
     let path = place.callosum();
-    let mut line = Line::connect(&path, "listen", &filter).await?;
+    let mut line = BusConnection::connect(&path, "listen", &filter).await?;
     // The runs that are replayed, and the last event of each that was shown.
     let mut open: BTreeMap<UseId, Option<u64>> =
         runs.into_iter().filter(|_| args.replay).map(|run| (run, None)).collect();
     for run in open.keys() {
-        line.follow(run, None).await?;
+        line.follow_run(run, None).await?;
     }
     loop {
         let Ok(Some(message)) = line.next().await else {
             out.say("the bus is gone; waiting for it");
             line = loop {
                 tokio::time::sleep(LOOK).await;
-                if let Ok(line) = Line::connect(&path, "listen", &filter).await {
+                if let Ok(line) = BusConnection::connect(&path, "listen", &filter).await {
                     break line;
                 }
             };
@@ -266,7 +261,7 @@ async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
                 out.say("the bus is there again; what was said meanwhile is missing");
             }
             for (run, last) in &open {
-                line.follow(run, *last).await?;
+                line.follow_run(run, *last).await?;
             }
             continue;
         };
@@ -288,7 +283,7 @@ async fn listen(args: &ListenArgs, place: &Place, out: &mut Output) -> Outcome {
             if replayed {
                 open.remove(&run);
             } else if let Some(last) = open.get_mut(&run) {
-                *last = message.get("seq").and_then(Value::as_u64).or(*last);
+                *last = message.seq().or(*last);
             }
         }
         if args.replay && open.is_empty() {

@@ -2,9 +2,9 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use ::talents::bus::BusFilter;
-use ::talents::runner::log::read::kind;
+use ::talents::bus::{BusConnection, BusFilter};
 use ::talents::{Layout, UseId};
+use api::run::RunEventKind;
 use clap::Args;
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ use crate::daemon::client::Client;
 use crate::daemon::place::Place;
 use crate::daemon::protocol::From;
 use crate::daemon::start::connect_or_start;
-use crate::hands::live::line::{Line, told};
+use crate::hands::live::summary::summary;
 use crate::hands::settings;
 use crate::ops::Caller;
 use crate::ops::channel::{
@@ -183,18 +183,19 @@ impl Talk<'_> {
 
     /// Shows the answer while it is written.
     async fn answer(&self, run: &UseId, out: &mut Output) -> Outcome {
-        let line = Line::connect(&self.place.callosum(), "chat", &BusFilter::none()).await?;
+        let line =
+            BusConnection::connect(&self.place.callosum(), "chat", &BusFilter::none()).await?;
         let mut wrote = false;
         let ending = follow(&self.place, line, run, Interrupt::Cancels, out, |event, out| {
             if out.is_json() {
                 return Ok(());
             }
-            if kind(event) == "text_delta" {
-                let text = event.get("delta").and_then(Value::as_str).unwrap_or_default();
+            if event.kind() == RunEventKind::TextDelta {
+                let text = event.text("delta").unwrap_or_default();
                 out.text(plain_lines(text))?;
                 out.flush()?;
                 wrote = true;
-            } else if let Some(told) = told(event) {
+            } else if let Some(told) = summary(event) {
                 out.say(format_args!("  {told}"));
             }
             Ok(())
@@ -204,11 +205,11 @@ impl Talk<'_> {
             let message = "the answer goes on; --history shows it later".to_owned();
             return Err(Failure::Check { code: "left", message });
         };
-        let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = |key: &str| event.text(key).unwrap_or_default();
         if out.is_json() {
             out.object(&event)?;
         }
-        if kind(&event) != "finish" {
+        if event.kind() != RunEventKind::Finish {
             let message = format!("no answer: {}", plain(text("error")));
             return Err(Failure::Check { code: "run_failed", message });
         }

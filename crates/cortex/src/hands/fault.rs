@@ -1,12 +1,43 @@
 //! Errors of `exec` as operations tell them: the same code, and whose fault it is.
 
+use api::run::RunRequestError;
 use llm::models::NoModelError;
 use talents::NameError;
+use talents::bus::BusClientError;
 use talents::chronicle::ChronicleError;
 use talents::talent_files::{RenderError, TalentError};
 use talents::think::ThinkError;
 
 use crate::ops::error::{Error, Fault};
+
+impl From<RunRequestError> for Error {
+    fn from(error: RunRequestError) -> Error {
+        Error::new(error.code(), Fault::Caller, error.to_string())
+    }
+}
+
+impl From<BusClientError> for Error {
+    fn from(error: BusClientError) -> Error {
+        let fault = match error.code() {
+            "no_bus" | "unknown_talent" | "unknown_service" | "no_such_run" => Fault::Missing,
+            "id_taken" | "provider_mismatch" | "reserved" => Fault::Conflict,
+            "outbox_full" | "no_answer" | "connection_lost" | "busy" | "queue_full"
+            | "too_many_clients" | "too_many_replays" | "shutting_down" | "not_served" => {
+                Fault::Busy
+            }
+            "log_failed" | "log_unreadable" | "internal" => Fault::Server,
+            _ => Fault::Caller,
+        };
+        let told = Error::new(error.code(), fault, error.to_string());
+        match error.code() {
+            "no_bus" => {
+                told.with_hint("`cortex serve` starts the daemon; `cortex status` shows it")
+            }
+            "unknown_talent" => told.with_hint("`cortex talent list` shows all"),
+            _ => told,
+        }
+    }
+}
 
 impl From<NameError> for Error {
     fn from(error: NameError) -> Error {

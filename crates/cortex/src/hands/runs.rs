@@ -9,14 +9,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use api::run::{FinishPayload, RunRequest};
 use llm::providers::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use talents::bus::{
     BUS_TOPIC, BusClient, BusClientEvent, BusClientSettings, BusFilter, BusMessage, FilterClause,
     RUN_TOPIC, ask_once,
 };
 use talents::clock::SystemJitter;
-use talents::runner::cortex_request;
 use talents::think::{RunEnd, RunLauncher};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
@@ -62,8 +62,8 @@ impl Heard {
         let run = runs.entry(use_id.to_owned()).or_default();
         match message.event() {
             "spawned" => run.began = run.began.or_else(|| Some(Instant::now())),
-            "finish" => run.ended = Some(RunEnd::Finished(finish(message.fields()))),
-            "error" if message.get("terminal") != Some(&Value::Bool(false)) => {
+            "finish" => run.ended = finish(message).map(RunEnd::Finished),
+            "error" if message.ends_run() => {
                 let text = |key: &str| message.text(key).unwrap_or_default().to_owned();
                 run.ended = Some(RunEnd::Failed { error: text("error"), code: text("reason") });
             }
@@ -82,9 +82,9 @@ impl Heard {
 }
 
 /// The last event without the answer itself, which may be long and is on disk.
-fn finish(fields: &Map<String, Value>) -> Value {
-    let kept = fields.iter().filter(|(key, _)| *key != "result" && *key != "tract");
-    Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+fn finish(message: &BusMessage) -> Option<Box<FinishPayload>> {
+    let finish = message.run_event().payload::<FinishPayload>()?;
+    Some(Box::new(FinishPayload { result: None, ..finish }))
 }
 
 #[derive(Debug)]
@@ -179,12 +179,9 @@ async fn listen(
 }
 
 impl RunLauncher for BusRuns {
-    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+    fn start(&self, request: RunRequest) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
-            let Value::Object(request) = request else {
-                return Err("a request is an object".to_owned());
-            };
-            let answer = cortex_request(&self.client, request, ANSWER_PATIENCE).await;
+            let answer = self.client.request_run(request, ANSWER_PATIENCE).await;
             let answer = answer.map_err(|error| error.to_string())?;
             let text = |key: &str| answer.get(key).and_then(Value::as_str);
             match (text("state"), text("use_id")) {
@@ -205,14 +202,14 @@ impl RunLauncher for BusRuns {
         Box::pin(async move {
             let cancel = BusMessage::new(RUN_TOPIC, "cancel").with("use_id", use_id);
             // A run that ended meanwhile needs no cancelling, and its end was told.
-            let _gone = self.client.ask(cancel, ANSWER_PATIENCE).await;
+            let _ = self.client.ask(cancel, ANSWER_PATIENCE).await;
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use api::run::RunEnvironment;
     use talents::bus::{BusSettings, Hub};
     use talents::bus_server::BusServer;
     use talents::clock::{SystemClock, Timing};
@@ -265,16 +262,21 @@ mod tests {
         std::fs::create_dir_all(layout.bus_socket().parent().unwrap()).unwrap();
         let server = BusServer::start(hub, layout.clone(), &layout.bus_socket()).await.unwrap();
         let runs = BusRuns::connect(&layout.bus_socket()).await.unwrap();
-        let ask =
-            |what: &str| json!({"name": "x", "prompt": "p", "env": {"CORTEX_TALENT_TEST": what}});
+        let named =
+            |name: &str| RunRequest { name: Some(name.to_owned()), ..RunRequest::default() };
+        let ask = |what: &str| RunRequest {
+            prompt: Some("p".to_owned()),
+            env: Some(RunEnvironment::of([("CORTEX_TALENT_TEST".to_owned(), what.to_owned())])),
+            ..named("x")
+        };
         let wait = Duration::from_secs(30);
         let good = runs.start(ask("")).await.unwrap();
         let RunEnd::Finished(finish) = runs.wait(&good, wait).await else { panic!("no finish") };
-        assert_eq!((&finish["output_path"], &finish["result"]), (&json!("/x"), &Value::Null));
+        assert_eq!((finish.output_path.as_deref(), finish.result), (Some("/x"), None));
         let bad = runs.start(ask("fail")).await.unwrap();
         let broke = RunEnd::Failed { error: "broke".into(), code: "no_output".into() };
         assert_eq!(runs.wait(&bad, wait).await, broke);
-        assert!(runs.start(json!({"name": "missing"})).await.is_err());
+        assert!(runs.start(named("missing")).await.is_err());
         let slow = runs.start(ask("sleep")).await.unwrap();
         assert_eq!(runs.wait(&slow, Duration::from_millis(100)).await, RunEnd::TimedOut);
         runs.cancel(&slow).await;

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use api::run::RunRequest;
 use kernel::actor::ActorName;
 use mind::admin::{EXAMPLES, Kind, Question, parse};
 use mind::supervision::{Process, ProcessId, ProcessKind};
@@ -192,10 +193,12 @@ impl Ops {
     ) -> Result<Option<std::result::Result<String, String>>> {
         let named = self.tending().known()?.names_model;
         let Some(hands) = self.hands_if_there().filter(|_| named) else { return Ok(None) };
-        let mut run = serde_json::Map::new();
-        run.insert("name".to_owned(), json!(ADMIN));
-        run.insert("prompt".to_owned(), json!(message));
-        run.extend(crate::channels::actor_key(&caller.actor));
+        let run = RunRequest {
+            name: Some(ADMIN.to_owned()),
+            prompt: Some(message.to_owned()),
+            actor: crate::channels::actor_key(&caller.actor),
+            ..RunRequest::default()
+        };
         Ok(Some(hands.start(run, &caller.by).map_err(|error| error.message)))
     }
 

@@ -3,6 +3,7 @@
 //! What must stay true: a caller that goes away does not end the answer, which stays in the channel; a stream ends with `done` or
 //! `error`, whatever happens.
 
+use api::run::{RunEvent, RunEventKind};
 use axum::Json;
 use axum::body::{Body as HttpBody, Bytes};
 use axum::extract::State;
@@ -11,7 +12,6 @@ use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use talents::runner::RunFollower;
-use talents::runner::log::read::{is_terminal, kind};
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 
@@ -102,37 +102,31 @@ pub(super) async fn say(
 }
 
 /// Waits for the end; `tell` sees each event and says whether anybody still listens.
-async fn end_of<F>(
-    mut follow: RunFollower,
-    mut tell: impl FnMut(Map<String, Value>) -> F,
-) -> Option<Map<String, Value>>
+async fn end_of<F>(mut follow: RunFollower, mut tell: impl FnMut(RunEvent) -> F) -> Option<RunEvent>
 where
     F: Future<Output = bool>,
 {
     while let Ok(Some(event)) = follow.next().await {
-        if is_terminal(&event.fields) {
-            return Some(event.fields);
+        if event.event.is_terminal() {
+            return Some(event.event);
         }
-        if !tell(event.fields).await {
+        if !tell(event.event).await {
             return None;
         }
     }
     None
 }
 
-fn reply(
-    started: ChannelRunAnswer,
-    end: Option<Map<String, Value>>,
-) -> Result<ChannelReply, Problem> {
+fn reply(started: ChannelRunAnswer, end: Option<RunEvent>) -> Result<ChannelReply, Problem> {
     let failed = |code: &str, why: String| {
         Problem::new(StatusCode::BAD_GATEWAY, code, why)
             .with_hint("the message is kept; say something again to go on")
     };
-    let Some(mut end) = end else {
+    let Some(end) = end else {
         return Err(failed("run_lost", "the run that answers is gone".to_owned()));
     };
-    let text = |key: &str| end.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    if kind(&end) != "finish" {
+    let text = |key: &str| end.text(key).unwrap_or_default().to_owned();
+    if end.kind() != RunEventKind::Finish {
         let reason = Some(text("reason")).filter(|reason| !reason.is_empty());
         return Err(failed(reason.as_deref().unwrap_or("run_failed"), text("error")));
     }
@@ -145,7 +139,7 @@ fn reply(
         cited,
         redacted: started.redacted,
         cost: end.get("cost").and_then(Value::as_f64),
-        usage: end.remove("usage").unwrap_or_default(),
+        usage: end.get("usage").cloned().unwrap_or_default(),
     })
 }
 
@@ -156,14 +150,11 @@ pub(super) fn piece(name: &str, data: &Value) -> Piece {
 }
 
 /// Passes on what a run writes and uses, to its end.
-pub(super) async fn pass_on(
-    follow: RunFollower,
-    send: &mpsc::Sender<Piece>,
-) -> Option<Map<String, Value>> {
+pub(super) async fn pass_on(follow: RunFollower, send: &mpsc::Sender<Piece>) -> Option<RunEvent> {
     end_of(follow, |event| {
-        let told = match kind(&event) {
-            "text_delta" => Some(piece("delta", &json!({"text": event.get("delta")}))),
-            "tool_start" => Some(piece("tool", &json!({"tool": event.get("tool")}))),
+        let told = match event.kind() {
+            RunEventKind::TextDelta => Some(piece("delta", &json!({"text": event.get("delta")}))),
+            RunEventKind::ToolStart => Some(piece("tool", &json!({"tool": event.get("tool")}))),
             _ => None,
         };
         async move {

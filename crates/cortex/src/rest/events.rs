@@ -138,10 +138,9 @@ pub(super) async fn of_run(
         return Ok(answer(pieces));
     }
     let limit = super::input::page(asked.limit, EVENTS_MAX)?.unwrap_or(EVENTS_MAX);
-    let seq = |event: &serde_json::Map<String, Value>| event.get("seq").and_then(Value::as_u64);
     let total = log.events.len();
     let later =
-        log.events.into_iter().filter(|event| after.is_none_or(|last| seq(event) > Some(last)));
+        log.events.into_iter().filter(|event| after.is_none_or(|last| event.seq() > Some(last)));
     Ok(listed(&later.take(limit).collect::<Vec<_>>(), total))
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api::run::{RunQuery, RunRequest, RunScope, RunStatus};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -9,7 +10,7 @@ use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use talents::UseId;
-use talents::runner::{Receipt, RunQuery, RunScope, RunSelector, RunStatus};
+use talents::runner::{RunSelector, run_of};
 use utoipa::{IntoParams, ToSchema};
 
 use super::events::no_run;
@@ -35,41 +36,6 @@ pub(super) fn run_id(text: &str) -> Result<UseId, Problem> {
     UseId::parse(text).map_err(|error| Problem::bad(error.code(), error.to_string()))
 }
 
-/// What is asked for. `docs/callosum.md` has the meaning of each.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default)]
-pub(super) struct RunRequest {
-    /// The talent; `default` if absent.
-    name: Option<String>,
-    prompt: Option<String>,
-    provider: Option<String>,
-    model: Option<String>,
-    /// 1 (pro), 2 (flash) or 3 (lite).
-    tier: Option<u8>,
-    max_output_tokens: Option<u64>,
-    thinking_budget: Option<u64>,
-    session_id: Option<String>,
-    chat_id: Option<String>,
-    facet: Option<String>,
-    /// md or json.
-    output: Option<String>,
-    /// YYYYMMDD.
-    day: Option<String>,
-    /// HHMMSS_LENGTH.
-    segment: Option<String>,
-    span: Option<Vec<String>>,
-    output_path: Option<String>,
-    refresh: Option<bool>,
-    /// Variables of the process; their values are kept nowhere.
-    #[schema(value_type = Option<Object>)]
-    env: Option<Value>,
-    timeout_seconds: Option<f64>,
-    /// The run that asks for this one.
-    parent: Option<String>,
-    /// A retry with the same id is answered with the same run.
-    use_id: Option<String>,
-}
-
 /// What became of a request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct RunReceipt {
@@ -90,8 +56,8 @@ pub(super) struct RunReceipt {
 )]
 pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     for_owner(&caller)?;
-    let receipt = hands(&app)?.runner().submit(body.0, CALLER).await;
-    let Some(run) = receipt.run() else { return Err(rejected(receipt)) };
+    let receipt = hands(&app)?.runner().submit_fields(&body.0, CALLER).await;
+    let Some(run) = run_of(&receipt) else { return Err(rejected(receipt)) };
     let mut response = (StatusCode::ACCEPTED, Json(receipt)).into_response();
     if let Ok(place) = HeaderValue::from_str(&format!("/api/runs/{run}")) {
         response.headers_mut().insert(header::LOCATION, place);
@@ -99,8 +65,8 @@ pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: B
     Ok(response)
 }
 
-fn rejected(receipt: Receipt) -> Problem {
-    let Receipt::Rejected { code, reason } = receipt else {
+fn rejected(receipt: api::run::RunReceipt) -> Problem {
+    let api::run::RunReceipt::Rejected { code, reason } = receipt else {
         return Error::internal("a run without an id").into();
     };
     let status = match code {

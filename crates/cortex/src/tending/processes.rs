@@ -9,12 +9,13 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use api::run::RunRequest;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::supervision::{Logged, ProcessEvent, ProcessId, ProcessKind, Record, SupervisionEffect};
 use mind::{Effect, Event};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Tended, lock};
 use crate::channels::{TRACT, TURN, actor_of, context_of, part_of};
@@ -301,9 +302,9 @@ fn run_of(hands: &dyn Acting, actor: &ActorName, process: &ProcessId) -> Option<
 }
 
 /// What a run is to the mind; a compaction is nobody.
-pub(crate) fn process_of(request: &Map<String, Value>, use_id: &str) -> Option<ProcessId> {
-    let text = |key: &str| request.get(key).and_then(Value::as_str);
-    match (text("name"), text("channel"), text("context")) {
+pub(crate) fn process_of(request: &RunRequest, use_id: &str) -> Option<ProcessId> {
+    let RunRequest { name, channel, context, .. } = request;
+    match (name.as_deref(), channel.as_deref(), context.as_deref()) {
         (Some(crate::channels::COMPACTION), Some(_), Some(_)) => None,
         (Some(TURN), Some(channel), Some(_)) => Some(ProcessId::channel(channel)),
         (_, Some(_), Some(context)) => {

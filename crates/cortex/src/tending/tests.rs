@@ -131,7 +131,7 @@ fn contexts_of_actors_do_not_meet() {
     assert_eq!(own, "main-turn-3");
     let ada = context_of(&actor("ada"), "main-turn-3");
     let eve = context_of(&actor("eve"), "main-turn-3");
-    assert!(ada != eve && ada != own && talents::process::is_context(&ada), "{ada} {eve}");
+    assert!(ada != eve && ada != own && api::run::is_conversation_id(&ada), "{ada} {eve}");
     assert_eq!(part_of(&actor("ada"), &ada), "main-turn-3");
     assert_eq!(part_of(&actor(DEFAULT_ACTOR), &own), "main-turn-3");
 }

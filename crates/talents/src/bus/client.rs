@@ -4,22 +4,19 @@
 //! outbox; what does not fit is dropped and counted. After each connection it says its name and what it wants to hear again.
 //! A message leaves the outbox when it was written; one that was cut in the middle is written again.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use api::run::RunRequest;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use thiserror::Error;
-use tokio::io::AsyncWriteExt;
-use tokio::net::UnixStream;
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::line_codec::{BoundedLine, LineReader};
-use super::link::{BusAnswer, Link, Outgoing, PendingAnswer, Shared, answer_of, subscribe_line};
-use super::{BUS_TOPIC, BusFilter, BusMessage, LINE_BYTES_MAX};
+use super::connection::{BusAnswer, run_request, subscribe};
+use super::link::{Link, Outgoing, PendingAnswer, Shared};
+use super::{BusFilter, BusMessage};
 use crate::clock::Jitter;
 
 /// The bounds of a client.
@@ -131,7 +128,7 @@ impl BusClient {
 
     /// Sends a message when there is a connection. `false`: the outbox is full, and the message is dropped and counted.
     pub fn send(&self, message: BusMessage) -> bool {
-        self.put(Value::Object(message.into_fields()).to_string(), None)
+        self.put(message.line(), None)
     }
 
     fn put(&self, line: String, reference: Option<String>) -> bool {
@@ -156,8 +153,7 @@ impl BusClient {
             state.asked.insert(reference.clone(), PendingAnswer { answer, written: false });
             reference
         };
-        let message = message.with("ref", reference.clone());
-        let line = Value::Object(message.into_fields()).to_string();
+        let line = message.with("ref", reference.clone()).line();
         let outcome = if self.put(line, Some(reference.clone())) {
             match tokio::time::timeout(patience, answered).await {
                 Ok(Ok(answer)) => answer,
@@ -174,9 +170,14 @@ impl BusClient {
         outcome
     }
 
+    /// Asks for a run (execution R8); gives the answer: `state`, and `use_id` or `code` and `reason`.
+    pub async fn request_run(&self, request: RunRequest, patience: Duration) -> BusAnswer {
+        self.ask(run_request(request), patience).await
+    }
+
     /// Chooses what comes in, on this connection and on every later one.
     pub fn subscribe(&self, filter: BusFilter) {
-        let line = subscribe_line(&filter);
+        let line = subscribe(&filter).line();
         self.shared.state().filter = Some(filter);
         if self.shared.connected.load(Ordering::Acquire) {
             self.put(line, None);
@@ -205,6 +206,7 @@ impl BusClient {
                 waiting.await;
             }
         };
+        // What has not gone out when the time is up is counted.
         let _ = tokio::time::timeout(patience, emptied).await;
         self.shared.state().outbox.len()
     }
@@ -214,28 +216,4 @@ impl Drop for BusClient {
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-/// Asks once, without staying: for commands. Says at once if there is no bus.
-pub async fn ask_once(path: &Path, message: BusMessage, patience: Duration) -> BusAnswer {
-    let lost = |_: io::Error| BusClientError::ConnectionLost;
-    let talk = async {
-        let stream =
-            UnixStream::connect(path).await.map_err(|_| BusClientError::NoBus(path.to_owned()))?;
-        let (read, mut write) = stream.into_split();
-        let ask = Value::Object(message.with("ref", "once").into_fields());
-        write.write_all(format!("{ask}\n").as_bytes()).await.map_err(lost)?;
-        let mut lines = LineReader::new(read, 2 * LINE_BYTES_MAX);
-        while let Some(frame) = lines.next().await.map_err(lost)? {
-            if let BoundedLine::Whole(line) = frame
-                && let Ok(heard) = BusMessage::parse(&line)
-                && heard.text("ref") == Some("once")
-                && heard.topic() == BUS_TOPIC
-            {
-                return answer_of(heard);
-            }
-        }
-        Err(BusClientError::ConnectionLost)
-    };
-    tokio::time::timeout(patience, talk).await.unwrap_or(Err(BusClientError::NoAnswer))
 }

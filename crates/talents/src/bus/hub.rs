@@ -182,7 +182,7 @@ impl Hub {
     /// Tells everybody. Never waits; a listener whose queue is full loses this message and learns that it did.
     pub fn publish(&self, mut message: BusMessage) -> EventId {
         message.ready(self.0.clock.millis());
-        let line = Value::Object(message.fields().clone()).to_string();
+        let line = message.line();
         let mut state = self.state();
         state.seq += 1;
         let id = EventId { boot: self.0.boot, seq: state.seq };

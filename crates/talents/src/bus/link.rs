@@ -10,18 +10,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::client::{BusClientError, BusClientEvent, BusClientSettings};
-use super::line_codec::{BoundedLine, LineReader};
-use super::{BUS_TOPIC, Backoff, BusFilter, BusMessage, LINE_BYTES_MAX};
+use super::client::{BusClientEvent, BusClientSettings};
+use super::connection::{BusAnswer, MessageReader, answer_of, hello, is_answer, subscribe};
+use super::{Backoff, BusFilter, BusMessage};
 use crate::clock::Jitter;
-
-pub(super) type BusAnswer = Result<Map<String, Value>, BusClientError>;
 
 #[derive(Debug)]
 pub(super) struct PendingAnswer {
@@ -111,17 +108,14 @@ impl Link {
     }
 
     async fn write(&self, mut to: OwnedWriteHalf) -> io::Result<()> {
-        let mut hello = String::new();
+        let mut greeting = Vec::new();
         if !self.shared.settings.name.is_empty() {
-            let message = BusMessage::new(BUS_TOPIC, "hello")
-                .with("name", self.shared.settings.name.as_str());
-            hello = format!("{}\n", Value::Object(message.into_fields()));
+            greeting.push(hello(&self.shared.settings.name));
         }
-        if let Some(filter) = &self.shared.state().filter {
-            hello += &subscribe_line(filter);
-            hello.push('\n');
+        greeting.extend(self.shared.state().filter.as_ref().map(subscribe));
+        for message in greeting {
+            to.write_all(format!("{}\n", message.line()).as_bytes()).await?;
         }
-        to.write_all(hello.as_bytes()).await?;
         self.shared.connected.store(true, Ordering::Release);
         loop {
             let line = self.shared.state().outbox.front().map(|next| format!("{}\n", next.line));
@@ -144,17 +138,13 @@ impl Link {
     }
 
     async fn read(&self, from: OwnedReadHalf, missed: &mut u64) {
-        let mut lines = LineReader::new(from, 2 * LINE_BYTES_MAX);
-        while let Ok(Some(frame)) = lines.next().await {
-            let message = match frame {
-                BoundedLine::Whole(line) => BusMessage::parse(&line).ok(),
-                BoundedLine::TooLong { .. } => None,
-            };
+        let mut messages = MessageReader::new(from);
+        while let Ok(Some(message)) = messages.next().await {
             match message {
-                None => {
+                Err(_) => {
                     self.shared.bad_lines.fetch_add(1, Ordering::Relaxed);
                 }
-                Some(message) => {
+                Ok(message) => {
                     if let Some(message) = self.answered(message) {
                         self.tell(missed, BusClientEvent::Message(message));
                     }
@@ -165,33 +155,15 @@ impl Link {
 
     /// Gives an answer to whoever waits for it; everything else is for the inbox.
     fn answered(&self, message: BusMessage) -> Option<BusMessage> {
-        let is_answer =
-            message.topic() == BUS_TOPIC && matches!(message.event(), "reply" | "error");
-        let Some(reference) = message.text("ref").filter(|_| is_answer).map(str::to_owned) else {
-            return Some(message);
-        };
+        let reference = message.text("ref").filter(|_| is_answer(&message)).map(str::to_owned);
+        let Some(reference) = reference else { return Some(message) };
         match self.shared.state().asked.remove(&reference) {
             None => Some(message),
             Some(asked) => {
-                drop(asked.answer.send(answer_of(message)));
+                // Whoever asked may have given up meanwhile.
+                let _ = asked.answer.send(answer_of(message));
                 None
             }
         }
     }
-}
-
-pub(super) fn answer_of(message: BusMessage) -> BusAnswer {
-    if message.event() == "reply" {
-        return Ok(message.into_fields());
-    }
-    Err(BusClientError::Refused {
-        code: message.text("code").unwrap_or_default().to_owned(),
-        why: message.text("error").unwrap_or_default().to_owned(),
-    })
-}
-
-pub(super) fn subscribe_line(filter: &BusFilter) -> String {
-    let message = BusMessage::new(BUS_TOPIC, "subscribe")
-        .with("filters", serde_json::to_value(filter).unwrap_or_default());
-    Value::Object(message.into_fields()).to_string()
 }

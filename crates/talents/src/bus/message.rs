@@ -1,5 +1,6 @@
 //! A message: a JSON object with a `tract`, an `event` and whatever else its sender puts in.
 
+use api::run::RunEvent;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -99,6 +100,23 @@ impl BusMessage {
         self.text("use_id")
     }
 
+    /// The place of an event of a run in the run's log.
+    pub fn seq(&self) -> Option<u64> {
+        self.fields.get("seq").and_then(Value::as_u64)
+    }
+
+    /// Whether it is the event that ends a run.
+    pub fn ends_run(&self) -> bool {
+        RunEvent::are_terminal(&self.fields)
+    }
+
+    /// The event of a run that this message tells.
+    pub fn run_event(&self) -> RunEvent {
+        let mut fields = self.fields.clone();
+        fields.remove("tract");
+        RunEvent::from_fields(fields)
+    }
+
     /// The sender's word for this message; who sends one gets an answer that repeats it.
     pub fn reference(&self) -> Option<&Value> {
         self.fields.get("ref").filter(|value| !value.is_null())
@@ -120,6 +138,11 @@ impl BusMessage {
         self.fields
     }
 
+    /// The message as one line of JSON, without the newline.
+    pub fn line(&self) -> String {
+        serde_json::to_string(&self.fields).unwrap_or_default()
+    }
+
     /// Makes a message fit to leave: it has a `ts`, and of `env` only the names of the variables.
     pub(super) fn ready(&mut self, millis: u64) {
         if !self.fields.get("ts").is_some_and(Value::is_i64) {
@@ -132,7 +155,7 @@ impl BusMessage {
 }
 
 /// What may be shown of an `env`: the names, never the values.
-pub(crate) fn env_names(env: &Value) -> Value {
+fn env_names(env: &Value) -> Value {
     match env {
         Value::Object(values) => values.keys().cloned().collect::<Vec<_>>().into(),
         Value::Array(names) if names.iter().all(Value::is_string) => env.clone(),

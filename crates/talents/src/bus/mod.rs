@@ -11,6 +11,7 @@
 
 mod backoff;
 mod client;
+mod connection;
 mod filter;
 mod hub;
 mod link;
@@ -18,15 +19,13 @@ mod message;
 mod queue;
 
 pub use backoff::Backoff;
-pub use client::{
-    BusClient, BusClientError, BusClientEvent, BusClientSettings, BusClientStatus, ask_once,
-};
+pub use client::{BusClient, BusClientError, BusClientEvent, BusClientSettings, BusClientStatus};
+pub use connection::{AcceptedRun, BusConnection, ask_once};
 pub use filter::{BusFilter, FilterClause};
 pub use hub::{
     BusEvent, BusRefusal, BusService, EventId, Hub, HubStatus, ResumedSubscription, ServiceRequest,
 };
 pub use llm::line_codec;
-pub(crate) use message::env_names;
 pub use message::{BadLine, BusMessage};
 pub(crate) use queue::Gauge;
 pub use queue::{Delivery, Subscription};

@@ -24,7 +24,6 @@ use crate::bus::{
     Subscription,
 };
 use crate::runner::RunFollower;
-use crate::runner::log::read::is_terminal;
 
 /// Answers that wait for one client.
 const ANSWERS_MAX: usize = 256;
@@ -193,12 +192,12 @@ impl ConnectionWriter {
         match delivery {
             Delivery::Dropped(count) => {
                 let mark = BusMessage::new(BUS_TOPIC, "dropped").with("count", *count);
-                push(lines, &Value::Object(mark.into_fields()).to_string())
+                push(lines, &mark.line())
             }
             Delivery::Event(event) => {
                 let message = &event.message;
                 // What is no part of a run's log (`accepted`, `queued`) is in no replay either.
-                let is_logged = message.get("seq").is_some() || is_terminal(message.fields());
+                let is_logged = message.get("seq").is_some() || message.ends_run();
                 match message.use_id() {
                     Some(run) if is_logged && self.peer.gets_by_replay(run) => 0,
                     _ => push(lines, &event.line),
@@ -274,7 +273,7 @@ impl ConnectionReader {
             // Who gave no `ref` asked for no answer.
             None => return,
         }
-        self.say(Value::Object(answer.with("event", "reply").into_fields()).to_string());
+        self.say(answer.with("event", "reply").line());
     }
 
     fn refuse(&self, asked: &BusMessage, code: &str, why: &str) {
@@ -355,8 +354,8 @@ impl ConnectionReader {
                 };
                 match next {
                     Ok(Some(event)) => {
-                        let told = BusMessage::new(RUN_TOPIC, "").and(event.fields);
-                        let line = Value::Object(told.into_fields()).to_string();
+                        let told = BusMessage::new(RUN_TOPIC, "").and(event.event.into_fields());
+                        let line = told.line();
                         if answers.send(line).await.is_err() {
                             break None;
                         }
@@ -367,7 +366,7 @@ impl ConnectionReader {
                         if let Some(reference) = &reference {
                             end = end.with("ref", reference.clone());
                         }
-                        break Some(Value::Object(end.into_fields()).to_string());
+                        break Some(end.line());
                     }
                     Err(error) => {
                         let code = match error.kind() {
@@ -396,5 +395,5 @@ fn error_line(code: &str, why: &str, reference: Option<&Value>) -> String {
     if let Some(reference) = reference {
         error = error.with("ref", reference.clone());
     }
-    Value::Object(error.into_fields()).to_string()
+    error.line()
 }

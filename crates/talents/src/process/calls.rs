@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use api::run::{ToolBudgetPayload, ToolEndPayload, ToolStartPayload};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -10,7 +11,7 @@ use super::handover::HAND_OVER;
 use super::prepare::Tool;
 use super::relay::millis;
 use super::toolbox::{Blame, ToolAnswer, ToolError};
-use super::turns::Loop;
+use super::turns::TurnLoop;
 use llm::providers::{ToolCall, ToolResult};
 
 const TOOL_CALLS: u32 = 200;
@@ -22,7 +23,7 @@ const RESULT_BYTES_MAX: usize = 100_000;
 /// What a call came to: which one, how long it took, what it gave.
 type AnsweredCall = (usize, Duration, Result<ToolAnswer, ToolError>);
 
-impl Loop<'_> {
+impl TurnLoop<'_> {
     pub(super) async fn use_tools(
         &mut self,
         calls: Vec<ToolCall>,
@@ -36,12 +37,20 @@ impl Loop<'_> {
         for (place, call) in calls.iter().enumerate() {
             let id = self.unique(&call.id, place);
             ids.push(id.clone());
-            let start = json!({"tool": call.name, "args": call.args, "call_id": id});
-            self.events.emit("tool_start", start).await?;
+            let start = ToolStartPayload {
+                tool: Some(call.name.clone()),
+                args: Some(call.args.clone()),
+                call_id: Some(id),
+            };
+            self.events.emit(start).await?;
             self.tool_calls += 1;
             let refused = if self.tool_calls > budget {
-                let note = json!({"tool": call.name, "budget": budget, "count": self.tool_calls});
-                self.events.emit("tool_budget_exhausted", note).await?;
+                let note = ToolBudgetPayload {
+                    tool: Some(call.name.clone()),
+                    budget: Some(budget),
+                    count: Some(self.tool_calls),
+                };
+                self.events.emit(note).await?;
                 Some("the budget of tool calls is used up: answer with what you have".to_owned())
             } else if let Some(bad) = &call.bad_args {
                 Some(format!("the arguments are no JSON: {bad}"))
@@ -151,11 +160,16 @@ impl Loop<'_> {
         self.cited.add(&cited);
         // Told with the call, so that the log knows it also if this process does not live to say it at the end.
         let cited = (!cited.is_empty()).then_some(cited);
-        let event = json!({
-            "tool": call.name, "args": call.args, "result": value, "call_id": id, "cited": cited,
-            "blame": blame, "duration_ms": millis(took),
-        });
-        self.events.emit("tool_end", event).await?;
+        let end = ToolEndPayload {
+            tool: Some(call.name.clone()),
+            args: Some(call.args.clone()),
+            result: Some(value.clone()),
+            call_id: Some(id.to_owned()),
+            cited,
+            blame: blame.map(str::to_owned),
+            duration_ms: Some(millis(took)),
+        };
+        self.events.emit(end).await?;
         Ok(ToolResult { id: call.id.clone(), name: call.name.clone(), value, failed })
     }
 

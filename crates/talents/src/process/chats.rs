@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::error::RunError;
 use crate::chronicle::write_atomic;
 use crate::layout::Layout;
+use api::run::is_conversation_id;
 use llm::providers::ChatMessage;
 
 /// What of a conversation is kept for a provider that keeps none itself.
 const HISTORY_BYTES_MAX: usize = 512 * 1024;
-const ID_BYTES_MAX: usize = 200;
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -43,13 +43,13 @@ impl Chats {
         Chats { folder: layout.home().join("chats") }
     }
 
-    /// The id was checked (`is_id`) when it came in.
+    /// The id was checked (`is_conversation_id`) when it came in.
     fn path(&self, id: &str) -> PathBuf {
         self.folder.join(format!("{id}.json"))
     }
 
     pub fn find(&self, id: &str) -> Result<Option<Chat>, RunError> {
-        if !is_id(id) {
+        if !is_conversation_id(id) {
             return Ok(None);
         }
         let path = self.path(id);
@@ -136,15 +136,6 @@ impl Chats {
         }
         Ok(chat)
     }
-}
-
-/// Whether a text can name a conversation: it becomes a file name and an argument of a command.
-pub(super) fn is_id(text: &str) -> bool {
-    text.len() <= ID_BYTES_MAX
-        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 pub(super) fn locked(id: &str, has: &str, wanted: &str) -> RunError {

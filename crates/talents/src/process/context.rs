@@ -7,7 +7,6 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use super::chats::is_id;
 use super::error::RunError;
 use crate::chronicle::write_atomic;
 use crate::layout::Layout;
@@ -39,13 +38,8 @@ pub struct Context {
     pub said: Vec<Utterance>,
 }
 
-/// Whether a text can name a context: it becomes a file name.
-pub fn is_context(name: &str) -> bool {
-    is_id(name)
-}
-
 impl Context {
-    /// The name must have been checked ([`is_context`]).
+    /// The name must have been checked (`api::run::is_conversation_id`).
     pub fn write(&self, layout: &Layout, name: &str) -> std::io::Result<()> {
         let path = layout.context(name);
         if let Some(folder) = path.parent() {

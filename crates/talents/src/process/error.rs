@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use api::run::ErrorPayload;
 use jiff::Zoned;
-use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::events::OutputClosed;
@@ -67,37 +67,38 @@ impl RunError {
         }
     }
 
-    pub(super) fn event(&self, now: &Zoned) -> Value {
-        let mut event = json!({
-            "error": self.to_string(),
-            "reason": self.code(),
-            "reason_code": self.code(),
-            "terminal": true,
-        });
+    pub(super) fn payload(&self, now: &Zoned) -> ErrorPayload {
+        let mut payload = ErrorPayload {
+            error: Some(self.to_string()),
+            reason: Some(self.code().to_owned()),
+            reason_code: Some(self.code().to_owned()),
+            terminal: Some(true),
+            ..ErrorPayload::default()
+        };
         match self {
             RunError::Provider { provider, error } => {
-                event["provider"] = json!(provider);
-                event["trace"] = json!(error.trace);
+                payload.provider = Some(provider.clone());
+                payload.trace.clone_from(&error.trace);
                 if let Some(pause) = error.retry_after {
                     let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
                     let then = now.timestamp().as_millisecond().saturating_add(pause);
-                    event["reset_at_ms"] = json!(then);
+                    payload.reset_at_ms = Some(then);
                 }
                 if !error.partial.is_empty() {
                     let count = error.partial.chars().count();
                     let tail: String =
                         error.partial.chars().skip(count.saturating_sub(TAIL_CHARS)).collect();
-                    event["partial_text_length"] = json!(count);
-                    event["partial_text_tail"] = json!(tail);
+                    payload.partial_text_length = Some(count as u64);
+                    payload.partial_text_tail = Some(tail);
                 }
             }
             RunError::Model(error) => {
                 let told: Vec<String> = error.reasons.iter().map(ToString::to_string).collect();
-                event["trace"] = json!(told.join("\n"));
+                payload.trace = Some(told.join("\n"));
             }
             _ => {}
         }
-        event
+        payload
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use api::run::{RunEvent, RunPayload, WarningPayload};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -43,21 +43,30 @@ impl Events {
         Events { lines: self.lines.clone(), run: Some((use_id.to_owned(), clock)) }
     }
 
-    /// Says one event. Fields without a value are left out.
-    pub(super) async fn emit(&self, event: &str, fields: Value) -> Result<(), OutputClosed> {
-        let mut line = json!({"event": event});
+    /// Says what an event of this kind carries.
+    pub(super) async fn emit<P: RunPayload>(&self, payload: P) -> Result<(), OutputClosed> {
+        self.emit_event(RunEvent::of(&payload)).await
+    }
+
+    /// Says that something is not as it should be, and that the run goes on.
+    pub(super) async fn warn(&self, message: &str) -> Result<(), OutputClosed> {
+        self.emit(WarningPayload { message: Some(message.to_owned()), stderr: None }).await
+    }
+
+    /// Says one event. Fields without a value are left out; only a cost that nobody knows is null.
+    pub(super) async fn emit_event(&self, given: RunEvent) -> Result<(), OutputClosed> {
+        let mut event = RunEvent::default();
+        event.set("event", given.name());
         if let Some((use_id, clock)) = &self.run {
-            line["ts"] = json!(clock.now().timestamp().as_millisecond());
-            line["use_id"] = json!(use_id);
+            event.set("ts", clock.now().timestamp().as_millisecond());
+            event.set("use_id", use_id.as_str());
         }
-        if let Value::Object(fields) = fields {
-            for (key, value) in fields {
-                if !value.is_null() || key == "cost" {
-                    line[&key] = value;
-                }
+        for (key, value) in given.into_fields() {
+            if !value.is_null() || key == "cost" {
+                event.set(&key, value);
             }
         }
         // JSON escapes control characters, so the only line end is ours.
-        self.lines.send(format!("{line}\n")).await.map_err(|_| OutputClosed)
+        self.lines.send(format!("{}\n", event.line())).await.map_err(|_| OutputClosed)
     }
 }

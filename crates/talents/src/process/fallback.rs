@@ -3,7 +3,7 @@
 //! What must stay true: nobody is replaced whom the request named, or with whom a conversation goes on; the change is an event
 //! of the run; if both fail, both failures are told.
 
-use serde_json::json;
+use api::run::FallbackPayload;
 
 use super::TalentProcess;
 use super::error::RunError;
@@ -42,16 +42,16 @@ pub(super) async fn tell(
     reason: &str,
     error: &ProviderError,
 ) -> Result<(), OutputClosed> {
-    let event = json!({
-        "original_provider": from.provider,
-        "backup_provider": to.provider,
-        "provider": to.provider,
-        "model": to.model,
-        "reason": reason,
-        "reason_code": error.code(),
-        "error": error.to_string(),
-    });
-    events.emit("fallback", event).await
+    let change = FallbackPayload {
+        original_provider: Some(from.provider.clone()),
+        backup_provider: Some(to.provider.clone()),
+        provider: Some(to.provider.clone()),
+        model: Some(to.model.clone()),
+        reason: Some(reason.to_owned()),
+        reason_code: Some(error.code().to_owned()),
+        error: Some(error.to_string()),
+    };
+    events.emit(change).await
 }
 
 /// Both have failed: the first says why the run ended, the second why nobody could help.

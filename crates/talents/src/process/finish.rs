@@ -1,15 +1,16 @@
 //! The end of a run that went well: the output on disk, the conversation kept, then `finish`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::TalentProcess;
-use super::chats::{Chats, is_id};
+use super::chats::Chats;
 use super::error::RunError;
 use super::events::Events;
 use super::prepare::Prepared;
 use super::request::TalentRequest;
 use super::turns::RunResult;
 use crate::chronicle::write_atomic;
+use api::run::{FinishPayload, is_conversation_id};
 use llm::providers::ChatMessage;
 
 pub(super) async fn finish(
@@ -18,7 +19,7 @@ pub(super) async fn finish(
     prepared: &Prepared,
     mut done: RunResult,
     events: &Events,
-) -> Result<Value, RunError> {
+) -> Result<FinishPayload, RunError> {
     let mut written = None;
     if let Some(path) = &prepared.output_path {
         let mut text = done.text.trim_end().to_owned();
@@ -28,7 +29,7 @@ pub(super) async fn finish(
             // The result is still in `finish`; a full disk must not cost the answer.
             Err(error) => {
                 let message = format!("the output was not written: {error}");
-                events.emit("warning", json!({"message": message})).await?;
+                events.warn(&message).await?;
                 done.warnings.push(message);
             }
         }
@@ -40,19 +41,20 @@ pub(super) async fn finish(
     });
     let mut usage = serde_json::to_value(&done.usage).unwrap_or_default();
     usage["model_version"] = json!(done.model);
-    Ok(json!({
-        "result": done.text,
-        "usage": usage,
-        "cost": done.cost,
-        "cited": done.cited,
-        "warnings": done.warnings,
-        "output_path": written,
-        "cli_session_id": session,
-        "chat_id": request.chat_id,
-        "provider": done.choice.provider,
-        "model": done.choice.model,
-        "schema_validation": done.schema_validation,
-    }))
+    Ok(FinishPayload {
+        result: Some(done.text),
+        usage: Some(usage),
+        cost: Some(done.cost),
+        cited: Some(done.cited),
+        warnings: Some(done.warnings),
+        output_path: written,
+        cli_session_id: session,
+        chat_id: request.chat_id.clone(),
+        provider: Some(done.choice.provider),
+        model: Some(done.choice.model),
+        schema_validation: done.schema_validation,
+        ..FinishPayload::default()
+    })
 }
 
 /// Keeps what was said, and gives the id under which the conversation goes on. Only conversations are kept: a run with an
@@ -73,7 +75,7 @@ fn keep(
     let id = request
         .chat_id
         .as_deref()
-        .or(done.session.as_deref().filter(|id| is_id(id)))
+        .or(done.session.as_deref().filter(|id| is_conversation_id(id)))
         .or(asked)
         .unwrap_or(request.use_id.as_str());
     let turns = [

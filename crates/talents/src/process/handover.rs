@@ -3,13 +3,14 @@
 //! What must stay true: whoever takes over may do no more with the memory than who hands over; the run keeps its id, its model,
 //! its output and its bounds; the change is an event of the run.
 
-use serde_json::{Value, json};
+use api::run::AgentPayload;
+use serde_json::Value;
 
 use super::error::RunError;
 use super::prepare::{Prepared, Step, prepare};
 use super::request::TalentRequest;
 use super::toolbox::ToolError;
-use super::turns::Loop;
+use super::turns::TurnLoop;
 use crate::names::TalentName;
 use crate::talent_files::TalentKind;
 use llm::providers::ChatMessage;
@@ -25,7 +26,7 @@ pub(super) struct Successor {
     pub(super) prepared: Prepared,
 }
 
-impl Loop<'_> {
+impl TurnLoop<'_> {
     /// Makes ready whom a call names, or says why it cannot take over.
     pub(super) async fn successor(&self, args: &Value) -> Result<Successor, ToolError> {
         let text = |key: &str| args[key].as_str().filter(|text| !text.trim().is_empty());
@@ -74,11 +75,14 @@ impl Loop<'_> {
     pub(super) async fn hand_over(&mut self, successor: Successor) -> Result<(), RunError> {
         let Successor { request, prepared } = successor;
         let name = prepared.talent.name.as_str();
-        let told =
-            json!({"agent": name, "talent": name, "from": self.current().talent.name.as_str()});
-        self.events.emit("talent_updated", told).await?;
+        let change = AgentPayload {
+            agent: Some(name.to_owned()),
+            talent: Some(name.to_owned()),
+            from: Some(self.current().talent.name.to_string()),
+        };
+        self.events.emit(change).await?;
         for warning in &prepared.warnings {
-            self.events.emit("warning", json!({"message": warning})).await?;
+            self.events.warn(warning).await?;
         }
         self.call.system = prepared.system();
         self.call.tools = prepared.tools.iter().map(|tool| tool.spec.clone()).collect();

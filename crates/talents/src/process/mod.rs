@@ -11,6 +11,7 @@ mod error;
 mod events;
 mod fallback;
 mod finish;
+mod first_call;
 mod handover;
 mod prepare;
 mod relay;
@@ -26,13 +27,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::run::{FinishPayload, RunEvent, RunEventKind, StartPayload};
 use jiff::Zoned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 pub use chats::{Chat, Chats};
-pub use context::{Context, Speaker, Utterance, is_context};
+pub use context::{Context, Speaker, Utterance};
 pub use error::RunError;
 pub use request::TalentRequest;
 pub use schema::validate;
@@ -43,6 +45,7 @@ pub use tools::ChronicleTools;
 use self::events::{Events, writer};
 use self::prepare::{Step, prepare};
 use self::toolbox::Citations;
+use self::turns::RunScene;
 use crate::bus::line_codec::LineReader;
 use crate::layout::Layout;
 use crate::talent_files::{TalentCatalog, ToolGrant};
@@ -153,7 +156,7 @@ impl TalentProcess {
             () = stopped(stop) => Err(RunError::cancelled()),
         };
         match result {
-            Ok(finish) => events.emit("finish", finish).await.map(|()| true),
+            Ok(finish) => events.emit(finish).await.map(|()| true),
             Err(RunError::Unread) => Err(events::OutputClosed),
             // What it read before it failed has its part in the failure.
             Err(error) => self.fail(&events, None, &error, &cited.all()).await,
@@ -173,30 +176,40 @@ impl TalentProcess {
         request: &TalentRequest,
         events: &Events,
         cited: &Citations,
-    ) -> Result<Value, RunError> {
+    ) -> Result<FinishPayload, RunError> {
+        let name = request.name.as_str();
         match prepare(self, request, ToolGrant::Write).await? {
             Step::Skip(reason) => {
-                Ok(json!({"result": "", "skipped": reason, "name": request.name.as_str()}))
+                Ok(FinishPayload { name: Some(name.to_owned()), ..nothing_done(&reason) })
             }
-            Step::Reuse { text, path } => {
-                Ok(json!({"result": text, "reused": true, "output_path": path, "cited": []}))
-            }
+            Step::Reuse { text, path } => Ok(FinishPayload {
+                result: Some(text),
+                reused: Some(true),
+                output_path: Some(path),
+                cited: Some(Vec::new()),
+                ..FinishPayload::default()
+            }),
             Step::Go(prepared) if self.dry_run => {
-                events.emit("dry_run", prepared.describe()).await?;
-                Ok(json!({"result": "", "skipped": "dry_run"}))
+                let mut event = RunEvent::new(RunEventKind::DryRun);
+                if let Value::Object(fields) = prepared.describe() {
+                    event.fields_mut().extend(fields);
+                }
+                events.emit_event(event).await?;
+                Ok(nothing_done("dry_run"))
             }
             Step::Go(prepared) => {
-                let start = json!({
-                    "name": request.name.as_str(),
-                    "model": prepared.choice.model,
-                    "provider": prepared.choice.provider,
-                    "tier": prepared.choice.tier,
-                    "prompt": request.prompt,
-                    "session_id": request.session_id,
-                    "chat_id": request.chat_id,
-                });
-                events.emit("start", start).await?;
-                let done = turns::run(self, request, &prepared, events, cited).await?;
+                let start = StartPayload {
+                    name: Some(name.to_owned()),
+                    model: Some(prepared.choice.model.clone()),
+                    provider: Some(prepared.choice.provider.clone()),
+                    tier: Some(prepared.choice.tier.number()),
+                    prompt: request.prompt.clone(),
+                    session_id: request.session_id.clone(),
+                    chat_id: request.chat_id.clone(),
+                };
+                events.emit(start).await?;
+                let scene = RunScene { process: self, request, prepared: &prepared, events, cited };
+                let done = turns::run(scene).await?;
                 finish::finish(self, request, &prepared, done, events).await
             }
         }
@@ -209,14 +222,22 @@ impl TalentProcess {
         error: &RunError,
         cited: &[u64],
     ) -> Result<bool, events::OutputClosed> {
-        let mut event = error.event(&self.clock.now());
+        let mut payload = error.payload(&self.clock.now());
+        payload.cited = (!cited.is_empty()).then(|| cited.to_vec());
+        let mut event = RunEvent::of(&payload);
         if let Some(use_id) = use_id {
-            event["use_id"] = json!(use_id);
+            event.set("use_id", use_id);
         }
-        if !cited.is_empty() {
-            event["cited"] = json!(cited);
-        }
-        events.emit("error", event).await.map(|()| false)
+        events.emit_event(event).await.map(|()| false)
+    }
+}
+
+/// The end of a run that had nothing to do.
+fn nothing_done(why: &str) -> FinishPayload {
+    FinishPayload {
+        result: Some(String::new()),
+        skipped: Some(why.to_owned()),
+        ..FinishPayload::default()
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::calls::bounded;
 use super::error::RunError;
 use super::events::Events;
 use super::talent_tools;
 use super::toolbox::Citations;
+use api::run::{
+    AgentPayload, TextPayload, ThinkingPayload, ToolEndPayload, ToolStartPayload, WarningPayload,
+};
 use llm::providers::{ProviderEvent, Thought, ToolServer};
 
 /// Passes on what a provider shows.
@@ -26,39 +27,48 @@ pub(super) struct EventRelay<'a> {
 
 impl EventRelay<'_> {
     pub(super) async fn pass_on(&mut self, event: ProviderEvent) -> Result<(), RunError> {
-        let model = self.model;
-        let (name, fields) = match event {
-            ProviderEvent::Text(delta) => ("text_delta", json!({"delta": delta, "model": model})),
+        let model = Some(self.model.to_owned());
+        match event {
+            ProviderEvent::Text(delta) => {
+                self.events.emit(TextPayload { delta: Some(delta), model }).await?;
+            }
             ProviderEvent::Thinking(Thought { text, signature, redacted }) => {
                 let hidden = text.is_empty() && redacted.is_some();
-                let summary = if hidden { "(hidden)".to_owned() } else { text };
+                let summary = Some(if hidden { "(hidden)".to_owned() } else { text });
                 let signed = signature.is_some().then_some(true);
-                ("thinking", json!({"summary": summary, "model": model, "signed": signed}))
+                self.events.emit(ThinkingPayload { summary, model, signed }).await?;
             }
             ProviderEvent::ToolStart { tool, args, call_id } => {
                 self.begun.insert(call_id.clone(), Instant::now());
-                ("tool_start", json!({"tool": tool, "args": args, "call_id": call_id}))
+                let (tool, args, call_id) = (Some(tool), Some(args), Some(call_id));
+                self.events.emit(ToolStartPayload { tool, args, call_id }).await?;
             }
             ProviderEvent::ToolEnd { tool, args, result, call_id } => {
                 let read = talent_tools::cited(self.server, &tool, &result);
                 self.cited.add(&read);
-                let read = (!read.is_empty()).then_some(read);
                 let took = self.begun.remove(&call_id).map(|begun| millis(begun.elapsed()));
-                let event = json!({
-                    "tool": tool, "args": args, "result": bounded(result), "call_id": call_id,
-                    "cited": read, "duration_ms": took,
-                });
-                ("tool_end", event)
+                let end = ToolEndPayload {
+                    tool: Some(tool),
+                    args: Some(args),
+                    result: Some(bounded(result)),
+                    call_id: Some(call_id),
+                    cited: (!read.is_empty()).then_some(read),
+                    blame: None,
+                    duration_ms: took,
+                };
+                self.events.emit(end).await?;
             }
             ProviderEvent::Agent(name) => {
-                let agent = name.as_deref().unwrap_or(self.talent);
-                ("talent_updated", json!({"agent": agent, "talent": agent}))
+                let agent = Some(name.unwrap_or_else(|| self.talent.to_owned()));
+                let talent = agent.clone();
+                self.events.emit(AgentPayload { agent, talent, from: None }).await?;
             }
             ProviderEvent::Warning { message, stderr } => {
-                ("warning", json!({"message": message, "stderr": stderr}))
+                let (message, stderr) = (Some(message), Some(stderr));
+                self.events.emit(WarningPayload { message, stderr }).await?;
             }
-        };
-        Ok(self.events.emit(name, fields).await?)
+        }
+        Ok(())
     }
 }
 

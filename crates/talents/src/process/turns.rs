@@ -3,20 +3,19 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use api::run::{MaxTurnsPayload, ThinkingPayload};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::chats::Chats;
-use super::context::Context;
 use super::error::RunError;
 use super::events::Events;
-use super::handover::{HAND_OVER, Successor};
+use super::first_call::FirstCall;
+use super::handover::Successor;
 use super::prepare::Prepared;
 use super::relay::EventRelay;
 use super::request::TalentRequest;
 use super::toolbox::Citations;
 use super::{TalentProcess, fallback, schema};
-use crate::talent_files::OutputFormat;
 use llm::models::ModelChoice;
 use llm::providers::{
     ChatMessage, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent, ReasonCode,
@@ -43,7 +42,7 @@ pub(super) struct RunResult {
     pub(super) warnings: Vec<String>,
 }
 
-pub(super) struct Loop<'a> {
+pub(super) struct TurnLoop<'a> {
     pub(super) process: &'a TalentProcess,
     pub(super) request: &'a TalentRequest,
     /// The talent that began; its bounds hold to the end.
@@ -69,129 +68,67 @@ pub(super) struct Loop<'a> {
     model: String,
 }
 
-pub(super) async fn run(
-    process: &TalentProcess,
-    request: &TalentRequest,
-    prepared: &Prepared,
-    events: &Events,
-    cited: &Citations,
-) -> Result<RunResult, RunError> {
-    let mut choice = prepared.choice.clone();
-    let provider = match process.providers.open(&choice.provider) {
-        Ok(provider) => provider,
-        Err(error) => {
-            let Some(other) = fallback::of(process, request, prepared, &error) else {
-                return Err(RunError::Provider { provider: choice.provider, error });
-            };
-            fallback::tell(events, &choice, &other, "preflight", &error).await?;
-            let opened = process.providers.open(&other.provider);
-            let opened =
-                opened.map_err(|second| fallback::both(&choice, error, &other, &second))?;
-            choice = other;
-            opened
-        }
-    };
-    let name = &choice.provider;
-    let mut messages = prepared.context.as_ref().map(Context::messages).unwrap_or_default();
-    let mut session = None;
-    if provider.is_cli() {
-        let kept = prepared.chat.as_ref().and_then(|chat| chat.session_id.clone());
-        session = request.session_id.clone().or(kept);
-    } else if let Some(chat) = &prepared.chat {
-        messages.splice(..0, chat.turns.iter().cloned());
-    } else if let Some(session) = &request.session_id {
-        let why = format!("no conversation {session:?} is known here");
-        return Err(RunError::Chat { code: "unknown_session", why });
-    }
-    let chats = Chats::new(&process.layout);
-    if let Some(id) = request.chat_id.as_deref().or(request.session_id.as_deref()) {
-        chats.enter(id, name, request.use_id.as_str())?;
-    }
-    let mut warnings = prepared.warnings.clone();
-    // A tool of the command line has its own way of giving work to others.
-    let tools: Vec<String> = prepared
-        .tools
-        .iter()
-        .map(|tool| tool.spec.name.clone())
-        .filter(|name| name != HAND_OVER)
-        .collect();
-    let server = match tools.as_slice() {
-        [] => None,
-        tools => process.toolbox.server(&prepared.scene, tools),
-    };
-    if provider.is_cli() && !tools.is_empty() && server.is_none() {
-        warnings.push(format!(
-            "{name} has its own tools; those of the talent are not available with it"
-        ));
-    }
-    for warning in &warnings {
-        events.emit("warning", json!({"message": warning})).await?;
-    }
-    let mut text = prepared.message(request);
-    // A conversation may end with a note, which comes from the user's side too.
-    if let Some(ChatMessage::User { text: before }) =
-        messages.pop_if(|last| matches!(last, ChatMessage::User { .. }))
-    {
-        text = format!("{before}\n\n{text}");
-    }
-    messages.push(ChatMessage::User { text });
-    let front = &prepared.talent.front;
-    let json = prepared.output == Some(OutputFormat::Json);
-    let call = ModelCall {
-        model: choice.model.clone(),
-        system: prepared.system(),
-        messages,
-        tools: prepared.tools.iter().map(|tool| tool.spec.clone()).collect(),
-        schema: front.schema.clone().filter(|_| json),
-        json,
-        max_output_tokens: request.max_output_tokens.or(front.max_output_tokens),
-        thinking_budget: request.thinking_budget.or(front.thinking_budget),
-        session,
-        write: front.write,
-        server,
-        whole: Some(process.limit(request)),
-    };
-    let mut this = Loop {
-        process,
-        request,
-        prepared,
-        taken_over: None,
-        handovers: 0,
-        next: None,
-        events,
-        provider,
-        model: call.model.clone(),
-        choice,
-        call,
-        usage: TokenUsage::default(),
-        cost: Some(0.0),
-        cited,
-        call_ids: BTreeSet::new(),
-        tool_calls: 0,
-        acted: false,
-    };
-    let (reply, ended_early) = match this.turns().await {
-        Err(RunError::Provider { error, .. }) if !this.acted => {
-            this.fall_back(request, error).await?
+/// What a run works with from its first call to its last.
+#[derive(Clone, Copy)]
+pub(super) struct RunScene<'a> {
+    pub(super) process: &'a TalentProcess,
+    pub(super) request: &'a TalentRequest,
+    pub(super) prepared: &'a Prepared,
+    pub(super) events: &'a Events,
+    pub(super) cited: &'a Citations,
+}
+
+pub(super) async fn run(scene: RunScene<'_>) -> Result<RunResult, RunError> {
+    let first = FirstCall::prepare(scene).await?;
+    let json = first.call.json;
+    let mut warnings = first.warnings.clone();
+    let mut turns = TurnLoop::new(scene, first);
+    let (reply, ended_early) = match turns.turns().await {
+        Err(RunError::Provider { error, .. }) if !turns.acted => {
+            turns.fall_back(scene.request, error).await?
         }
         ended => ended?,
     };
     warnings.extend(ended_early);
-    let (text, schema_validation) = this.shape(reply.text, reply.stop, json, &mut warnings)?;
+    let (text, schema_validation) = turns.shape(reply.text, reply.stop, json, &mut warnings)?;
     Ok(RunResult {
         text,
-        usage: this.usage,
-        cost: this.cost,
-        cited: this.cited.all(),
-        choice: this.choice,
-        model: this.model,
+        usage: turns.usage,
+        cost: turns.cost,
+        cited: turns.cited.all(),
+        choice: turns.choice,
+        model: turns.model,
         session: reply.session,
         schema_validation,
         warnings,
     })
 }
 
-impl Loop<'_> {
+impl<'a> TurnLoop<'a> {
+    fn new(scene: RunScene<'a>, first: FirstCall) -> TurnLoop<'a> {
+        TurnLoop {
+            process: scene.process,
+            request: scene.request,
+            prepared: scene.prepared,
+            taken_over: None,
+            handovers: 0,
+            next: None,
+            events: scene.events,
+            provider: first.provider,
+            model: first.call.model.clone(),
+            choice: first.choice,
+            call: first.call,
+            usage: TokenUsage::default(),
+            cost: Some(0.0),
+            cited: scene.cited,
+            call_ids: BTreeSet::new(),
+            tool_calls: 0,
+            acted: false,
+        }
+    }
+}
+
+impl TurnLoop<'_> {
     fn provider_error(&self, reason: ReasonCode, message: impl Into<String>) -> RunError {
         let error = ProviderError::new(reason, message);
         RunError::Provider { provider: self.choice.provider.clone(), error }
@@ -245,7 +182,7 @@ impl Loop<'_> {
                 return Ok((reply, warnings));
             }
             if turn == most {
-                self.events.emit("max_turns_exhausted", json!({"max_turns": most})).await?;
+                self.events.emit(MaxTurnsPayload { max_turns: Some(most) }).await?;
                 if reply.text.trim().is_empty() {
                     let message = format!("no answer within {most} turns");
                     return Err(self.provider_error(ReasonCode::NoOutput, message));
@@ -256,8 +193,12 @@ impl Loop<'_> {
             }
             if !reply.text.trim().is_empty() {
                 // Text before a tool is used is no result.
-                let thought = json!({"summary": reply.text, "model": self.model});
-                self.events.emit("thinking", thought).await?;
+                let thought = ThinkingPayload {
+                    summary: Some(reply.text.clone()),
+                    model: Some(self.model.clone()),
+                    signed: None,
+                };
+                self.events.emit(thought).await?;
             }
             self.acted = true;
             let calls = std::mem::take(&mut reply.calls);

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use api::run::{RunEvent, RunReceipt, RunRejection, RunRequest};
 use tokio::sync::{oneshot, watch};
 
 use super::RunnerStep;
@@ -17,8 +17,7 @@ use super::log::tally::Tally;
 use super::log::write::RunLogWriter;
 use super::owner::Owner;
 use super::queue::Waiting;
-use super::report::Receipt;
-use super::request::{Rejection, ValidRequest};
+use super::request::ValidRequest;
 use super::shared::{RunSlot, Shared};
 use crate::UseId;
 
@@ -31,20 +30,21 @@ impl Shared {
     /// Makes a run of a request: everything up to the log, which then exists.
     pub(super) fn admit(
         self: &Arc<Self>,
-        given: &Map<String, Value>,
+        given: &RunRequest,
         caller: &str,
-    ) -> Result<Admission, Rejection> {
+    ) -> Result<Admission, RunRejection> {
         let timeout_max = Duration::from_secs(self.settings.timeout_seconds_max);
         let mut request = ValidRequest::check(given, self.layout.home(), timeout_max)?;
         let facts = self
             .facts
             .facts(&request.name)
-            .map_err(|reason| Rejection::new("unknown_talent", reason))?;
-        if let Some(refusal) = self.facts.refusal(&request.fields) {
+            .map_err(|reason| RunRejection::new("unknown_talent", reason))?;
+        if let Some(refusal) = self.facts.refusal(&request.shown) {
             return Err(refusal);
         }
         self.keep_provider(&mut request)?;
         let provider = request
+            .shown
             .provider
             .clone()
             .or_else(|| facts.provider.clone())
@@ -54,7 +54,7 @@ impl Shared {
         let live = RunSlot {
             name: request.name.clone(),
             provider: provider.clone(),
-            request: Map::new(),
+            request: RunEvent::default(),
             orders,
             turn: Some(turn),
             going: false,
@@ -94,17 +94,16 @@ impl Shared {
     }
 
     /// execution R55, 9.19: a session stays with the provider it began with.
-    fn keep_provider(&self, request: &mut ValidRequest) -> Result<(), Rejection> {
-        let Some(session) = &request.session_id else { return Ok(()) };
+    fn keep_provider(&self, request: &mut ValidRequest) -> Result<(), RunRejection> {
+        let Some(session) = &request.shown.session_id else { return Ok(()) };
         let began = self.index().session(session).and_then(|row| row.provider.clone());
-        match (began, &request.provider) {
-            (Some(began), Some(asked)) if began != *asked => Err(Rejection::new(
+        match (began, &request.shown.provider) {
+            (Some(began), Some(asked)) if began != *asked => Err(RunRejection::new(
                 "provider_mismatch",
                 format!("session {session} began with {began}; it cannot go on with {asked}"),
             )),
             (Some(began), None) => {
-                request.fields.insert("provider".to_owned(), began.clone().into());
-                request.provider = Some(began);
+                request.shown.provider = Some(began);
                 Ok(())
             }
             _ => Ok(()),
@@ -112,22 +111,26 @@ impl Shared {
     }
 
     /// Takes an id for a run, so that nobody else does.
-    fn reserve(&self, request: &ValidRequest, mut live: RunSlot) -> Result<Reservation, Rejection> {
+    fn reserve(
+        &self,
+        request: &ValidRequest,
+        mut live: RunSlot,
+    ) -> Result<Reservation, RunRejection> {
         let mut state = self.state();
         if state.closing {
-            return Err(Rejection::new("shutting_down", "the daemon is stopping"));
+            return Err(RunRejection::new("shutting_down", "the daemon is stopping"));
         }
         let run = match &request.use_id {
             Some(run) => {
                 // The same number must not be two ids.
                 if run.as_str().parse::<u64>().ok().map(UseId::from_millis).as_ref() != Some(run) {
                     let reason = "`use_id` must be a number without leading zeros";
-                    return Err(Rejection::new("bad_name", reason));
+                    return Err(RunRejection::new("bad_name", reason));
                 }
                 if let Some(other) = state.live.get(run) {
                     return if request.is_the_same_as(&other.request) {
                         let use_id = run.to_string();
-                        Ok(Reservation::Known(Receipt::Accepted { use_id, replayed: true }))
+                        Ok(Reservation::Known(RunReceipt::Accepted { use_id, replayed: true }))
                     } else {
                         Err(id_taken(run))
                     };
@@ -143,7 +146,7 @@ impl Shared {
         };
         if state.queue.len() >= self.settings.queue_max {
             let reason = format!("{} runs wait already", state.queue.len());
-            return Err(Rejection::new("queue_full", reason));
+            return Err(RunRejection::new("queue_full", reason));
         }
         live.request = request.first_line(&run);
         state.live.insert(run.clone(), live);
@@ -155,7 +158,7 @@ impl Shared {
         &self,
         request: &ValidRequest,
         mut run: UseId,
-    ) -> Result<(UseId, RunLogWriter, Map<String, Value>), LogStart> {
+    ) -> Result<(UseId, RunLogWriter, RunEvent), LogStart> {
         let mut tries_left = ID_TRIES_MAX;
         loop {
             match self.begin_log(request, &run) {
@@ -190,43 +193,43 @@ impl Shared {
         &self,
         request: &ValidRequest,
         run: &UseId,
-    ) -> Result<(RunLogWriter, Map<String, Value>), LogStart> {
+    ) -> Result<(RunLogWriter, RunEvent), LogStart> {
         let failed = |error: io::Error| {
             self.failed("run log", &error);
-            LogStart::Rejected(Rejection::new("log_failed", format!("no run log: {error}")))
+            LogStart::Rejected(RunRejection::new("log_failed", format!("no run log: {error}")))
         };
         if let Some(found) = read::find(&self.layout, run).map_err(failed)? {
             let log = read::read(&found.path).map_err(failed)?;
             let same = found.name == request.name
                 && log.request().is_some_and(|logged| request.is_the_same_as(logged));
             return Err(if same {
-                LogStart::Known(Receipt::Accepted { use_id: run.to_string(), replayed: true })
+                LogStart::Known(RunReceipt::Accepted { use_id: run.to_string(), replayed: true })
             } else {
                 LogStart::Rejected(id_taken(run))
             });
         }
         let mut first = request.first_line(run);
         let log = RunLogWriter::create(&self.layout, &request.name, run, &first).map_err(failed)?;
-        first.insert("seq".to_owned(), 0.into());
+        first.set("seq", 0);
         Ok((log, first))
     }
 }
 
-fn id_taken(run: &UseId) -> Rejection {
-    Rejection::new("id_taken", format!("run {run} exists and is another request"))
+fn id_taken(run: &UseId) -> RunRejection {
+    RunRejection::new("id_taken", format!("run {run} exists and is another request"))
 }
 
 enum Reservation {
     New(UseId),
-    Known(Receipt),
+    Known(RunReceipt),
 }
 
 enum LogStart {
-    Known(Receipt),
-    Rejected(Rejection),
+    Known(RunReceipt),
+    Rejected(RunRejection),
 }
 
 pub(super) enum Admission {
-    Known(Receipt),
-    New { owner: Box<Owner>, waiting: Waiting, first: Map<String, Value>, caller: String },
+    Known(RunReceipt),
+    New { owner: Box<Owner>, waiting: Waiting, first: RunEvent, caller: String },
 }

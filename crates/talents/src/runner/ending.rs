@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use api::run::{RunEvent, RunEventKind};
 
 use super::RunnerStep;
-use super::log::event::fields;
 use super::owner::{Order, Owner};
 use crate::bus::{BusMessage, RUN_TOPIC};
 
@@ -17,7 +16,7 @@ use crate::bus::{BusMessage, RUN_TOPIC};
 #[derive(Debug)]
 pub(super) enum End {
     /// The process said so itself.
-    Told(Map<String, Value>),
+    Reported(RunEvent),
     Ordered(Order),
     TimedOut,
     NotStarted(io::Error),
@@ -26,7 +25,7 @@ pub(super) enum End {
 }
 
 impl Owner {
-    pub(super) fn no_finish(&self, exit: Option<ExitStatus>, trace: &str) -> Map<String, Value> {
+    pub(super) fn no_finish(&self, exit: Option<ExitStatus>, trace: &str) -> RunEvent {
         use std::os::unix::process::ExitStatusExt;
         let how = match exit {
             Some(status) => match (status.code(), status.signal()) {
@@ -40,14 +39,9 @@ impl Owner {
         self.error("no_finish", &text, exit, trace)
     }
 
-    pub(super) fn terminal(
-        &self,
-        end: End,
-        exit: Option<ExitStatus>,
-        trace: &str,
-    ) -> Map<String, Value> {
+    pub(super) fn terminal(&self, end: End, exit: Option<ExitStatus>, trace: &str) -> RunEvent {
         match end {
-            End::Told(event) => event,
+            End::Reported(event) => event,
             End::Ordered(Order::Cancel) => {
                 self.error("cancelled", "the run was cancelled", exit, trace)
             }
@@ -72,41 +66,31 @@ impl Owner {
         }
     }
 
-    fn error(
-        &self,
-        reason: &str,
-        text: &str,
-        exit: Option<ExitStatus>,
-        trace: &str,
-    ) -> Map<String, Value> {
-        let mut event =
-            fields([("event", "error".into()), ("error", text.into()), ("reason", reason.into())]);
+    fn error(&self, reason: &str, text: &str, exit: Option<ExitStatus>, trace: &str) -> RunEvent {
+        let mut event = RunEvent::new(RunEventKind::Error);
+        event.set("error", text);
+        event.set("reason", reason);
         if !trace.is_empty() {
-            event.insert("trace".to_owned(), trace.into());
+            event.set("trace", trace);
         }
         if let Some(code) = exit.and_then(|status| status.code()) {
-            event.insert("exit_code".to_owned(), code.into());
+            event.set("exit_code", code);
         }
         // The process could not say what it had read; its tools did.
         if !self.tally.cited().is_empty() {
-            event.insert("cited".to_owned(), self.tally.cited().into());
+            event.set("cited", self.tally.cited());
         }
         self.stamp.complete(event, self.shared.millis())
     }
 
     /// Writes and tells the end.
-    pub(super) async fn conclude(
-        self,
-        mut terminal: Map<String, Value>,
-        took: Duration,
-        late: u64,
-    ) {
+    pub(super) async fn conclude(self, mut terminal: RunEvent, took: Duration, late: u64) {
         let Owner { shared, stamp, mut log, mut tally, .. } = self;
         shared.counters.late_lines.fetch_add(late, Ordering::Relaxed);
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        terminal.insert("duration_ms".to_owned(), took.into());
+        terminal.set("duration_ms", took);
         if late > 0 {
-            terminal.insert("late_lines".to_owned(), late.into());
+            terminal.set("late_lines", late);
         }
         let at_work = Arc::clone(&shared);
         let run = stamp.use_id.clone();
@@ -130,7 +114,7 @@ impl Owner {
         .await;
         shared.leave(&run);
         if let Ok(event) = told {
-            shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event));
+            shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event.into_fields()));
         }
         shared.probe(RunnerStep::Told);
     }

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use serde_json::{Map, Value};
+use api::run::RunEvent;
 
 use super::log::read::{self, LogLine};
 use crate::bus::{BusFilter, BusMessage, Delivery, Hub, Subscription};
@@ -22,7 +22,7 @@ const PART_BYTES_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FollowedEvent {
     pub seq: u64,
-    pub fields: Map<String, Value>,
+    pub event: RunEvent,
     /// The event as one line of JSON, without the newline.
     pub line: String,
 }
@@ -64,12 +64,12 @@ impl RunFollower {
     pub async fn next(&mut self) -> io::Result<Option<FollowedEvent>> {
         loop {
             if let Some(line) = self.ready.pop_front() {
-                self.ended = read::is_terminal(&line.fields);
+                self.ended = line.event.is_terminal();
                 if line.seq >= self.next {
                     self.next = line.seq + 1;
                     return Ok(Some(FollowedEvent {
                         seq: line.seq,
-                        fields: line.fields,
+                        event: line.event,
                         line: line.text,
                     }));
                 }
@@ -114,11 +114,11 @@ impl RunFollower {
     async fn hear(&mut self) {
         match self.subscription.next().await {
             Delivery::Dropped(_) => self.behind = true,
-            Delivery::Event(event) => match event.message.get("seq").and_then(Value::as_u64) {
+            Delivery::Event(event) => match event.message.seq() {
                 Some(seq) if seq == self.next => self.ready.push_back(line(seq, &event.message)),
                 Some(seq) if seq > self.next => self.behind = true,
                 // A log that could not be written has no place for the end; the bus is all that tells it.
-                None if read::is_terminal(event.message.fields()) => {
+                None if event.message.ends_run() => {
                     self.ready.push_back(line(self.next, &event.message));
                 }
                 // Seen already, or an answer that is no part of the run.
@@ -129,8 +129,7 @@ impl RunFollower {
 }
 
 fn line(seq: u64, message: &BusMessage) -> LogLine {
-    let mut fields = message.fields().clone();
-    fields.remove("tract");
-    let text = Value::Object(fields.clone()).to_string();
-    LogLine { seq, fields, text }
+    let event = message.run_event();
+    let text = event.line();
+    LogLine { seq, event, text }
 }

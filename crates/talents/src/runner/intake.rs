@@ -6,18 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use api::run::{RunReceipt, RunRejection, RunRequest, RunRequestError};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 use super::admission::Admission;
-use super::log::event::fields;
 use super::log::index::RunIndex;
 use super::owner::{Order, Owner};
 use super::queue::{Queue, Waiting};
 use super::recovery::{self, Recovery};
-use super::report::{Receipt, RunSelector, RunnerCounters, RunnerError, RunnerStatus};
-use super::request::Rejection;
+use super::report::{RunSelector, RunnerCounters, RunnerError, RunnerStatus};
 use super::shared::{RunSlot, RunnerTallies, Shared, State};
 use super::{Probe, RunObserver, RunnerSettings, RunnerStep, TalentFacts, TalentProgram};
 use crate::bus::{BusMessage, Hub, RUN_TOPIC, ServiceRequest};
@@ -101,52 +100,49 @@ impl Runner {
     }
 
     async fn answer(&self, inbound: ServiceRequest) {
-        let reference = inbound.message.reference().cloned();
         let answer = if inbound.message.event() == "cancel" {
             match select(&inbound.message) {
                 Ok(select) => {
                     let runs: Vec<String> =
                         self.cancel(&select).iter().map(ToString::to_string).collect();
-                    fields([("cancelled", runs.into())])
+                    json!({"cancelled": runs})
                 }
-                Err(rejection) => rejected(&rejection),
+                Err(rejection) => json!(RunReceipt::from(rejection)),
             }
         } else {
-            let receipt =
-                self.submit_as(inbound.message.fields().clone(), &inbound.caller, reference).await;
-            match serde_json::to_value(&receipt) {
-                Ok(Value::Object(fields)) => fields,
-                _ => Map::new(),
-            }
+            let reference = inbound.message.reference().cloned();
+            let request = RunRequest::from_fields(inbound.message.fields());
+            json!(self.submit_as(request, &inbound.caller, reference).await)
         };
-        inbound.answer(answer);
+        match answer {
+            Value::Object(fields) => inbound.answer(fields),
+            // Both answers are objects.
+            _ => inbound.answer(Map::new()),
+        }
     }
 
-    /// Asks for a run. Callers with different names are served in turn.
-    pub async fn submit(&self, request: Map<String, Value>, caller: &str) -> Receipt {
-        self.submit_as(request, caller, None).await
+    /// Asks for a run. Callers with different names are served in turn. The values of a request that was made in the program are
+    /// checked like those of one from outside: they may come from a person.
+    pub async fn submit(&self, request: RunRequest, caller: &str) -> RunReceipt {
+        self.submit_fields(&request.into_fields(), caller).await
+    }
+
+    /// Asks for a run with a request as it came from outside; one that is none is rejected, counted and told.
+    pub async fn submit_fields(&self, fields: &Map<String, Value>, caller: &str) -> RunReceipt {
+        self.submit_as(RunRequest::from_fields(fields), caller, None).await
     }
 
     async fn submit_as(
         &self,
-        request: Map<String, Value>,
+        request: Result<RunRequest, RunRequestError>,
         caller: &str,
         reference: Option<Value>,
-    ) -> Receipt {
-        let shared = Arc::clone(&self.0);
-        let caller = caller.to_owned();
-        // Reads the talent and makes the log: both touch the disk.
-        let admitted = tokio::task::spawn_blocking(move || shared.admit(&request, &caller)).await;
-        let receipt = match admitted {
-            Err(lost) => reject(Rejection::new("internal", lost.to_string())),
-            Ok(Err(rejection)) => reject(rejection),
-            Ok(Ok(Admission::Known(receipt))) => receipt,
-            Ok(Ok(Admission::New { owner, waiting, first, caller })) => {
-                self.0.hub.publish(BusMessage::new(RUN_TOPIC, "").and(first));
-                self.line_up(owner, waiting, &caller)
-            }
+    ) -> RunReceipt {
+        let receipt = match request {
+            Err(error) => RunRejection::from(error).into(),
+            Ok(request) => self.admit(request, caller).await,
         };
-        if matches!(receipt, Receipt::Rejected { .. }) {
+        if matches!(receipt, RunReceipt::Rejected { .. }) {
             self.0.counters.rejected.fetch_add(1, Ordering::Relaxed);
         }
         self.tell_receipt(&receipt, reference);
@@ -154,8 +150,23 @@ impl Runner {
         receipt
     }
 
+    async fn admit(&self, request: RunRequest, caller: &str) -> RunReceipt {
+        let shared = Arc::clone(&self.0);
+        let name = caller.to_owned();
+        // Reads the talent and makes the log: both touch the disk.
+        match tokio::task::spawn_blocking(move || shared.admit(&request, &name)).await {
+            Err(lost) => RunRejection::new("internal", lost.to_string()).into(),
+            Ok(Err(rejection)) => rejection.into(),
+            Ok(Ok(Admission::Known(receipt))) => receipt,
+            Ok(Ok(Admission::New { owner, waiting, first, caller })) => {
+                self.0.hub.publish(BusMessage::new(RUN_TOPIC, "").and(first.into_fields()));
+                self.line_up(owner, waiting, &caller)
+            }
+        }
+    }
+
     /// Puts a run in line; if it is its turn, it begins.
-    fn line_up(&self, owner: Box<Owner>, waiting: Waiting, caller: &str) -> Receipt {
+    fn line_up(&self, owner: Box<Owner>, waiting: Waiting, caller: &str) -> RunReceipt {
         let run = waiting.run.clone();
         let name = owner.stamp.name.clone();
         let mut state = self.0.state();
@@ -179,12 +190,12 @@ impl Runner {
         });
         let use_id = run.to_string();
         match position {
-            Some(position) => Receipt::Queued { use_id, position },
-            None => Receipt::Accepted { use_id, replayed: false },
+            Some(position) => RunReceipt::Queued { use_id, position },
+            None => RunReceipt::Accepted { use_id, replayed: false },
         }
     }
 
-    fn tell_receipt(&self, receipt: &Receipt, reference: Option<Value>) {
+    fn tell_receipt(&self, receipt: &RunReceipt, reference: Option<Value>) {
         let Ok(Value::Object(mut fields)) = serde_json::to_value(receipt) else { return };
         let Some(Value::String(state)) = fields.remove("state") else { return };
         if let Some(reference) = reference {
@@ -206,8 +217,7 @@ impl Runner {
     /// Tells runs to end; gives those that were there. Each then ends with an `error` whose reason is `cancelled`.
     pub fn cancel(&self, select: &RunSelector) -> Vec<UseId> {
         let state = self.0.state();
-        let parent =
-            |live: &RunSlot| live.request.get("parent").and_then(Value::as_str).map(str::to_owned);
+        let parent = |live: &RunSlot| live.request.text("parent").map(str::to_owned);
         let mut chosen: BTreeSet<UseId> = BTreeSet::new();
         match select {
             RunSelector::Run(run) => {
@@ -311,19 +321,7 @@ fn zone(name: &str) -> Result<TimeZone, RunnerError> {
     TimeZone::get(name).map_err(|_| RunnerError::Zone(name.to_owned()))
 }
 
-fn reject(rejection: Rejection) -> Receipt {
-    Receipt::Rejected { code: rejection.code, reason: rejection.reason }
-}
-
-fn rejected(rejection: &Rejection) -> Map<String, Value> {
-    fields([
-        ("state", "rejected".into()),
-        ("code", rejection.code.into()),
-        ("reason", rejection.reason.as_str().into()),
-    ])
-}
-
-fn select(message: &BusMessage) -> Result<RunSelector, Rejection> {
+fn select(message: &BusMessage) -> Result<RunSelector, RunRejection> {
     let given = (message.use_id(), message.text("name"), message.text("parent"));
     Ok(match given {
         (Some(run), None, None) => RunSelector::Run(UseId::parse(run)?),
@@ -331,7 +329,7 @@ fn select(message: &BusMessage) -> Result<RunSelector, Rejection> {
         (None, None, Some(parent)) => RunSelector::Parent(UseId::parse(parent)?),
         _ => {
             let reason = "a cancel names one of `use_id`, `name` and `parent`";
-            return Err(Rejection::new("bad_value", reason));
+            return Err(RunRejection::new("bad_value", reason));
         }
     })
 }

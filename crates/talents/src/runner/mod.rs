@@ -9,7 +9,6 @@
 //! and no file.
 
 mod admission;
-mod ask;
 mod ending;
 mod follow;
 mod intake;
@@ -31,23 +30,23 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use api::run::{RunReceipt, RunRejection, RunRequest};
 
-pub use ask::cortex_request;
 pub use follow::{FollowedEvent, RunFollower};
 pub use intake::{Runner, RunnerParts};
-pub use log::index::RunQuery;
-pub use log::tally::{EndedRun, Outcome, Row, RunStatus};
+pub use log::tally::EndedRun;
 pub use process::TalentProgram;
 pub use recovery::Recovery;
-pub use report::{
-    LiveRun, Receipt, RunList, RunScope, RunSelector, RunnerCounters, RunnerError, RunnerStatus,
-};
-pub use request::{DEFAULT_TALENT, Rejection};
+pub use report::{RunSelector, RunnerCounters, RunnerError, RunnerStatus};
 pub use settings::RunnerSettings;
 pub use wait::WaitOutcome;
 
-use crate::TalentName;
+use crate::{TalentName, UseId};
+
+/// The run that a request became, if it became one.
+pub fn run_of(receipt: &RunReceipt) -> Option<UseId> {
+    receipt.use_id().and_then(|use_id| UseId::parse(use_id).ok())
+}
 
 /// What the runner must know of a talent before it starts it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -66,7 +65,7 @@ pub trait TalentFacts: Debug + Send + Sync + 'static {
     fn facts(&self, name: &TalentName) -> Result<Facts, String>;
 
     /// Why a run must not begin although its request is in order: a budget that is used up, say.
-    fn refusal(&self, _request: &Map<String, Value>) -> Option<Rejection> {
+    fn refusal(&self, _request: &RunRequest) -> Option<RunRejection> {
         None
     }
 }
@@ -79,7 +78,7 @@ pub trait RunObserver: Debug + Send + Sync + 'static {
     fn ended(&self, run: &EndedRun);
 }
 
-/// Nobody learns.
+/// An observer that learns nothing, for homes without a memory.
 impl RunObserver for () {
     fn ended(&self, _run: &EndedRun) {}
 }

@@ -11,15 +11,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use api::run::{InfoPayload, RunEvent};
 use rustix::process::Signal;
-use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::sync::{oneshot, watch};
 
 use super::ending::End;
 use super::log::event::{Stamp, info};
-use super::log::read::is_terminal;
 use super::log::tally::Tally;
 use super::log::write::RunLogWriter;
 use super::process::{self, Identity};
@@ -56,7 +55,7 @@ enum Stage {
     /// The end is known; it may leave by itself until it is asked to.
     Leaving,
     /// It was asked to leave, and is killed next.
-    Asked,
+    Terminated,
     Killed,
 }
 
@@ -100,7 +99,7 @@ impl Owner {
     }
 
     /// Starts the process and hears it to its end; gives the event that ends the run.
-    async fn attend(&mut self) -> (Map<String, Value>, u64) {
+    async fn attend(&mut self) -> (RunEvent, u64) {
         self.shared.probe(RunnerStep::BeforeSpawn);
         let env = self.shared.environment(&self.request, &self.facts, &self.stamp.use_id);
         let spawned = process::spawn(&self.shared.program, self.shared.layout.home(), &env);
@@ -132,7 +131,7 @@ impl Owner {
             self.record(event, &mut running);
         }
         self.shared.probe(RunnerStep::PidLogged);
-        let line = format!("{}\n", Value::Object(self.request.first_line(&self.stamp.use_id)));
+        let line = format!("{}\n", self.request.first_line(&self.stamp.use_id).line());
         let feeding = tokio::spawn(async move {
             if let Some(mut stdin) = stdin {
                 // A process that does not want its request is judged by what it does, not by this.
@@ -150,20 +149,25 @@ impl Owner {
         }
         let trace = self.stamp.secrets.hide(&running.kept.tail()).into_owned();
         if running.kept.bytes() > 0 {
-            let mut event = info(&trace);
-            event.insert("stream".to_owned(), "stderr".into());
-            event.insert("bytes".to_owned(), running.kept.bytes().into());
-            if running.kept.is_cut() {
-                event.insert("kept_bytes".to_owned(), running.kept.kept_bytes().into());
-            }
+            let cut = running.kept.is_cut();
+            let event = RunEvent::of(&InfoPayload {
+                message: Some(trace.clone()),
+                stream: Some("stderr".to_owned()),
+                bytes: Some(running.kept.bytes()),
+                kept_bytes: cut.then(|| running.kept.kept_bytes()),
+                truncated: None,
+            });
             let event = self.stamp.complete(event, self.shared.millis());
             self.write(event);
         }
         let end = running.end.take();
         let terminal = match end {
-            Some(End::Told(mut event)) => {
-                if let Some(code) = exit.filter(|status| !status.success()).and_then(|s| s.code()) {
-                    event.entry("exit_code").or_insert_with(|| code.into());
+            Some(End::Reported(mut event)) => {
+                let failed = exit.filter(|status| !status.success());
+                if let Some(code) = failed.and_then(|status| status.code())
+                    && event.get("exit_code").is_none()
+                {
+                    event.set("exit_code", code);
                 }
                 event
             }
@@ -192,10 +196,10 @@ impl Owner {
                     Stage::Going => running.end = Some(End::TimedOut),
                     Stage::Leaving => {
                         self.signal(running, Signal::TERM);
-                        stage = Stage::Asked;
+                        stage = Stage::Terminated;
                         timer.as_mut().reset(tokio::time::Instant::now() + stop_grace);
                     }
-                    Stage::Asked => {
+                    Stage::Terminated => {
                         self.signal(running, Signal::KILL);
                         stage = Stage::Killed;
                         timer.as_mut().reset(tokio::time::Instant::now() + KILL_PATIENCE);
@@ -220,7 +224,8 @@ impl Owner {
                 && let Some(end) = &running.end
             {
                 // Who told its end may leave by itself; who was ended is asked to leave at once.
-                let wait = if matches!(end, End::Told(_)) { exit_grace } else { Duration::ZERO };
+                let wait =
+                    if matches!(end, End::Reported(_)) { exit_grace } else { Duration::ZERO };
                 stage = Stage::Leaving;
                 timer.as_mut().reset(tokio::time::Instant::now() + wait);
             }
@@ -278,15 +283,15 @@ impl Owner {
             return;
         }
         let event = self.stamp.hear(frame, self.shared.millis());
-        if is_terminal(&event) {
-            running.end = Some(End::Told(event));
+        if event.is_terminal() {
+            running.end = Some(End::Reported(event));
         } else {
             self.record(event, running);
         }
     }
 
     /// Writes an event while the process runs; a log that cannot be written ends the run.
-    fn record(&mut self, event: Map<String, Value>, running: &mut Running) {
+    fn record(&mut self, event: RunEvent, running: &mut Running) {
         if self.log.bytes() >= self.shared.settings.log_bytes_max {
             running.left_out += 1;
             self.tally.see_cited(&event);
@@ -299,11 +304,11 @@ impl Owner {
     }
 
     /// The log first, then the bus. Gives the reason if the log could not be written.
-    fn write(&mut self, event: Map<String, Value>) -> Option<String> {
+    fn write(&mut self, event: RunEvent) -> Option<String> {
         match self.log.append(event) {
             Ok(event) => {
                 self.tally.see(&event);
-                self.shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event));
+                self.shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event.into_fields()));
                 None
             }
             Err(error) => {

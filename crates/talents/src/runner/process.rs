@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use api::run::{RunEvent, RunEventKind, SpawnPayload};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde_json::{Map, Value};
 use tokio::process::{Child, Command};
-
-use super::log::event::fields;
 
 /// What is started for a run; in the product, this binary with `talent exec`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -67,22 +65,19 @@ impl Identity {
         Some(Identity { pid, started: stat(pid).map(|stat| stat.started), boot: boot() })
     }
 
-    pub(super) fn event(&self) -> Map<String, Value> {
-        fields([
-            ("event", "spawned".into()),
-            ("pid", self.pid.into()),
-            ("pgid", self.pid.into()),
-            ("started", self.started.into()),
-            ("boot", self.boot.clone().into()),
-        ])
+    /// The event that says which process does the run. What the system does not tell is null.
+    pub(super) fn event(&self) -> RunEvent {
+        let mut event = RunEvent::new(RunEventKind::Spawned);
+        event.set("pid", self.pid);
+        event.set("pgid", self.pid);
+        event.set("started", self.started);
+        event.set("boot", self.boot.clone());
+        event
     }
 
-    pub(super) fn read(event: &Map<String, Value>) -> Option<Identity> {
-        Some(Identity {
-            pid: i32::try_from(event.get("pid")?.as_i64()?).ok()?,
-            started: event.get("started").and_then(Value::as_u64),
-            boot: event.get("boot").and_then(Value::as_str).map(str::to_owned),
-        })
+    pub(super) fn read(event: &RunEvent) -> Option<Identity> {
+        let spawn = event.payload::<SpawnPayload>()?;
+        Some(Identity { pid: spawn.pid?, started: spawn.started, boot: spawn.boot })
     }
 
     /// Whether the group of this process may still be signalled without hitting somebody else.

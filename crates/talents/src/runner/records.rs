@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+use api::run::{LiveRun, RunList, RunQuery, RunRecord, RunScope};
+
 use super::follow::RunFollower;
 use super::intake::Runner;
 use super::log::doctor::{self, LogFinding};
-use super::log::index::RunQuery;
 use super::log::read::{self, RunLog};
 use super::log::retention::{self, RetentionLimits};
-use super::log::tally::Row;
-use super::report::{LiveRun, RunList, RunScope};
 use crate::UseId;
 
 impl Runner {
@@ -35,7 +34,7 @@ impl Runner {
     }
 
     /// What the index has of an ended run.
-    pub fn row(&self, run: &UseId) -> Option<Row> {
+    pub fn row(&self, run: &UseId) -> Option<RunRecord> {
         self.0.index().row(run).cloned()
     }
 
@@ -62,13 +61,6 @@ impl Runner {
             let live: BTreeSet<UseId> = shared.state().live.keys().cloned().collect();
             doctor::examine(&shared.layout, &shared.index(), &live)
         };
-        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
-    }
-
-    /// Makes the index anew from the logs; says how many runs it has.
-    pub async fn rebuild_index(&self) -> io::Result<usize> {
-        let shared = Arc::clone(&self.0);
-        let work = move || shared.index().rebuild();
         tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
     }
 

@@ -9,9 +9,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::run::{RunEvent, RunEventKind};
 use serde::Serialize;
 
-use super::log::event::{Secrets, Stamp, fields, info};
+use super::log::event::{Secrets, Stamp, info};
 use super::log::read::{self, RunPath};
 use super::log::tally::Tally;
 use super::log::write::RunLogWriter;
@@ -87,7 +88,7 @@ async fn end(
     recovery: &mut Recovery,
 ) -> io::Result<()> {
     let log = read::read(&found.path)?;
-    let groups = match log.last("spawned").and_then(Identity::read) {
+    let groups = match log.last(RunEventKind::Spawned).and_then(Identity::read) {
         Some(identity) if identity.is_ours() => vec![identity.pid],
         Some(_) => Vec::new(),
         None => process::find_leaders(shared.layout.home(), run.as_str()),
@@ -101,16 +102,11 @@ async fn end(
         }
     }
     let whole = fs::metadata(&found.path)?.len() - log.torn_bytes;
-    let next = log
-        .events
-        .iter()
-        .filter_map(|event| event.get("seq")?.as_u64())
-        .max()
-        .map_or(0, |last| last + 1);
+    let next = log.events.iter().filter_map(RunEvent::seq).max().map_or(0, |last| last + 1);
     let mut file = RunLogWriter::reopen(&shared.layout, &found.name, run, next, whole)?;
     let mut tally = Tally::new(&found.name, run);
     log.events.iter().for_each(|event| tally.see(event));
-    let day = log.request().and_then(|request| request.get("day")?.as_str());
+    let day = log.request().and_then(|request| request.text("day"));
     let stamp = Stamp {
         use_id: run.clone(),
         name: found.name.clone(),
@@ -127,13 +123,11 @@ async fn end(
             let text = format!("a line was torn after {} bytes and is left out", log.torn_bytes);
             told.push(file.append(stamp.complete(info(&text), shared.millis()))?);
         }
-        let mut event = fields([
-            ("event", "error".into()),
-            ("error", "the daemon ended while the run went on".into()),
-            ("reason", reason.into()),
-        ]);
+        let mut event = RunEvent::new(RunEventKind::Error);
+        event.set("error", "the daemon ended while the run went on");
+        event.set("reason", reason);
         if !tally.cited().is_empty() {
-            event.insert("cited".to_owned(), tally.cited().into());
+            event.set("cited", tally.cited());
         }
         told.push(file.append(stamp.complete(event, shared.millis()))?);
         recovery.ended.push(run.to_string());
@@ -149,7 +143,7 @@ async fn end(
     .await
     .map_err(io::Error::other)??;
     for event in told {
-        shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event));
+        shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event.into_fields()));
     }
     Ok(())
 }

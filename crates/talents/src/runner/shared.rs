@@ -8,15 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use api::run::{LiveRun, RunEvent};
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value};
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::log::index::{RunIndex, day_of};
 use super::log::tally::Tally;
 use super::owner::Order;
 use super::queue::Queue;
-use super::report::LiveRun;
 use super::request::ValidRequest;
 use super::{Facts, Probe, RunObserver, RunnerSettings, RunnerStep, TalentFacts, TalentProgram};
 use crate::bus::Hub;
@@ -39,7 +38,7 @@ pub(super) struct RunSlot {
     pub(super) name: TalentName,
     pub(super) provider: String,
     /// The first line of the log.
-    pub(super) request: Map<String, Value>,
+    pub(super) request: RunEvent,
     pub(super) orders: watch::Sender<Option<Order>>,
     pub(super) turn: Option<oneshot::Sender<()>>,
     /// It has had its turn.
@@ -126,12 +125,11 @@ impl Shared {
         let mut env = facts.env.clone();
         env.extend(request.env.clone());
         let day = request.day.unwrap_or_else(|| day_of(&self.zone, run));
-        let actor = request.fields.get("actor").and_then(Value::as_str).map(str::to_owned);
         let own = [
             ("CORTEX_HOME", Some(self.layout.home().to_string_lossy().into_owned())),
             ("CORTEX_USE_ID", Some(run.to_string())),
             // Without one it is the home's own, whatever the daemon was started with.
-            ("CORTEX_ACTOR", actor),
+            ("CORTEX_ACTOR", request.shown.actor.clone()),
             ("CORTEX_DAY", Some(day.to_string())),
             ("CORTEX_FACET", request.facet.as_ref().map(ToString::to_string)),
             ("CORTEX_SEGMENT", request.segment.map(|segment| segment.to_string())),
@@ -151,7 +149,7 @@ impl Shared {
         if let Some(ended) = tally.ended(day) {
             self.observer.ended(&ended);
             self.probe(RunnerStep::Observed);
-            let added = self.index().add(ended.row);
+            let added = self.index().add(ended.record);
             if let Err(error) = added {
                 self.failed("day index", &error);
             }
@@ -200,9 +198,7 @@ impl Shared {
     pub(super) fn live_runs(&self) -> Vec<LiveRun> {
         let now = self.millis();
         let state = self.state();
-        let text = |request: &Map<String, Value>, key: &str| {
-            request.get(key).and_then(Value::as_str).map(str::to_owned)
-        };
+        let text = |request: &RunEvent, key: &str| request.text(key).map(str::to_owned);
         let run = |(id, live): (&UseId, &RunSlot)| LiveRun {
             use_id: id.to_string(),
             name: live.name.to_string(),

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use api::run::RunEvent;
 
 use super::intake::Runner;
-use super::log::read::is_terminal;
 use crate::UseId;
 use crate::bus::{BusFilter, Delivery};
 
@@ -15,7 +14,7 @@ use crate::bus::{BusFilter, Delivery};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitOutcome {
     /// The event that ended each.
-    pub ended: BTreeMap<UseId, Map<String, Value>>,
+    pub ended: BTreeMap<UseId, RunEvent>,
     /// Still going when the time was up.
     pub going: BTreeSet<UseId>,
     /// Runs that nobody knows.
@@ -35,12 +34,10 @@ impl Runner {
             match delivery {
                 // Too much to hear; the logs know.
                 Delivery::Dropped(_) => self.look(&mut waited).await?,
-                Delivery::Event(event) if is_terminal(event.message.fields()) => {
+                Delivery::Event(event) if event.message.ends_run() => {
                     let run = event.message.use_id().and_then(|run| UseId::parse(run).ok());
                     if let Some(run) = run.filter(|run| waited.going.remove(run)) {
-                        let mut fields = event.message.fields().clone();
-                        fields.remove("tract");
-                        waited.ended.insert(run, fields);
+                        waited.ended.insert(run, event.message.run_event());
                     }
                 }
                 Delivery::Event(_) => {}

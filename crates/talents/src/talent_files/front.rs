@@ -1,5 +1,6 @@
 //! The frontmatter of a talent, as plain data; `keys` reads it.
 
+use api::run::OutputFormat;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -19,30 +20,6 @@ impl TalentSchedule {
         match self {
             TalentSchedule::Daily => "daily",
             TalentSchedule::Segment => "segment",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum OutputFormat {
-    Md,
-    Json,
-}
-
-impl OutputFormat {
-    pub fn parse(text: &str) -> Option<OutputFormat> {
-        match text {
-            "md" => Some(OutputFormat::Md),
-            "json" => Some(OutputFormat::Json),
-            _ => None,
-        }
-    }
-
-    /// The word of the wire, which is also how the file's name ends.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            OutputFormat::Md => "md",
-            OutputFormat::Json => "json",
         }
     }
 }

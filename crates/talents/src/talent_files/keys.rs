@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::OutputFormat;
 use super::TalentKind;
 use super::file::Parts;
-use super::front::{Frontmatter, Load, OutputFormat, TalentSchedule, ToolGrant, Want};
+use super::front::{Frontmatter, Load, TalentSchedule, ToolGrant, Want};
 use super::problem::{TalentProblem, hint, nearest};
 use llm::models::ModelTier;
 

@@ -14,8 +14,9 @@ mod keys;
 mod problem;
 mod template;
 
+pub use api::run::OutputFormat;
 pub use catalog::{TalentCatalog, TalentError};
-pub use front::{Frontmatter, Load, OutputFormat, TalentSchedule, ToolGrant, Want};
+pub use front::{Frontmatter, Load, TalentSchedule, ToolGrant, Want};
 pub use instructions::{InstructionNote, Instructions, Scene};
 pub use problem::{ProblemSeverity, TalentProblem};
 pub use template::{RenderError, VARIABLES};

@@ -11,6 +11,7 @@ mod run;
 
 use std::time::Duration;
 
+use api::run::{FinishPayload, RunRequest};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -54,8 +55,8 @@ impl ThinkError {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEnd {
-    /// The `finish` event.
-    Finished(Value),
+    /// What the `finish` event carries.
+    Finished(Box<FinishPayload>),
     /// The words and the code of the `error` event.
     Failed { error: String, code: String },
     /// No end was seen in time.
@@ -65,7 +66,7 @@ pub enum RunEnd {
 /// Starts runs and waits for them.
 pub trait RunLauncher: Send + Sync {
     /// Gives the id of the run, or says why it was not taken.
-    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>>;
+    fn start(&self, request: RunRequest) -> BoxFuture<'_, Result<String, String>>;
 
     /// Waits for the last event of a run. The limit counts from when the run really began, not from when it was queued.
     fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, RunEnd>;

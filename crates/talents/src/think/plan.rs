@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use api::run::RunRequest;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::ThinkError;
 use crate::chronicle::{
@@ -13,7 +13,7 @@ use crate::chronicle::{
 use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
 use crate::process::TIMEOUT_SECONDS;
-use crate::talent_files::{Talent, TalentCatalog, TalentKind, TalentSchedule};
+use crate::talent_files::{OutputFormat, Talent, TalentCatalog, TalentKind, TalentSchedule};
 
 /// Which part of a day is worked through.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -317,38 +317,37 @@ impl PlanContext<'_> {
 
     /// The request for a unit. Day, segment and facet reach the process as variables by the runner: what stands in `env` is taken
     /// for a secret, and would be masked where it turns up in a path.
-    pub(super) fn request(&self, unit: &ThinkUnit, input: &str) -> Value {
+    pub(super) fn request(&self, unit: &ThinkUnit, input: &str) -> RunRequest {
         let day = self.asked.day;
-        let mut request = json!({
-            "name": unit.talent.as_str(),
-            "day": day.to_string(),
-            "schedule": self.schedule().as_str(),
-            "refresh": true,
-            "timeout_seconds": unit.timeout_seconds,
-        });
-        if let Some(segment) = self.segment {
-            request["segment"] = json!(segment.to_string());
+        let extension = |path: &PathBuf| path.extension()?.to_str().and_then(OutputFormat::parse);
+        RunRequest {
+            name: Some(unit.talent.to_string()),
+            prompt: self.prompt(unit, input),
+            facet: unit.facet.as_ref().map(ToString::to_string),
+            output: unit.output_path.as_ref().and_then(extension),
+            day: Some(day.to_string()),
+            segment: self.segment.map(|segment| segment.to_string()),
+            refresh: Some(true),
+            schedule: Some(self.schedule().as_str().to_owned()),
+            timeout_seconds: Some(unit.timeout_seconds.into()),
+            ..RunRequest::default()
         }
-        if let Some(facet) = &unit.facet {
-            request["facet"] = json!(facet.as_str());
-        }
-        if let Some(path) = &unit.output_path {
-            request["output"] = json!(path.extension().unwrap_or_default().to_string_lossy());
-        }
-        let long = day.date().strftime("%A, %-d %B %Y");
-        if let Some(facet) = &unit.facet {
-            // A generator has no tools to load a facet with; its context tells about it.
-            let load = if unit.kind == TalentKind::Agent.as_str() {
-                format!(" Load it with get_facet(\"{facet}\") first.")
-            } else {
-                String::new()
-            };
-            request["prompt"] =
-                json!(format!("Work on {long} for the facet \"{facet}\" only ({input}).{load}"));
-        } else if unit.kind == TalentKind::Agent.as_str() {
-            request["prompt"] = json!(format!("Work on {long} ({input})."));
-        }
-        request
+    }
+
+    /// What a unit is asked; a generator that works on a whole day is asked nothing but its own instructions.
+    fn prompt(&self, unit: &ThinkUnit, input: &str) -> Option<String> {
+        let long = self.asked.day.date().strftime("%A, %-d %B %Y");
+        let is_agent = unit.kind == TalentKind::Agent.as_str();
+        let Some(facet) = &unit.facet else {
+            return is_agent.then(|| format!("Work on {long} ({input})."));
+        };
+        // A generator has no tools to load a facet with; its context tells about it.
+        let load = if is_agent {
+            format!(" Load it with get_facet(\"{facet}\") first.")
+        } else {
+            String::new()
+        };
+        Some(format!("Work on {long} for the facet \"{facet}\" only ({input}).{load}"))
     }
 }
 

@@ -218,11 +218,11 @@ fn conclude(report: &mut UnitReport, ended: Option<RunEnd>) {
             report.reason = Some(if error.is_empty() { code } else { error });
         }
         Some(RunEnd::Finished(finish)) => {
-            report.output_path = finish["output_path"].as_str().map(str::to_owned);
-            match finish["skipped"].as_str() {
+            report.output_path = finish.output_path;
+            match finish.skipped {
                 Some(why) => {
                     report.state = UnitState::Skipped;
-                    report.reason = Some(why.to_owned());
+                    report.reason = Some(why);
                 }
                 None => report.state = UnitState::Finished,
             }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use api::run::{FinishPayload, RunRequest};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 
@@ -46,7 +47,8 @@ impl Fake {
 }
 
 impl RunLauncher for Fake {
-    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+    fn start(&self, request: RunRequest) -> BoxFuture<'_, Result<String, String>> {
+        let request = json!(request);
         Box::pin(async move {
             if request["name"] == self.refuse {
                 return Err("the queue is full".into());
@@ -83,10 +85,11 @@ impl RunLauncher for Fake {
             let path = request["output"]
                 .as_str()
                 .map(|ending| format!("/out/{}.{ending}", Fake::label(&request)));
-            self.ends
-                .get(name)
-                .cloned()
-                .unwrap_or(RunEnd::Finished(json!({"result": "x", "output_path": path})))
+            self.ends.get(name).cloned().unwrap_or(RunEnd::Finished(Box::new(FinishPayload {
+                result: Some("x".to_owned()),
+                output_path: path,
+                ..FinishPayload::default()
+            })))
         })
     }
 
@@ -326,7 +329,13 @@ async fn one_that_fails_hides_no_other() {
         ends: BTreeMap::from([
             ("bad", RunEnd::Failed { error: "no".into(), code: "unknown".into() }),
             ("slow", RunEnd::TimedOut),
-            ("thin", RunEnd::Finished(json!({"result": "", "skipped": "no_input"}))),
+            (
+                "thin",
+                RunEnd::Finished(Box::new(FinishPayload {
+                    skipped: Some("no_input".to_owned()),
+                    ..FinishPayload::default()
+                })),
+            ),
         ]),
         refuse: "full",
         ..Fake::default()

@@ -1,10 +1,12 @@
 //! Every way in which a run can end, one clear terminal event each.
 
+use crate::support::ReceiptRun as _;
+use api::run::RunOutcome;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use talents::bus::{BusFilter, Delivery};
-use talents::runner::{Outcome, RunSelector, Runner, RunnerParts, RunnerSettings, TalentProgram};
+use talents::runner::{RunSelector, Runner, RunnerParts, RunnerSettings, TalentProgram};
 
 use crate::support::{Home, PATIENCE, kinds, object, parts, processes_with, quick};
 
@@ -31,9 +33,7 @@ async fn a_run_is_on_disk_and_on_the_bus_in_the_same_order() {
     let mut on_bus = Vec::new();
     while let Some(Delivery::Event(event)) = bus.try_next() {
         if event.message.get("seq").is_some() {
-            let mut fields = event.message.fields().clone();
-            fields.remove("tract");
-            on_bus.push(fields);
+            on_bus.push(event.message.run_event());
         }
     }
     assert_eq!(on_bus, log.events);
@@ -49,7 +49,10 @@ async fn a_run_is_on_disk_and_on_the_bus_in_the_same_order() {
     );
     let seen = home.witness.0.lock().expect("no panic");
     assert_eq!(seen.len(), 1);
-    assert_eq!((seen[0].outcome, &seen[0].cited), (Outcome::Finished, &vec![json!(7), json!(9)]));
+    assert_eq!(
+        (seen[0].outcome, &seen[0].cited),
+        (RunOutcome::Finished, &vec![json!(7), json!(9)])
+    );
 }
 
 // execution 2.5, 9.5, R17, R68: "A talent that prints garbage, dies, forks, ignores SIGTERM: one clear terminal event"
@@ -115,7 +118,7 @@ async fn large_lines_are_cut_and_say_so() {
     assert_eq!(log.events[2]["truncated"], 50_000_000);
     assert!(log.events[3]["truncated"].as_u64().expect("a size") > 100_000);
     for event in &log.events[1..] {
-        assert!(Value::Object(event.clone()).to_string().len() < 2_100);
+        assert!(event.line().len() < 2_100);
     }
 }
 
@@ -167,7 +170,7 @@ async fn time_and_cancel_end_a_group_that_does_not_want_to() {
     assert_eq!(home.end_of(&parent).await["reason"], "cancelled");
     assert!(home.runner.cancel(&RunSelector::Run(parent)).is_empty());
     assert!(processes_with(&home.folder.path().to_string_lossy()).is_empty());
-    assert_eq!(home.witness.0.lock().expect("no panic")[1].outcome, Outcome::Cancelled);
+    assert_eq!(home.witness.0.lock().expect("no panic")[1].outcome, RunOutcome::Cancelled);
 }
 
 #[tokio::test]
@@ -179,7 +182,7 @@ async fn a_program_that_cannot_be_started_is_an_end_too() {
     };
     let layout = parts.layout.clone();
     let (runner, _) = Runner::start(parts).await.expect("a runner");
-    let run = runner.submit(object(json!({})), "test").await.run().expect("a run");
+    let run = runner.submit_fields(&object(json!({})), "test").await.run().expect("a run");
     let waited = runner.wait(std::slice::from_ref(&run), PATIENCE).await.expect("readable");
     assert_eq!(waited.ended[&run]["reason"], "spawn_failed");
     crate::support::check_log(&layout, &run);
@@ -252,9 +255,14 @@ async fn an_end_that_the_runner_writes_has_what_the_tools_gave() {
     let read = r#"say tool_end ',"tool":"memory_recall","call_id":"a","cited":[7,9]';
         say tool_end ',"tool":"memory_get","call_id":"b","cited":[9,11]'"#;
     let cases = [
-        (json!({}), format!("{read}; kill -9 $$"), "no_finish", Outcome::Failed),
-        (json!({"timeout_seconds": 0.5}), format!("{read}; sleep 60"), "timeout", Outcome::Failed),
-        (json!({}), format!("{read}; say waits; sleep 60"), "cancelled", Outcome::Cancelled),
+        (json!({}), format!("{read}; kill -9 $$"), "no_finish", RunOutcome::Failed),
+        (
+            json!({"timeout_seconds": 0.5}),
+            format!("{read}; sleep 60"),
+            "timeout",
+            RunOutcome::Failed,
+        ),
+        (json!({}), format!("{read}; say waits; sleep 60"), "cancelled", RunOutcome::Cancelled),
     ];
     for (request, script, reason, outcome) in cases {
         let mut heard = home.hub.subscribe(BusFilter::topic("cortex"));

@@ -3,6 +3,7 @@
 //! The daemon is this test program started again: `the_daemon` does nothing unless a variable tells it where its home is and
 //! at which step to kill itself. The kill is SIGKILL, so nothing is cleaned up.
 
+use crate::support::ReceiptRun as _;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -13,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use talents::bus::{BusFilter, Delivery};
-use talents::runner::log::read;
 use talents::runner::{Probe, Runner, RunnerStep, TalentProgram, parent_watch};
 use talents::{Layout, UseId};
 
@@ -75,7 +75,7 @@ fn the_daemon() {
         }
         let (runner, _) = Runner::start(parts).await.expect("a runner");
         let request = object(json!({"use_id": "1700000000000", "env": {"DO": script}}));
-        let run = runner.submit(request, "test").await.run().expect("a run");
+        let run = runner.submit_fields(&request, "test").await.run().expect("a run");
         runner.wait(&[run], PATIENCE).await.expect("readable");
     });
 }
@@ -148,7 +148,7 @@ async fn recovered(home: &Path, step: &str) {
     let log = check_log(&layout, &run);
     let mut told = 0;
     while let Some(Delivery::Event(event)) = bus.try_next() {
-        told += usize::from(read::is_terminal(event.message.fields()));
+        told += usize::from(event.message.ends_run());
     }
     let was_closed = matches!(step, "Renamed" | "Told");
     assert_eq!(told, usize::from(!was_closed), "{step}");

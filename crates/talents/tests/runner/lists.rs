@@ -1,7 +1,10 @@
 //! Listing, the index, retention and the doctor.
 
+use api::run::{RunQuery, RunScope, RunStatus};
+use jiff::tz::TimeZone;
 use serde_json::json;
-use talents::runner::{RunQuery, RunScope, RunStatus, RunnerSettings};
+use talents::runner::RunnerSettings;
+use talents::runner::log::index::RunIndex;
 use talents::{TalentName, UseId};
 
 use crate::support::{Home, quick};
@@ -30,8 +33,9 @@ async fn runs_are_listed_from_an_index_that_can_be_made_again() {
     let day = &before.runs[0].day;
     let file = home.folder.path().join(format!("talents/{day}.jsonl"));
     std::fs::write(&file, "spoiled\n").expect("written");
-    assert_eq!(home.runner.rebuild_index().await.expect("rebuilt"), 6);
-    assert_eq!(home.runner.list(RunScope::Historical, &all), before);
+    let mut index = RunIndex::open(&home.layout, TimeZone::system()).expect("readable");
+    assert_eq!(index.rebuild().expect("rebuilt"), 6);
+    assert_eq!(index.page(&all).0, before.runs);
     assert_eq!(std::fs::read_to_string(&file).expect("an index").lines().count(), 6);
     assert!(home.runner.doctor().await.expect("readable").is_empty());
 }

@@ -1,20 +1,21 @@
 //! Asking for runs: ids, refusals, the bus, and following a run.
 
+use crate::support::ReceiptRun as _;
+use api::run::{RunReceipt, RunRequest};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use talents::bus::{BusClient, BusClientEvent, BusClientSettings, BusFilter, BusMessage, ask_once};
 use talents::bus_server::BusServer;
 use talents::clock::SystemJitter;
-use talents::runner::log::read;
-use talents::runner::{Receipt, RunFollower, cortex_request};
+use talents::runner::RunFollower;
 use talents::{Layout, UseId};
 
 use crate::support::{Home, PATIENCE, kinds, object, quick};
 
-fn code(receipt: &Receipt) -> &str {
+fn code(receipt: &RunReceipt) -> &str {
     match receipt {
-        Receipt::Rejected { code, .. } => code,
+        RunReceipt::Rejected { code, .. } => code,
         _ => "",
     }
 }
@@ -26,10 +27,10 @@ async fn an_id_is_one_run_for_ever() {
     let request = || json!({"use_id": "1700000000000", "prompt": "a", "env": {"DO": "finish"}});
     let first = home.ask(request()).await;
     let run = UseId::parse("1700000000000").expect("an id");
-    assert_eq!(first, Receipt::Accepted { use_id: run.to_string(), replayed: false });
+    assert_eq!(first, RunReceipt::Accepted { use_id: run.to_string(), replayed: false });
     home.end_of(&run).await;
     let again = home.ask(request()).await;
-    assert_eq!(again, Receipt::Accepted { use_id: run.to_string(), replayed: true });
+    assert_eq!(again, RunReceipt::Accepted { use_id: run.to_string(), replayed: true });
     assert_eq!(
         code(&home.ask(json!({"use_id": "1700000000000", "prompt": "b"})).await),
         "id_taken"
@@ -53,7 +54,7 @@ async fn ids_are_never_given_twice() {
         let runner = home.runner.clone();
         asked.push(tokio::spawn(async move {
             let request = json!({"env": {"DO": "finish"}});
-            runner.submit(crate::support::object(request), &caller.to_string()).await.run()
+            runner.submit_fields(&crate::support::object(request), &caller.to_string()).await.run()
         }));
     }
     let mut runs = Vec::new();
@@ -75,7 +76,8 @@ async fn an_id_of_ours_that_somebody_used_is_exchanged_for_the_next() {
     // A new runner on the same home goes on behind the newest it knows.
     let parts = crate::support::parts(home.folder.path(), quick(), Arc::new(()));
     let (runner, _) = talents::runner::Runner::start(parts).await.expect("a runner");
-    let next = runner.submit(object(json!({"env": script})), "test").await.run().expect("a run");
+    let next =
+        runner.submit_fields(&object(json!({"env": script})), "test").await.run().expect("a run");
     assert_eq!(next.to_string(), (later + 1).to_string());
     runner.wait(&[next], PATIENCE).await.expect("readable");
     // The first runner does not know that one, and its own next id is free or stepped over.
@@ -111,9 +113,9 @@ async fn the_request_goes_to_the_process_as_it_is() {
         "provider": "openai", "refresh": true, "span": ["120000_300", "120500_300"],
     });
     let log = home.run_with(request, script).await;
-    let got = log.events.iter().find(|event| read::kind(event) == "got").expect("told");
+    let got = log.events.iter().find(|event| event.name() == "got").expect("told");
     assert_eq!((&got["rest"], &got["line"]["event"]), (&json!(""), &json!("request")));
-    let mut first = log.events[0].clone();
+    let mut first = log.events[0].clone().into_fields();
     first.remove("seq");
     assert_eq!(got["line"], Value::Object(first));
     // Nothing else that is said to the runner asks for a run.
@@ -165,7 +167,8 @@ async fn a_client_asks_for_a_run_and_follows_it() {
         gate.display()
     );
     let request = object(json!({"prompt": "p", "env": {"DO": script}}));
-    let answer = cortex_request(&client, request, PATIENCE).await.expect("an answer");
+    let request = RunRequest::from_fields(&request).expect("a request");
+    let answer = client.request_run(request, PATIENCE).await.expect("an answer");
     assert_eq!(answer["state"], "accepted");
     let run = answer["use_id"].as_str().expect("an id").to_owned();
     let message = |incoming| match incoming {
@@ -264,7 +267,7 @@ async fn a_follower_hears_an_end_that_is_in_no_log() {
         .with("reason", "log_failed");
     home.hub.publish(end);
     let event = follow.next().await.expect("readable").expect("an event");
-    assert_eq!(event.fields["reason"], "log_failed");
+    assert_eq!(event.event["reason"], "log_failed");
     assert_eq!(follow.next().await.expect("readable"), None);
     home.runner.shutdown().await;
 }

@@ -1,5 +1,6 @@
 //! A home with a runner whose talents do what the request's variable `DO` says, in shell.
 
+use api::run::{RunEvent, RunReceipt};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ use talents::bus::{BusSettings, Hub};
 use talents::clock::{SystemClock, Timing};
 use talents::runner::log::read::{self, RunLog};
 use talents::runner::{
-    EndedRun, Facts, Probe, Receipt, RunObserver, Runner, RunnerParts, RunnerSettings, TalentFacts,
+    self, EndedRun, Facts, Probe, RunObserver, Runner, RunnerParts, RunnerSettings, TalentFacts,
     TalentProgram,
 };
 use talents::{Layout, TalentName, UseId};
@@ -101,8 +102,8 @@ impl Home {
         Home { folder, layout, hub, runner, witness }
     }
 
-    pub(crate) async fn ask(&self, request: Value) -> Receipt {
-        self.runner.submit(object(request), "test").await
+    pub(crate) async fn ask(&self, request: Value) -> RunReceipt {
+        self.runner.submit_fields(&object(request), "test").await
     }
 
     /// Runs a piece of shell to its end.
@@ -119,10 +120,13 @@ impl Home {
     pub(crate) async fn begin(&self, mut request: Value, script: &str) -> UseId {
         request["env"]["DO"] = script.into();
         let receipt = self.ask(request).await;
-        receipt.run().unwrap_or_else(|| panic!("{receipt:?}"))
+        receipt
+            .use_id()
+            .map(|run| UseId::parse(run).expect("an id"))
+            .unwrap_or_else(|| panic!("{receipt:?}"))
     }
 
-    pub(crate) async fn end_of(&self, run: &UseId) -> Map<String, Value> {
+    pub(crate) async fn end_of(&self, run: &UseId) -> RunEvent {
         let waited = self.runner.wait(std::slice::from_ref(run), PATIENCE).await.expect("readable");
         waited.ended.get(run).cloned().unwrap_or_else(|| panic!("{run} did not end: {waited:?}"))
     }
@@ -140,15 +144,26 @@ pub(crate) fn check_log(layout: &Layout, run: &UseId) -> RunLog {
     let log = read::read(&found.path).expect("readable");
     assert_eq!((log.torn_bytes, log.bad_lines), (0, 0));
     assert!(log.request().is_some());
-    let ends = log.events.iter().filter(|event| read::is_terminal(event)).count();
+    let ends = log.events.iter().filter(|event| event.is_terminal()).count();
     assert_eq!(ends, 1, "{:#?}", log.events);
-    assert!(log.events.last().is_some_and(read::is_terminal));
+    assert!(log.events.last().is_some_and(RunEvent::is_terminal));
     for (place, event) in log.events.iter().enumerate() {
         assert_eq!(event["seq"], place);
         assert_eq!(event["use_id"], run.as_str()); // execution R59
         assert!(event["ts"].is_u64()); // execution R57, R58
     }
     log
+}
+
+/// The run of a receipt, if it became one.
+pub(crate) trait ReceiptRun {
+    fn run(&self) -> Option<UseId>;
+}
+
+impl ReceiptRun for RunReceipt {
+    fn run(&self) -> Option<UseId> {
+        runner::run_of(self)
+    }
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {
@@ -159,7 +174,7 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
 }
 
 pub(crate) fn kinds(log: &RunLog) -> Vec<&str> {
-    log.events.iter().map(read::kind).collect()
+    log.events.iter().map(RunEvent::name).collect()
 }
 
 /// Whether any process has this text in its environment.

@@ -1,8 +1,10 @@
 //! Limits and turns with real processes.
 
+use crate::support::ReceiptRun as _;
+use api::run::RunReceipt;
 use serde_json::json;
 use talents::bus::{BusFilter, Delivery};
-use talents::runner::{Receipt, RunSelector, RunnerSettings};
+use talents::runner::{RunSelector, RunnerSettings};
 
 use crate::support::{Home, PATIENCE, object, quick};
 
@@ -26,7 +28,7 @@ async fn two_hundred_runs_take_turns_eight_at_a_time() {
         // One caller asks for a hundred before the other asks for its first.
         let caller = if index < 100 { "greedy" } else { "late" };
         let request = object(json!({"env": {"DO": script}}));
-        let receipt = home.runner.submit(request, caller).await;
+        let receipt = home.runner.submit_fields(&request, caller).await;
         let run = receipt.run().expect("a run");
         if index >= 100 {
             of_other.push(run.clone());
@@ -75,14 +77,14 @@ async fn the_queue_has_places_and_an_end() {
     let wait = "while :; do sleep 0.05; done";
     let first = home.begin(json!({"name": "slow"}), wait).await;
     let second = home.ask(json!({"name": "slow", "env": {"DO": wait}})).await;
-    assert!(matches!(second, Receipt::Queued { position: 1, .. }), "{second:?}");
+    assert!(matches!(second, RunReceipt::Queued { position: 1, .. }), "{second:?}");
     // Another provider is not held up.
     let third = home.ask(json!({"env": {"DO": wait}})).await;
-    assert!(matches!(third, Receipt::Accepted { .. }), "{third:?}");
+    assert!(matches!(third, RunReceipt::Accepted { .. }), "{third:?}");
     let fourth = home.ask(json!({"name": "slow"})).await;
-    assert!(matches!(fourth, Receipt::Queued { position: 2, .. }), "{fourth:?}");
+    assert!(matches!(fourth, RunReceipt::Queued { position: 2, .. }), "{fourth:?}");
     let fifth = home.ask(json!({"name": "slow"})).await;
-    assert!(matches!(fifth, Receipt::Rejected { code: "queue_full", .. }), "{fifth:?}");
+    assert!(matches!(fifth, RunReceipt::Rejected { code: "queue_full", .. }), "{fifth:?}");
     let status = home.runner.status();
     assert_eq!((status.running.len(), status.queued.len()), (2, 2));
     // One that waits can be cancelled; the next moves up.

@@ -1,6 +1,6 @@
 //! `cortex talent cancel`: tells runs to end.
 
-use ::talents::bus::BusFilter;
+use ::talents::bus::{BusConnection, BusFilter};
 use ::talents::runner::log::read;
 use ::talents::{Layout, UseId};
 use clap::Args;
@@ -10,7 +10,6 @@ use super::super::bus::{place, runtime};
 use super::super::failure::Outcome;
 use super::super::open::{Around, Globals};
 use super::super::output::Output;
-use crate::hands::live::line::Line;
 use crate::ops::error::{Error, Fault};
 
 /// Cancels runs: one, all of a talent, or all that a run asked for.
@@ -46,9 +45,9 @@ pub(super) fn run(
         .find_map(|(which, value)| Some((which, value.as_deref()?)))
         .unwrap_or_default();
     let cancelled = runtime()?.block_on(async {
-        Line::connect(&place.callosum(), "cli", &BusFilter::none())
+        BusConnection::connect(&place.callosum(), "cli", &BusFilter::none())
             .await?
-            .cancel(which, value)
+            .cancel_runs(which, value)
             .await
     })?;
     if cancelled.is_empty() {

@@ -11,9 +11,9 @@
 mod attest;
 mod door;
 mod facts;
-pub(crate) mod line;
 mod nightly;
 mod runs;
+pub(crate) mod summary;
 mod watch;
 
 use std::collections::BTreeMap;

@@ -7,15 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use api::run::{FinishPayload, RunEvent, RunEventKind, RunReceipt, RunRequest};
 use llm::providers::BoxFuture;
-use serde_json::{Map, Value};
 use talents::UseId;
-use talents::runner::log::read::{is_terminal, kind};
-use talents::runner::{Receipt, RunFollower, RunSelector, Runner};
+use talents::runner::{RunFollower, RunSelector, Runner, run_of};
 use talents::think::{RunEnd, RunLauncher};
 use tokio::time::Instant;
-
-type Fields = Map<String, Value>;
 
 /// Waits for the end, at most `limit` from when the process began.
 async fn end_of(mut events: RunFollower, limit: Duration) -> RunEnd {
@@ -31,36 +28,29 @@ async fn end_of(mut events: RunFollower, limit: Duration) -> RunEnd {
             },
         };
         let event = match next {
-            Ok(Some(event)) => event.fields,
+            Ok(Some(event)) => event.event,
             Ok(None) => return lost("the run has no end".to_owned()),
             Err(error) => return lost(error.to_string()),
         };
-        if kind(&event) == "spawned" {
+        if event.kind() == RunEventKind::Spawned {
             until = Some(Instant::now() + limit);
         }
-        if is_terminal(&event) {
-            return ended(event);
+        if event.is_terminal() {
+            return ended(&event);
         }
     }
 }
 
-fn ended(event: Fields) -> RunEnd {
-    if kind(&event) == "finish" {
-        return RunEnd::Finished(Value::Object(event));
+fn ended(event: &RunEvent) -> RunEnd {
+    if let Some(finish) = event.payload::<FinishPayload>() {
+        return RunEnd::Finished(Box::new(finish));
     }
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |key: &str| event.text(key).unwrap_or_default().to_owned();
     let code = match text("reason") {
         reason if reason.is_empty() => text("code"),
         reason => reason,
     };
     RunEnd::Failed { error: text("error"), code }
-}
-
-fn fields(request: Value) -> Result<Fields, String> {
-    match request {
-        Value::Object(fields) => Ok(fields),
-        _ => Err("a request is an object".to_owned()),
-    }
 }
 
 fn run_id(use_id: &str) -> Result<UseId, RunEnd> {
@@ -87,14 +77,14 @@ impl OwnRuns {
 }
 
 impl RunLauncher for OwnRuns {
-    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+    fn start(&self, request: RunRequest) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
-            let receipt = self.runner.submit(fields(request)?, &self.caller).await;
+            let receipt = self.runner.submit(request, &self.caller).await;
             match receipt {
-                Receipt::Rejected { code, reason } => Err(format!("{reason} ({code})")),
-                Receipt::Accepted { ref use_id, .. } | Receipt::Queued { ref use_id, .. } => {
+                RunReceipt::Rejected { code, reason } => Err(format!("{reason} ({code})")),
+                RunReceipt::Accepted { ref use_id, .. } | RunReceipt::Queued { ref use_id, .. } => {
                     let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-                    open.extend(receipt.run());
+                    open.extend(run_of(&receipt));
                     drop(open);
                     Ok(use_id.clone())
                 }

@@ -1,5 +1,6 @@
 //! The process from its input to its output, with a scripted provider and a small memory.
 
+use serde_json::json;
 use std::collections::VecDeque;
 use std::fs;
 use std::sync::Mutex;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use api::run::RunEventKind;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::index::RunIndex;
-use super::read::{self, RunLog, is_terminal, kind};
+use super::read::{self, RunLog};
 use crate::{Layout, TalentName, UseId};
 
 /// One thing that is not as it should be.
@@ -85,7 +85,7 @@ pub fn examine(
 fn examine_log(log: &RunLog, name: &TalentName, find: &mut impl FnMut(&'static str, String)) {
     match log.request() {
         None => find("no_request", "the first line is no request".to_owned()),
-        Some(request) if request.get("name") != Some(&Value::from(name.as_str())) => {
+        Some(request) if request.text("name") != Some(name.as_str()) => {
             find("wrong_folder", "the request names another talent".to_owned());
         }
         Some(_) => {}
@@ -96,21 +96,21 @@ fn examine_log(log: &RunLog, name: &TalentName, find: &mut impl FnMut(&'static s
     if log.bad_lines > 0 {
         find("bad_lines", format!("{} lines are no JSON objects", log.bad_lines));
     }
-    match log.events.iter().filter(|event| is_terminal(event)).count() {
+    match log.events.iter().filter(|event| event.is_terminal()).count() {
         0 => find("no_terminal", "no event ends the run".to_owned()),
-        1 if log.events.last().is_some_and(|event| !is_terminal(event)) => {
+        1 if log.events.last().is_some_and(|event| !event.is_terminal()) => {
             find("terminal_not_last", "events follow the one that ends the run".to_owned());
         }
         1 => {}
         more => find("many_terminals", format!("{more} events end the run")),
     }
-    let calls = |event: &str| -> BTreeSet<String> {
-        let of = log.events.iter().filter(|fields| kind(fields) == event);
-        of.filter_map(|fields| fields.get("call_id")?.as_str().map(str::to_owned)).collect()
+    let calls = |kind: RunEventKind| -> BTreeSet<String> {
+        let of_kind = log.events.iter().filter(|event| event.kind() == kind);
+        of_kind.filter_map(|event| event.text("call_id").map(str::to_owned)).collect()
     };
-    let (begun, done) = (calls("tool_start"), calls("tool_end"));
+    let (begun, done) = (calls(RunEventKind::ToolStart), calls(RunEventKind::ToolEnd));
     // A run that was stopped in the middle of a call has an open one; that is no damage.
-    let finished = log.terminal().is_some_and(|event| kind(event) == "finish");
+    let finished = log.terminal().is_some_and(|event| event.kind() == RunEventKind::Finish);
     for call in begun.difference(&done).filter(|_| finished) {
         find("unpaired_tool", format!("tool call {call} never ended"));
     }

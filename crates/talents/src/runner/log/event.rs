@@ -3,19 +3,16 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use api::run::{InfoPayload, RunEvent};
 use serde_json::{Map, Value};
 
-use super::read::kind;
 use crate::bus::line_codec::BoundedLine;
 use crate::{Day, TalentName, UseId};
 
 /// Values shorter than this stand in too many innocent texts to be replaced.
 const SECRET_BYTES_MIN: usize = 8;
-/// Events that only the runner writes; a talent that prints one is quoted.
-const OWN_EVENTS: [&str; 8] =
-    ["request", "spawned", "accepted", "queued", "rejected", "cancel", "cancelled", "status"];
 /// Fields that make an event what it is, and are never cut.
-const KEPT: [&str; 8] = ["event", "ts", "use_id", "name", "day", "seq", "call_id", "truncated"];
+const UNCUT: [&str; 8] = ["event", "ts", "use_id", "name", "day", "seq", "call_id", "truncated"];
 /// Longest name of an event.
 const EVENT_NAME_BYTES_MAX: usize = 64;
 
@@ -83,60 +80,54 @@ pub(in crate::runner) struct Stamp {
 
 impl Stamp {
     /// Makes an event of a line of standard output. Whatever is no event becomes an `info`.
-    pub(in crate::runner) fn hear(&self, frame: &BoundedLine, millis: u64) -> Map<String, Value> {
-        let event = match frame {
-            BoundedLine::TooLong { bytes, head } => {
-                let mut event = info(&String::from_utf8_lossy(head));
-                event.insert("truncated".to_owned(), (*bytes).into());
-                event
-            }
+    pub(in crate::runner) fn hear(&self, line: &BoundedLine, millis: u64) -> RunEvent {
+        let quoted = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let event = match line {
+            BoundedLine::TooLong { bytes, head } => RunEvent::of(&InfoPayload {
+                message: Some(quoted(head)),
+                truncated: Some(*bytes),
+                ..InfoPayload::default()
+            }),
             BoundedLine::Whole(line) => match serde_json::from_slice(line) {
-                Ok(Value::Object(event)) if is_event(&event) => event,
-                _ => info(&String::from_utf8_lossy(line)),
+                Ok(event) if is_event(&event) => event,
+                Ok(_) | Err(_) => info(&quoted(line)),
             },
         };
         self.complete(event, millis)
     }
 
     /// Gives an event what all events have (execution R57-R59), hides secrets, and cuts what is too large.
-    pub(in crate::runner) fn complete(
-        &self,
-        given: Map<String, Value>,
-        millis: u64,
-    ) -> Map<String, Value> {
-        let mut event = Map::new();
-        event.insert("event".to_owned(), kind(&given).into());
+    pub(in crate::runner) fn complete(&self, given: RunEvent, millis: u64) -> RunEvent {
+        let mut event = RunEvent::default();
+        event.set("event", given.name());
         let ts = given.get("ts").filter(|ts| ts.is_u64()).cloned();
-        event.insert("ts".to_owned(), ts.unwrap_or_else(|| millis.into()));
-        event.insert("use_id".to_owned(), self.use_id.as_str().into());
-        event.insert("name".to_owned(), self.name.as_str().into());
+        event.set("ts", ts.unwrap_or_else(|| millis.into()));
+        event.set("use_id", self.use_id.as_str());
+        event.set("name", self.name.as_str());
         if let Some(day) = self.day {
-            event.insert("day".to_owned(), day.to_string().into());
+            event.set("day", day.to_string());
         }
-        for (key, value) in given {
+        for (key, value) in given.into_fields() {
             if !matches!(key.as_str(), "event" | "ts" | "use_id" | "tract" | "seq" | "name") {
-                event.insert(key, value);
+                event.set(&key, value);
             }
         }
-        self.secrets.hide_in_fields(&mut event);
-        cut(event, self.event_bytes_max)
+        self.secrets.hide_in_fields(event.fields_mut());
+        RunEvent::from_fields(cut(event.into_fields(), self.event_bytes_max))
     }
 }
 
-fn is_event(event: &Map<String, Value>) -> bool {
-    let name = kind(event);
+/// Whether a talent may print it. Events that only the runner writes are quoted instead.
+fn is_event(event: &RunEvent) -> bool {
+    let name = event.name();
     !name.is_empty()
         && name.len() <= EVENT_NAME_BYTES_MAX
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        && !OWN_EVENTS.contains(&name)
+        && !event.kind().is_runners_own()
 }
 
-pub(in crate::runner) fn info(message: &str) -> Map<String, Value> {
-    fields([("event", "info".into()), ("message", message.into())])
-}
-
-pub(in crate::runner) fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+pub(in crate::runner) fn info(message: &str) -> RunEvent {
+    RunEvent::of(&InfoPayload { message: Some(message.to_owned()), ..InfoPayload::default() })
 }
 
 /// Cuts the largest fields until the event fits, and says in `truncated` how many bytes it had.
@@ -155,7 +146,7 @@ fn cut(mut event: Map<String, Value>, bytes_max: usize) -> Map<String, Value> {
         }
         let largest = event
             .iter_mut()
-            .filter(|(key, _)| !KEPT.contains(&key.as_str()))
+            .filter(|(key, _)| !UNCUT.contains(&key.as_str()))
             .map(|(_, value)| (value.to_string().len(), value))
             .max_by_key(|(bytes, _)| *bytes);
         let Some((bytes, value)) = largest else { break };
@@ -173,7 +164,7 @@ fn cut(mut event: Map<String, Value>, bytes_max: usize) -> Map<String, Value> {
     }
     if size(&event) > bytes_max {
         // Thousands of small fields: nothing single can be cut.
-        event.retain(|key, _| KEPT.contains(&key.as_str()));
+        event.retain(|key, _| UNCUT.contains(&key.as_str()));
     }
     event
 }
@@ -216,10 +207,7 @@ mod tests {
         let event = hear(
             br#"{"event":"start","use_id":"forged","name":"forged","seq":9,"tract":"x","ts":3}"#,
         );
-        assert_eq!(
-            Value::Object(event),
-            json!({"event": "start", "ts": 3, "use_id": "7", "name": "default"})
-        );
+        assert_eq!(event.line(), r#"{"event":"start","ts":3,"use_id":"7","name":"default"}"#);
         assert_eq!(hear(b"{\"event\":\"start\",\"ts\":\"x\"}")["ts"], 5);
         let long = stamp(10_000)
             .hear(&BoundedLine::TooLong { bytes: 50_000_000, head: b"xx".to_vec() }, 5);
@@ -231,7 +219,7 @@ mod tests {
     fn a_secret_that_the_talent_prints_is_not_written() {
         let line = json!({"event": "thinking", "summary": "it is s3cret-\"value\".", "args": [{"k": "s3cret-\"value\""}]});
         let event = stamp(10_000).hear(&BoundedLine::Whole(line.to_string().into_bytes()), 5);
-        let text = Value::Object(event).to_string();
+        let text = event.line();
         assert!(text.contains("it is [env:KEY].") && !text.contains("s3cret"), "{text}");
     }
 
@@ -246,9 +234,10 @@ mod tests {
             for (index, text) in texts.iter().enumerate() {
                 event.insert(format!("f{index}"), if index % 3 == 2 { json!([text]) } else { json!(text) });
             }
+            let event = RunEvent::from_fields(event);
             let before = stamp(usize::MAX).complete(event.clone(), 5);
             let after = stamp(max).complete(event, 5);
-            let (whole, size) = (Value::Object(before.clone()).to_string().len(), Value::Object(after.clone()).to_string().len());
+            let (whole, size) = (before.line().len(), after.line().len());
             prop_assert!(size <= max, "{size} > {max}");
             if whole <= max {
                 prop_assert_eq!(before, after);

@@ -8,50 +8,36 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
+use api::run::{RunQuery, RunRecord};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use llm::files::write_atomic_private;
-use serde::{Deserialize, Serialize};
 
 use super::read;
-use super::tally::{Row, RunStatus, Tally};
+use super::tally::Tally;
 
 use crate::{Day, Layout, UseId};
 
 /// Rows on one page at most.
 pub const PAGE_MAX: usize = 100;
+/// Rows on a page of a query that names no limit.
+const PAGE_DEFAULT: usize = 10;
 
-/// Which ended runs are wanted, newest first.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RunQuery {
-    pub name: Option<String>,
-    pub facet: Option<String>,
-    pub day: Option<String>,
-    pub chat_id: Option<String>,
-    pub parent: Option<String>,
-    pub status: Option<RunStatus>,
-    pub offset: usize,
-    /// 1 to 100; 0 means 10.
-    pub limit: usize,
+/// Whether a query wants a run.
+fn takes(query: &RunQuery, record: &RunRecord) -> bool {
+    let is = |wanted: &Option<String>, given: Option<&str>| {
+        wanted.as_deref().is_none_or(|wanted| given == Some(wanted))
+    };
+    is(&query.name, Some(&record.name))
+        && is(&query.facet, record.facet.as_deref())
+        && is(&query.day, Some(&record.day))
+        && is(&query.chat_id, record.chat_id.as_deref())
+        && is(&query.parent, record.parent.as_deref())
+        && query.status.is_none_or(|status| status == record.status)
 }
 
-impl RunQuery {
-    fn takes(&self, row: &Row) -> bool {
-        let is = |wanted: &Option<String>, given: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| given == Some(wanted))
-        };
-        is(&self.name, Some(&row.name))
-            && is(&self.facet, row.facet.as_deref())
-            && is(&self.day, Some(&row.day))
-            && is(&self.chat_id, row.chat_id.as_deref())
-            && is(&self.parent, row.parent.as_deref())
-            && self.status.is_none_or(|status| status == row.status)
-    }
-
-    pub(in crate::runner) fn limit(&self) -> usize {
-        if self.limit == 0 { 10 } else { self.limit.min(PAGE_MAX) }
-    }
+fn page_limit(query: &RunQuery) -> usize {
+    if query.limit == 0 { PAGE_DEFAULT } else { query.limit.min(PAGE_MAX) }
 }
 
 /// The day of a run whose request names none: the user's day at the time in its id.
@@ -67,7 +53,7 @@ pub struct RunIndex {
     layout: Layout,
     zone: TimeZone,
     /// By number, so the newest is last.
-    rows: BTreeMap<u64, Row>,
+    rows: BTreeMap<u64, RunRecord>,
     /// LineReader of index files that could not be read.
     pub bad_lines: u64,
 }
@@ -79,7 +65,7 @@ impl RunIndex {
             RunIndex { layout: layout.clone(), zone, rows: BTreeMap::new(), bad_lines: 0 };
         for day in index.days_on_disk()? {
             for line in fs::read_to_string(layout.run_index(day))?.lines() {
-                match serde_json::from_str::<Row>(line) {
+                match serde_json::from_str::<RunRecord>(line) {
                     Ok(row) if row.day == day.to_string() => index.put(row),
                     Ok(_) | Err(_) => index.bad_lines += 1,
                 }
@@ -102,14 +88,14 @@ impl RunIndex {
         Ok(days)
     }
 
-    fn put(&mut self, row: Row) {
+    fn put(&mut self, row: RunRecord) {
         if let Ok(number) = row.use_id.parse() {
             self.rows.insert(number, row);
         }
     }
 
     /// Adds a run that has ended.
-    pub(in crate::runner) fn add(&mut self, row: Row) -> io::Result<()> {
+    pub(in crate::runner) fn add(&mut self, row: RunRecord) -> io::Result<()> {
         let day = Day::parse(&row.day).map_err(io::Error::other)?;
         let line = serde_json::to_string(&row)?;
         let mut file = OpenOptions::new()
@@ -130,16 +116,16 @@ impl RunIndex {
         self.rows.is_empty()
     }
 
-    pub fn row(&self, run: &UseId) -> Option<&Row> {
+    pub fn row(&self, run: &UseId) -> Option<&RunRecord> {
         self.rows.get(&run.as_str().parse().ok()?)
     }
 
     /// A page of runs, newest first, and how many there are in all.
-    pub fn page(&self, query: &RunQuery) -> (Vec<Row>, usize) {
+    pub fn page(&self, query: &RunQuery) -> (Vec<RunRecord>, usize) {
         let mut total = 0;
         let mut page = Vec::new();
-        for row in self.rows.values().rev().filter(|row| query.takes(row)) {
-            if total >= query.offset && page.len() < query.limit() {
+        for row in self.rows.values().rev().filter(|row| takes(query, row)) {
+            if total >= query.offset && page.len() < page_limit(query) {
                 page.push(row.clone());
             }
             total += 1;
@@ -148,11 +134,11 @@ impl RunIndex {
     }
 
     /// The newest run that ended with this session of a provider's program (execution R55, 9.19).
-    pub fn session(&self, session_id: &str) -> Option<&Row> {
+    pub fn session(&self, session_id: &str) -> Option<&RunRecord> {
         self.rows.values().rev().find(|row| row.cli_session_id.as_deref() == Some(session_id))
     }
 
-    pub(in crate::runner) fn rows(&self) -> impl Iterator<Item = &Row> {
+    pub(in crate::runner) fn rows(&self) -> impl Iterator<Item = &RunRecord> {
         self.rows.values()
     }
 
@@ -201,7 +187,7 @@ impl RunIndex {
                 let mut tally = Tally::new(&name, &run);
                 read::read(&found.path)?.events.iter().for_each(|event| tally.see(event));
                 if let (Some(row), Ok(number)) =
-                    (tally.row(day_of(&self.zone, &run)), run.as_str().parse())
+                    (tally.record(day_of(&self.zone, &run)), run.as_str().parse())
                 {
                     days.extend(Day::parse(&row.day).ok());
                     rows.insert(number, row);

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use api::run::{RunEvent, RunEventKind};
 
 use crate::{Layout, TalentName, UseId};
 
@@ -26,7 +26,7 @@ pub struct RunPath {
 pub struct LogLine {
     /// Its place in the log; the request is 0.
     pub seq: u64,
-    pub fields: Map<String, Value>,
+    pub event: RunEvent,
     /// The line as it stands in the file.
     pub text: String,
 }
@@ -34,7 +34,7 @@ pub struct LogLine {
 /// A whole log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunLog {
-    pub events: Vec<Map<String, Value>>,
+    pub events: Vec<RunEvent>,
     /// Bytes after the last newline.
     pub torn_bytes: u64,
     /// LineReader that are no JSON object.
@@ -42,31 +42,17 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    pub fn request(&self) -> Option<&Map<String, Value>> {
-        self.events.first().filter(|event| kind(event) == "request")
+    pub fn request(&self) -> Option<&RunEvent> {
+        self.events.first().filter(|event| event.kind() == RunEventKind::Request)
     }
 
     /// The event that ended the run, if it has ended.
-    pub fn terminal(&self) -> Option<&Map<String, Value>> {
-        self.events.iter().rev().find(|event| is_terminal(event))
+    pub fn terminal(&self) -> Option<&RunEvent> {
+        self.events.iter().rev().find(|event| event.is_terminal())
     }
 
-    pub fn last(&self, event: &str) -> Option<&Map<String, Value>> {
-        self.events.iter().rev().find(|fields| kind(fields) == event)
-    }
-}
-
-/// The event's name.
-pub fn kind(event: &Map<String, Value>) -> &str {
-    event.get("event").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// A `finish`, or an `error` that does not say that it is no end.
-pub fn is_terminal(event: &Map<String, Value>) -> bool {
-    match kind(event) {
-        "finish" => true,
-        "error" => event.get("terminal") != Some(&Value::Bool(false)),
-        _ => false,
+    pub fn last(&self, kind: RunEventKind) -> Option<&RunEvent> {
+        self.events.iter().rev().find(|event| event.kind() == kind)
     }
 }
 
@@ -144,8 +130,8 @@ pub fn read(path: &Path) -> io::Result<RunLog> {
             return Ok(log);
         }
         match serde_json::from_slice(&line) {
-            Ok(Value::Object(fields)) => log.events.push(fields),
-            _ => log.bad_lines += 1,
+            Ok(event) => log.events.push(event),
+            Err(_) => log.bad_lines += 1,
         }
     }
 }
@@ -162,7 +148,7 @@ pub(crate) struct Part {
 impl Part {
     /// Takes back a terminal event: the log has it, but not everything that follows an end is done.
     pub(crate) fn leave_the_end(&mut self) {
-        if let Some(end) = self.lines.pop_if(|line| is_terminal(&line.fields)) {
+        if let Some(end) = self.lines.pop_if(|line| line.event.is_terminal()) {
             self.offset -= end.text.len() as u64 + 1;
             self.index -= 1;
         }
@@ -184,11 +170,11 @@ pub(crate) fn read_part(path: &Path, offset: u64, index: u64, bytes_max: u64) ->
         }
         line.pop();
         part.offset += count as u64;
-        if let Ok(Value::Object(fields)) = serde_json::from_slice(&line)
+        if let Ok(event) = serde_json::from_slice::<RunEvent>(&line)
             && let Ok(text) = String::from_utf8(line.clone())
         {
-            let seq = fields.get("seq").and_then(Value::as_u64).unwrap_or(part.index);
-            part.lines.push(LogLine { seq, fields, text });
+            let seq = event.seq().unwrap_or(part.index);
+            part.lines.push(LogLine { seq, event, text });
         }
         part.index += 1;
     }

@@ -2,100 +2,30 @@
 //!
 //! Live runs, recovery and the rebuilding of the index feed the same events through the same code.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use api::run::{RunEvent, RunEventKind, RunOutcome, RunRecord, RunRequest, RunStatus};
+use serde_json::Value;
 
-use super::read::{is_terminal, kind};
 use crate::{Day, TalentName, UseId};
 
 const SHOWN_CHARS_MAX: usize = 200;
 /// Memories that are kept of a run whose process could not say itself what it read.
 const CITED_MAX: usize = 1_000;
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    Completed,
-    Error,
-}
-
-/// One run in the index of its day.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Row {
-    pub use_id: String,
-    pub name: String,
-    pub day: String,
-    pub ts: u64,
-    pub status: RunStatus,
-    /// Why an error; why a finish did nothing (`skipped`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub skipped: Option<String>,
-    pub runtime_ms: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub facet: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chat_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cli_session_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_path: Option<String>,
-    pub events: u64,
-    pub thinking_count: u64,
-    pub tool_count: u64,
-    pub info_count: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Value>,
-    /// In US dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<f64>,
-    /// The first 200 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error_message: Option<String>,
-    /// The first 200 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
-    /// Memories that were read and used.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cited: Vec<Value>,
-}
-
-/// How a run ended, for whoever learns from it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Finished,
-    /// It found nothing to do.
-    Skipped,
-    Failed,
-    Cancelled,
-}
-
 /// A run that has ended, as observers get it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndedRun {
     pub use_id: UseId,
     pub name: TalentName,
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     pub cited: Vec<Value>,
     pub usage: Option<Value>,
     pub cost: Option<f64>,
     /// What it was asked for, without values of `env`.
-    pub request: Map<String, Value>,
+    pub request: RunRequest,
     /// The whole text of its answer.
     pub result: Option<String>,
     /// Everything else the index knows.
-    pub row: Row,
+    pub record: RunRecord,
 }
 
 /// Sums up events as they come.
@@ -103,9 +33,9 @@ pub struct EndedRun {
 pub(in crate::runner) struct Tally {
     use_id: UseId,
     name: TalentName,
-    request: Map<String, Value>,
-    start: Map<String, Value>,
-    terminal: Option<Map<String, Value>>,
+    request: RunEvent,
+    start: RunEvent,
+    terminal: Option<RunEvent>,
     last_ts: u64,
     events: u64,
     thinking: u64,
@@ -120,8 +50,8 @@ impl Tally {
         Tally {
             use_id: use_id.clone(),
             name: name.clone(),
-            request: Map::new(),
-            start: Map::new(),
+            request: RunEvent::default(),
+            start: RunEvent::default(),
             terminal: None,
             last_ts: 0,
             events: 0,
@@ -132,23 +62,23 @@ impl Tally {
         }
     }
 
-    pub(in crate::runner) fn see(&mut self, event: &Map<String, Value>) {
+    pub(in crate::runner) fn see(&mut self, event: &RunEvent) {
         self.events += 1;
-        self.last_ts = self.last_ts.max(event.get("ts").and_then(Value::as_u64).unwrap_or(0));
-        match kind(event) {
-            "request" => self.request.clone_from(event),
-            "start" => self.start.clone_from(event),
-            "thinking" => self.thinking += 1,
-            "tool_start" => self.tools += 1,
-            "tool_end" => self.see_cited(event),
-            "info" => self.infos += 1,
-            _ if is_terminal(event) => self.terminal = Some(event.clone()),
+        self.last_ts = self.last_ts.max(event.ts().unwrap_or(0));
+        match event.kind() {
+            RunEventKind::Request => self.request.clone_from(event),
+            RunEventKind::Start => self.start.clone_from(event),
+            RunEventKind::Thinking => self.thinking += 1,
+            RunEventKind::ToolStart => self.tools += 1,
+            RunEventKind::ToolEnd => self.see_cited(event),
+            RunEventKind::Info => self.infos += 1,
+            _ if event.is_terminal() => self.terminal = Some(event.clone()),
             _ => {}
         }
     }
 
     /// Keeps which memories a call of a tool gave, also if its event has no more room in the log.
-    pub(in crate::runner) fn see_cited(&mut self, event: &Map<String, Value>) {
+    pub(in crate::runner) fn see_cited(&mut self, event: &RunEvent) {
         for memory in event.get("cited").and_then(Value::as_array).into_iter().flatten() {
             if self.cited.len() < CITED_MAX && !self.cited.contains(memory) {
                 self.cited.push(memory.clone());
@@ -161,20 +91,18 @@ impl Tally {
         &self.cited
     }
 
-    /// The row of a run that has ended; `today` is the day of the run if its request names none.
-    pub(in crate::runner) fn row(&self, today: Day) -> Option<Row> {
+    /// The record of a run that has ended; `today` is the day of the run if its request names none.
+    pub(in crate::runner) fn record(&self, today: Day) -> Option<RunRecord> {
         let terminal = self.terminal.as_ref()?;
-        let first = |sources: &[&Map<String, Value>], key: &str| {
-            sources
-                .iter()
-                .find_map(|source| source.get(key).and_then(Value::as_str).map(str::to_owned))
+        let first = |sources: &[&RunEvent], key: &str| {
+            sources.iter().find_map(|source| source.text(key).map(str::to_owned))
         };
         let asked = |key: &str| first(&[&self.request], key);
         let ended = |key: &str| first(&[terminal], key);
         let day = asked("day").and_then(|day| Day::parse(&day).ok()).unwrap_or(today);
-        let completed = kind(terminal) == "finish";
+        let completed = terminal.kind() == RunEventKind::Finish;
         let ts = self.use_id.as_str().parse().unwrap_or(0);
-        Some(Row {
+        Some(RunRecord {
             use_id: self.use_id.to_string(),
             name: self.name.to_string(),
             day: day.to_string(),
@@ -210,27 +138,28 @@ impl Tally {
     }
 
     pub(in crate::runner) fn ended(&self, today: Day) -> Option<EndedRun> {
-        let row = self.row(today)?;
-        let outcome = match (row.status, row.reason.as_deref(), &row.skipped) {
-            (RunStatus::Completed, _, Some(_)) => Outcome::Skipped,
-            (RunStatus::Completed, ..) => Outcome::Finished,
-            (RunStatus::Error, Some("cancelled"), _) => Outcome::Cancelled,
-            (RunStatus::Error, ..) => Outcome::Failed,
+        let record = self.record(today)?;
+        let outcome = match (record.status, record.reason.as_deref(), &record.skipped) {
+            (RunStatus::Completed, _, Some(_)) => RunOutcome::Skipped,
+            (RunStatus::Completed, ..) => RunOutcome::Finished,
+            (RunStatus::Error, Some("cancelled"), _) => RunOutcome::Cancelled,
+            (RunStatus::Error, ..) => RunOutcome::Failed,
         };
         Some(EndedRun {
             use_id: self.use_id.clone(),
             name: self.name.clone(),
             outcome,
-            cited: row.cited.clone(),
-            usage: row.usage.clone(),
-            cost: row.cost,
-            request: self.request.clone(),
+            cited: record.cited.clone(),
+            usage: record.usage.clone(),
+            cost: record.cost,
+            // A log whose first line is no request tells nothing of what was asked.
+            request: RunRequest::from_log(self.request.fields()).unwrap_or_default(),
             result: self
                 .terminal
                 .as_ref()
-                .and_then(|event| event.get("result").and_then(Value::as_str))
+                .and_then(|event| event.text("result"))
                 .map(str::to_owned),
-            row,
+            record,
         })
     }
 }

@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use api::run::RunEvent;
 use llm::files::sync_folder;
-use serde_json::{Map, Value};
 
 use crate::{Layout, TalentName, UseId};
 
@@ -31,7 +31,7 @@ impl RunLogWriter {
         layout: &Layout,
         name: &TalentName,
         run: &UseId,
-        request: &Map<String, Value>,
+        request: &RunEvent,
     ) -> io::Result<RunLogWriter> {
         let folder = layout.runs_of(name);
         fs::create_dir_all(&folder)?;
@@ -82,12 +82,9 @@ impl RunLogWriter {
     }
 
     /// Writes one event with its place, and gives it back as it was written.
-    pub(in crate::runner) fn append(
-        &mut self,
-        mut event: Map<String, Value>,
-    ) -> io::Result<Map<String, Value>> {
-        event.insert("seq".to_owned(), self.seq.into());
-        let line = format!("{}\n", Value::Object(event.clone()));
+    pub(in crate::runner) fn append(&mut self, mut event: RunEvent) -> io::Result<RunEvent> {
+        event.set("seq", self.seq);
+        let line = format!("{}\n", event.line());
         if let Err(error) = self.file.write_all(line.as_bytes()) {
             // Half a line would spoil the next one. If even that fails, reading skips the spoiled line.
             return match self.file.set_len(self.bytes) {
