@@ -1,7 +1,7 @@
 //! Files that are whole or not there.
 //!
-//! A file is written under another name in the same folder, made durable, and then renamed, so whoever reads it finds the old
-//! content or the new one and never a part, also after a crash.
+//! A file is written under another name in the same folder, made durable, and then renamed, so whoever reads it
+//! finds the old content or the new one and never a part, also after a crash.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

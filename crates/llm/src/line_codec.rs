@@ -1,11 +1,13 @@
 //! Bytes into lines, with a bound.
 //!
-//! Bytes are gathered until a newline and only then decoded, so a character that is split over two reads is whole again when
-//! it is read. A line over the bound is dropped while it comes in: the memory that it takes never grows, its size and its
-//! first bytes are reported, and the next line is read as if nothing had been. Lines of white space are no lines.
+//! Bytes are gathered until a newline and only then decoded, so a character that is split over two reads is whole
+//! again when it is read. A line over the bound is dropped while it comes in: the memory that it takes never grows,
+//! its size and its first bytes are reported, and the next line is read as if nothing had been. Lines of white
+//! space are no lines.
 //!
-//! `LineSplitter` is the state without input or output; `LineReader` reads from async sources, `BlockingLineReader` from
-//! others. The bus, the runner, the talent process and the providers that are command line tools all read with them.
+//! `LineSplitter` is the state without input or output; `LineReader` reads from async sources, `BlockingLineReader`
+//! from others. The bus, the runner, the talent process and the providers that are command line tools all read with
+//! them.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -181,8 +183,8 @@ impl<R: Read> BlockingLineReader<R> {
         &self.from
     }
 
-    /// The next line; `None` when the other side has closed. After an error of kind `WouldBlock`, `TimedOut` or `Interrupted`
-    /// reading goes on where it stood.
+    /// The next line; `None` when the other side has closed. After an error of kind `WouldBlock`, `TimedOut` or
+    /// `Interrupted` reading goes on where it stood.
     pub fn next_line(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             if let Some(line) = self.splitter.next_line() {

@@ -1,6 +1,7 @@
 //! A server on loopback that answers with recorded bytes, in pieces, slowly, or not at all.
 //!
-//! It exists for tests, of this crate and of those that ask models (feature `testing`); it panics where a test has to fail.
+//! It exists for tests, of this crate and of those that ask models (feature `testing`); it panics where a test has
+//! to fail.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -136,8 +137,10 @@ pub fn impatient() -> crate::providers::HttpLimits {
         first_byte: Duration::from_millis(1_500),
         idle: Duration::from_millis(700),
         whole: Duration::from_secs(20),
-        attempts: 3,
-        first_pause: Duration::from_millis(5),
-        longest_pause: Duration::from_millis(2_500),
+        retry: crate::retry::RetryPolicy {
+            attempts: 3,
+            first_pause: Duration::from_millis(5),
+            longest_pause: Duration::from_millis(2_500),
+        },
     }
 }

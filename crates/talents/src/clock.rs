@@ -1,7 +1,7 @@
 //! What comes in from outside: the time and chance.
 //!
-//! Nothing else in the bus, the runner or the supervisor reads a clock or rolls dice, so each of them can be tested on a
-//! clock that a test moves and on dice that a test chooses.
+//! Nothing else in the bus, the runner or the supervisor reads a clock or rolls dice, so each of them can be tested
+//! on a clock that a test moves and on dice that a test chooses.
 
 use std::fmt::Debug;
 use std::sync::Arc;

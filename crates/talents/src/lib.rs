@@ -1,8 +1,8 @@
 //! Talents run as supervised processes, and everything they do is on disk and on the bus.
 //!
-//! A run is asked for on the bus, owned by one task from its first line to its last, and ends with exactly one terminal
-//! event. This crate knows processes, files and sockets; `llm` asks the models; it does not know the memory: the tools a talent may
-//! use come in as a trait, and what a finished run teaches goes out as an event.
+//! A run is asked for on the bus, owned by one task from its first line to its last, and ends with exactly one
+//! terminal event. This crate knows processes, files and sockets; `llm` asks the models; it does not know the
+//! memory: the tools a talent may use come in as a trait, and what a finished run teaches goes out as an event.
 
 pub mod bus;
 pub mod bus_server;

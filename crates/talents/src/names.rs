@@ -1,8 +1,8 @@
 //! The names that become parts of paths: talents, facets, days, segments, runs.
 //!
-//! A value of one of these types can be joined to a folder without a second look: it has no separator, no dot-dot, no
-//! control character, and it has a length that every file system takes. Nothing else in this crate builds a path from text
-//! that came from outside.
+//! A value of one of these types can be joined to a folder without a second look: it has no separator, no dot-dot,
+//! no control character, and it has a length that every file system takes. Nothing else in this crate builds a path
+//! from text that came from outside.
 
 use std::fmt;
 

@@ -144,8 +144,8 @@ async fn a_thousand_hostile_lines_cost_a_thousand_lines() {
     assert_eq!(answer["clients"].as_array().expect("clients").len(), 2);
 }
 
-// execution 9.2: "A stalled client delays nobody (p99 of the others unchanged)". These stall for ever: whoever waited for them would
-// never come back.
+// execution 9.2: "A stalled client delays nobody (p99 of the others unchanged)". These stall for ever: whoever
+// waited for them would never come back.
 #[tokio::test]
 async fn a_stalled_client_delays_nobody() {
     let settings = BusSettings { stall_ms_max: 3_600_000, ..BusSettings::default() };

@@ -1,7 +1,7 @@
 //! One event of a run, as it stands in the run's log and on the bus.
 //!
-//! An event keeps all its fields in the order in which they came, also those that nobody here knows: talents may print events of
-//! their own. What the events of each kind carry is read with [`RunEvent::payload`].
+//! An event keeps all its fields in the order in which they came, also those that nobody here knows: talents may
+//! print events of their own. What the events of each kind carry is read with [`RunEvent::payload`].
 
 use serde::de::IntoDeserializer as _;
 use serde::{Deserialize, Serialize};

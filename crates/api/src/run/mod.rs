@@ -1,7 +1,7 @@
 //! Runs of talents: how one is asked for, what it reports while it goes on, and what is known of it afterwards.
 //!
-//! `request` is the request with all its keys and bounds, `receipt` its answer, `event` what is on the wire and in run logs,
-//! `payload` what the events of each kind carry, `record` what lists and the index show.
+//! `request` is the request with all its keys and bounds, `receipt` its answer, `event` what is on the wire and in
+//! run logs, `payload` what the events of each kind carry, `record` what lists and the index show.
 
 mod event;
 mod payload;

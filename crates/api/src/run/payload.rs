@@ -1,7 +1,7 @@
 //! What the events of each kind carry.
 //!
-//! Fields without a value are not written. Logs may hold events of talents that are not ours, so a value of the wrong type is
-//! read as absent and costs nothing else of the event.
+//! Fields without a value are not written. Logs may hold events of talents that are not ours, so a value of the
+//! wrong type is read as absent and costs nothing else of the event.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};

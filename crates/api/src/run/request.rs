@@ -1,7 +1,8 @@
 //! A request for a run: its keys, in one place, and the bounds of their values.
 //!
-//! The table at the end of this file is the whole schema: the struct, the list of keys, reading and writing come from it. Keys
-//! that a talent decides for itself are refused, and so are keys that nobody knows. A key whose value is null counts as absent.
+//! The table at the end of this file is the whole schema: the struct, the list of keys, reading and writing come
+//! from it. Keys that a talent decides for itself are refused, and so are keys that nobody knows. A key whose value
+//! is null counts as absent.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Number, Value};
@@ -89,7 +90,8 @@ macro_rules! run_request {
 }
 
 impl RunRequest {
-    /// Reads a request from outside. Keys of the message around it are left alone; any other key that is not known is an error.
+    /// Reads a request from outside. Keys of the message around it are left alone; any other key that is not known
+    /// is an error.
     pub fn from_fields(fields: &Map<String, Value>) -> Result<RunRequest, RunRequestError> {
         for key in fields.keys() {
             refuse_protected(key)?;
@@ -100,7 +102,8 @@ impl RunRequest {
         RunRequest::read(fields)
     }
 
-    /// Reads a request from the first line of a run log, which is also what a talent process gets. Other keys are left alone.
+    /// Reads a request from the first line of a run log, which is also what a talent process gets. Other keys are
+    /// left alone.
     pub fn from_log(fields: &Map<String, Value>) -> Result<RunRequest, RunRequestError> {
         fields.keys().try_for_each(|key| refuse_protected(key))?;
         RunRequest::read(fields)

@@ -1,7 +1,7 @@
 //! Values of a request that have a shape of their own, and how each kind of value is read.
 //!
-//! Every reader takes the key and the value and gives the typed value or the rule that the value breaks. What a value means for
-//! a certain home (does the talent exist, is the path inside the home) is not decided here.
+//! Every reader takes the key and the value and gives the typed value or the rule that the value breaks. What a
+//! value means for a certain home (does the talent exist, is the path inside the home) is not decided here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -91,7 +91,8 @@ impl Serialize for RunTier {
     }
 }
 
-/// Variables for the process of a run: with values where the run is asked for, only their names wherever they are shown.
+/// Variables for the process of a run: with values where the run is asked for, only their names wherever they are
+/// shown.
 #[derive(Clone, PartialEq)]
 pub enum RunEnvironment {
     /// Texts, numbers and booleans set a variable; null removes one.
@@ -114,7 +115,8 @@ impl RunEnvironment {
         }
     }
 
-    /// What becomes of the values: texts as they are, numbers and booleans as JSON prints them, null removes the variable.
+    /// What becomes of the values: texts as they are, numbers and booleans as JSON prints them, null removes the
+    /// variable.
     pub fn variables(&self) -> BTreeMap<String, Option<String>> {
         let RunEnvironment::Values(values) = self else { return BTreeMap::new() };
         let variable = |(name, value): (&String, &Value)| {

@@ -1,8 +1,9 @@
 //! From request, talent and settings to one provider, one tier, one model.
 //!
-//! The layers, from the strongest: request, frontmatter, the exact context, the glob with the longest literal beginning, the
-//! defaults. Provider and tier come each from the strongest layer that names them. A model that a layer names counts only if no
-//! stronger layer named a provider or a tier: who asks for another provider gets that provider's model of the same tier.
+//! The layers, from the strongest: request, frontmatter, the exact context, the glob with the longest literal
+//! beginning, the defaults. Provider and tier come each from the strongest layer that names them. A model that a
+//! layer names counts only if no stronger layer named a provider or a tier: who asks for another provider gets that
+//! provider's model of the same tier.
 
 use std::fmt;
 
@@ -175,8 +176,8 @@ impl Resolver {
         Ok(ModelChoice { context: context.to_owned(), provider, tier, model, disabled, reasons })
     }
 
-    /// Who stands in for a choice: the provider of `providers.fallback`, with its model of the same tier unless it names another.
-    /// Nobody if it is not set, not complete, or the same provider.
+    /// Who stands in for a choice: the provider of `providers.fallback`, with its model of the same tier unless it
+    /// names another. Nobody if it is not set, not complete, or the same provider.
     pub fn fallback(&self, choice: &ModelChoice) -> Option<ModelChoice> {
         let rule = &self.settings.fallback;
         let provider = rule.provider.clone().filter(|name| *name != choice.provider)?;
@@ -213,7 +214,8 @@ impl Resolver {
         layers
     }
 
-    /// The keys of contexts that match: the exact one first, then globs by the length of what stands before their first mark.
+    /// The keys of contexts that match: the exact one first, then globs by the length of what stands before their
+    /// first mark.
     fn matching(&self, context: &str) -> Vec<&str> {
         let mut keys: Vec<&str> = self
             .settings

@@ -1,10 +1,9 @@
 //! Turns over HTTP: sending, pauses, time-outs, and bytes into events. Which bytes mean what is the protocol's part.
 //!
-//! A turn is tried again only as long as nothing of it has been seen; after that the break is an error that carries what was
-//! said. Pauses grow, have jitter, and obey the service up to a bound. Keys go to the chosen address only.
+//! A turn is tried again only as long as nothing of it has been seen; after that the break is an error that carries
+//! what was said. Pauses grow, have jitter, and obey the service up to a bound. Keys go to the chosen address only.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::fmt::rfc2822;
@@ -18,6 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::error::{chain, of_status};
 use super::sse::{SseEvent, SseReader};
 use super::{BoxFuture, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent, ReasonCode};
+use crate::retry::{JitterSource, Retries, RetryPolicy};
 
 /// What is read of an answer that is an error.
 const COMPLAINT_BYTES_MAX: usize = 64 * 1024;
@@ -34,10 +34,7 @@ pub struct HttpLimits {
     pub idle: Duration,
     /// For all of it, pauses included.
     pub whole: Duration,
-    pub attempts: u32,
-    pub first_pause: Duration,
-    /// Also of a pause that the service asks for; who asks for more gets no second try.
-    pub longest_pause: Duration,
+    pub retry: RetryPolicy,
 }
 
 impl Default for HttpLimits {
@@ -47,9 +44,11 @@ impl Default for HttpLimits {
             first_byte: Duration::from_mins(3),
             idle: Duration::from_mins(2),
             whole: Duration::from_mins(10),
-            attempts: 5,
-            first_pause: Duration::from_millis(800),
-            longest_pause: Duration::from_mins(1),
+            retry: RetryPolicy {
+                attempts: 5,
+                first_pause: Duration::from_millis(800),
+                longest_pause: Duration::from_mins(1),
+            },
         }
     }
 }
@@ -86,7 +85,7 @@ pub(super) struct HttpProvider {
     protocol: Box<dyn Protocol>,
     client: Client,
     patience: HttpLimits,
-    jitter: AtomicU64,
+    jitter: JitterSource,
 }
 
 impl fmt::Debug for HttpProvider {
@@ -108,7 +107,7 @@ impl HttpProvider {
         seed: u64,
     ) -> Result<HttpProvider, ProviderError> {
         // Err: somebody in this process has chosen one before, which is as good.
-        let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .user_agent(concat!("cortex/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(patience.connect)
@@ -132,7 +131,7 @@ impl HttpProvider {
             protocol,
             client,
             patience,
-            jitter: AtomicU64::new(seed),
+            jitter: JitterSource::new(seed),
         })
     }
 
@@ -141,31 +140,21 @@ impl HttpProvider {
         call: &ModelCall,
         events: &Sender<ProviderEvent>,
     ) -> Result<ModelReply, ProviderError> {
-        let mut pause = self.patience.first_pause;
-        let mut attempt = 1;
+        let mut retries = Retries::new(self.patience.retry, &self.jitter);
         loop {
             let mut seen = false;
             let error = match self.once(call, events, &mut seen).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
-            let wanted = error.retry_after.unwrap_or_else(|| self.with_jitter(pause));
-            let hopeless = !error.passing || seen || attempt >= self.patience.attempts;
-            if hopeless || wanted > self.patience.longest_pause {
+            if !error.passing || seen {
                 return Err(error);
             }
-            tokio::time::sleep(wanted).await;
-            attempt += 1;
-            pause = pause.saturating_mul(2).min(self.patience.longest_pause);
+            match retries.next_pause(error.retry_after) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Err(error),
+            }
         }
-    }
-
-    /// Between half of the pause and all of it, so that many who wait do not come back together.
-    fn with_jitter(&self, pause: Duration) -> Duration {
-        let mut x = self.jitter.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let share = u32::try_from((x >> 33) % 1_000).unwrap_or_default();
-        pause / 2 + pause.saturating_mul(share) / 2_000
     }
 
     async fn once(
@@ -261,7 +250,7 @@ impl HttpProvider {
             }
         };
         // A complaint that does not arrive is no reason to wait: the status says enough.
-        let _late = timeout(self.patience.idle, read).await;
+        let _ = timeout(self.patience.idle, read).await;
         of_status(&self.name, status, &body, retry_after)
     }
 

@@ -1,9 +1,9 @@
 //! Models that answer: services over HTTP and command line tools, behind one interface.
 //!
-//! A `Provider` takes one `Call` and gives a stream of `ProviderEvent`s while it works and one `Reply` at the end. What must stay
-//! true: every turn ends in bounded time; a key is in no message, no log and no `Debug`; usage has the same keys whoever
-//! counted; errors carry one of the reason codes of the wire. The protocols themselves (`anthropic`, `openai`, `google`,
-//! `cli::*`) are readers without I/O, so that recorded bytes test them.
+//! A `Provider` takes one `Call` and gives a stream of `ProviderEvent`s while it works and one `Reply` at the end.
+//! What must stay true: every turn ends in bounded time; a key is in no message, no log and no `Debug`; usage has
+//! the same keys whoever counted; errors carry one of the reason codes of the wire. The protocols themselves
+//! (`anthropic`, `openai`, `google`, `cli::*`) are readers without I/O, so that recorded bytes test them.
 
 mod anthropic;
 pub mod cli;
@@ -195,7 +195,8 @@ pub struct ModelReply {
     pub cost: Option<f64>,
 }
 
-/// Tokens, with the same keys whoever counted. Input holds what came from a cache and went into one; output holds reasoning.
+/// Tokens, with the same keys whoever counted. Input holds what came from a cache and went into one; output holds
+/// reasoning.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct TokenUsage {
     pub input_tokens: u64,

@@ -51,7 +51,7 @@ impl Providers for ConfiguredProviders {
             patience.idle = Duration::from_secs(seconds);
         }
         if let Some(attempts) = set.attempts {
-            patience.attempts = attempts.max(1);
+            patience.retry.attempts = attempts.max(1);
         }
         if kind.is_cli() {
             let key_env = known.map_or("", |known| known.key_env);

@@ -1,4 +1,5 @@
-//! What tokens cost. Published list prices in dollars for a million tokens; a model that is not here has no cost, not a guessed one.
+//! What tokens cost. Published list prices in dollars for a million tokens; a model that is not here has no cost,
+//! not a guessed one.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Server-sent events out of bytes that come in any pieces.
 //!
-//! Text is only made of whole lines, so a character that was cut in two by the network is never seen broken. A line and an event
-//! have a largest size.
+//! Text is only made of whole lines, so a character that was cut in two by the network is never seen broken. A line
+//! and an event have a largest size.
 
 /// One `data` of a service is a few kilobytes; a tool's arguments may be more.
 pub(super) const EVENT_BYTES_MAX: usize = 8 * 1024 * 1024;

@@ -12,8 +12,8 @@ pub struct Backoff {
 impl Backoff {
     /// The wait before try number `attempt` (0 is the first retry); `roll` in `0.0 .. 1.0` takes away up to half of it.
     ///
-    /// Half stays, so that a wait is never nothing; half is chance, so that peers cut at the same moment do not return at the
-    /// same moment.
+    /// Half stays, so that a wait is never nothing; half is chance, so that peers cut at the same moment do not
+    /// return at the same moment.
     pub fn wait(self, attempt: u32, roll: f64) -> Duration {
         let whole = self.first.saturating_mul(1 << attempt.min(20)).min(self.max);
         whole.mul_f64(0.5 + 0.5 * roll.clamp(0.0, 1.0))

@@ -1,8 +1,9 @@
 //! The other side of the socket: a client that stays, through restarts of the daemon.
 //!
-//! One task (`link`) owns the connection. While there is none it tries again with growing waits, and what is sent waits in a bounded
-//! outbox; what does not fit is dropped and counted. After each connection it says its name and what it wants to hear again.
-//! A message leaves the outbox when it was written; one that was cut in the middle is written again.
+//! One task (`link`) owns the connection. While there is none it tries again with growing waits, and what is sent
+//! waits in a bounded outbox; what does not fit is dropped and counted. After each connection it says its name and
+//! what it wants to hear again. A message leaves the outbox when it was written; one that was cut in the middle is
+//! written again.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

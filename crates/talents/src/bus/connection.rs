@@ -1,8 +1,9 @@
 //! One connection to the bus, and what every client of it says and understands.
 //!
-//! A `BusConnection` says something, waits for the answer, and follows runs. Nothing is lost here while the bus keeps what it
-//! sends: there is no queue between the socket and whoever reads, so a run that is followed comes whole, however slowly it is
-//! read. `BusClient` is for whoever has to outlive a restart of the daemon; it speaks through the same reader and messages.
+//! A `BusConnection` says something, waits for the answer, and follows runs. Nothing is lost here while the bus
+//! keeps what it sends: there is no queue between the socket and whoever reads, so a run that is followed comes
+//! whole, however slowly it is read. `BusClient` is for whoever has to outlive a restart of the daemon; it speaks
+//! through the same reader and messages.
 
 use std::collections::VecDeque;
 use std::io;
@@ -201,7 +202,8 @@ impl BusConnection {
             asked = asked.with("after", after);
         }
         self.ask(asked).await?;
-        // What was heard of the run until the answer comes again, in its place; the end must not come before the beginning.
+        // What was heard of the run until the answer comes again, in its place; the end must not come before the
+        // beginning.
         self.earlier.retain(|message| !is_event_of(message, run));
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The bus itself, inside the daemon: numbers what is published, keeps the newest, and hands it to every listener.
 //!
-//! One lock orders publishing and subscribing, so a subscription has every message after the moment it was made and, if it
-//! named the last id it had seen, every one before it that is still kept. Nothing under the lock waits.
+//! One lock orders publishing and subscribing, so a subscription has every message after the moment it was made
+//! and, if it named the last id it had seen, every one before it that is still kept. Nothing under the lock waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -87,7 +87,8 @@ pub struct ServiceRequest {
 impl ServiceRequest {
     /// Answers whoever asked. It does no harm if nobody waits any more.
     pub fn answer(self, fields: Map<String, Value>) {
-        drop(self.answer.send(fields));
+        // Whoever asked may have given up.
+        let _ = self.answer.send(fields);
     }
 }
 
@@ -206,7 +207,8 @@ impl Hub {
         self.listen(filter, |_, _| VecDeque::new())
     }
 
-    /// Listens from where an earlier listener ended: first what is still kept of what came after `last`, then what comes.
+    /// Listens from where an earlier listener ended: first what is still kept of what came after `last`, then what
+    /// comes.
     pub fn resume(&self, filter: BusFilter, last: EventId) -> ResumedSubscription {
         let same_start = last.boot == self.0.boot;
         let seen = if same_start { last.seq } else { 0 };
@@ -259,8 +261,8 @@ impl Hub {
         BusService { inbox }
     }
 
-    /// Takes a message from outside. A served one is handed over and its answer awaited; others are told to everybody, and
-    /// the answer is the id.
+    /// Takes a message from outside. A served one is handed over and its answer awaited; others are told to
+    /// everybody, and the answer is the id.
     pub async fn take(
         &self,
         message: BusMessage,

@@ -1,7 +1,7 @@
 //! The task behind a client: it connects, writes what waits, reads what comes, and begins anew after every loss.
 //!
-//! What must stay true: a message leaves the outbox when it was written whole; whoever waits for an answer that cannot come
-//! any more is told so.
+//! What must stay true: a message leaves the outbox when it was written whole; whoever waits for an answer that
+//! cannot come any more is told so.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;

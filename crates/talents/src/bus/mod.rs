@@ -1,8 +1,9 @@
 //! Callosum, the bus: one JSON object per line over a Unix socket, and the same messages inside the daemon.
 //!
-//! `hub` is the bus itself: it numbers what is published, keeps the newest in a ring, and gives every listener a bounded
-//! queue of its own. `bus_server` lets other processes take part over the socket, `client` is their side of it. Messages to a
-//! part that serves them (a request for a run) go to that part alone, which answers; everything else goes to everybody.
+//! `hub` is the bus itself: it numbers what is published, keeps the newest in a ring, and gives every listener a
+//! bounded queue of its own. `bus_server` lets other processes take part over the socket, `client` is their side of
+//! it. Messages to a part that serves them (a request for a run) go to that part alone, which answers; everything
+//! else goes to everybody.
 //!
 //! What must stay true: publishing never waits for a listener; whoever falls behind loses its own messages, is told how
 //! many, and delays nobody; a bad line costs that line; values of `env` are on no line that leaves.

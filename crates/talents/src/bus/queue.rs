@@ -1,7 +1,7 @@
 //! What waits for one listener.
 //!
-//! The queue is bounded in messages and in bytes. When it is full the new message is not taken, and in its place stands a
-//! mark that says how many are missing there: a listener that was too slow knows where it has a gap.
+//! The queue is bounded in messages and in bytes. When it is full the new message is not taken, and in its place
+//! stands a mark that says how many are missing there: a listener that was too slow knows where it has a gap.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

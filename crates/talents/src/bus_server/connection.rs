@@ -1,8 +1,8 @@
 //! One client of the socket: a task that reads what it sends, and a task that writes what waits for it.
 //!
-//! The reader never waits for the writer, and neither waits for another client. Answers have a queue of their own, so that a
-//! client that is behind on messages still gets the answer to its `status`. A client that takes nothing at all for a while
-//! is cut: half a line may have gone out, so the connection is of no more use.
+//! The reader never waits for the writer, and neither waits for another client. Answers have a queue of their own,
+//! so that a client that is behind on messages still gets the answer to its `status`. A client that takes nothing
+//! at all for a while is cut: half a line may have gone out, so the connection is of no more use.
 
 use std::collections::VecDeque;
 use std::io;
@@ -93,7 +93,7 @@ impl Peer {
 pub(super) fn turn_away(stream: &UnixStream) {
     let line = error_line("too_many_clients", "too many clients are connected", None);
     // It is gone or will see the end of the stream; there is nobody to tell.
-    drop(stream.try_write(format!("{line}\n").as_bytes()));
+    let _ = stream.try_write(format!("{line}\n").as_bytes());
 }
 
 /// Serves one client until it leaves, is cut, or the bus stops.
@@ -337,8 +337,8 @@ impl ConnectionReader {
             let why = format!("a client follows at most {replays_max} runs at once");
             return self.refuse(message, "too_many_replays", &why);
         }
-        // From here on the writer leaves the run to its replay, and the answer goes out after this: what the client heard of the
-        // run before the answer comes again, and nothing after it comes twice.
+        // From here on the writer leaves the run to its replay, and the answer goes out after this: what the client
+        // heard of the run before the answer comes again, and nothing after it comes twice.
         self.peer.replays(&run);
         let after = message.get("after").and_then(Value::as_u64);
         let mut follow = RunFollower::new(&self.lobby.hub, &self.lobby.layout, &run, after);
@@ -382,7 +382,7 @@ impl ConnectionReader {
             };
             if let Some(line) = ended {
                 // A client that is gone needs no last line.
-                drop(answers.send(line).await);
+                let _ = answers.send(line).await;
             }
             peer.following.fetch_sub(1, Ordering::AcqRel);
         });

@@ -1,8 +1,9 @@
 //! The socket: other processes take part in the bus.
 //!
-//! The socket belongs to its owner alone (0600) from the moment it has its name: it is made under another name, closed to
-//! others, and then renamed. A socket that somebody answers is never taken away from them; one that nobody answers is a
-//! leftover of a crash and is replaced. It is apart from `bus` because it also replays run logs, which the bus knows nothing of.
+//! The socket belongs to its owner alone (0600) from the moment it has its name: it is made under another name,
+//! closed to others, and then renamed. A socket that somebody answers is never taken away from them; one that
+//! nobody answers is a leftover of a crash and is replaced. It is apart from `bus` because it also replays run
+//! logs, which the bus knows nothing of.
 
 mod connection;
 

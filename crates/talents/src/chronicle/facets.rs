@@ -124,8 +124,8 @@ fn read_small(path: &Path) -> Result<String, ChronicleError> {
     fs::read_to_string(path).map_err(ChronicleError::io(path))
 }
 
-/// What a segment was about, item by item: an item that makes no sense is left out and named. No file, no array, nothing in it:
-/// nothing, and no error.
+/// What a segment was about, item by item: an item that makes no sense is left out and named. No file, no array,
+/// nothing in it: nothing, and no error.
 pub fn segment_facets(layout: &Layout, day: Day, segment: Segment) -> (Vec<Activity>, Vec<String>) {
     let folder = layout.segment(day, segment);
     // Older chronicles have it one folder deeper.

@@ -8,8 +8,8 @@ use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
 use crate::talent_files::OutputFormat;
 
-/// Where a talent writes: `<day>/talents/{name}.{ext}` for a day, `<day>/{segment}/{name}.{ext}` for a segment, each facet in a
-/// folder of its own.
+/// Where a talent writes: `<day>/talents/{name}.{ext}` for a day, `<day>/{segment}/{name}.{ext}` for a segment,
+/// each facet in a folder of its own.
 pub fn output_path(
     layout: &Layout,
     day: Day,

@@ -1,8 +1,9 @@
 //! The chronicle: days made of segments, what was recorded in them, and what talents wrote about them.
 //!
-//! `chronicle/<day>/<segment>/` holds sources (transcripts, percepts) and the outputs of segment talents; `chronicle/<day>/talents/`
-//! those of daily ones. Facets are in `facets/<name>/facet.json`. What must stay true: a file that cannot be read costs only
-//! itself and is named; nothing here writes outside of the home; two facets never write to one path.
+//! `chronicle/<day>/<segment>/` holds sources (transcripts, percepts) and the outputs of segment talents;
+//! `chronicle/<day>/talents/` those of daily ones. Facets are in `facets/<name>/facet.json`. What must stay true: a
+//! file that cannot be read costs only itself and is named; nothing here writes outside of the home; two facets
+//! never write to one path.
 
 mod add;
 mod facets;

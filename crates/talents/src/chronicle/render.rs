@@ -241,17 +241,19 @@ fn lines(text: &str) -> String {
             continue;
         };
         if let Some(time) = first(&["start", "time", "timestamp", "at", "ts"]) {
-            // Writing to a text does not fail.
-            let _written = write!(out, "[{time}] ");
+            // Writing into a String cannot fail.
+            let _ = write!(out, "[{time}] ");
         }
         if let Some(speaker) = first(&["speaker", "role", "author", "source"]) {
-            let _written = write!(out, "{speaker}: ");
+            // Writing into a String cannot fail.
+            let _ = write!(out, "{speaker}: ");
         }
         out.push_str(&words);
         out.push('\n');
     }
     if unread > 0 {
-        let _written = writeln!(out, "({unread} lines could not be read)");
+        // Writing into a String cannot fail.
+        let _ = writeln!(out, "({unread} lines could not be read)");
     }
     out
 }

@@ -46,8 +46,8 @@ pub fn segments(layout: &Layout, day: Day) -> Result<Vec<Segment>, ChronicleErro
     Ok(segments)
 }
 
-/// The files of a segment, or those that were written about a whole day. Transcripts and outputs stand in one folder: Markdown
-/// with the name of a talent is an output, any other is a transcript.
+/// The files of a segment, or those that were written about a whole day. Transcripts and outputs stand in one
+/// folder: Markdown with the name of a talent is an output, any other is a transcript.
 pub fn entries(
     layout: &Layout,
     day: Day,
@@ -109,8 +109,8 @@ fn output_of(name: &str) -> Option<TalentName> {
     matches!(ending, "md" | "json").then(|| TalentName::parse(stem).ok()).flatten()
 }
 
-/// Names in a folder with whether each is a folder itself; a folder that is not there is empty. Names that begin with a dot are
-/// files on their way.
+/// Names in a folder with whether each is a folder itself; a folder that is not there is empty. Names that begin
+/// with a dot are files on their way.
 pub(super) fn names(folder: &Path) -> Result<Vec<(String, bool)>, ChronicleError> {
     let read = match fs::read_dir(folder) {
         Ok(read) => read,

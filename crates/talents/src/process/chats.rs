@@ -1,6 +1,7 @@
 //! Conversations: which provider began one, where it stands, and which runs belong to it.
 //!
-//! One file for each conversation, changed under a lock. What must stay true: a conversation never changes its provider.
+//! One file for each conversation, changed under a lock. What must stay true: a conversation never changes its
+//! provider.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

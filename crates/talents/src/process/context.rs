@@ -1,7 +1,7 @@
 //! What was said before a run: written down by whoever keeps the conversation, read by the run's process.
 //!
-//! A file and no part of the request, so that a long conversation is not repeated in the log of every run. What must stay true:
-//! roles alternate when the model gets them, whatever was said in between.
+//! A file and no part of the request, so that a long conversation is not repeated in the log of every run. What
+//! must stay true: roles alternate when the model gets them, whatever was said in between.
 
 use std::fs;
 

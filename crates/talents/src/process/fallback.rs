@@ -1,7 +1,7 @@
 //! Another provider in place of one that cannot answer: when, which one, and how it is told.
 //!
-//! What must stay true: nobody is replaced whom the request named, or with whom a conversation goes on; the change is an event
-//! of the run; if both fail, both failures are told.
+//! What must stay true: nobody is replaced whom the request named, or with whom a conversation goes on; the change
+//! is an event of the run; if both fail, both failures are told.
 
 use api::run::FallbackPayload;
 

@@ -57,8 +57,8 @@ pub(super) async fn finish(
     })
 }
 
-/// Keeps what was said, and gives the id under which the conversation goes on. Only conversations are kept: a run with an
-/// output is none, unless it was asked to be.
+/// Keeps what was said, and gives the id under which the conversation goes on. Only conversations are kept: a run
+/// with an output is none, unless it was asked to be.
 fn keep(
     process: &TalentProcess,
     request: &TalentRequest,

@@ -1,7 +1,7 @@
 //! The first call of a run: who is asked, what was said before, and which tools there are.
 //!
-//! What must stay true: a provider that cannot be opened is replaced before anything was done; a conversation goes on only where
-//! it is known; warnings are events of the run before its first turn.
+//! What must stay true: a provider that cannot be opened is replaced before anything was done; a conversation goes
+//! on only where it is known; warnings are events of the run before its first turn.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Handing a run over: another talent goes on in place of the one that began (execution R65).
 //!
-//! What must stay true: whoever takes over may do no more with the memory than who hands over; the run keeps its id, its model,
-//! its output and its bounds; the change is an event of the run.
+//! What must stay true: whoever takes over may do no more with the memory than who hands over; the run keeps its
+//! id, its model, its output and its bounds; the change is an event of the run.
 
 use api::run::AgentPayload;
 use serde_json::Value;

@@ -1,8 +1,9 @@
 //! What the talent process does: requests in as JSON lines, events out as JSON lines.
 //!
-//! For each request: prepare (talent, model, sources, instructions), validate, run turns with tools, write the output, finish.
-//! What must stay true: each request ends with exactly one `finish` or `error`; the output is on disk before `finish` is said;
-//! events are whole lines, also when the process is told to stop; whatever was read from the memory is in `cited`.
+//! For each request: prepare (talent, model, sources, instructions), validate, run turns with tools, write the
+//! output, finish. What must stay true: each request ends with exactly one `finish` or `error`; the output is on
+//! disk before `finish` is said; events are whole lines, also when the process is told to stop; whatever was read
+//! from the memory is in `cited`.
 
 mod calls;
 mod chats;
@@ -259,7 +260,7 @@ pub fn stop_on_signals() -> io::Result<watch::Receiver<bool>> {
             _ = int.recv() => {}
         }
         // Nobody listens any more: the process ends anyway.
-        let _nobody = sender.send(true);
+        let _ = sender.send(true);
     });
     Ok(receiver)
 }

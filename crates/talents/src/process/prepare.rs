@@ -1,5 +1,5 @@
-//! From a request to everything a run needs, in the order of the specification: talent, request over it, model, disabled, sources,
-//! instructions, output path, validation.
+//! From a request to everything a run needs, in the order of the specification: talent, request over it, model,
+//! disabled, sources, instructions, output path, validation.
 
 use std::fs;
 use std::path::PathBuf;
@@ -302,7 +302,8 @@ impl Prepared {
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The system text: the same for every run, but for a conversation also the talent's body and what the context says.
+    /// The system text: the same for every run, but for a conversation also the talent's body and what the context
+    /// says.
     pub(super) fn system(&self) -> String {
         let Some(context) = &self.context else { return self.instructions.system.clone() };
         let parts = [&self.instructions.system, &self.instructions.user, &context.system];

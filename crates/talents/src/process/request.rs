@@ -1,7 +1,7 @@
 //! A request as the talent process works with it: names are checked types, and what the runner left open is decided.
 //!
-//! `api::run` has the keys and the bounds of their values. The process also reads requests that no runner has checked, so what
-//! becomes a file name or an argument of a command is checked here too.
+//! `api::run` has the keys and the bounds of their values. The process also reads requests that no runner has
+//! checked, so what becomes a file name or an argument of a command is checked here too.
 
 use api::run::{
     DEFAULT_TALENT, OutputFormat, RunRequest, RunRequestError, RunTier, is_conversation_id,

@@ -1,7 +1,8 @@
 //! JSON out of an answer, and advice on whether it has the wanted shape.
 //!
-//! Reads the keywords that talents use: type, properties, required, additionalProperties, items, enum, const, anyOf, oneOf, allOf,
-//! minimum, maximum, minLength, maxLength, minItems, maxItems. Any other keyword says nothing here.
+//! Reads the keywords that talents use: type, properties, required, additionalProperties, items, enum, const,
+//! anyOf, oneOf, allOf, minimum, maximum, minLength, maxLength, minItems, maxItems. Any other keyword says nothing
+//! here.
 
 use serde_json::{Value, json};
 

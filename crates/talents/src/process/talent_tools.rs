@@ -1,7 +1,7 @@
 //! The tools of a talent for a command line tool, which runs its own loop and asks another process for them.
 //!
-//! What must stay true: that process has the tools the talent names and its grant allows, and no others; each answer says which
-//! memories it gave, so that the run can cite them.
+//! What must stay true: that process has the tools the talent names and its grant allows, and no others; each
+//! answer says which memories it gave, so that the run can cite them.
 
 use std::sync::Arc;
 

@@ -134,7 +134,8 @@ impl TurnLoop<'_> {
         RunError::Provider { provider: self.choice.provider.clone(), error }
     }
 
-    /// Begins anew with the fallback, if there is one for this failure: nothing has been done yet, so nothing is done twice.
+    /// Begins anew with the fallback, if there is one for this failure: nothing has been done yet, so nothing is
+    /// done twice.
     async fn fall_back(
         &mut self,
         request: &TalentRequest,

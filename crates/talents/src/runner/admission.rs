@@ -1,7 +1,7 @@
 //! From a request to a run with an id and a log.
 //!
-//! An id is reserved under the lock before the log is made, so two requests for the same id cannot both become runs; whoever
-//! comes second with the same words gets the first one's run.
+//! An id is reserved under the lock before the log is made, so two requests for the same id cannot both become
+//! runs; whoever comes second with the same words gets the first one's run.
 
 use std::io;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! A run from its first line to its last, without a gap and without a double.
 //!
-//! The subscription is made first, then the log is read, then the bus is heard. Every event is in the log before it is on the
-//! bus and carries its place (`seq`), so what comes twice is known. Whoever falls behind on the bus reads the log again from
-//! where it stands: the log is the truth, the bus only says that there is more. The end is given when the bus has told it or the
-//! log has its final name, so that who follows finds the same as who listens: a log
+//! The subscription is made first, then the log is read, then the bus is heard. Every event is in the log before it
+//! is on the bus and carries its place (`seq`), so what comes twice is known. Whoever falls behind on the bus reads
+//! the log again from where it stands: the log is the truth, the bus only says that there is more. The end is given
+//! when the bus has told it or the log has its final name, so that who follows finds the same as who listens: a log
 //! under its final name, and a row in the index.
 
 use std::collections::VecDeque;

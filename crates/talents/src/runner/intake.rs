@@ -121,8 +121,8 @@ impl Runner {
         }
     }
 
-    /// Asks for a run. Callers with different names are served in turn. The values of a request that was made in the program are
-    /// checked like those of one from outside: they may come from a person.
+    /// Asks for a run. Callers with different names are served in turn. The values of a request that was made in
+    /// the program are checked like those of one from outside: they may come from a person.
     pub async fn submit(&self, request: RunRequest, caller: &str) -> RunReceipt {
         self.submit_fields(&request.into_fields(), caller).await
     }

@@ -1,12 +1,12 @@
 //! The runner: requests become runs, runs become processes, and everything a process says is on disk and on the bus.
 //!
-//! `intake` takes requests and answers them; `request` checks them; `queue` decides whose turn it is; one `owner` per run starts
-//! and hears the process and writes its `log`; `recovery` ends what a daemon that died left behind; `follow` gives a run from
-//! its first event to its last. `parent_watch` is for the process itself.
+//! `intake` takes requests and answers them; `request` checks them; `queue` decides whose turn it is; one `owner`
+//! per run starts and hears the process and writes its `log`; `recovery` ends what a daemon that died left behind;
+//! `follow` gives a run from its first event to its last. `parent_watch` is for the process itself.
 //!
-//! What must stay true: a run that was accepted has a log from that moment, and exactly one terminal event, the last in the log
-//! and on the bus; only its owner writes it; never more processes than the limits allow; values of `env` reach the process
-//! and no file.
+//! What must stay true: a run that was accepted has a log from that moment, and exactly one terminal event, the
+//! last in the log and on the bus; only its owner writes it; never more processes than the limits allow; values of
+//! `env` reach the process and no file.
 
 mod admission;
 mod ending;
@@ -72,8 +72,9 @@ pub trait TalentFacts: Debug + Send + Sync + 'static {
 
 /// Learns of every run that has ended.
 ///
-/// Called from a thread that may block, after the end is durable and before anybody else hears of it. A daemon that dies in
-/// between calls again after its restart: what is done here must be the same when it is done twice for one `use_id`.
+/// Called from a thread that may block, after the end is durable and before anybody else hears of it. A daemon that
+/// dies in between calls again after its restart: what is done here must be the same when it is done twice for one
+/// `use_id`.
 pub trait RunObserver: Debug + Send + Sync + 'static {
     fn ended(&self, run: &EndedRun);
 }

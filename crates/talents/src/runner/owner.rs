@@ -1,10 +1,11 @@
 //! The owner of one run: the only task that writes its log and tells its events, from waiting to the end.
 //!
-//! Theory of operation. The owner waits for its turn or for an order to end. It starts the process, writes the request to its
-//! standard input, and then hears five things in one place: lines, standard error, the timer, orders, the exit. The first of
-//! them that means an end decides the end; what the process prints afterwards is late, is counted and goes nowhere. The
-//! process group is gone before the end is written. Then, in this order: the last line is durable, observers know, the index
-//! has it, the log has its final name, the slot is free, and the bus tells the end. Whoever hears the end finds all of that.
+//! Theory of operation. The owner waits for its turn or for an order to end. It starts the process, writes the
+//! request to its standard input, and then hears five things in one place: lines, standard error, the timer,
+//! orders, the exit. The first of them that means an end decides the end; what the process prints afterwards is
+//! late, is counted and goes nowhere. The process group is gone before the end is written. Then, in this order: the
+//! last line is durable, observers know, the index has it, the log has its final name, the slot is free, and the
+//! bus tells the end. Whoever hears the end finds all of that.
 
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -33,8 +34,8 @@ use crate::bus::{BusMessage, RUN_TOPIC};
 const DRAIN_SILENCE: Duration = Duration::from_millis(200);
 /// How long pipes are read after the exit before what the process left behind is ended.
 const DRAIN_BEFORE_KILL: Duration = Duration::from_secs(1);
-/// How long, and how much, is read after that. What was in a pipe at the exit is less than any pipe holds, and a busy machine must
-/// not cost a run its end; only a process that left its group can still write.
+/// How long, and how much, is read after that. What was in a pipe at the exit is less than any pipe holds, and a
+/// busy machine must not cost a run its end; only a process that left its group can still write.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 const DRAIN_BYTES_MAX: usize = 8 << 20;
 /// How long a killed process may take to be gone.
@@ -135,8 +136,9 @@ impl Owner {
         let feeding = tokio::spawn(async move {
             if let Some(mut stdin) = stdin {
                 // A process that does not want its request is judged by what it does, not by this.
-                drop(stdin.write_all(line.as_bytes()).await);
-                drop(stdin.shutdown().await);
+                let _ = stdin.write_all(line.as_bytes()).await;
+                // The same holds for its end: the pipe closes when it is dropped.
+                let _ = stdin.shutdown().await;
             }
         });
         let exit = self.hear(&mut running).await;

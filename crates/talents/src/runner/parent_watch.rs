@@ -1,8 +1,9 @@
 //! In the talent process: end when the daemon is gone, with everything that was started.
 //!
-//! The daemon holds the other end of standard output for as long as a run goes on. When it dies, however it dies, the kernel
-//! closes that end, and a thread here that waits for nothing else kills the whole process group. A parent-death signal would
-//! reach this process alone and not the programs it started, and on Linux it is sent when the *thread* that spawned ends.
+//! The daemon holds the other end of standard output for as long as a run goes on. When it dies, however it dies,
+//! the kernel closes that end, and a thread here that waits for nothing else kills the whole process group. A
+//! parent-death signal would reach this process alone and not the programs it started, and on Linux it is sent when
+//! the *thread* that spawned ends.
 
 use std::io;
 use std::thread;

@@ -1,4 +1,5 @@
-//! Processes of runs: starting one in a group of its own, telling it from another with the same number, ending the group.
+//! Processes of runs: starting one in a group of its own, telling it from another with the same number, ending the
+//! group.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -82,8 +83,8 @@ impl Identity {
 
     /// Whether the group of this process may still be signalled without hitting somebody else.
     ///
-    /// A number is not given away while a group has it. So if its process is there with another start, the group is gone;
-    /// if there is no such process, whatever is in the group was started by it.
+    /// A number is not given away while a group has it. So if its process is there with another start, the group is
+    /// gone; if there is no such process, whatever is in the group was started by it.
     pub(super) fn is_ours(&self) -> bool {
         if self.started.is_none() || self.boot.is_none() || self.boot != boot() {
             return false;
@@ -162,7 +163,8 @@ fn group(pgid: i32) -> Vec<i32> {
     processes().into_iter().filter(alive).collect()
 }
 
-/// Leaders of groups that were started for a run of this home: for a daemon that died before it could write the number down.
+/// Leaders of groups that were started for a run of this home: for a daemon that died before it could write the
+/// number down.
 pub(super) fn find_leaders(home: &Path, run: &str) -> Vec<i32> {
     let own = ancestors();
     let marks = [

@@ -1,7 +1,8 @@
 //! Who is next: limits per host, provider and talent, and a queue that is fair.
 //!
-//! Runs wait in lanes, one per caller and talent, and lanes take turns: whoever asks for a hundred runs does not hold up
-//! whoever asks for one. A run that a limit holds back does not hold back the others behind it. Pure: no clock, no task.
+//! Runs wait in lanes, one per caller and talent, and lanes take turns: whoever asks for a hundred runs does not
+//! hold up whoever asks for one. A run that a limit holds back does not hold back the others behind it. Pure: no
+//! clock, no task.
 
 use std::collections::{BTreeMap, VecDeque};
 

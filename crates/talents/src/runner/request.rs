@@ -1,7 +1,8 @@
 //! A request for a run, checked for this home before anything touches the disk.
 //!
-//! `api::run` has the keys and the bounds of their values. Here names become checked types, paths stay inside the home, the time
-//! stays within the runner's bound, and the values of `env` are taken out of what is logged and told.
+//! `api::run` has the keys and the bounds of their values. Here names become checked types, paths stay inside the
+//! home, the time stays within the runner's bound, and the values of `env` are taken out of what is logged and
+//! told.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};

@@ -187,8 +187,10 @@ impl Shared {
                 live.turn.take()
             });
             match turn {
-                // An owner that has gone meanwhile gives the slot back when it leaves.
-                Some(turn) => drop(turn.send(())),
+                Some(turn) => {
+                    // An owner that has gone meanwhile gives the slot back when it leaves.
+                    let _ = turn.send(());
+                }
                 None => state.queue.done(&next.talent, &next.provider),
             }
             self.counters.started.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! What a talent writes to standard error: the end of it for the log, more of it in a file beside the log, all of it bounded.
+//! What a talent writes to standard error: the end of it for the log, more of it in a file beside the log, all of
+//! it bounded.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};

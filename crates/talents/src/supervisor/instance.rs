@@ -164,9 +164,10 @@ fn group(child: &Child) -> Option<Pid> {
     Pid::from_raw(i32::try_from(child.id()?).ok()?)
 }
 
-/// A group that is gone needs no signal.
+/// Sends a signal to the group of a service.
 fn signal(group: Option<Pid>, signal: Signal) {
     if let Some(group) = group {
+        // A group that is gone needs no signal.
         let _ = kill_process_group(group, signal);
     }
 }

@@ -1,8 +1,8 @@
 //! Which days are over and still want their work. Pure: the time comes in.
 //!
-//! A day is over when the user's calendar shows the next one. What counts is the calendar, not a timer that must fire at
-//! midnight: after sleep, after downtime, over a change of the clocks and in zones whose days begin at one o'clock, the same
-//! question gives the right answer. A clock that is set back makes nothing due a second time.
+//! A day is over when the user's calendar shows the next one. What counts is the calendar, not a timer that must
+//! fire at midnight: after sleep, after downtime, over a change of the clocks and in zones whose days begin at one
+//! o'clock, the same question gives the right answer. A clock that is set back makes nothing due a second time.
 
 use jiff::Timestamp;
 use jiff::civil::Date;

@@ -1,8 +1,8 @@
 //! The supervisor: services that should be running, and work that should happen at midnight.
 //!
-//! Each service has a task of its own that starts it, watches it and starts it again; no tick looks after all of them, so no
-//! service can hold up another. What to do after an exit is a pure decision (`policy`), when a day is over another (`midnight`).
-//! Talent runs are not services: their life is the runner's business (execution R135).
+//! Each service has a task of its own that starts it, watches it and starts it again; no tick looks after all of
+//! them, so no service can hold up another. What to do after an exit is a pure decision (`policy`), when a day is
+//! over another (`midnight`). Talent runs are not services: their life is the runner's business (execution R135).
 
 mod instance;
 mod machine;

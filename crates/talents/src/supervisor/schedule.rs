@@ -1,8 +1,8 @@
 //! The work of a day, done once the day is over, also if that is noticed late.
 //!
-//! How far it has come is in a file that is replaced in one step. A day is written down as done after its work, so a daemon
-//! that dies in the middle does it again: the work must be able to find out what is left of it. The clock on the wall is asked
-//! again and again, because waits do not count the time that a machine sleeps.
+//! How far it has come is in a file that is replaced in one step. A day is written down as done after its work, so
+//! a daemon that dies in the middle does it again: the work must be able to find out what is left of it. The clock
+//! on the wall is asked again and again, because waits do not count the time that a machine sleeps.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,8 @@
 //! The task that keeps one service running.
 //!
-//! Theory of operation. The task starts its service and then waits for one of four things: it ended, it has not been heard for
-//! too long, somebody wants it restarted, everything stops. Then the policy says when to start it again, or to give it up.
+//! Theory of operation. The task starts its service and then waits for one of four things: it ended, it has not
+//! been heard for too long, somebody wants it restarted, everything stops. Then the policy says when to start it
+//! again, or to give it up.
 
 use std::io;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A talent file cut into frontmatter and body.
 //!
-//! The frontmatter begins if the first line is exactly `{` and ends at the first line that is exactly `}`. A file that begins
-//! otherwise is all body. Lines are counted as an editor counts them, so that a problem can be found.
+//! The frontmatter begins if the first line is exactly `{` and ends at the first line that is exactly `}`. A file
+//! that begins otherwise is all body. Lines are counted as an editor counts them, so that a problem can be found.
 
 use serde_json::{Map, Value};
 
@@ -156,8 +156,10 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_the_cutter(text in "[{}\"\\\\\n a-z:,ä\u{0}]{0,60}") {
-            let _either = cut(&text);
-            let _either = cut(&format!("{{\n{text}\n}}\nbody"));
+            // Either answer is right; only a panic is wrong.
+            let _ = cut(&text);
+            // The same holds for text that looks like frontmatter.
+            let _ = cut(&format!("{{\n{text}\n}}\nbody"));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a run is told, in three parts.
 //!
-//! The system text is the same for every run, so that a provider can keep it; the context holds what is true at this moment; the
-//! rest is the talent's own body. The order of the parts is from the most stable to the least.
+//! The system text is the same for every run, so that a provider can keep it; the context holds what is true at
+//! this moment; the rest is the talent's own body. The order of the parts is from the most stable to the least.
 
 use jiff::Zoned;
 use minijinja::{Value, context};

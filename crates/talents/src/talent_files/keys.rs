@@ -106,8 +106,8 @@ impl Reader<'_> {
         self.problems.push(TalentProblem::error(self.parts.line_of(key), reason));
     }
 
-    /// A key that looks like a known one is surely a slip of the pen, and what it was to say may matter (`disabeld`): the file
-    /// is not used. A key that looks like nothing is only named.
+    /// A key that looks like a known one is surely a slip of the pen, and what it was to say may matter
+    /// (`disabeld`): the file is not used. A key that looks like nothing is only named.
     fn unknown_keys(&mut self) {
         for (key, line) in &self.parts.lines {
             if KEYS.contains(&key.as_str()) {

@@ -1,9 +1,10 @@
 //! Talents: Markdown files that say what a run is to do, and with what.
 //!
-//! A talent is a JSON frontmatter (`front`, read by `keys`) and a body that is a template (`template`). Those in the binary and those the user
-//! wrote stand on one `Shelf`; a user's file stands before a built-in of the same name. One bad file costs only itself: its name
-//! answers with the file, the line and the reason, and all others go on. What must stay true: a broken override never lets
-//! the built-in run in its place, because the user may have written it to switch that talent off.
+//! A talent is a JSON frontmatter (`front`, read by `keys`) and a body that is a template (`template`). Those in
+//! the binary and those the user wrote stand on one `Shelf`; a user's file stands before a built-in of the same
+//! name. One bad file costs only itself: its name answers with the file, the line and the reason, and all others go
+//! on. What must stay true: a broken override never lets the built-in run in its place, because the user may have
+//! written it to switch that talent off.
 
 mod builtin;
 mod catalog;

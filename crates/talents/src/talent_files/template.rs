@@ -1,8 +1,8 @@
 //! The bodies of talents as templates.
 //!
-//! A name that does not exist is a problem at `check` and an error at run time; a name that exists but has no value in this run
-//! is an error too. Nothing is ever left standing as text or replaced by nothing. Templates see only what is in the scene: no
-//! files, no variables of the environment.
+//! A name that does not exist is a problem at `check` and an error at run time; a name that exists but has no value
+//! in this run is an error too. Nothing is ever left standing as text or replaced by nothing. Templates see only
+//! what is in the scene: no files, no variables of the environment.
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
 use thiserror::Error;

@@ -1,9 +1,9 @@
 //! think: works through a day or a segment with the talents that are scheduled for it.
 //!
-//! `plan` says what would be done, as data; `run` does it through a `Runs`, which starts runs and waits for their ends. What must
-//! stay true: groups run one after the other in the order of their priority, units of a group beside each other; which facets
-//! a segment is about is read again before each group, because a talent of an earlier group writes it; one unit that fails
-//! hides no other; a wait is never shorter than the run it waits for.
+//! `plan` says what would be done, as data; `run` does it through a `Runs`, which starts runs and waits for their
+//! ends. What must stay true: groups run one after the other in the order of their priority, units of a group
+//! beside each other; which facets a segment is about is read again before each group, because a talent of an
+//! earlier group writes it; one unit that fails hides no other; a wait is never shorter than the run it waits for.
 
 mod plan;
 mod report;

@@ -315,8 +315,8 @@ impl PlanContext<'_> {
             .collect();
     }
 
-    /// The request for a unit. Day, segment and facet reach the process as variables by the runner: what stands in `env` is taken
-    /// for a secret, and would be masked where it turns up in a path.
+    /// The request for a unit. Day, segment and facet reach the process as variables by the runner: what stands in
+    /// `env` is taken for a secret, and would be masked where it turns up in a path.
     pub(super) fn request(&self, unit: &ThinkUnit, input: &str) -> RunRequest {
         let day = self.asked.day;
         let extension = |path: &PathBuf| path.extension()?.to_str().and_then(OutputFormat::parse);

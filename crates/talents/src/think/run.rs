@@ -20,8 +20,8 @@ use crate::talent_files::TalentCatalog;
 /// What a run may take beyond its own limit until its last event is here.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Works through what is asked, at most `jobs` runs at a time (0: all of a group at once). When `stop` becomes true, nothing more
-/// is started and what runs is cancelled.
+/// Works through what is asked, at most `jobs` runs at a time (0: all of a group at once). When `stop` becomes
+/// true, nothing more is started and what runs is cancelled.
 pub async fn run(
     layout: &Layout,
     catalog: &TalentCatalog,

@@ -1,7 +1,7 @@
 //! Daemons that are killed at each step of a run, and what the next one finds.
 //!
-//! The daemon is this test program started again: `the_daemon` does nothing unless a variable tells it where its home is and
-//! at which step to kill itself. The kill is SIGKILL, so nothing is cleaned up.
+//! The daemon is this test program started again: `the_daemon` does nothing unless a variable tells it where its
+//! home is and at which step to kill itself. The kill is SIGKILL, so nothing is cleaned up.
 
 use crate::support::ReceiptRun as _;
 use std::io::Read;
@@ -111,7 +111,8 @@ fn die_at(home: &Path, step: &str, nth: u64, script: &str) {
     assert_eq!(status.signal(), Some(9), "{step}: {said}");
 }
 
-// execution 9.5, 9.12: "SIGKILL of the daemon at each step of a run: after restart one terminal event, no orphan, no ghost"
+// execution 9.5, 9.12: "SIGKILL of the daemon at each step of a run: after restart one terminal event, no orphan,
+// no ghost"
 #[test]
 fn a_daemon_killed_at_any_step_leaves_one_end_and_nothing_else() {
     let goes_on = "say start; (sleep 300) & while :; do sleep 0.1; done";

@@ -103,7 +103,8 @@ async fn the_time_that_a_sender_puts_on_a_request_is_its_id() {
     assert_eq!(home.log(&second).events[0]["ts"].to_string(), second.as_str());
 }
 
-// execution R16, R19, R23, R86: the process gets the request as it stands in the log, one line and then the end of its input
+// execution R16, R19, R23, R86: the process gets the request as it stands in the log, one line and then the end of
+// its input
 #[tokio::test]
 async fn the_request_goes_to_the_process_as_it_is() {
     let home = Home::new(quick()).await;

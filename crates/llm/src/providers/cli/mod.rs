@@ -1,9 +1,9 @@
 //! Command line tools as providers: `claude`, `codex`, `gemini`.
 //!
-//! A tool runs its own loop and keeps its own sessions; it prints one JSON object per line. What must stay true: text between two
-//! uses of tools is thinking, and only what comes after the last one is the result; a line has a largest size; a tool that says
-//! nothing is started once more and then given up; it sees only the variables on the list. The child stays in the process
-//! group of the talent, so that ending the group ends it too.
+//! A tool runs its own loop and keeps its own sessions; it prints one JSON object per line. What must stay true:
+//! text between two uses of tools is thinking, and only what comes after the last one is the result; a line has a
+//! largest size; a tool that says nothing is started once more and then given up; it sees only the variables on the
+//! list. The child stays in the process group of the talent, so that ending the group ends it too.
 
 mod claude;
 mod codex;
@@ -102,8 +102,8 @@ trait Dialect: Send + Sync {
     fn policy(&self, _: &ModelCall) -> Option<String> {
         None
     }
-    /// A file of settings in the folder it works in, and what of it must be ours: for a tool that takes servers from nowhere
-    /// else. The same for all runs; what differs is in the script that [`TOOLS_VARIABLE`] names.
+    /// A file of settings in the folder it works in, and what of it must be ours: for a tool that takes servers
+    /// from nowhere else. The same for all runs; what differs is in the script that [`TOOLS_VARIABLE`] names.
     fn workspace(&self) -> Option<(&'static str, Value)> {
         None
     }
@@ -178,7 +178,7 @@ impl CliProvider {
         let feeding = tokio::spawn(async move {
             if let Some(mut stdin) = stdin {
                 // A tool that does not read its prompt to the end says why on its other channels.
-                let _unread = stdin.write_all(prompt.as_bytes()).await;
+                let _ = stdin.write_all(prompt.as_bytes()).await;
             }
         });
         let complaints = tokio::spawn(tail(stderr));
@@ -279,7 +279,7 @@ impl CliProvider {
             let message = format!("{ended}, but gave an answer");
             let warning = ProviderEvent::Warning { message, stderr: trace };
             // If nobody listens, the run is over and the warning is of no use.
-            let _unheard = events.send(warning).await;
+            let _ = events.send(warning).await;
             return Ok(reply);
         }
         let told = transcript.error.clone().unwrap_or_else(|| trace.clone());
@@ -303,7 +303,7 @@ impl CliProvider {
 /// Ends a child that will not end by itself.
 async fn end(child: &mut Child) {
     // An error here means that it has ended already.
-    let _ended = child.kill().await;
+    let _ = child.kill().await;
 }
 
 /// The last lines of a tool's stderr.

@@ -1,4 +1,5 @@
-//! How a tool is started: which program, what it sees of the environment, what is written down for it, what it is asked.
+//! How a tool is started: which program, what it sees of the environment, what is written down for it, what it is
+//! asked.
 //!
 //! What must stay true: a tool sees only the variables on the list, and no key unless the settings say so.
 
@@ -24,7 +25,7 @@ impl Drop for ToolFiles {
     fn drop(&mut self) {
         for path in self.policy.iter().chain(&self.tools) {
             // They hold no secret; a leftover does no harm.
-            let _gone = std::fs::remove_file(path);
+            let _ = std::fs::remove_file(path);
         }
     }
 }

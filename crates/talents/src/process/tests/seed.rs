@@ -82,7 +82,8 @@ async fn a_generator_is_asked_for_in_the_words_of_the_seed() {
 
 #[tokio::test]
 async fn an_agent_with_an_output_writes_its_report_of_the_day() {
-    // execution R34, R75, R76, R77, R82: the frontmatter alone says that it is written; today is the day that nobody names
+    // execution R34, R75, R76, R77, R82: the frontmatter alone says that it is written; today is the day that
+    // nobody names
     let report = talent(
         "report",
         "\"schedule\": \"daily\",\n\"priority\": 40,\n\"output\": \"md\",\n\"tools\": [\"memory_recall\"]",

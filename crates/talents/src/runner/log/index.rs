@@ -1,7 +1,8 @@
 //! The index of ended runs: a file per day, and all of it in memory.
 //!
-//! Everything here is derived from the logs. One `Index` per home writes; it is held by the runner behind a lock. Listing never
-//! opens a log. A run that was indexed twice (a crash between the index and the rename) counts once, the later row wins.
+//! Everything here is derived from the logs. One `Index` per home writes; it is held by the runner behind a lock.
+//! Listing never opens a log. A run that was indexed twice (a crash between the index and the rename) counts once,
+//! the later row wins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};

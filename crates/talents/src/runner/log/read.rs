@@ -1,8 +1,8 @@
 //! Reading run logs, also while they are written and after they were torn.
 //!
-//! A line that is no JSON object is skipped and counted; a last line without its newline is not there yet (or was torn by a
-//! crash) and is left alone. A log is looked for under its active name first: the rename goes from there to the other, so
-//! whoever looks in this order finds it at any moment.
+//! A line that is no JSON object is skipped and counted; a last line without its newline is not there yet (or was
+//! torn by a crash) and is left alone. A log is looked for under its active name first: the rename goes from there
+//! to the other, so whoever looks in this order finds it at any moment.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};

@@ -18,8 +18,8 @@ pub struct RetentionLimits {
     pub runs_per_talent: usize,
 }
 
-/// Removes ended runs that are too old or too many; gives their ids. The logs go first: a crash in the middle leaves rows
-/// without logs, which the next sweep takes away.
+/// Removes ended runs that are too old or too many; gives their ids. The logs go first: a crash in the middle
+/// leaves rows without logs, which the next sweep takes away.
 pub fn sweep(
     layout: &Layout,
     index: &mut RunIndex,

@@ -1,7 +1,8 @@
 //! Writing one run log.
 //!
-//! The log appears whole with its first line: it is written under another name and then linked to its own, which also fails
-//! if the name is taken. A line that cannot be written whole is taken back. The last line and the new name are made durable.
+//! The log appears whole with its first line: it is written under another name and then linked to its own, which
+//! also fails if the name is taken. A line that cannot be written whole is taken back. The last line and the new
+//! name are made durable.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
