@@ -314,9 +314,9 @@ async fn a_client_survives_a_restart_of_the_bus() {
     bus.server.stop().await.expect("stopped");
     assert_eq!(inbox.recv().await, Some(BusClientEvent::Disconnected));
     for event in ["two", "three", "four"] {
-        assert!(client.send(BusMessage::new("notes", event)));
+        assert!(client.send(&BusMessage::new("notes", event)));
     }
-    assert!(!client.send(BusMessage::new("notes", "five")));
+    assert!(!client.send(&BusMessage::new("notes", "five")));
     assert_eq!(client.status().outbox_dropped, 1);
     let unsent = client.ask(BusMessage::new("notes", "six"), Duration::from_millis(50)).await;
     assert_eq!(unsent.expect_err("full").code(), "outbox_full");

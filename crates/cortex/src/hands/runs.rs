@@ -121,7 +121,7 @@ impl BusRuns {
             && let Some(name) = fields.get("event").and_then(Value::as_str).map(str::to_owned)
         {
             // What does not fit is counted by the client; nobody depends on hearing it.
-            let _told = self.client.send(BusMessage::new(tract, &name).and(fields));
+            let _ = self.client.send(&BusMessage::new(tract, &name).and(fields));
         }
     }
 
@@ -171,7 +171,7 @@ async fn listen(
             BusClientEvent::Connected | BusClientEvent::Dropped(_) => {
                 let Some(client) = client.upgrade() else { return };
                 for use_id in heard.open() {
-                    client.send(BusMessage::new(BUS_TOPIC, "replay").with("use_id", use_id));
+                    client.send(&BusMessage::new(BUS_TOPIC, "replay").with("use_id", use_id));
                 }
             }
         }

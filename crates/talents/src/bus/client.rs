@@ -128,7 +128,7 @@ impl BusClient {
     }
 
     /// Sends a message when there is a connection. `false`: the outbox is full, and the message is dropped and counted.
-    pub fn send(&self, message: BusMessage) -> bool {
+    pub fn send(&self, message: &BusMessage) -> bool {
         self.put(message.line(), None)
     }
 

@@ -221,7 +221,7 @@ impl Runner {
         let mut chosen: BTreeSet<UseId> = BTreeSet::new();
         match select {
             RunSelector::Run(run) => {
-                chosen.extend(state.live.contains_key(run).then(|| run.clone()))
+                chosen.extend(state.live.contains_key(run).then(|| run.clone()));
             }
             RunSelector::Talent(name) => chosen.extend(
                 state

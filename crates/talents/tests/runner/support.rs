@@ -120,10 +120,7 @@ impl Home {
     pub(crate) async fn begin(&self, mut request: Value, script: &str) -> UseId {
         request["env"]["DO"] = script.into();
         let receipt = self.ask(request).await;
-        receipt
-            .use_id()
-            .map(|run| UseId::parse(run).expect("an id"))
-            .unwrap_or_else(|| panic!("{receipt:?}"))
+        receipt.run().unwrap_or_else(|| panic!("{receipt:?}"))
     }
 
     pub(crate) async fn end_of(&self, run: &UseId) -> RunEvent {
