@@ -1,0 +1,156 @@
+//! A run that goes well, and what is skipped, reused, shaped and written.
+
+use super::*;
+
+#[tokio::test]
+async fn a_chat_uses_tools_and_cites_what_it_read() {
+    // execution R47, R48, R57, R58, R61-R64, R66, R69, R72, R73
+    let two = [
+        ("t1", "memory_recall", json!({"query": "tea"})),
+        ("t2", "get_facet", json!({"name": "nobody"})),
+    ];
+    let stage = stage(vec![Ok(calling(&two)), Ok(reply("Tea."))], &[]);
+    let events = stage.one(json!({"use_id": "17", "ts": 17, "prompt": "What do I like?"})).await;
+    let told = names(&events);
+    assert_eq!(told[..2], ["start", "warning"], "tools that are not here are named");
+    let told: Vec<&str> = told.into_iter().filter(|name| *name != "warning").collect();
+    assert_eq!(told[..4], ["start", "thinking", "text_delta", "thinking"]);
+    assert_eq!(told[4..8].iter().filter(|name| **name == "tool_start").count(), 2);
+    assert_eq!(told[8..], ["thinking", "text_delta", "finish"]);
+    for event in &events {
+        assert_eq!(event["use_id"], "17");
+        assert!(event["ts"].is_i64());
+    }
+    let ends: Vec<&Value> = events.iter().filter(|event| event["event"] == "tool_end").collect();
+    for end in &ends {
+        let start = events
+            .iter()
+            .find(|event| event["event"] == "tool_start" && event["call_id"] == end["call_id"]);
+        assert_eq!(start.unwrap()["args"], end["args"]);
+    }
+    assert!(
+        ends.iter().any(|end| end["result"]["error"]
+            .as_str()
+            .is_some_and(|text| text.contains("no facet")))
+    );
+    let finish = events.last().unwrap();
+    assert_eq!(finish["result"], "Tea.");
+    assert_eq!(finish["cited"], json!([7, 9]), "every memory that was read, once");
+    assert_eq!(finish["usage"]["input_tokens"], 200);
+    assert_eq!(finish["usage"]["requests"], 2);
+    assert!(finish["cost"].as_f64().unwrap() > 0.0);
+    assert_eq!(finish["provider"], "anthropic");
+    let calls = stage.script.calls.lock().unwrap();
+    let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
+    assert!(text.contains("Ada likes tea.") && text.ends_with("What do I like?"), "{text}");
+    assert_eq!(calls[1].messages.len(), 3);
+}
+
+#[tokio::test]
+async fn a_generator_writes_its_output_before_it_finishes() {
+    // execution R33, R38, R39, R44, R75, R79, R80
+    let stage = stage(vec![Ok(reply("# Release moved\n")), Ok(reply("# Again"))], &segment());
+    let events = stage.one(activity()).await;
+    assert_eq!(names(&events), ["start", "thinking", "text_delta", "finish"]);
+    let path = stage.dir.path().join("chronicle/20250109/120000_300/activity.md");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "# Release moved\n");
+    assert_eq!(events[3]["output_path"], path.to_str().unwrap());
+    {
+        let calls = stage.script.calls.lock().unwrap();
+        let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
+        assert!(text.contains(TALK) && calls[0].tools.is_empty());
+        assert_eq!(calls[0].max_output_tokens, Some(4_000));
+    }
+    let again = stage.one(activity()).await;
+    assert_eq!(names(&again), ["finish"], "what is there is reused");
+    assert_eq!(again[0]["result"], "# Release moved\n");
+    let mut refresh = activity();
+    refresh["refresh"] = json!(true);
+    stage.one(refresh).await;
+    assert_eq!(fs::read_to_string(&path).unwrap(), "# Again\n");
+}
+
+#[tokio::test]
+async fn nothing_to_read_and_switched_off_are_skips_and_ask_nobody() {
+    // execution R50, R51
+    let files = [
+        ("chronicle/20250109/120000_300/note.txt", "Hm."),
+        ("talent/off.md", "{\n\"disabled\": true,\n\"output\": \"md\"\n}\nX"),
+        ("talent/thin.md", "{\n\"output\": \"md\"\n}\nX"),
+    ];
+    let stage = stage(Vec::new(), &files);
+    let mut empty = activity();
+    empty["segment"] = json!("120000_300");
+    let skipped = |events: &[Value]| events.last().unwrap()["skipped"].as_str().unwrap().to_owned();
+    assert_eq!(skipped(&stage.one(empty).await), "no_input");
+    assert_eq!(
+        skipped(&stage.one(json!({"use_id": "2", "name": "thin", "day": "20250108"})).await),
+        "no_input"
+    );
+    assert_eq!(
+        skipped(&stage.one(json!({"use_id": "3", "name": "off", "day": "20250109"})).await),
+        "disabled"
+    );
+    assert!(stage.script.calls.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn json_is_taken_out_of_talk_and_judged_without_being_refused() {
+    let good =
+        "Here:\n```json\n[{\"facet\": \"work\", \"activity\": \"a\", \"level\": \"odd\"}]\n```";
+    let stage = stage(vec![Ok(reply(good)), Ok(reply("no JSON at all"))], &segment());
+    let mut request = activity();
+    request["name"] = json!("facets");
+    request["output"] = json!("json");
+    let events = stage.one(request.clone()).await;
+    let finish = events.last().unwrap();
+    assert_eq!(finish["schema_validation"]["valid"], false);
+    assert_eq!(finish["schema_validation"]["errors"][0]["path"], "$[0].level");
+    let path = stage.dir.path().join("chronicle/20250109/120000_300/facets.json");
+    let written: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(written[0]["facet"], "work");
+    assert!(stage.script.calls.lock().unwrap()[0].schema.is_some());
+    request["refresh"] = json!(true);
+    let events = stage.one(request).await;
+    let finish = events.last().unwrap();
+    assert_eq!(finish["event"], "finish");
+    assert!(finish["warnings"][0].as_str().unwrap().contains("no JSON"));
+}
+
+#[tokio::test]
+async fn an_output_that_cannot_be_written_is_a_warning() {
+    // execution R81
+    let stage = stage(vec![Ok(reply("Text"))], &segment());
+    fs::create_dir_all(stage.dir.path().join("chronicle/20250109/120000_300/activity.md/x"))
+        .unwrap();
+    let events = stage.one(activity()).await;
+    let finish = events.last().unwrap();
+    assert_eq!(
+        (finish["event"].as_str(), finish["result"].as_str()),
+        (Some("finish"), Some("Text"))
+    );
+    assert!(finish["warnings"][0].as_str().unwrap().contains("not written"));
+    assert!(finish["output_path"].is_null());
+}
+
+#[tokio::test]
+async fn without_a_provider_what_is_there_can_still_be_read() {
+    let mut stage = stage(Vec::new(), &segment());
+    stage.process.resolver = Resolver::new(ProviderSettings::default(), Vec::new());
+    let events = stage.one(activity()).await;
+    assert_eq!(events.last().unwrap()["reason_code"], "no_model");
+    fs::write(stage.dir.path().join("chronicle/20250109/120000_300/activity.md"), "There").unwrap();
+    let events = stage.one(activity()).await;
+    assert_eq!(events.last().unwrap()["result"], "There");
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_all_and_asks_nobody() {
+    let mut stage = stage(Vec::new(), &segment());
+    stage.process.dry_run = true;
+    let events = stage.one(activity()).await;
+    assert_eq!(names(&events), ["dry_run", "finish"]);
+    assert_eq!(events[0]["type"], "generate");
+    assert!(events[0]["transcript_files"][0].as_str().unwrap().ends_with("note.txt"));
+    assert!(stage.script.calls.lock().unwrap().is_empty());
+}

@@ -1,0 +1,85 @@
+//! What think did, as data.
+
+use serde::Serialize;
+
+use super::plan::{SkippedUnit, ThinkUnit};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitState {
+    Finished,
+    /// The run itself had nothing to do.
+    Skipped,
+    Failed,
+    TimedOut,
+    /// The run was not taken.
+    NotStarted,
+    Cancelled,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnitReport {
+    pub talent: String,
+    pub facet: Option<String>,
+    pub segment: Option<String>,
+    pub priority: i64,
+    pub use_id: Option<String>,
+    pub state: UnitState,
+    /// Why it failed or was skipped.
+    pub reason: Option<String>,
+    pub output_path: Option<String>,
+    /// Whether the output is in the memory; nothing if there was none.
+    pub indexed: Option<bool>,
+    pub seconds: f64,
+}
+
+impl UnitReport {
+    pub(super) fn of(unit: &ThinkUnit, segment: Option<String>) -> UnitReport {
+        UnitReport {
+            talent: unit.talent.to_string(),
+            facet: unit.facet.as_ref().map(ToString::to_string),
+            segment,
+            priority: unit.priority,
+            use_id: None,
+            state: UnitState::NotStarted,
+            reason: None,
+            output_path: None,
+            indexed: None,
+            seconds: 0.0,
+        }
+    }
+
+    /// `name/facet (why)`, for people.
+    pub fn label(&self) -> String {
+        let facet = self.facet.as_ref().map(|facet| format!("/{facet}")).unwrap_or_default();
+        let why = self.reason.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+        format!("{}{facet}{why}", self.talent)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ThinkReport {
+    pub day: String,
+    pub units: Vec<UnitReport>,
+    /// What was not started at all.
+    pub skipped: Vec<SkippedUnit>,
+    pub problems: Vec<String>,
+    pub seconds: f64,
+}
+
+impl ThinkReport {
+    pub fn failed(&self) -> impl Iterator<Item = &UnitReport> {
+        self.units
+            .iter()
+            .filter(|unit| !matches!(unit.state, UnitState::Finished | UnitState::Skipped))
+    }
+
+    pub fn finished(&self) -> usize {
+        self.units.iter().filter(|unit| unit.state == UnitState::Finished).count()
+    }
+
+    /// Nothing failed.
+    pub fn is_well(&self) -> bool {
+        self.failed().next().is_none()
+    }
+}
