@@ -37,6 +37,7 @@ pub mod projects;
 pub mod prompt;
 pub mod proof;
 pub mod read;
+pub mod run;
 pub mod save;
 pub mod score;
 pub mod search;

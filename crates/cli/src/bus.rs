@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::time::Duration;
 
+use api::run::RunEvent;
 use clap::{Args, Subcommand};
-use exec::UseId;
-use exec::callosum::{CALLOSUM, Clause, ClientError, Filter, Message};
-use exec::layout::Layout;
-use exec::runner::log::read::{self, is_terminal};
 use serde_json::{Map, Value, json};
+use talents::UseId;
+use talents::bus::{BUS_TOPIC, BusClientError, BusConnection, BusFilter, BusMessage, FilterClause};
+use talents::layout::Layout;
+use talents::runner::log::read;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -18,14 +19,13 @@ use crate::open::{Around, Globals, home_folder};
 use crate::output::Output;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
-use daemon::talents_host::live::line::Line;
 
 /// Between two looks at whether the bus is there again.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often a daemon that dies during a run is started again.
 const STARTS_MAX: u32 = 3;
 /// Bytes of a message that is read from standard input.
-const MESSAGE_BYTES_MAX: u64 = exec::callosum::LINE_BYTES_MAX as u64;
+const MESSAGE_BYTES_MAX: u64 = talents::bus::LINE_BYTES_MAX as u64;
 
 /// Hears and says what goes over the bus of the daemon.
 ///
@@ -90,7 +90,7 @@ pub(crate) fn run(
         BusStep::Listen(args) => runtime()?.block_on(listen(args, &place, out)),
         BusStep::Send(args) => {
             let message = message(&args.words, &mut around)?;
-            let shown = format!("{}/{}", message.tract(), message.event());
+            let shown = format!("{}/{}", message.topic(), message.event());
             let answer = runtime()?.block_on(ask(&place, message))?;
             if out.is_json() {
                 return out.object(&answer);
@@ -102,7 +102,7 @@ pub(crate) fn run(
             Ok(())
         }
         BusStep::Status(StatusArgs {}) => {
-            let answer = runtime()?.block_on(ask(&place, Message::new(CALLOSUM, "status")))?;
+            let answer = runtime()?.block_on(ask(&place, BusMessage::new(BUS_TOPIC, "status")))?;
             status(answer, out)
         }
     }
@@ -122,8 +122,8 @@ pub(crate) fn runtime() -> Outcome<Runtime> {
 }
 
 /// Says something that is answered.
-pub(crate) async fn ask(place: &DaemonPlace, message: Message) -> Outcome<Map<String, Value>> {
-    let mut line = Line::connect(&place.callosum(), "cli", &Filter::none()).await?;
+pub async fn ask(place: &DaemonPlace, message: BusMessage) -> Outcome<Map<String, Value>> {
+    let mut line = BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
     let mut answer = line.ask(message).await?;
     for key in ["tract", "event", "ref", "ok"] {
         answer.remove(key);
@@ -131,16 +131,16 @@ pub(crate) async fn ask(place: &DaemonPlace, message: Message) -> Outcome<Map<St
     Ok(answer)
 }
 
-pub(crate) fn refusal(answer: &Map<String, Value>) -> ClientError {
+pub(crate) fn refusal(answer: &Map<String, Value>) -> BusClientError {
     let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    ClientError::Refused { code: text("code"), why: text("reason") }
+    BusClientError::Refused { code: text("code"), why: text("reason") }
 }
 
 /// How following a run ended.
 #[derive(Debug)]
 pub(crate) enum Ending {
     /// The event that ended the run.
-    Ended(Map<String, Value>),
+    Ended(RunEvent),
     /// The person does not want to wait any longer.
     Left,
 }
@@ -156,39 +156,39 @@ pub(crate) enum Interrupt {
 /// ended the run before it went, and stays away.
 pub(crate) async fn follow(
     place: &DaemonPlace,
-    mut line: Line,
+    mut line: BusConnection,
     run: &UseId,
     interrupt: Interrupt,
     out: &mut Output,
-    mut show: impl FnMut(&Map<String, Value>, &mut Output) -> Outcome,
+    mut show: impl FnMut(&RunEvent, &mut Output) -> Outcome,
 ) -> Outcome<Ending> {
     let failed = |error| Failure::Io { what: "signals".to_owned(), error };
     let mut interrupts = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminates = signal(SignalKind::terminate()).map_err(failed)?;
     let (mut last, mut starts, mut cancelled) = (None, 0, interrupt == Interrupt::Leaves);
-    line.follow(run, None).await?;
+    line.follow_run(run, None).await?;
     loop {
         let heard = tokio::select! {
-            heard = line.next_of(run) => heard,
-            _ = interrupts.recv() => Err(ClientError::NoAnswer),
-            _ = terminates.recv() => Err(ClientError::NoAnswer),
+            heard = line.next_event_of(run) => heard,
+            _ = interrupts.recv() => Err(BusClientError::NoAnswer),
+            _ = terminates.recv() => Err(BusClientError::NoAnswer),
         };
         match heard {
             Ok(Some(event)) => {
-                last = event.get("seq").and_then(Value::as_u64).or(last);
+                last = event.seq().or(last);
                 show(&event, out)?;
-                if is_terminal(&event) {
+                if event.is_terminal() {
                     return Ok(Ending::Ended(event));
                 }
             }
             // The person.
-            Err(ClientError::NoAnswer) if cancelled => return Ok(Ending::Left),
-            Err(ClientError::NoAnswer) => {
+            Err(BusClientError::NoAnswer) if cancelled => return Ok(Ending::Left),
+            Err(BusClientError::NoAnswer) => {
                 cancelled = true;
                 out.say("cancelling; once more leaves the run to itself");
-                line.cancel("use_id", run.as_str()).await?;
+                line.cancel_runs("use_id", run.as_str()).await?;
             }
-            Ok(None) | Err(ClientError::ConnectionLost) if starts < STARTS_MAX => {
+            Ok(None) | Err(BusClientError::ConnectionLost) if starts < STARTS_MAX => {
                 let rest = rest_of_ended(place, run, last)?;
                 for event in &rest {
                     show(event, out)?;
@@ -199,64 +199,59 @@ pub(crate) async fn follow(
                 starts += 1;
                 out.say("the daemon went away; it is started again");
                 line = again(place).await?;
-                line.follow(run, last).await?;
+                line.follow_run(run, last).await?;
             }
-            Ok(None) => return Err(ClientError::ConnectionLost.into()),
+            Ok(None) => return Err(BusClientError::ConnectionLost.into()),
             Err(error) => return Err(error.into()),
         }
     }
 }
 
 /// What the log of a run that has ended says after event `last`, its end included; nothing while it has not ended.
-fn rest_of_ended(
-    place: &DaemonPlace,
-    run: &UseId,
-    last: Option<u64>,
-) -> Outcome<Vec<Map<String, Value>>> {
+fn rest_of_ended(place: &DaemonPlace, run: &UseId, last: Option<u64>) -> Outcome<Vec<RunEvent>> {
     let layout = Layout::new(&place.home);
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let found = read::find(&layout, run).map_err(unread)?.filter(|found| !found.active);
     let Some(found) = found else { return Ok(Vec::new()) };
     let log = read::read(&found.path).map_err(unread)?;
-    let seq = |event: &Map<String, Value>| event.get("seq").and_then(Value::as_u64);
-    let mut rest: Vec<_> = log.events.into_iter().filter(|event| seq(event) > last).collect();
-    let ended = rest.iter().rposition(is_terminal);
+    let mut rest: Vec<_> = log.events.into_iter().filter(|event| event.seq() > last).collect();
+    let ended = rest.iter().rposition(RunEvent::is_terminal);
     rest.truncate(ended.map_or(0, |end| end + 1));
     Ok(rest)
 }
 
-async fn again(place: &DaemonPlace) -> Outcome<Line> {
+async fn again(place: &DaemonPlace) -> Outcome<BusConnection> {
     let whose = place.clone();
     let started = tokio::task::spawn_blocking(move || connect_or_start(&whose)).await;
     drop(started.map_err(|error| Failure::Io {
         what: "the daemon".to_owned(),
         error: std::io::Error::other(error),
     })??);
-    Ok(Line::connect(&place.callosum(), "cli", &Filter::none()).await?)
+    Ok(BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?)
 }
 
 async fn listen(args: &ListenArgs, place: &DaemonPlace, out: &mut Output) -> Outcome {
     let runs = args.use_id.iter().map(|id| UseId::parse(id)).collect::<Result<Vec<_>, _>>();
     let runs = runs.map_err(|error| Failure::input(error.to_string()))?;
-    let filter = Filter::of(vec![Clause {
-        tract: args.tract.clone(),
+    let filter = BusFilter::of(vec![FilterClause {
+        topic: args.tract.clone(),
         event: args.event.clone(),
         use_id: args.use_id.clone(),
     }]);
     let path = place.callosum();
-    let mut line = Line::connect(&path, "listen", &filter).await?;
+    let mut line = BusConnection::connect(&path, "listen", &filter).await?;
     // The runs that are replayed, and the last event of each that was shown.
     let mut open: BTreeMap<UseId, Option<u64>> =
         runs.into_iter().filter(|_| args.replay).map(|run| (run, None)).collect();
     for run in open.keys() {
-        line.follow(run, None).await?;
+        line.follow_run(run, None).await?;
     }
     loop {
         let Ok(Some(message)) = line.next().await else {
             out.say("the bus is gone; waiting for it");
             line = loop {
                 tokio::time::sleep(LOOK).await;
-                if let Ok(line) = Line::connect(&path, "listen", &filter).await {
+                if let Ok(line) = BusConnection::connect(&path, "listen", &filter).await {
                     break line;
                 }
             };
@@ -266,14 +261,14 @@ async fn listen(args: &ListenArgs, place: &DaemonPlace, out: &mut Output) -> Out
                 out.say("the bus is there again; what was said meanwhile is missing");
             }
             for (run, last) in &open {
-                line.follow(run, *last).await?;
+                line.follow_run(run, *last).await?;
             }
             continue;
         };
         // Said to us alone, about what we asked.
-        let own = message.tract() == CALLOSUM;
+        let own = message.topic() == BUS_TOPIC;
         if own && message.event() == "error" {
-            return Err(Failure::from(ClientError::Refused {
+            return Err(Failure::from(BusClientError::Refused {
                 code: message.text("code").unwrap_or_default().to_owned(),
                 why: message.text("error").unwrap_or_default().to_owned(),
             }));
@@ -288,7 +283,7 @@ async fn listen(args: &ListenArgs, place: &DaemonPlace, out: &mut Output) -> Out
             if replayed {
                 open.remove(&run);
             } else if let Some(last) = open.get_mut(&run) {
-                *last = message.get("seq").and_then(Value::as_u64).or(*last);
+                *last = message.seq().or(*last);
             }
         }
         if args.replay && open.is_empty() {
@@ -298,13 +293,13 @@ async fn listen(args: &ListenArgs, place: &DaemonPlace, out: &mut Output) -> Out
 }
 
 /// What is replayed comes whole; the wish for single events still holds.
-fn wanted(args: &ListenArgs, message: &Message) -> bool {
+fn wanted(args: &ListenArgs, message: &BusMessage) -> bool {
     let one_of = |words: &[String], word: &str| words.is_empty() || words.iter().any(|w| w == word);
-    message.tract() == CALLOSUM
-        || (one_of(&args.tract, message.tract()) && one_of(&args.event, message.event()))
+    message.topic() == BUS_TOPIC
+        || (one_of(&args.tract, message.topic()) && one_of(&args.event, message.event()))
 }
 
-fn message(words: &[String], around: &mut Around) -> Outcome<Message> {
+fn message(words: &[String], around: &mut Around) -> Outcome<BusMessage> {
     let text = match words {
         [only] if only == "-" => {
             let mut text = String::new();
@@ -316,7 +311,7 @@ fn message(words: &[String], around: &mut Around) -> Outcome<Message> {
         }
         [only] => only.clone(),
         [tract, event, pairs @ ..] => {
-            let mut message = Message::new(tract, event);
+            let mut message = BusMessage::new(tract, event);
             for pair in pairs {
                 let (key, value) = pair
                     .split_once('=')
@@ -335,8 +330,8 @@ fn message(words: &[String], around: &mut Around) -> Outcome<Message> {
     }
 }
 
-fn checked(fields: Map<String, Value>) -> Outcome<Message> {
-    Message::from_fields(fields).map_err(|bad| Failure::input(bad.to_string()))
+fn checked(fields: Map<String, Value>) -> Outcome<BusMessage> {
+    BusMessage::from_fields(fields).map_err(|bad| Failure::input(bad.to_string()))
 }
 
 fn status(answer: Map<String, Value>, out: &mut Output) -> Outcome {

@@ -2,9 +2,9 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use ::exec::callosum::Filter;
-use ::exec::runner::log::read::kind;
-use ::exec::{Layout, UseId};
+use ::talents::bus::{BusConnection, BusFilter};
+use ::talents::{Layout, UseId};
+use api::run::RunEventKind;
 use clap::Args;
 use serde_json::{Map, Value};
 
@@ -13,15 +13,18 @@ use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, caller};
 use crate::output::{Output, plain, plain_lines};
 use crate::{surroundings, talent};
-use api::Operation;
-use api::channel::{
-    ChannelBranchRequest, ChannelGetRequest, ChannelListRequest, ChannelRemoveRequest,
-    ChannelSayRequest, ChannelStopRequest, ChannelWorkerRequest,
-};
+use service::config;
+use client::connection::Client;
+use client::place::DaemonPlace;
+use client::protocol::From;
+use client::start::connect_or_start;
+use daemon::talents_host::live::summary::summary;
+use daemon::talents_host::settings;
+use service::Caller;
+use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelListRequest, ChannelRemoveRequest, ChannelSayRequest, ChannelStopRequest, ChannelWorkerRequest};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
-use daemon::talents_host::live::line::{Line, told};
 use daemon::talents_host::settings;
 use service::Caller;
 use service::config;
@@ -182,18 +185,19 @@ impl Talk<'_> {
 
     /// Shows the answer while it is written.
     async fn answer(&self, run: &UseId, out: &mut Output) -> Outcome {
-        let line = Line::connect(&self.place.callosum(), "chat", &Filter::none()).await?;
+        let line =
+            BusConnection::connect(&self.place.callosum(), "chat", &BusFilter::none()).await?;
         let mut wrote = false;
         let ending = follow(&self.place, line, run, Interrupt::Cancels, out, |event, out| {
             if out.is_json() {
                 return Ok(());
             }
-            if kind(event) == "text_delta" {
-                let text = event.get("delta").and_then(Value::as_str).unwrap_or_default();
+            if event.kind() == RunEventKind::TextDelta {
+                let text = event.text("delta").unwrap_or_default();
                 out.text(plain_lines(text))?;
                 out.flush()?;
                 wrote = true;
-            } else if let Some(told) = told(event) {
+            } else if let Some(told) = summary(event) {
                 out.say(format_args!("  {told}"));
             }
             Ok(())
@@ -203,11 +207,11 @@ impl Talk<'_> {
             let message = "the answer goes on; --history shows it later".to_owned();
             return Err(Failure::Check { code: "left", message });
         };
-        let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = |key: &str| event.text(key).unwrap_or_default();
         if out.is_json() {
             out.object(&event)?;
         }
-        if kind(&event) != "finish" {
+        if event.kind() != RunEventKind::Finish {
             let message = format!("no answer: {}", plain(text("error")));
             return Err(Failure::Check { code: "run_failed", message });
         }

@@ -4,14 +4,14 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use exec::chronicle::{
-    Addition, ChronicleError, Content, Entry, EntryKind, add, days, entries, segment_facets,
-    segments,
-};
-use exec::talents::Shelf;
-use exec::{Day, Layout, Segment, TalentName};
 use jiff::civil::Time;
 use serde_json::{Value, json};
+use talents::chronicle::{
+    AddContent, Addition, ChronicleEntry, ChronicleEntryKind, ChronicleError, add, days, entries,
+    segment_facets, segments,
+};
+use talents::talent_files::TalentCatalog;
+use talents::{Day, Layout, Segment, TalentName};
 
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, caller, home_folder};
@@ -161,9 +161,9 @@ fn add_file(
     let text = String::from_utf8(bytes)
         .map_err(|_| Failure::input(format!("{named} is not text (UTF-8)")))?;
     let content = match kind {
-        Kind::Text => Content::Text(text),
-        Kind::Markdown => Content::Markdown(text),
-        Kind::Transcript => Content::Transcript(text),
+        Kind::Text => AddContent::Text(text),
+        Kind::Markdown => AddContent::Markdown(text),
+        Kind::Transcript => AddContent::Transcript(text),
     };
     let is_transcript = matches!(kind, Kind::Transcript);
     let added = add(layout, &Addition { day, start, seconds: args.seconds, content });
@@ -195,7 +195,7 @@ fn list_days(layout: &Layout, out: &mut Output) -> Outcome {
 }
 
 fn list_segments(layout: &Layout, day: Day, out: &mut Output) -> Outcome {
-    let shelf = Shelf::open(&layout.talents());
+    let shelf = TalentCatalog::open(&layout.talents());
     let mut views = Vec::new();
     for segment in segments(layout, day)? {
         let files: Vec<String> = files(layout, &shelf, day, Some(segment))?
@@ -230,19 +230,19 @@ fn show(layout: &Layout, day: Day, segment: Option<Segment>, out: &mut Output) -
         && !segments(layout, day)?.contains(&segment)
     {
         let (day, segment) = (day.to_string(), segment.to_string());
-        return Err(exec::chronicle::ChronicleError::NoSegment { day, segment }.into());
+        return Err(talents::chronicle::ChronicleError::NoSegment { day, segment }.into());
     }
     if !layout.day(day).is_dir() {
-        return Err(exec::think::ThinkError::NoDay(day).into());
+        return Err(talents::think::ThinkError::NoDay(day).into());
     }
-    let shelf = Shelf::open(&layout.talents());
+    let shelf = TalentCatalog::open(&layout.talents());
     let mut views = Vec::new();
     for entry in files(layout, &shelf, day, segment)? {
         let text = read(&entry)?;
         let (kind, talent, facet) = match &entry.kind {
-            EntryKind::Transcript => ("transcript", None, None),
-            EntryKind::Percept => ("percept", None, None),
-            EntryKind::Output { talent, facet } => {
+            ChronicleEntryKind::Transcript => ("transcript", None, None),
+            ChronicleEntryKind::Percept => ("percept", None, None),
+            ChronicleEntryKind::Output { talent, facet } => {
                 ("output", Some(talent.to_string()), facet.as_ref().map(ToString::to_string))
             }
         };
@@ -259,7 +259,7 @@ fn show(layout: &Layout, day: Day, segment: Option<Segment>, out: &mut Output) -
     if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }
 }
 
-fn read(entry: &Entry) -> Outcome<String> {
+fn read(entry: &ChronicleEntry) -> Outcome<String> {
     let failed = |error| Failure::file(&entry.path, error);
     let mut bytes = Vec::new();
     let open = std::fs::File::open(&entry.path).map_err(failed)?;
@@ -273,16 +273,16 @@ fn read(entry: &Entry) -> Outcome<String> {
 
 fn files(
     layout: &Layout,
-    shelf: &Shelf,
+    shelf: &TalentCatalog,
     day: Day,
     segment: Option<Segment>,
-) -> Outcome<Vec<Entry>> {
+) -> Outcome<Vec<ChronicleEntry>> {
     let is_talent = |name: &TalentName| shelf.all().any(|talent| talent.name == *name);
     Ok(entries(layout, day, segment, &is_talent)?)
 }
 
 /// The file below its day.
-fn name(layout: &Layout, entry: &Entry) -> String {
+fn name(layout: &Layout, entry: &ChronicleEntry) -> String {
     let below = entry.path.strip_prefix(layout.chronicle()).unwrap_or(&entry.path);
     let mut parts = below.components();
     // The day and the segment are said already.

@@ -1,9 +1,9 @@
 //! `cortex facet`: the contexts that days are worked through in.
 
 use clap::{Args, Subcommand};
-use exec::chronicle::{FacetFile, add_facet, list_facets, mute_facet, read_facet};
-use exec::{Facet, Layout};
 use serde_json::{Value, json};
+use talents::chronicle::{FacetFile, add_facet, list_facets, mute_facet, read_facet};
+use talents::{Facet, Layout};
 
 use crate::failure::Outcome;
 use crate::open::{Around, Globals, home_folder};

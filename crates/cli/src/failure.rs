@@ -108,13 +108,13 @@ macro_rules! through_operations {
 }
 
 through_operations!(
-    exec::NameError,
-    exec::callosum::ClientError,
-    exec::chronicle::ChronicleError,
-    exec::models::NoModel,
-    exec::talents::RenderError,
-    exec::talents::TalentError,
-    exec::think::ThinkError,
+    talents::NameError,
+    talents::bus::BusClientError,
+    talents::chronicle::ChronicleError,
+    llm::models::NoModelError,
+    talents::talent_files::RenderError,
+    talents::talent_files::TalentError,
+    talents::think::ThinkError,
 );
 
 impl Failure {

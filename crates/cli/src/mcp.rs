@@ -4,8 +4,8 @@ use crate::surroundings;
 use std::sync::Arc;
 
 use clap::Args;
-use exec::process::{Served, ToolScene, Toolbox};
-use exec::{Day, Facet, TalentName, UseId};
+use talents::process::{TalentTools, ToolScene, Toolbox};
+use talents::{Day, Facet, TalentName, UseId};
 
 use crate::failure::Outcome;
 use crate::open::{Around, Globals, caller, home_folder, wait};
@@ -70,7 +70,7 @@ fn served(
     run: &str,
     globals: &Globals,
     around: &Around,
-) -> Outcome<Served> {
+) -> Outcome<TalentTools> {
     let hands = crate::talent::hands(globals, around)?;
     let talent = hands.shelf.find(&TalentName::parse(talent)?)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
@@ -92,5 +92,5 @@ fn served(
         wait(globals),
     );
     let toolbox: Arc<dyn Toolbox> = Arc::new(MemoryTools::new(memory));
-    Ok(Served::new(&hands.layout, &hands.shelf, &toolbox, &talent, scene))
+    Ok(TalentTools::new(&hands.layout, &hands.shelf, &toolbox, &talent, scene))
 }

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use exec::runner::Program;
-use exec::supervisor::end_with_supervisor;
 use serde_json::{Value, json};
+use talents::runner::TalentProgram;
+use talents::supervisor::end_with_supervisor;
 
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, home_folder};
@@ -238,11 +238,11 @@ fn tell_ready(
 }
 
 /// What a talent runs in: this program, in a process of its own.
-fn talent_program() -> Outcome<Program> {
+fn talent_program() -> Outcome<TalentProgram> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::Io { what: "this program".to_owned(), error })?;
     let args = ["talent", "exec"].map(Into::into).to_vec();
-    Ok(Program { path, args, ..Program::default() })
+    Ok(TalentProgram { path, args, ..TalentProgram::default() })
 }
 
 pub(crate) fn status(

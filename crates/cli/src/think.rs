@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use exec::process::stop_on_signals;
-use exec::providers::BoxFuture;
-use exec::think::{self, Asked, Hooks, Phase, Plan, Report, State, UnitReport, Work};
-use exec::{Day, Facet, Segment, TalentName};
+use llm::providers::BoxFuture;
 use serde_json::Value;
+use talents::process::stop_on_signals;
+use talents::think::{
+    self, ThinkHooks, ThinkPhase, ThinkPlan, ThinkReport, ThinkRequest, ThinkWork, UnitReport,
+    UnitState,
+};
+use talents::{Day, Facet, Segment, TalentName};
 
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, caller, wait};
@@ -74,11 +77,11 @@ pub(crate) fn run(
         Some(text) => Day::parse(text)?,
         None => Day::from(now.date().yesterday().unwrap_or_else(|_| now.date())),
     };
-    let asked = Asked {
+    let asked = ThinkRequest {
         day,
         work: match &args.segment {
-            Some(text) => Work::Segment(Segment::parse(text)?),
-            None => Work::All,
+            Some(text) => ThinkWork::Segment(Segment::parse(text)?),
+            None => ThinkWork::All,
         },
         facet: args.facet.as_deref().map(Facet::parse).transpose()?,
         talent: args.talent.as_deref().map(TalentName::parse).transpose()?,
@@ -86,7 +89,7 @@ pub(crate) fn run(
     };
     if let Some(facet) = &asked.facet {
         // A name typed wrong would be a day without work.
-        exec::chronicle::read_facet(&hands.layout, facet)?;
+        talents::chronicle::read_facet(&hands.layout, facet)?;
     }
     let plan = think::plan(&hands.layout, &hands.shelf, &asked)?;
     if args.dry_run {
@@ -110,7 +113,7 @@ pub(crate) fn run(
         .build()
         .map_err(failed)?;
     let talk = out.talk().clone();
-    let report: Outcome<Report> = runtime.block_on(async {
+    let report: Outcome<ThinkReport> = runtime.block_on(async {
         let stop = stop_on_signals().map_err(failed)?;
         let runs = Arc::new(BusRuns::connect(&place.callosum()).await?);
         let hooks = Arc::new(Watcher { runs: Arc::clone(&runs), memory, home, talk });
@@ -136,7 +139,7 @@ struct Watcher {
     talk: Talk,
 }
 
-impl Hooks for Watcher {
+impl ThinkHooks for Watcher {
     fn tell(&self, event: Value) {
         let text = |key: &str| event[key].as_str().map(str::to_owned);
         match event["event"].as_str() {
@@ -157,7 +160,7 @@ impl Hooks for Watcher {
         self.runs.tell(TRACT, event);
     }
 
-    fn index<'a>(&'a self, output: &'a think::Output) -> BoxFuture<'a, Result<(), String>> {
+    fn index<'a>(&'a self, output: &'a think::UnitOutput) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let saved = outputs::index(&self.memory, &self.home, output).await;
             saved.map(drop).map_err(|error| error.message)
@@ -165,7 +168,7 @@ impl Hooks for Watcher {
     }
 }
 
-fn show_plan(plan: &Plan, out: &mut Output) -> Outcome {
+fn show_plan(plan: &ThinkPlan, out: &mut Output) -> Outcome {
     for problem in &plan.problems {
         out.say(format_args!("warning: {}", plain(problem)));
     }
@@ -179,7 +182,7 @@ fn show_plan(plan: &Plan, out: &mut Output) -> Outcome {
     out.line(format_args!("{count} run{} would be started", if count == 1 { "" } else { "s" }))
 }
 
-fn show_phase(plan: &Plan, phase: &Phase, out: &mut Output) -> Outcome {
+fn show_phase(plan: &ThinkPlan, phase: &ThinkPhase, out: &mut Output) -> Outcome {
     match phase.segment {
         Some(segment) => out.line(format_args!("segment {segment} of {}", plan.day))?,
         None => out.line(format_args!("the day {}", plan.day))?,
@@ -208,7 +211,7 @@ fn show_phase(plan: &Plan, phase: &Phase, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn show_report(report: &Report, out: &mut Output) -> Outcome {
+fn show_report(report: &ThinkReport, out: &mut Output) -> Outcome {
     for problem in &report.problems {
         out.say(format_args!("warning: {}", plain(problem)));
     }
@@ -217,12 +220,12 @@ fn show_report(report: &Report, out: &mut Output) -> Outcome {
     }
     for unit in &report.units {
         let state = match unit.state {
-            State::Finished => "finished",
-            State::Skipped => "skipped",
-            State::Failed => "failed",
-            State::TimedOut => "timed out",
-            State::NotStarted => "not started",
-            State::Cancelled => "cancelled",
+            UnitState::Finished => "finished",
+            UnitState::Skipped => "skipped",
+            UnitState::Failed => "failed",
+            UnitState::TimedOut => "timed out",
+            UnitState::NotStarted => "not started",
+            UnitState::Cancelled => "cancelled",
         };
         let part = unit.segment.as_deref().unwrap_or("day");
         let path = unit.output_path.as_ref().map(|path| format!(" -> {path}")).unwrap_or_default();
@@ -232,7 +235,7 @@ fn show_report(report: &Report, out: &mut Output) -> Outcome {
     if done > 0 {
         out.say(format_args!("{done} outputs are there already; --refresh writes them anew"));
     }
-    let skipped = report.units.iter().filter(|unit| unit.state == State::Skipped).count();
+    let skipped = report.units.iter().filter(|unit| unit.state == UnitState::Skipped).count();
     out.line(format_args!(
         "{} finished, {} failed, {} left out, {:.1} s",
         report.finished(),

@@ -64,14 +64,23 @@ const FORBIDDEN: [&str; 47] = [
 ];
 
 /// Normal and build dependencies between our own crates. What is not listed may depend on none of them.
-const ALLOWED: [(&str, &[&str]); 6] = [
-    ("cortex", &["cortex-kernel", "cortex-recall", "cortex-mind", "cortex-exec", "cortex-replica"]),
+const ALLOWED: [(&str, &[&str]); 5] = [
+    (
+        "cortex",
+        &[
+            "cortex-api",
+            "cortex-kernel",
+            "cortex-llm",
+            "cortex-mind",
+            "cortex-recall",
+            "cortex-talents",
+        ],
+    ),
     ("cortex-mind", &["cortex-recall", "cortex-kernel"]),
     ("cortex-recall", &["cortex-kernel"]),
-    ("cortex-exec", &["cortex-kernel"]),
-    ("cortex-replica", &["cortex-kernel"]),
+    ("cortex-talents", &["cortex-api", "cortex-llm"]),
     // Test support may use what it supports; rule 3 says who may use test support.
-    ("cortex-testkit", &["cortex-kernel", "cortex-recall", "cortex-mind", "cortex-exec"]),
+    ("cortex-testkit", &["cortex-kernel", "cortex-recall", "cortex-mind", "cortex-talents"]),
 ];
 
 /// Only a dev-dependency, of anyone.
@@ -223,8 +232,8 @@ fn a_graph_that_keeps_the_rules_passes() {
         ("cortex", "tokio"),
         ("cortex-mind", "cortex-recall"),
         ("cortex-recall", "cortex-kernel"),
-        ("cortex-exec", "cortex-kernel"),
-        ("cortex-exec", "tokio"),
+        ("cortex-talents", "cortex-llm"),
+        ("cortex-talents", "tokio"),
         ("cortex-kernel", "redb"),
         ("redb", "libc"),
     ]);
@@ -244,8 +253,8 @@ fn each_broken_rule_is_named() {
             "cortex-recall -> reqwest",
         ),
         (&[("cortex-kernel", "cortex-recall")], "cortex-kernel may not depend on cortex-recall"),
-        (&[("cortex-mind", "cortex-exec")], "cortex-mind may not depend on cortex-exec"),
-        (&[("cortex-exec", "cortex-mind")], "cortex-exec may not depend on cortex-mind"),
+        (&[("cortex-mind", "cortex-talents")], "cortex-mind may not depend on cortex-talents"),
+        (&[("cortex-llm", "cortex-talents")], "cortex-llm may not depend on cortex-talents"),
         (&[("cortex-new", "cortex-kernel")], "cortex-new may not depend on cortex-kernel"),
         (&[("cortex", "cortex-testkit")], "cortex-testkit, which is for tests only"),
     ];

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use api::run::RunRequest;
 use kernel::actor::ActorName;
 use serde_json::{Map, Value};
 
@@ -32,7 +33,7 @@ impl LiveRun {
 /// The hands, from where the memory stands. Everything here may block.
 pub trait RunControl: Debug + Send + Sync {
     /// Asks for a run; gives its id. A refusal is an error of the caller.
-    fn start(&self, request: Map<String, Value>, by: &str) -> Result<String>;
+    fn start(&self, request: RunRequest, by: &str) -> Result<String>;
 
     /// Waits for the end of a run: its result, or why there is none. Gives up after `patience`; the run goes on.
     fn wait(&self, use_id: &str, patience: Duration) -> std::result::Result<String, String>;

@@ -4,15 +4,15 @@
 //! `error`, whatever happens.
 
 use api::ErrorCode;
+use api::run::{RunEvent, RunEventKind};
 use axum::Json;
 use axum::body::{Body as HttpBody, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
-use exec::runner::Follow;
-use exec::runner::log::read::{is_terminal, kind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use talents::runner::RunFollower;
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 
@@ -103,37 +103,31 @@ pub(super) async fn say(
 }
 
 /// Waits for the end; `tell` sees each event and says whether anybody still listens.
-async fn end_of<F>(
-    mut follow: Follow,
-    mut tell: impl FnMut(Map<String, Value>) -> F,
-) -> Option<Map<String, Value>>
+async fn end_of<F>(mut follow: RunFollower, mut tell: impl FnMut(RunEvent) -> F) -> Option<RunEvent>
 where
     F: Future<Output = bool>,
 {
     while let Ok(Some(event)) = follow.next().await {
-        if is_terminal(&event.fields) {
-            return Some(event.fields);
+        if event.event.is_terminal() {
+            return Some(event.event);
         }
-        if !tell(event.fields).await {
+        if !tell(event.event).await {
             return None;
         }
     }
     None
 }
 
-fn reply(
-    started: ChannelRunAnswer,
-    end: Option<Map<String, Value>>,
-) -> Result<ChannelReply, Problem> {
+fn reply(started: ChannelRunAnswer, end: Option<RunEvent>) -> Result<ChannelReply, Problem> {
     let failed = |code: &str, why: String| {
         Problem::new(StatusCode::BAD_GATEWAY, ErrorCode::named(code), why)
             .with_hint("the message is kept; say something again to go on")
     };
-    let Some(mut end) = end else {
+    let Some(end) = end else {
         return Err(failed("run_lost", "the run that answers is gone".to_owned()));
     };
-    let text = |key: &str| end.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    if kind(&end) != "finish" {
+    let text = |key: &str| end.text(key).unwrap_or_default().to_owned();
+    if end.kind() != RunEventKind::Finish {
         let reason = Some(text("reason")).filter(|reason| !reason.is_empty());
         return Err(failed(reason.as_deref().unwrap_or("run_failed"), text("error")));
     }
@@ -146,7 +140,7 @@ fn reply(
         cited,
         redacted: started.redacted,
         cost: end.get("cost").and_then(Value::as_f64),
-        usage: end.remove("usage").unwrap_or_default(),
+        usage: end.get("usage").cloned().unwrap_or_default(),
     })
 }
 
@@ -157,14 +151,11 @@ pub(super) fn piece(name: &str, data: &Value) -> Piece {
 }
 
 /// Passes on what a run writes and uses, to its end.
-pub(super) async fn pass_on(
-    follow: Follow,
-    send: &mpsc::Sender<Piece>,
-) -> Option<Map<String, Value>> {
+pub(super) async fn pass_on(follow: RunFollower, send: &mpsc::Sender<Piece>) -> Option<RunEvent> {
     end_of(follow, |event| {
-        let told = match kind(&event) {
-            "text_delta" => Some(piece("delta", &json!({"text": event.get("delta")}))),
-            "tool_start" => Some(piece("tool", &json!({"tool": event.get("tool")}))),
+        let told = match event.kind() {
+            RunEventKind::TextDelta => Some(piece("delta", &json!({"text": event.get("delta")}))),
+            RunEventKind::ToolStart => Some(piece("tool", &json!({"tool": event.get("tool")}))),
             _ => None,
         };
         async move {
@@ -177,7 +168,7 @@ pub(super) async fn pass_on(
     .await
 }
 
-async fn stream(follow: Follow, started: ChannelRunAnswer, send: mpsc::Sender<Piece>) {
+async fn stream(follow: RunFollower, started: ChannelRunAnswer, send: mpsc::Sender<Piece>) {
     let start = json!({"channel": started.channel, "use_id": started.use_id});
     if send.send(piece("start", &start)).await.is_err() {
         return;

@@ -11,11 +11,13 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use exec::UseId;
-use exec::callosum::{CALLOSUM, Clause, Delivery, EventId, Filter, Message, Subscription};
-use exec::runner::Follow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use talents::UseId;
+use talents::bus::{
+    BUS_TOPIC, BusFilter, BusMessage, Delivery, EventId, FilterClause, Subscription,
+};
+use talents::runner::RunFollower;
 use tokio::sync::{mpsc, watch};
 use utoipa::{IntoParams, ToSchema};
 
@@ -76,8 +78,8 @@ pub(super) async fn stream(
 ) -> Reply {
     for_owner(&caller)?;
     let hub = hands(&app)?.hub();
-    let filter = Filter::of(vec![Clause {
-        tract: words("tract", asked.tract.as_deref())?,
+    let filter = BusFilter::of(vec![FilterClause {
+        topic: words("tract", asked.tract.as_deref())?,
         event: words("event", asked.event.as_deref())?,
         use_id: words("use_id", asked.use_id.as_deref())?,
     }]);
@@ -136,11 +138,10 @@ pub(super) async fn of_run(
         tokio::spawn(tell(source, send, app.ending.clone()));
         return Ok(answer(pieces));
     }
-    let limit = crate::input::page(asked.limit, EVENTS_MAX)?.unwrap_or(EVENTS_MAX);
-    let seq = |event: &serde_json::Map<String, Value>| event.get("seq").and_then(Value::as_u64);
+    let limit = super::input::page(asked.limit, EVENTS_MAX)?.unwrap_or(EVENTS_MAX);
     let total = log.events.len();
     let later =
-        log.events.into_iter().filter(|event| after.is_none_or(|last| seq(event) > Some(last)));
+        log.events.into_iter().filter(|event| after.is_none_or(|last| event.seq() > Some(last)));
     Ok(listed(&later.take(limit).collect::<Vec<_>>(), total))
 }
 
@@ -185,7 +186,7 @@ fn answer(pieces: mpsc::Receiver<Piece>) -> Response {
 
 enum Source {
     Bus(Subscription, bool),
-    Run(Box<Follow>),
+    Run(Box<RunFollower>),
 }
 
 impl Source {
@@ -211,7 +212,7 @@ impl Source {
 /// Something that the stream says about itself, in the words of the bus.
 fn own(event: &str, value: &Value) -> String {
     let key = if event == "dropped" { "count" } else { "reason" };
-    let message = Message::new(CALLOSUM, event).with(key, value.clone());
+    let message = BusMessage::new(BUS_TOPIC, event).with(key, value.clone());
     piece(None, &Value::Object(message.into_fields()).to_string())
 }
 

@@ -1,13 +1,13 @@
 //! The mind over HTTP: bulletin, jobs, undo, budget, and the admin chat.
 
+use api::run::{RunEvent, RunEventKind};
 use axum::body::Body as HttpBody;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
-use exec::runner::Follow;
-use exec::runner::log::read::kind;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use talents::runner::RunFollower;
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 
@@ -260,17 +260,15 @@ pub(super) async fn chat(
     Ok((kind, HttpBody::new(Stream(pieces))).into_response())
 }
 
-async fn told_by_model(follow: Follow, run: AdminRun, send: mpsc::Sender<Piece>) {
+async fn told_by_model(follow: RunFollower, run: AdminRun, send: mpsc::Sender<Piece>) {
     let start = json!({ "use_id": run.use_id });
     if send.send(piece("start", &start)).await.is_err() {
         return;
     }
     let end = pass_on(follow, &send).await;
-    let text = |end: &Map<String, Value>, key: &str| {
-        end.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let text = |end: &RunEvent, key: &str| end.text(key).unwrap_or_default().to_owned();
     let outcome = match end {
-        Some(end) if kind(&end) == "finish" => Ok(text(&end, "result")),
+        Some(end) if end.kind() == RunEventKind::Finish => Ok(text(&end, "result")),
         Some(end) => Err(text(&end, "error")),
         None => Err("the run that answers is gone".to_owned()),
     };

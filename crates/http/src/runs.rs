@@ -3,14 +3,15 @@
 use api::ErrorCode;
 use std::sync::Arc;
 
+use api::run::{RunQuery, RunRequest, RunScope, RunStatus};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
-use exec::UseId;
-use exec::runner::{Receipt, RunQuery, RunScope, RunStatus, Select};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use talents::UseId;
+use talents::runner::{RunSelector, run_of};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::events::no_run;
@@ -37,48 +38,13 @@ pub(super) fn run_id(text: &str) -> Result<UseId, Problem> {
         .map_err(|error| Problem::bad(ErrorCode::named(error.code()), error.to_string()))
 }
 
-/// What is asked for. `docs/callosum.md` has the meaning of each.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default)]
-pub(super) struct RunRequest {
-    /// The talent; `default` if absent.
-    name: Option<String>,
-    prompt: Option<String>,
-    provider: Option<String>,
-    model: Option<String>,
-    /// 1 (pro), 2 (flash) or 3 (lite).
-    tier: Option<u8>,
-    max_output_tokens: Option<u64>,
-    thinking_budget: Option<u64>,
-    session_id: Option<String>,
-    chat_id: Option<String>,
-    facet: Option<String>,
-    /// md or json.
-    output: Option<String>,
-    /// YYYYMMDD.
-    day: Option<String>,
-    /// HHMMSS_LENGTH.
-    segment: Option<String>,
-    span: Option<Vec<String>>,
-    output_path: Option<String>,
-    refresh: Option<bool>,
-    /// Variables of the process; their values are kept nowhere.
-    #[schema(value_type = Option<Object>)]
-    env: Option<Value>,
-    timeout_seconds: Option<f64>,
-    /// The run that asks for this one.
-    parent: Option<String>,
-    /// A retry with the same id is answered with the same run.
-    use_id: Option<String>,
-}
-
 /// What became of a request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct RunReceipt {
     /// accepted or queued.
     state: String,
     use_id: String,
-    /// Place in the queue; 1 is next.
+    /// DaemonPlace in the queue; 1 is next.
     position: Option<usize>,
     /// True if the same request was a run before.
     replayed: Option<bool>,
@@ -92,8 +58,8 @@ pub(super) struct RunReceipt {
 )]
 pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     for_owner(&caller)?;
-    let receipt = hands(&app)?.runner().submit(body.0, CALLER).await;
-    let Some(run) = receipt.run() else { return Err(rejected(receipt)) };
+    let receipt = hands(&app)?.runner().submit_fields(&body.0, CALLER).await;
+    let Some(run) = run_of(&receipt) else { return Err(rejected(receipt)) };
     let mut response = (StatusCode::ACCEPTED, Json(receipt)).into_response();
     if let Ok(place) = HeaderValue::from_str(&format!("/api/runs/{run}")) {
         response.headers_mut().insert(header::LOCATION, place);
@@ -101,8 +67,8 @@ pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: B
     Ok(response)
 }
 
-fn rejected(receipt: Receipt) -> Problem {
-    let Receipt::Rejected { code, reason } = receipt else {
+fn rejected(receipt: api::run::RunReceipt) -> Problem {
+    let api::run::RunReceipt::Rejected { code, reason } = receipt else {
         return Error::internal("a run without an id").into();
     };
     let status = match code {
@@ -230,7 +196,7 @@ pub(super) async fn cancel(State(app): State<App>, Asker(caller): Asker, Name(id
     for_owner(&caller)?;
     let run = run_id(&id)?;
     let runner = hands(&app)?.runner();
-    if !runner.cancel(&Select::Run(run.clone())).is_empty() {
+    if !runner.cancel(&RunSelector::Run(run.clone())).is_empty() {
         return Ok((StatusCode::ACCEPTED, Json(json!({"cancelled": [id]}))).into_response());
     }
     match runner.row(&run) {

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use exec::process::{CITED, Served};
-use exec::providers::ToolSpec;
+use llm::providers::ToolSpec;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
@@ -12,15 +11,16 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
+use talents::process::{CITED, TalentTools};
 
 /// One run's view of its tools.
 #[derive(Clone, Debug)]
 pub struct TalentServer {
-    served: Arc<Served>,
+    served: Arc<TalentTools>,
 }
 
 impl TalentServer {
-    pub fn new(served: Served) -> TalentServer {
+    pub fn new(served: TalentTools) -> TalentServer {
         TalentServer { served: Arc::new(served) }
     }
 }

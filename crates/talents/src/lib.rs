@@ -4,6 +4,7 @@
 //! terminal event. This crate knows processes, files and sockets; `llm` asks the models; it does not know the
 //! memory: the tools a talent may use come in as a trait, and what a finished run teaches goes out as an event.
 
+mod api_error;
 pub mod bus;
 pub mod bus_server;
 pub mod chronicle;

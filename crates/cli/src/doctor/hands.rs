@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use exec::runner::RunnerSettings;
-use exec::runner::log::doctor::Finding;
-use exec::supervisor::{Calendar, ScheduleState, SupervisorSettings};
-use exec::{Day, Layout};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use talents::runner::RunnerSettings;
+use talents::runner::log::doctor::LogFinding;
+use talents::supervisor::{Calendar, ScheduleState, SupervisorSettings};
+use talents::{Day, Layout};
 
 use crate::doctor::Report;
 use crate::surroundings::own_environment;
@@ -48,7 +48,8 @@ fn runs(place: &DaemonPlace, report: &mut Report) {
     }
     let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.code).collect();
     for code in codes {
-        let same: Vec<&Finding> = findings.iter().filter(|finding| finding.code == code).collect();
+        let same: Vec<&LogFinding> =
+            findings.iter().filter(|finding| finding.code == code).collect();
         let named: Vec<&str> =
             same.iter().take(NAMED_MAX).filter_map(|finding| finding.run.as_deref()).collect();
         let more = if same.len() > NAMED_MAX { ", …" } else { "" };

@@ -7,12 +7,14 @@ use api::ErrorCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use exec::callosum::{BusSettings, Delivery, Filter, Hub, Message, SUPERVISOR};
-use exec::process::stop_on_signals;
-use exec::runner::RunnerSettings;
-use exec::supervisor::{Service, ServiceCommand, Supervisor, SupervisorSettings, Work};
-use exec::world::World;
 use serde_json::Value;
+use talents::bus::{BusFilter, BusMessage, BusSettings, Delivery, Hub, SUPERVISOR_TOPIC};
+use talents::clock::Timing;
+use talents::process::stop_on_signals;
+use talents::runner::RunnerSettings;
+use talents::supervisor::{
+    ServiceCommand, ServiceWork, SupervisedService, Supervisor, SupervisorSettings,
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -65,7 +67,7 @@ pub(super) fn run(
     runtime.block_on(attend(&place, settings, service, LOOK.min(unheard / 4), out))
 }
 
-fn service(place: &DaemonPlace, unheard: Duration) -> Outcome<Service> {
+fn service(place: &DaemonPlace, unheard: Duration) -> Outcome<SupervisedService> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::Io { what: "this program".to_owned(), error })?;
     let log = place.log_file();
@@ -75,9 +77,9 @@ fn service(place: &DaemonPlace, unheard: Duration) -> Outcome<Service> {
     let home = place.home.clone().into_os_string();
     let args = vec!["--home".into(), home, "serve".into(), "--supervised".into()];
     let command = ServiceCommand { path, args, log: Some(log), ..ServiceCommand::default() };
-    Ok(Service {
+    Ok(SupervisedService {
         name: DAEMON.to_owned(),
-        work: Work::Command(command),
+        work: ServiceWork::Command(command),
         heartbeat_ms_max: Some(u64::try_from(unheard.as_millis()).unwrap_or(u64::MAX)),
     })
 }
@@ -85,22 +87,18 @@ fn service(place: &DaemonPlace, unheard: Duration) -> Outcome<Service> {
 async fn attend(
     place: &DaemonPlace,
     settings: SupervisorSettings,
-    service: Service,
+    service: SupervisedService,
     look: Duration,
     out: &mut Output,
 ) -> Outcome {
     let mut stop =
         stop_on_signals().map_err(|error| Failure::Io { what: "signals".to_owned(), error })?;
-    let world = World::system();
+    let world = Timing::system();
     let hub = Hub::new(BusSettings::default(), Arc::clone(&world.clock));
-    let mut told = hub.subscribe(Filter::tract(SUPERVISOR));
+    let mut told = hub.subscribe(BusFilter::topic(SUPERVISOR_TOPIC));
     let supervisor = Supervisor::start(settings, world, hub, place.home.clone());
-    let failed = |error: exec::supervisor::SupervisorError| {
-        Failure::Operation(Error::new(
-            ErrorCode::named(error.code()),
-            Fault::Server,
-            error.to_string(),
-        ))
+    let failed = |error: talents::supervisor::SupervisorError| {
+        Failure::Operation(Error::new(error.code(), Fault::Server, error.to_string()))
     };
     supervisor.add(service).map_err(failed)?;
     let watching = tokio::spawn(watch(place.clone(), supervisor.clone(), look));
@@ -139,7 +137,7 @@ async fn attend(
 }
 
 /// Says what happens to the daemon.
-fn tell(message: &Message, out: &mut Output) -> Outcome {
+fn tell(message: &BusMessage, out: &mut Output) -> Outcome {
     if message.event() == "status" {
         return Ok(());
     }

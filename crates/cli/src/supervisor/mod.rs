@@ -4,8 +4,8 @@ mod alone;
 
 use api::ErrorCode;
 use clap::{Args, Subcommand};
-use exec::callosum::{Message, SUPERVISOR};
 use serde_json::{Value, json};
+use talents::bus::{BusMessage, SUPERVISOR_TOPIC};
 
 use crate::bus::{ask, place, refusal, runtime};
 use crate::failure::{Failure, Outcome};
@@ -72,7 +72,8 @@ pub(crate) fn run(
     let place = place(globals, around)?;
     match step {
         SupervisorStep::Restart(args) => {
-            let message = Message::new(SUPERVISOR, "restart").with("service", args.name.as_str());
+            let message =
+                BusMessage::new(SUPERVISOR_TOPIC, "restart").with("service", args.name.as_str());
             let answer = runtime()?.block_on(ask(&place, message))?;
             if answer.get("state").and_then(Value::as_str) == Some("rejected") {
                 return Err(refusal(&answer).into());

@@ -1,8 +1,8 @@
 //! `cortex talent cancel`: tells runs to end.
 
-use ::exec::callosum::Filter;
-use ::exec::runner::log::read;
-use ::exec::{Layout, UseId};
+use ::talents::bus::BusFilter;
+use ::talents::runner::log::read;
+use ::talents::{Layout, UseId};
 use api::ErrorCode;
 use clap::Args;
 use serde_json::json;
@@ -12,7 +12,6 @@ use crate::failure::Outcome;
 use crate::open::{Around, Globals};
 use crate::output::Output;
 use api::{Error, Fault};
-use daemon::talents_host::live::line::Line;
 
 /// Cancels runs: one, all of a talent, or all that a run asked for.
 ///
@@ -47,7 +46,10 @@ pub(super) fn run(
         .find_map(|(which, value)| Some((which, value.as_deref()?)))
         .unwrap_or_default();
     let cancelled = runtime()?.block_on(async {
-        Line::connect(&place.callosum(), "cli", &Filter::none()).await?.cancel(which, value).await
+        BusConnection::connect(&place.callosum(), "cli", &BusFilter::none())
+            .await?
+            .cancel_runs(which, value)
+            .await
     })?;
     if cancelled.is_empty() {
         let ended = which == "use_id"

@@ -3,9 +3,9 @@
 use std::fs;
 
 use clap::Args;
-use exec::process::{ChronicleTools, Toolbox as _};
-use exec::talents::{Problem, Severity, Source};
 use serde_json::{Value, json};
+use talents::process::{ChronicleTools, Toolbox as _};
+use talents::talent_files::{ProblemSeverity, TalentProblem, TalentSource};
 
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals};
@@ -46,12 +46,12 @@ pub(super) fn run(_: &CheckArgs, globals: &Globals, around: &Around, out: &mut O
 }
 
 /// Tools that nobody has. A run goes on without them, so it is only a warning.
-fn unknown_tools(hands: &Hands) -> Vec<Problem> {
+fn unknown_tools(hands: &Hands) -> Vec<TalentProblem> {
     let chronicle = ChronicleTools::new(hands.layout.clone(), hands.shelf.clone());
     let known: Vec<String> =
         chronicle.tools().into_iter().chain(toolbox::specs()).map(|spec| spec.name).collect();
     let mut found = Vec::new();
-    for talent in hands.shelf.all().filter(|talent| talent.source == Source::User) {
+    for talent in hands.shelf.all().filter(|talent| talent.source == TalentSource::User) {
         let file = hands.layout.talents().join(format!("{}.md", talent.name));
         for tool in talent.front.tools.iter().flatten().filter(|tool| !known.contains(tool)) {
             // The file was read a moment ago; without it the line is not known.
@@ -59,14 +59,14 @@ fn unknown_tools(hands: &Hands) -> Vec<Problem> {
             let quoted = format!("{tool:?}");
             let line = text.lines().position(|line| line.contains(&quoted)).unwrap_or(0) + 1;
             let reason = format!("there is no tool {quoted}; there are {}", known.join(", "));
-            let severity = Severity::Warning;
-            found.push(Problem { file: file.clone(), line, severity, reason });
+            let severity = ProblemSeverity::Warning;
+            found.push(TalentProblem { file: file.clone(), line, severity, reason });
         }
     }
     found
 }
 
-fn view(problem: &Problem) -> Value {
+fn view(problem: &TalentProblem) -> Value {
     json!({
         "file": problem.file.display().to_string(),
         "line": problem.line,

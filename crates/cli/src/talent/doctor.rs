@@ -3,9 +3,9 @@
 use api::ErrorCode;
 use std::collections::BTreeSet;
 
-use ::exec::runner::log::doctor::{Finding, examine};
-use ::exec::runner::log::index::Index;
-use ::exec::{Layout, UseId};
+use ::talents::runner::log::doctor::{LogFinding, examine};
+use ::talents::runner::log::index::RunIndex;
+use ::talents::{Layout, UseId};
 use clap::Args;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -61,16 +61,16 @@ pub(super) fn run(
 }
 
 /// How many runs have ended, and what is wrong.
-pub(crate) fn look(place: &DaemonPlace) -> Outcome<(usize, Vec<Finding>)> {
+pub(crate) fn look(place: &DaemonPlace) -> Outcome<(usize, Vec<LogFinding>)> {
     let layout = Layout::new(&place.home);
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let began = Machine.now()?.0;
     let status = DaemonClient::connect(place)?.map(|mut client| client.status()).transpose()?;
     let before = status.as_ref().map(live).unwrap_or_default();
-    let index = Index::open(&layout, TimeZone::system()).map_err(unread)?;
+    let index = RunIndex::open(&layout, TimeZone::system()).map_err(unread)?;
     let findings = examine(&layout, &index, &before).map_err(unread)?;
     // A run that went on or began while its log was looked at looks wrong and is not.
-    let settled = |finding: &Finding| {
+    let settled = |finding: &LogFinding| {
         finding.run.as_deref().is_none_or(|run| {
             run.parse::<i64>().is_ok_and(|id| id < began)
                 && !before.iter().any(|live| live.as_str() == run)
@@ -93,6 +93,6 @@ fn rebuild(place: &DaemonPlace) -> Outcome {
             .with_hint("`cortex stop` ends it; then try again")
             .into());
     };
-    let mut index = Index::open(&layout, TimeZone::system()).map_err(unwritten)?;
+    let mut index = RunIndex::open(&layout, TimeZone::system()).map_err(unwritten)?;
     index.rebuild().map(drop).map_err(unwritten)
 }

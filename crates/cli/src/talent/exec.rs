@@ -4,8 +4,8 @@ use crate::surroundings;
 use std::io;
 use std::sync::Arc;
 
-use ::exec::process::stop_on_signals;
-use ::exec::runner::lifeline;
+use ::talents::process::stop_on_signals;
+use ::talents::runner::parent_watch;
 use clap::Args;
 
 use crate::failure::{Failure, Outcome};
@@ -29,7 +29,7 @@ pub(super) struct ExecArgs {
 pub(super) fn run(args: &ExecArgs, globals: &Globals, around: &Around) -> Outcome {
     let failed = |error: io::Error| Failure::Io { what: "talent process".into(), error };
     // First of all: whatever happens next, this process does not outlive the daemon that started it.
-    lifeline::hold().map_err(failed)?;
+    parent_watch::end_with_daemon().map_err(failed)?;
     let hands = crate::talent::hands(globals, around)?;
     let home = home_folder(globals, &around.variables, &around.cwd)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;

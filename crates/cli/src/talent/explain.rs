@@ -2,8 +2,8 @@
 
 use api::ErrorCode;
 use clap::Args;
-use exec::TalentName;
-use exec::models::{Ask, Tier};
+use llm::models::{ModelQuery, ModelTier};
+use talents::TalentName;
 
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals};
@@ -24,14 +24,14 @@ pub(super) struct ExplainArgs {
     provider: Option<String>,
     /// As if a request asked for this tier: 1 or pro, 2 or flash, 3 or lite
     #[arg(long, value_name = "TIER", value_parser = tier)]
-    tier: Option<Tier>,
+    tier: Option<ModelTier>,
     /// As if a request asked for this model
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 }
 
-fn tier(text: &str) -> Result<Tier, String> {
-    Tier::parse(text).ok_or_else(|| "1 or pro, 2 or flash, 3 or lite".to_owned())
+fn tier(text: &str) -> Result<ModelTier, String> {
+    ModelTier::parse(text).ok_or_else(|| "1 or pro, 2 or flash, 3 or lite".to_owned())
 }
 
 pub(super) fn run(
@@ -42,7 +42,8 @@ pub(super) fn run(
 ) -> Outcome {
     let hands = crate::talent::hands(globals, around)?;
     let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
-    let asked = Ask { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };
+    let asked =
+        ModelQuery { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };
     match hands.choice(&talent, &asked) {
         Ok(choice) if out.is_json() => out.object(&choice),
         Ok(choice) => {

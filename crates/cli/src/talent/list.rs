@@ -1,9 +1,9 @@
 //! `cortex talent list`.
 
 use clap::Args;
-use exec::models::Ask;
-use exec::talents::{Kind, Problem, Talent};
+use llm::models::ModelQuery;
 use serde_json::Value;
+use talents::talent_files::{Talent, TalentKind, TalentProblem};
 
 use crate::failure::Outcome;
 use crate::open::{Around, Globals};
@@ -44,8 +44,8 @@ pub(super) fn run(
     // In the order in which a day is worked through.
     talents.sort_by_key(|talent| {
         let place = talent.front.schedule.map_or("z", |schedule| match schedule {
-            exec::talents::Schedule::Segment => "a",
-            exec::talents::Schedule::Daily => "b",
+            talents::talent_files::TalentSchedule::Segment => "a",
+            talents::talent_files::TalentSchedule::Daily => "b",
         });
         (place, talent.front.priority, talent.name.clone())
     });
@@ -58,8 +58,8 @@ pub(super) fn run(
             let priority =
                 talent.front.priority.map_or_else(String::new, |number| number.to_string());
             let kind = match talent.kind() {
-                Kind::Generator => "generator",
-                Kind::Agent => "agent",
+                TalentKind::Generator => "generator",
+                TalentKind::Agent => "agent",
             };
             let facets = if talent.front.multi_facet { ", for each facet" } else { "" };
             out.line(format_args!(
@@ -72,7 +72,8 @@ pub(super) fn run(
             ))?;
         }
     }
-    let broken = hands.shelf.problems().iter().filter(|problem| Problem::is_error(problem)).count();
+    let broken =
+        hands.shelf.problems().iter().filter(|problem| TalentProblem::is_error(problem)).count();
     if broken > 0 {
         out.say(format_args!("{broken} problems in files; `cortex talent check` tells where"));
     }
@@ -80,14 +81,14 @@ pub(super) fn run(
 }
 
 pub(super) fn schedule(talent: &Talent) -> &'static str {
-    talent.front.schedule.map_or("none", exec::talents::Schedule::as_str)
+    talent.front.schedule.map_or("none", talents::talent_files::TalentSchedule::as_str)
 }
 
 fn model(hands: &Hands, talent: &Talent) -> String {
     if talent.front.disabled {
         return "(disabled)".to_owned();
     }
-    match hands.choice(talent, &Ask::default()) {
+    match hands.choice(talent, &ModelQuery::default()) {
         Ok(choice) if choice.disabled => "(disabled)".to_owned(),
         Ok(choice) => format!("{}/{}", choice.provider, choice.model),
         Err(_) => "(no model)".to_owned(),

@@ -1,21 +1,20 @@
 //! `cortex talent log`: runs from the index, or the events of one run from its log. Needs no daemon.
 
-use ::exec::callosum::Filter;
-use ::exec::runner::RunQuery;
-use ::exec::runner::log::index::Index;
-use ::exec::runner::log::read::{self, kind};
-use ::exec::{Layout, TalentName, UseId};
+use ::talents::bus::{BusConnection, BusFilter};
+use ::talents::runner::log::index::RunIndex;
+use ::talents::runner::log::read;
+use ::talents::{Layout, TalentName, UseId};
+use api::run::{RunEvent, RunEventKind, RunQuery};
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::bus::{Interrupt, follow, place, runtime};
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals};
 use crate::output::{Output, plain};
 use api::Error;
-use daemon::talents_host::live::line::{Line, told};
 
 /// Shows runs, the newest first, or the events of one run.
 ///
@@ -55,7 +54,7 @@ pub(super) fn run(args: &LogArgs, globals: &Globals, around: &Around, out: &mut 
     let Some(found) = found else { return Err(Error::missing("run", &run).into()) };
     if found.active && args.follow {
         return runtime()?.block_on(async {
-            let line = Line::connect(&place.callosum(), "cli", &Filter::none()).await?;
+            let line = BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
             follow(&place, line, &run, Interrupt::Leaves, out, show).await.map(drop)
         });
     }
@@ -80,7 +79,7 @@ fn list(args: &LogArgs, layout: &Layout, out: &mut Output) -> Outcome {
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let name = args.which.as_deref().map(TalentName::parse).transpose();
     let name = name.map_err(|error| Failure::input(error.to_string()))?;
-    let index = Index::open(layout, TimeZone::system()).map_err(unread)?;
+    let index = RunIndex::open(layout, TimeZone::system()).map_err(unread)?;
     let query = RunQuery {
         name: name.as_ref().map(ToString::to_string),
         day: args.day.clone(),
@@ -139,25 +138,25 @@ fn clock(run: &str) -> String {
     })
 }
 
-fn show(event: &Map<String, Value>, out: &mut Output) -> Outcome {
+fn show(event: &RunEvent, out: &mut Output) -> Outcome {
     if out.is_json() {
         out.object(event)?;
         return out.flush();
     }
-    if kind(event) == "text_delta" {
+    if event.kind() == RunEventKind::TextDelta {
         // Pieces of a text that comes whole in the end.
         return Ok(());
     }
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| event.text(key).unwrap_or_default();
     let at = event.get("ts").and_then(Value::as_i64).unwrap_or_default();
     let at = Timestamp::from_millisecond(at).unwrap_or_default().to_zoned(TimeZone::system());
-    let says = told(event).unwrap_or_else(|| match kind(event) {
-        "request" => text("prompt").to_owned(),
-        "finish" => text("result").to_owned(),
-        "error" => format!("{} {}", text("error"), text("reason")),
+    let says = summary(event).unwrap_or_else(|| match event.kind() {
+        RunEventKind::Request => text("prompt").to_owned(),
+        RunEventKind::Finish => text("result").to_owned(),
+        RunEventKind::Error => format!("{} {}", text("error"), text("reason")),
         _ => String::new(),
     });
     let says: String = plain(&says).chars().take(200).collect();
-    out.line(format_args!("{} {:<12} {says}", at.strftime("%H:%M:%S"), kind(event)))?;
+    out.line(format_args!("{} {:<12} {says}", at.strftime("%H:%M:%S"), event.name()))?;
     out.flush()
 }

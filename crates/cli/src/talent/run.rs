@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use ::exec::Layout;
-use ::exec::callosum::Filter;
-use ::exec::models::{BUILT_IN, KeyRef, ProviderSettings};
-use ::exec::runner::log::read::kind;
+use ::llm::models::{BUILT_IN, KeyRef, ProviderSettings};
+use ::talents::Layout;
+use ::talents::bus::{BusConnection, BusFilter};
+use api::run::{
+    OutputFormat, RunEnvironment, RunEvent, RunEventKind, RunRequest, RunRequestError, RunTier,
+};
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Number, json};
 
 use crate::bus::{Ending, Interrupt, follow, place, runtime};
 use crate::failure::{Failure, Outcome};
@@ -17,7 +19,6 @@ use crate::output::{Output, plain, plain_lines};
 use crate::surroundings;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
-use daemon::talents_host::live::line::Line;
 use daemon::talents_host::settings;
 use service::config;
 
@@ -109,20 +110,15 @@ pub(super) fn run(
     let providers = settings::providers(&Layout::new(&place.home), &config)?;
     let actor = caller(globals, &around.variables, &around.cwd, None)?.actor;
     let mut request = request(args, &providers, &mut around)?;
-    request.extend(daemon::channels::actor_key(&actor));
+    request.actor = daemon::channels::actor_key(&actor);
     // Held to the end: a daemon that nobody is connected to ends by itself.
     let _daemon = connect_or_start(&place)?;
     runtime()?.block_on(work(args, &place, request, out))
 }
 
-async fn work(
-    args: &RunArgs,
-    place: &DaemonPlace,
-    request: Map<String, Value>,
-    out: &mut Output,
-) -> Outcome {
-    let mut line = Line::connect(&place.callosum(), "cli", &Filter::none()).await?;
-    let taken = line.request(request).await?;
+async fn work(args: &RunArgs, place: &DaemonPlace, request: RunRequest, out: &mut Output) -> Outcome {
+    let mut line = BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
+    let taken = line.request_run(request).await?;
     let run = taken.use_id;
     if args.detach {
         let state = if taken.position.is_some() { "queued" } else { "accepted" };
@@ -140,13 +136,12 @@ async fn work(
                 out.object(event)?;
                 out.flush()?;
             }
-        } else if args.follow && kind(event) == "text_delta" {
-            let text =
-                ["text", "delta", "content"].iter().find_map(|key| event.get(*key)?.as_str());
+        } else if args.follow && event.kind() == RunEventKind::TextDelta {
+            let text = ["text", "delta", "content"].iter().find_map(|key| event.text(key));
             out.text(plain_lines(text.unwrap_or_default()))?;
             out.flush()?;
             wrote = true;
-        } else if let Some(told) = daemon::talents_host::live::line::told(event) {
+        } else if let Some(told) = daemon::talents_host::live::summary::summary(event) {
             out.say(format_args!("  {told}"));
         }
         Ok(())
@@ -161,12 +156,12 @@ async fn work(
     }
 }
 
-fn finish(args: &RunArgs, event: &Map<String, Value>, wrote: bool, out: &mut Output) -> Outcome {
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+fn finish(args: &RunArgs, event: &RunEvent, wrote: bool, out: &mut Output) -> Outcome {
+    let text = |key: &str| event.text(key).unwrap_or_default();
     if out.is_json() && !args.follow {
         out.object(event)?;
     }
-    if kind(event) != "finish" {
+    if event.kind() != RunEventKind::Finish {
         let reason = match text("reason") {
             "" => String::new(),
             reason => format!(" ({reason})"),
@@ -195,29 +190,7 @@ fn request(
     args: &RunArgs,
     providers: &ProviderSettings,
     around: &mut Around,
-) -> Outcome<Map<String, Value>> {
-    let mut request = Map::new();
-    let mut put = |key: &str, value: Option<Value>| {
-        request.extend(value.map(|value| (key.to_owned(), value)));
-    };
-    let text = |text: &Option<String>| text.clone().map(Value::String);
-    put("name", Some(json!(args.name)));
-    put("prompt", prompt(args, around)?.map(Value::String));
-    put("facet", text(&args.facet));
-    put("day", text(&args.day));
-    put("segment", text(&args.segment));
-    put("span", (!args.span.is_empty()).then(|| json!(args.span)));
-    put("provider", text(&args.provider));
-    put("model", text(&args.model));
-    put("tier", args.tier.as_ref().map(|tier| tier.parse::<u8>().map_or(json!(tier), Value::from)));
-    put("output", text(&args.output));
-    put("output_path", text(&args.output_path));
-    put("max_output_tokens", args.max_output_tokens.map(Value::from));
-    put("thinking_budget", args.thinking_budget.map(Value::from));
-    put("refresh", args.refresh.then_some(json!(true)));
-    put("session_id", text(&args.session));
-    put("chat_id", text(&args.chat));
-    put("timeout_seconds", args.timeout.map(Value::from));
+) -> Outcome<RunRequest> {
     let mut env = keys(providers, &surroundings::own_environment());
     for given in &args.env {
         let (name, value) = given
@@ -225,8 +198,41 @@ fn request(
             .ok_or_else(|| Failure::input(format!("--env {given:?} is not NAME=VALUE")))?;
         env.insert(name.to_owned(), value.to_owned());
     }
-    put("env", (!env.is_empty()).then(|| json!(env)));
-    Ok(request)
+    Ok(RunRequest {
+        name: Some(args.name.clone()),
+        prompt: prompt(args, around)?,
+        facet: args.facet.clone(),
+        day: args.day.clone(),
+        segment: args.segment.clone(),
+        span: (!args.span.is_empty()).then(|| args.span.clone()),
+        provider: args.provider.clone(),
+        model: args.model.clone(),
+        tier: choice("tier", args.tier.as_deref(), RunTier::parse, "1, 2, 3, pro, flash or lite")?,
+        output: choice("output", args.output.as_deref(), OutputFormat::parse, "md or json")?,
+        output_path: args.output_path.clone(),
+        max_output_tokens: args.max_output_tokens.map(Into::into),
+        thinking_budget: args.thinking_budget.map(Into::into),
+        refresh: args.refresh.then_some(true),
+        session_id: args.session.clone(),
+        chat_id: args.chat.clone(),
+        timeout_seconds: args.timeout.and_then(Number::from_f64),
+        env: (!env.is_empty()).then(|| RunEnvironment::of(env)),
+        ..RunRequest::default()
+    })
+}
+
+/// A word that stands for one of a few values.
+fn choice<T>(
+    key: &'static str,
+    given: Option<&str>,
+    parse: impl Fn(&str) -> Option<T>,
+    rule: &str,
+) -> Outcome<Option<T>> {
+    let Some(word) = given else { return Ok(None) };
+    match parse(word) {
+        Some(value) => Ok(Some(value)),
+        None => Err(Error::from(RunRequestError::bad_value(key, rule)).into()),
+    }
 }
 
 /// Keys of services that are set here: the daemon has the environment of whoever started it.

@@ -1,9 +1,9 @@
 //! `cortex talent show`: what a run of a talent would be told.
 
 use clap::Args;
-use exec::chronicle::list_facets;
-use exec::talents::{Instructions, Note, Scene};
-use exec::{Day, Facet, Segment, TalentName};
+use talents::chronicle::list_facets;
+use talents::talent_files::{InstructionNote, Instructions, Scene};
+use talents::{Day, Facet, Segment, TalentName};
 
 use crate::failure::Outcome;
 use crate::open::{Around, Globals, caller};
@@ -48,7 +48,7 @@ pub(super) fn run(
     let facets = facets
         .iter()
         .filter(|(_, file)| !file.muted)
-        .map(|(name, file)| Note {
+        .map(|(name, file)| InstructionNote {
             name: name.to_string(),
             title: file.title.clone(),
             description: file.description.clone(),

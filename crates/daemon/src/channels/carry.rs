@@ -1,13 +1,14 @@
 //! What a channel wants done, done.
 
 use api::ErrorCode;
-use exec::Layout;
-use exec::process::{Context, Said, Speaker};
+use api::run::{RunEnvironment, RunRequest};
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole, NewMemory};
 use serde_json::{Map, Value, json};
+use talents::Layout;
+use talents::process::{Context, Speaker, Utterance};
 
 use crate::channels::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
 use crate::host::Host;
@@ -30,6 +31,14 @@ pub struct With {
     pub env: Map<String, Value>,
     pub model: Option<String>,
     pub provider: Option<String>,
+}
+
+impl With {
+    /// A request for a run with these keys and this model.
+    pub(crate) fn request(&self, request: RunRequest) -> RunRequest {
+        let env = (!self.env.is_empty()).then(|| RunEnvironment::Values(self.env.clone()));
+        RunRequest { model: self.model.clone(), provider: self.provider.clone(), env, ..request }
+    }
 }
 
 impl std::fmt::Debug for With {
@@ -180,13 +189,14 @@ impl Host {
         kept.waiting.insert(context.to_owned(), part);
         // Before the run: an end that comes after a crash must find what it belongs to.
         self.keep_channel(caller, kept)?;
-        let mut request = Map::new();
-        request.insert("name".to_owned(), json!(talent));
-        request.insert("prompt".to_owned(), json!(asked.text));
-        request.insert("channel".to_owned(), json!(kept.channel.channel_id));
-        request.insert("context".to_owned(), json!(context));
-        request.extend(actor_key(&caller.actor));
-        add(&mut request, with);
+        let request = with.request(RunRequest {
+            name: Some(talent.to_owned()),
+            prompt: Some(asked.text.clone()),
+            channel: Some(kept.channel.channel_id.clone()),
+            context: Some(context.to_owned()),
+            actor: actor_key(&caller.actor),
+            ..RunRequest::default()
+        });
         match hands.start(request, &format!("channel {}", kept.channel.channel_id)) {
             Ok(use_id) => Ok(Started { use_id }),
             Err(error) => {
@@ -243,20 +253,8 @@ pub fn channel_of(session: &str) -> Option<&str> {
 }
 
 /// The key that says whose memory a run works with; none for the home's own.
-pub fn actor_key(actor: &ActorName) -> Option<(String, Value)> {
-    let is_other = actor.as_str() != DEFAULT_ACTOR;
-    is_other.then(|| ("actor".to_owned(), json!(actor.as_str())))
-}
-
-/// Adds keys and model to a request.
-pub fn add(request: &mut Map<String, Value>, with: &With) {
-    let text = |text: &Option<String>| text.clone().map(Value::String);
-    let env = (!with.env.is_empty()).then(|| Value::Object(with.env.clone()));
-    for (key, value) in
-        [("model", text(&with.model)), ("provider", text(&with.provider)), ("env", env)]
-    {
-        request.extend(value.map(|value| (key.to_owned(), value)));
-    }
+pub fn actor_key(actor: &ActorName) -> Option<String> {
+    (actor.as_str() != DEFAULT_ACTOR).then(|| actor.as_str().to_owned())
 }
 
 pub(super) fn over_budget(refusal: &mind::budget::BudgetRefusal) -> Error {
@@ -275,11 +273,11 @@ fn question(text: &str, now: Millis) -> ChannelMessage {
     }
 }
 
-fn said(message: &ChannelMessage) -> Said {
+fn said(message: &ChannelMessage) -> Utterance {
     let by = match message.role {
         MessageRole::User | MessageRole::ToolResult { .. } => Speaker::User,
         MessageRole::Assistant | MessageRole::ToolCall { .. } => Speaker::Assistant,
         MessageRole::Note => Speaker::Note,
     };
-    Said { by, text: message.text.clone() }
+    Utterance { by, text: message.text.clone() }
 }

@@ -1,10 +1,11 @@
 //! What the end of a run means: for the channel it belongs to, for the budget, and for whoever waits for its worker.
 
-use exec::process::Context;
-use exec::runner::{EndedRun, Outcome};
+use api::run::RunOutcome;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use serde_json::Value;
+use talents::process::Context;
+use talents::runner::EndedRun;
 
 use crate::channels::carry::With;
 use crate::channels::{ADMIN, BRANCH, COMPACTION, Part, TURN, alone, keep};
@@ -28,11 +29,11 @@ pub fn purpose(talent: &str, is_of_channel: bool) -> Purpose {
 /// What a run came to, or why to nothing.
 fn answer(run: &EndedRun) -> std::result::Result<String, String> {
     match run.outcome {
-        Outcome::Finished => Ok(run.result.clone().unwrap_or_default()),
-        Outcome::Skipped => Err("it is disabled".to_owned()),
-        Outcome::Cancelled => Err("it was cancelled".to_owned()),
-        Outcome::Failed => {
-            Err(run.row.error_message.clone().unwrap_or_else(|| "it failed".to_owned()))
+        RunOutcome::Finished => Ok(run.result.clone().unwrap_or_default()),
+        RunOutcome::Skipped => Err("it is disabled".to_owned()),
+        RunOutcome::Cancelled => Err("it was cancelled".to_owned()),
+        RunOutcome::Failed => {
+            Err(run.record.error_message.clone().unwrap_or_else(|| "it failed".to_owned()))
         }
     }
 }
@@ -65,12 +66,11 @@ impl Host {
 
     /// A run has ended: it is paid for, and its channel goes on. Told twice, it counts once.
     pub fn run_ended(&self, caller: &Caller, run: &EndedRun) -> Result<()> {
-        let text = |key: &str| run.request.get(key).and_then(Value::as_str);
-        let (channel, context) = (text("channel"), text("context"));
+        let (channel, context) = (run.request.channel.as_deref(), run.request.context.as_deref());
         let who = context.unwrap_or(run.use_id.as_str());
         let purpose = purpose(run.name.as_str(), channel.is_some());
         let tended = self.tended(caller)?;
-        let model = run.row.model.as_deref();
+        let model = run.record.model.as_deref();
         let now = caller.now()?;
         tended.part().mind.budget.paid(purpose, who, cost_of(run), model, now);
         match (channel, context) {

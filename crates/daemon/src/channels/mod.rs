@@ -15,13 +15,13 @@ mod keep;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::run::RunRequest;
 use kernel::actor::ActorName;
 use kernel::digest::Digest;
 use mind::conversation::Channel;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-pub use carry::{With, actor_key, add, channel_of, session_of};
+pub use carry::{With, actor_key, channel_of, session_of};
 pub use ends::purpose;
 
 use crate::host::Host;
@@ -159,9 +159,8 @@ pub fn alone(lock: &Mutex<()>) -> Alone<'_> {
 }
 
 /// Whose memory a run works with.
-pub fn actor_of(request: &Map<String, Value>) -> Result<ActorName> {
-    let name = request.get("actor").and_then(Value::as_str);
-    Ok(ActorName::parse(name.unwrap_or(DEFAULT_ACTOR))?)
+pub fn actor_of(request: &RunRequest) -> Result<ActorName> {
+    Ok(ActorName::parse(request.actor.as_deref().unwrap_or(DEFAULT_ACTOR))?)
 }
 
 /// The name of a part's context. Contexts of all actors lie in one folder: those of others than the home's own end with a mark of
@@ -184,7 +183,7 @@ pub fn part_of<'a>(actor: &ActorName, context: &'a str) -> &'a str {
 
 /// Refuses what cannot name a channel: it becomes a file name and part of ids.
 pub fn check_name(channel: &str) -> Result<()> {
-    let is_name = exec::process::is_context(channel) && !channel.contains("..");
+    let is_name = api::run::is_conversation_id(channel) && !channel.contains("..");
     if channel.len() <= NAME_BYTES_MAX && is_name {
         return Ok(());
     }

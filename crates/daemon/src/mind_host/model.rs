@@ -8,11 +8,12 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use exec::models::{Ask, ProviderSettings, Resolver};
-use exec::providers::{
-    Call, ConfiguredProviders, Env, Message, Patience, Providers as _, Reply, Usage, cost,
-};
 use kernel::memory::Millis;
+use llm::models::{ModelQuery, ProviderSettings, Resolver};
+use llm::providers::{
+    ChatMessage, ConfiguredProviders, Env, HttpLimits, ModelCall, ModelReply, Providers as _,
+    TokenUsage, cost,
+};
 use mind::budget::Cost;
 use mind::bulletin::ModelPrompt;
 use mind::{ModelAnswer, ModelProvider};
@@ -46,7 +47,7 @@ impl Writer {
         if !is_named(config)? && !of_mind {
             return Ok(None);
         }
-        let nothing = Ask::default();
+        let nothing = ModelQuery::default();
         let resolver = Resolver::new(settings.clone(), Vec::new());
         let choice = resolver.resolve(CONTEXT, &nothing, &nothing).map_err(|error| {
             Error::new(ErrorCode::Config, Fault::Caller, format!("the model of {CONTEXT}: {error}"))
@@ -54,12 +55,12 @@ impl Writer {
         if choice.disabled {
             return Ok(None);
         }
-        let price = |usage: Usage| {
+        let price = |usage: TokenUsage| {
             let dollars = cost(&choice.model, &usage, &settings.prices).unwrap_or_default();
             micro_dollars(dollars)
         };
-        let input = Usage { input_tokens: MILLION, ..Usage::default() };
-        let output = Usage { output_tokens: MILLION, ..Usage::default() };
+        let input = TokenUsage { input_tokens: MILLION, ..TokenUsage::default() };
+        let output = TokenUsage { output_tokens: MILLION, ..TokenUsage::default() };
         let provider = ModelProvider {
             name: choice.provider.clone(),
             input_price: price(input),
@@ -68,7 +69,7 @@ impl Writer {
         let env: Env = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        let patience = Patience::default();
+        let patience = HttpLimits::default();
         let home = home.to_owned();
         let providers = ConfiguredProviders { settings, env, home, patience, seed: 0 };
         Ok(Some(Writer { provider, model: choice.model, providers }))
@@ -83,13 +84,13 @@ impl Writer {
     ) -> std::result::Result<ModelAnswer, String> {
         let whole = u64::try_from(deadline.get().saturating_sub(now.get())).unwrap_or(0).max(1);
         let whole = Duration::from_millis(whole);
-        let call = Call {
+        let call = ModelCall {
             model: self.model.clone(),
             system: prompt.system.clone(),
-            messages: vec![Message::User { text: prompt.user.clone() }],
+            messages: vec![ChatMessage::User { text: prompt.user.clone() }],
             max_output_tokens: u32::try_from(prompt.max_output_tokens).ok(),
             whole: Some(whole),
-            ..Call::default()
+            ..ModelCall::default()
         };
         let reply = run(self.turn(&call, whole))??;
         let usage = &reply.usage;
@@ -100,7 +101,11 @@ impl Writer {
         Ok(ModelAnswer { text: reply.text, model: reply.model.unwrap_or(self.model.clone()), cost })
     }
 
-    async fn turn(&self, call: &Call, whole: Duration) -> std::result::Result<Reply, String> {
+    async fn turn(
+        &self,
+        call: &ModelCall,
+        whole: Duration,
+    ) -> std::result::Result<ModelReply, String> {
         let provider = self
             .providers
             .open(&self.provider.name)

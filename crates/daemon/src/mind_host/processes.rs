@@ -10,13 +10,14 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use api::run::RunRequest;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use api::admin::ProcessKind;
 use mind::supervision::{ProcessEvent, ProcessId, ProcessLogEntry, ProcessRecord, SupervisionEffect};
 use mind::{MindEffect, MindEvent};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::channels::{TRACT, TURN, actor_of, context_of, part_of};
 use crate::host::Host;
@@ -306,9 +307,9 @@ fn run_of(hands: &dyn RunControl, actor: &ActorName, process: &ProcessId) -> Opt
 }
 
 /// What a run is to the mind; a compaction is nobody.
-pub fn process_of(request: &Map<String, Value>, use_id: &str) -> Option<ProcessId> {
-    let text = |key: &str| request.get(key).and_then(Value::as_str);
-    match (text("name"), text("channel"), text("context")) {
+pub fn process_of(request: &RunRequest, use_id: &str) -> Option<ProcessId> {
+    let RunRequest { name, channel, context, .. } = request;
+    match (name.as_deref(), channel.as_deref(), context.as_deref()) {
         (Some(crate::channels::COMPACTION), Some(_), Some(_)) => None,
         (Some(TURN), Some(channel), Some(_)) => Some(ProcessId::channel(channel)),
         (_, Some(_), Some(context)) => {

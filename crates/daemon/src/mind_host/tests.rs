@@ -133,7 +133,7 @@ fn contexts_of_actors_do_not_meet() {
     assert_eq!(own, "main-turn-3");
     let ada = context_of(&actor("ada"), "main-turn-3");
     let eve = context_of(&actor("eve"), "main-turn-3");
-    assert!(ada != eve && ada != own && exec::process::is_context(&ada), "{ada} {eve}");
+    assert!(ada != eve && ada != own && api::run::is_conversation_id(&ada), "{ada} {eve}");
     assert_eq!(part_of(&actor("ada"), &ada), "main-turn-3");
     assert_eq!(part_of(&actor(DEFAULT_ACTOR), &own), "main-turn-3");
 }
@@ -173,9 +173,9 @@ fn the_log_of_processes_goes_on_after_a_torn_line() {
 #[test]
 fn trouble_is_said_once_per_actor() {
     let home = TempDir::new().unwrap();
-    let tending = super::Tending::new(home.path(), std::collections::BTreeMap::new());
+    let tending = crate::mind_host::Tending::new(home.path(), std::collections::BTreeMap::new());
     let actor = |name: &str| ActorName::parse(name).unwrap();
-    let failed = |why: &str| Err(crate::ops::error::Error::internal(why));
+    let failed = |why: &str| Err(service::error::Error(why));
     assert!(tending.news(&actor("ada"), failed("no disk")).is_some());
     for _ in 0..3 {
         assert_eq!(tending.news(&actor("eve"), Ok(())), None);
@@ -187,7 +187,7 @@ fn trouble_is_said_once_per_actor() {
     for number in 0..1_000 {
         tending.news(&actor(&format!("guest-{number}")), failed("no disk"));
     }
-    assert!(super::lock(&tending.trouble).len() <= super::TROUBLE_MAX);
+    assert!(crate::mind_host::lock(&tending.trouble).len() <= crate::mind_host::TROUBLE_MAX);
 }
 
 // Law 8: minds of actors that nobody uses any more are let go, and know what they knew when they are used again.
@@ -199,7 +199,7 @@ fn minds_of_closed_actors_are_released() {
     for caller in [&own, &ada] {
         let request = SaveRequest { title: "Use tabs".to_owned(), ..SaveRequest::default() };
         ops.save(caller, SaveRequest { content: "Decided.".to_owned(), ..request }).unwrap();
-        let request = crate::ops::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
+        let request = api::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
         ops.mind_run(caller, request).unwrap();
     }
     assert_eq!(ops.tending().all().len(), 2);

@@ -17,6 +17,9 @@ use api::read::{GetRequest, ListRequest};
 use api::save::SaveRequest;
 use api::search::SearchRequest;
 use api::session::{SessionGetRequest, SessionListRequest};
+use std::fmt::Write as _;
+use std::time::Duration;
+use api::run::RunRequest;
 use kernel::actor::ActorName;
 use api::admin::{AdminQuestion, AdminQuestionRequest};
 use mind::admin::{EXAMPLES, parse};
@@ -185,10 +188,12 @@ impl Host {
     ) -> Result<Option<std::result::Result<String, String>>> {
         let named = self.minds.known()?.names_model;
         let Some(hands) = self.run_control_if_there().filter(|_| named) else { return Ok(None) };
-        let mut run = serde_json::Map::new();
-        run.insert("name".to_owned(), json!(ADMIN));
-        run.insert("prompt".to_owned(), json!(message));
-        run.extend(crate::channels::actor_key(&caller.actor));
+        let run = RunRequest {
+            name: Some(ADMIN.to_owned()),
+            prompt: Some(message.to_owned()),
+            actor: crate::channels::actor_key(&caller.actor),
+            ..RunRequest::default()
+        };
         Ok(Some(hands.start(run, &caller.by).map_err(|error| error.to_string())))
     }
 

@@ -7,6 +7,8 @@ use crate::host::Host;
 use api::ErrorCode;
 use api::Fault;
 use api::prompt::PromptSaveRequest;
+use std::fmt;
+use api::run::RunRequest;
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole};
@@ -144,12 +146,14 @@ impl Host {
             return Err(Error::invalid("talent", reason));
         }
         let task = self.service.screen().text(&request.task);
-        let mut run = Map::new();
-        run.insert("name".to_owned(), json!(talent));
-        run.insert("prompt".to_owned(), json!(task));
-        run.insert("channel".to_owned(), json!(request.channel));
-        run.extend(channels::actor_key(&caller.actor));
-        channels::add(&mut run, &With { env: request.env, ..With::default() });
+        let with = With { env: request.env, ..With::default() };
+        let run = with.request(RunRequest {
+            name: Some(talent.to_owned()),
+            prompt: Some(task.clone()),
+            channel: Some(request.channel.clone()),
+            actor: channels::actor_key(&caller.actor),
+            ..RunRequest::default()
+        });
         let use_id = self.run_control()?.start(run, &format!("channel {}", request.channel))?;
         let (channel, redacted) = (request.channel, String::new());
         Ok(ChannelRunAnswer { channel, use_id, message: task, redacted })

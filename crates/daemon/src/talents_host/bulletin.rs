@@ -1,6 +1,6 @@
 //! What a talent is told of the memory before it asks: the mind's bulletin, as far as the run may know it.
 
-use exec::Facet;
+use talents::Facet;
 
 use crate::talents_host::toolbox::{ABOUT, MemoryTools};
 use api::bulletin::BulletinRequest;

@@ -19,15 +19,15 @@ use api::ErrorCode;
 use std::path::Path;
 use std::sync::Arc;
 
-use exec::models::{Ask, Choice, NoModel, Resolver};
-use exec::providers::{ConfiguredProviders, Env, Patience, usable};
-use exec::runner::RunnerSettings;
-use exec::talents::{Grant, OutputFormat, Schedule, Shelf, Talent};
-use exec::{Layout, process::Process};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use llm::models::{ModelChoice, ModelQuery, NoModelError, Resolver};
+use llm::providers::{ConfiguredProviders, Env, HttpLimits, usable};
 use serde::Serialize;
 use serde_json::{Value, json};
+use talents::runner::RunnerSettings;
+use talents::talent_files::{OutputFormat, Talent, TalentCatalog, TalentSchedule, ToolGrant};
+use talents::{Layout, process::TalentProcess};
 
 use api::Fault;
 use api::{Error, Result};
@@ -38,7 +38,7 @@ use service::config::Config;
 #[derive(Clone, Debug)]
 pub struct Hands {
     pub layout: Layout,
-    pub shelf: Arc<Shelf>,
+    pub shelf: Arc<TalentCatalog>,
     pub resolver: Resolver,
     pub zone: TimeZone,
     env: Env,
@@ -63,7 +63,7 @@ impl Hands {
             Ok(settings) => (settings, None),
             Err(error) => (own, Some(error.message)),
         };
-        let shelf = Arc::new(Shelf::open(&layout.talents()));
+        let shelf = Arc::new(TalentCatalog::open(&layout.talents()));
         let mut resolver = Resolver::new(settings.clone(), usable(&settings, &env));
         if let Some(why) = problem {
             resolver = resolver.unusable(why);
@@ -72,10 +72,17 @@ impl Hands {
     }
 
     /// The model a talent would use if nobody asks for another.
-    pub fn choice(&self, talent: &Talent, asked: &Ask) -> Result<Choice, NoModel> {
+    pub fn choice(
+        &self,
+        talent: &Talent,
+        asked: &ModelQuery,
+    ) -> Result<ModelChoice, NoModelError> {
         let front = &talent.front;
-        let own =
-            Ask { provider: front.provider.clone(), tier: front.tier, model: front.model.clone() };
+        let own = ModelQuery {
+            provider: front.provider.clone(),
+            tier: front.tier,
+            model: front.model.clone(),
+        };
         self.resolver.resolve(&talent.context(), asked, &own)
     }
 
@@ -96,11 +103,11 @@ impl Hands {
     /// Whether at least one talent of the schedule has a model to ask. Asks nobody.
     pub fn can_think(&self) -> bool {
         let can = |talent: &Talent| {
-            let choice = self.choice(talent, &Ask::default());
+            let choice = self.choice(talent, &ModelQuery::default());
             !talent.front.disabled && choice.is_ok_and(|choice| !choice.disabled)
         };
-        let daily = self.shelf.scheduled(Schedule::Daily);
-        self.shelf.scheduled(Schedule::Segment).chain(daily).any(can)
+        let daily = self.shelf.scheduled(TalentSchedule::Daily);
+        self.shelf.scheduled(TalentSchedule::Segment).chain(daily).any(can)
     }
 
     fn configured(&self, seed: u64) -> ConfiguredProviders {
@@ -108,7 +115,7 @@ impl Hands {
             settings: self.resolver.settings().clone(),
             env: self.env.clone(),
             home: self.layout.home().to_owned(),
-            patience: Patience::default(),
+            patience: HttpLimits::default(),
             seed,
         }
     }
@@ -116,12 +123,12 @@ impl Hands {
     /// Everything the frontmatter says, and which model would be used.
     pub fn shown(&self, talent: &Talent) -> Value {
         let front = &talent.front;
-        let choice = self.choice(talent, &Ask::default());
+        let choice = self.choice(talent, &ModelQuery::default());
         let chosen = choice.as_ref().ok();
         let grant = match front.grant {
-            Grant::None => "none",
-            Grant::Read => "read",
-            Grant::Write => "write",
+            ToolGrant::None => "none",
+            ToolGrant::Read => "read",
+            ToolGrant::Write => "write",
         };
         json!({
             "name": talent.name.as_str(),
@@ -129,7 +136,7 @@ impl Hands {
             "description": front.description,
             "type": talent.kind().as_str(),
             "source": talent.source.as_str(),
-            "schedule": front.schedule.map(Schedule::as_str),
+            "schedule": front.schedule.map(TalentSchedule::as_str),
             "priority": front.priority,
             "multi_facet": front.multi_facet,
             "always": front.always,
@@ -147,19 +154,19 @@ impl Hands {
     /// Everything a talent process needs.
     pub fn process(
         &self,
-        toolbox: Arc<dyn exec::process::Toolbox>,
+        toolbox: Arc<dyn talents::process::Toolbox>,
         world: Arc<dyn World>,
         dry_run: bool,
-    ) -> Result<Process> {
+    ) -> Result<TalentProcess> {
         let mut seed = [0; 8];
         world.fill(&mut seed)?;
         let providers = self.configured(u64::from_be_bytes(seed));
         // Read once, so that a clock that cannot be read fails here and not in the middle of a run.
         let first = now(world.as_ref(), &self.zone)?;
         let zone = self.zone.clone();
-        Ok(Process {
+        Ok(TalentProcess {
             layout: self.layout.clone(),
-            shelf: Arc::clone(&self.shelf),
+            catalog: Arc::clone(&self.shelf),
             resolver: self.resolver.clone(),
             providers: Arc::new(providers),
             toolbox,

@@ -6,9 +6,9 @@
 use api::ErrorCode;
 use std::path::Path;
 
-use exec::think::Output;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
+use talents::think::UnitOutput;
 
 use crate::talents_host::memory::Memory;
 use api::Fault;
@@ -21,7 +21,7 @@ const TEXT_BYTES_MAX: usize = 256 * 1024;
 /// An output is text; what is larger is something else.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-pub async fn index(memory: &Memory, home: &Path, output: &Output) -> Result<SaveAnswer> {
+pub async fn index(memory: &Memory, home: &Path, output: &UnitOutput) -> Result<SaveAnswer> {
     let path = Path::new(&output.path);
     let request = request(home, path, output)?;
     let by = output.talent.as_str();
@@ -35,7 +35,7 @@ pub async fn index(memory: &Memory, home: &Path, output: &Output) -> Result<Save
     }
 }
 
-fn request(home: &Path, path: &Path, output: &Output) -> Result<SaveRequest> {
+fn request(home: &Path, path: &Path, output: &UnitOutput) -> Result<SaveRequest> {
     let failed = |error: std::io::Error| {
         Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", path.display()))
     };
@@ -88,7 +88,7 @@ fn request(home: &Path, path: &Path, output: &Output) -> Result<SaveRequest> {
 }
 
 /// Day, segment, facet, talent, as far as there are; the save shortens what is too long.
-fn topic_key(output: &Output) -> String {
+fn topic_key(output: &UnitOutput) -> String {
     let parts = [
         Some(output.day.to_string()),
         output.segment.map(|segment| segment.to_string()),
@@ -100,7 +100,7 @@ fn topic_key(output: &Output) -> String {
 }
 
 /// `Daily brief, 2025-01-09`, with the time of a segment and the facet.
-fn title(output: &Output) -> String {
+fn title(output: &UnitOutput) -> String {
     let mut title = format!("{}, {}", output.title, output.day.date());
     if let Some(segment) = output.segment {
         let (from, to) = (segment.start(), segment.end());
@@ -114,7 +114,7 @@ fn title(output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
-    use exec::{Day, Facet, Layout, Segment, TalentName};
+    use talents::{Day, Facet, Layout, Segment, TalentName};
 
     use super::*;
     use api::DEFAULT_ACTOR;
@@ -138,7 +138,7 @@ mod tests {
             (Day::parse("20250109").unwrap(), Segment::parse("120000_300").unwrap());
         let path = Layout::new(dir.path()).segment(day, segment).join("work").join("activity.md");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let output = Output {
+        let output = UnitOutput {
             path: path.display().to_string(),
             use_id: "1".into(),
             talent: TalentName::parse("activity").unwrap(),

@@ -9,14 +9,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use exec::callosum::{
-    CALLOSUM, CORTEX, Clause, Client, ClientSettings, Filter, Incoming, Message, ask_once,
+use api::run::{FinishPayload, RunRequest};
+use llm::providers::BoxFuture;
+use serde_json::Value;
+use talents::bus::{
+    BUS_TOPIC, BusClient, BusClientEvent, BusClientSettings, BusFilter, BusMessage, FilterClause,
+    RUN_TOPIC, ask_once,
 };
-use exec::providers::BoxFuture;
-use exec::runner::cortex_request;
-use exec::think::{Ended, Runs};
-use exec::world::SystemChance;
-use serde_json::{Map, Value};
+use talents::clock::SystemJitter;
+use talents::think::{RunEnd, RunLauncher};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
@@ -37,7 +38,7 @@ struct Run {
     /// Somebody here waits for it.
     ours: bool,
     began: Option<Instant>,
-    ended: Option<Ended>,
+    ended: Option<RunEnd>,
 }
 
 #[derive(Debug, Default)]
@@ -51,8 +52,10 @@ impl Heard {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, message: &Message) {
-        let Some(use_id) = message.use_id().filter(|_| message.tract() == CORTEX) else { return };
+    fn take(&self, message: &BusMessage) {
+        let Some(use_id) = message.use_id().filter(|_| message.topic() == RUN_TOPIC) else {
+            return;
+        };
         let mut runs = self.runs();
         if runs.len() >= STRANGERS_MAX && !runs.contains_key(use_id) {
             runs.retain(|_, run| run.ours);
@@ -60,10 +63,10 @@ impl Heard {
         let run = runs.entry(use_id.to_owned()).or_default();
         match message.event() {
             "spawned" => run.began = run.began.or_else(|| Some(Instant::now())),
-            "finish" => run.ended = Some(Ended::Finished(finish(message.fields()))),
-            "error" if message.get("terminal") != Some(&Value::Bool(false)) => {
+            "finish" => run.ended = finish(message).map(RunEnd::Finished),
+            "error" if message.ends_run() => {
                 let text = |key: &str| message.text(key).unwrap_or_default().to_owned();
-                run.ended = Some(Ended::Failed { error: text("error"), code: text("reason") });
+                run.ended = Some(RunEnd::Failed { error: text("error"), code: text("reason") });
             }
             _ => return,
         }
@@ -80,30 +83,31 @@ impl Heard {
 }
 
 /// The last event without the answer itself, which may be long and is on disk.
-fn finish(fields: &Map<String, Value>) -> Value {
-    let kept = fields.iter().filter(|(key, _)| *key != "result" && *key != "tract");
-    Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+fn finish(message: &BusMessage) -> Option<Box<FinishPayload>> {
+    let finish = message.run_event().payload::<FinishPayload>()?;
+    Some(Box::new(FinishPayload { result: None, ..finish }))
 }
 
 #[derive(Debug)]
 pub struct BusRuns {
-    client: Arc<Client>,
+    client: Arc<BusClient>,
     heard: Arc<Heard>,
 }
 
 impl BusRuns {
     /// Connects to the bus; says at once if nobody serves it.
     pub async fn connect(socket: &Path) -> Result<BusRuns> {
-        let status = Message::new(CALLOSUM, "status");
+        let status = BusMessage::new(BUS_TOPIC, "status");
         ask_once(socket, status, ANSWER_PATIENCE).await.map_err(|error| {
             Error::new(ErrorCode::named(error.code()), Fault::Busy, error.to_string())
                 .with_hint("`cortex serve` runs talents; `cortex doctor` tells more")
         })?;
-        let settings = ClientSettings { name: "think".to_owned(), ..ClientSettings::default() };
-        let (client, incoming) = Client::start(socket, settings, Arc::new(SystemChance));
+        let settings =
+            BusClientSettings { name: "think".to_owned(), ..BusClientSettings::default() };
+        let (client, incoming) = BusClient::start(socket, settings, Arc::new(SystemJitter));
         let client = Arc::new(client);
-        client.subscribe(Filter::of(vec![Clause {
-            tract: vec![CORTEX.to_owned()],
+        client.subscribe(BusFilter::of(vec![FilterClause {
+            topic: vec![RUN_TOPIC.to_owned()],
             event: ["spawned", "finish", "error"].map(str::to_owned).to_vec(),
             use_id: Vec::new(),
         }]));
@@ -118,11 +122,11 @@ impl BusRuns {
             && let Some(name) = fields.get("event").and_then(Value::as_str).map(str::to_owned)
         {
             // What does not fit is counted by the client; nobody depends on hearing it.
-            let _told = self.client.send(Message::new(tract, &name).and(fields));
+            let _ = self.client.send(&BusMessage::new(tract, &name).and(fields));
         }
     }
 
-    async fn ended(&self, use_id: &str, limit: Duration) -> Ended {
+    async fn ended(&self, use_id: &str, limit: Duration) -> RunEnd {
         let mut there = Instant::now();
         loop {
             let changed = self.heard.changed.notified();
@@ -141,10 +145,10 @@ impl BusRuns {
                 there = now;
             } else if now.duration_since(there) > AWAY_MAX {
                 let error = "the daemon went away".to_owned();
-                return Ended::Failed { error, code: "daemon_gone".to_owned() };
+                return RunEnd::Failed { error, code: "daemon_gone".to_owned() };
             }
             if until.is_some_and(|until| now >= until) {
-                return Ended::TimedOut;
+                return RunEnd::TimedOut;
             }
             let look = until.map_or(now + LOOK, |until| until.min(now + LOOK));
             tokio::select! {
@@ -156,32 +160,29 @@ impl BusRuns {
 }
 
 async fn listen(
-    client: std::sync::Weak<Client>,
-    mut incoming: mpsc::Receiver<Incoming>,
+    client: std::sync::Weak<BusClient>,
+    mut incoming: mpsc::Receiver<BusClientEvent>,
     heard: Arc<Heard>,
 ) {
     while let Some(came) = incoming.recv().await {
         match came {
-            Incoming::Message(message) => heard.take(&message),
-            Incoming::Disconnected => {}
+            BusClientEvent::Message(message) => heard.take(&message),
+            BusClientEvent::Disconnected => {}
             // Something may have been said meanwhile; the logs know.
-            Incoming::Connected | Incoming::Dropped(_) => {
+            BusClientEvent::Connected | BusClientEvent::Dropped(_) => {
                 let Some(client) = client.upgrade() else { return };
                 for use_id in heard.open() {
-                    client.send(Message::new(CALLOSUM, "replay").with("use_id", use_id));
+                    client.send(&BusMessage::new(BUS_TOPIC, "replay").with("use_id", use_id));
                 }
             }
         }
     }
 }
 
-impl Runs for BusRuns {
-    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+impl RunLauncher for BusRuns {
+    fn start(&self, request: RunRequest) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
-            let Value::Object(request) = request else {
-                return Err("a request is an object".to_owned());
-            };
-            let answer = cortex_request(&self.client, request, ANSWER_PATIENCE).await;
+            let answer = self.client.request_run(request, ANSWER_PATIENCE).await;
             let answer = answer.map_err(|error| error.to_string())?;
             let text = |key: &str| answer.get(key).and_then(Value::as_str);
             match (text("state"), text("use_id")) {
@@ -194,26 +195,27 @@ impl Runs for BusRuns {
         })
     }
 
-    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, RunEnd> {
         Box::pin(self.ended(use_id, limit))
     }
 
     fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let cancel = Message::new(CORTEX, "cancel").with("use_id", use_id);
+            let cancel = BusMessage::new(RUN_TOPIC, "cancel").with("use_id", use_id);
             // A run that ended meanwhile needs no cancelling, and its end was told.
-            let _gone = self.client.ask(cancel, ANSWER_PATIENCE).await;
+            let _ = self.client.ask(cancel, ANSWER_PATIENCE).await;
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use exec::callosum::{BusSettings, Hub, Server};
-    use exec::runner::{Facts, Program, Runner, RunnerParts, RunnerSettings, TalentFacts};
-    use exec::world::{SystemClock, World};
-    use exec::{Layout, TalentName};
-    use serde_json::json;
+    use api::run::RunEnvironment;
+    use talents::bus::{BusSettings, Hub};
+    use talents::bus_server::BusServer;
+    use talents::clock::{SystemClock, Timing};
+    use talents::runner::{Facts, Runner, RunnerParts, RunnerSettings, TalentFacts, TalentProgram};
+    use talents::{Layout, TalentName};
 
     use super::*;
 
@@ -239,15 +241,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path());
         let hub = Hub::new(BusSettings::default(), Arc::new(SystemClock));
-        let program = Program {
+        let program = TalentProgram {
             path: "/bin/sh".into(),
             args: vec!["-c".into(), SHELL.into()],
-            ..Program::default()
+            ..TalentProgram::default()
         };
         let (runner, _) = Runner::start(RunnerParts {
             layout: layout.clone(),
             hub: hub.clone(),
-            world: World::system(),
+            timing: Timing::system(),
             settings: RunnerSettings { stop_grace_ms: 200, ..RunnerSettings::default() },
             program,
             facts: Arc::new(Any),
@@ -256,26 +258,31 @@ mod tests {
         })
         .await
         .unwrap();
-        let none = BusRuns::connect(&layout.callosum()).await.unwrap_err();
+        let none = BusRuns::connect(&layout.bus_socket()).await.unwrap_err();
         assert_eq!(none.code, "no_bus");
-        std::fs::create_dir_all(layout.callosum().parent().unwrap()).unwrap();
-        let server = Server::start(hub, layout.clone(), &layout.callosum()).await.unwrap();
-        let runs = BusRuns::connect(&layout.callosum()).await.unwrap();
-        let ask =
-            |what: &str| json!({"name": "x", "prompt": "p", "env": {"CORTEX_TALENT_TEST": what}});
+        std::fs::create_dir_all(layout.bus_socket().parent().unwrap()).unwrap();
+        let server = BusServer::start(hub, layout.clone(), &layout.bus_socket()).await.unwrap();
+        let runs = BusRuns::connect(&layout.bus_socket()).await.unwrap();
+        let named =
+            |name: &str| RunRequest { name: Some(name.to_owned()), ..RunRequest::default() };
+        let ask = |what: &str| RunRequest {
+            prompt: Some("p".to_owned()),
+            env: Some(RunEnvironment::of([("CORTEX_TALENT_TEST".to_owned(), what.to_owned())])),
+            ..named("x")
+        };
         let wait = Duration::from_secs(30);
         let good = runs.start(ask("")).await.unwrap();
-        let Ended::Finished(finish) = runs.wait(&good, wait).await else { panic!("no finish") };
-        assert_eq!((&finish["output_path"], &finish["result"]), (&json!("/x"), &Value::Null));
+        let RunEnd::Finished(finish) = runs.wait(&good, wait).await else { panic!("no finish") };
+        assert_eq!((finish.output_path.as_deref(), finish.result), (Some("/x"), None));
         let bad = runs.start(ask("fail")).await.unwrap();
-        let broke = Ended::Failed { error: "broke".into(), code: "no_output".into() };
+        let broke = RunEnd::Failed { error: "broke".into(), code: "no_output".into() };
         assert_eq!(runs.wait(&bad, wait).await, broke);
-        assert!(runs.start(json!({"name": "missing"})).await.is_err());
+        assert!(runs.start(named("missing")).await.is_err());
         let slow = runs.start(ask("sleep")).await.unwrap();
-        assert_eq!(runs.wait(&slow, Duration::from_millis(100)).await, Ended::TimedOut);
+        assert_eq!(runs.wait(&slow, Duration::from_millis(100)).await, RunEnd::TimedOut);
         runs.cancel(&slow).await;
         let ended = runs.wait(&slow, wait).await;
-        assert!(matches!(&ended, Ended::Failed { code, .. } if code == "cancelled"), "{ended:?}");
+        assert!(matches!(&ended, RunEnd::Failed { code, .. } if code == "cancelled"), "{ended:?}");
         runner.shutdown().await;
         server.stop().await.unwrap();
     }

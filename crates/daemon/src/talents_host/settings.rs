@@ -6,9 +6,9 @@
 use api::ErrorCode;
 use std::path::{Path, PathBuf};
 
-use exec::Layout;
-use exec::models::ProviderSettings;
+use llm::models::ProviderSettings;
 use serde_json::{Map, Value};
+use talents::Layout;
 
 use api::Fault;
 use api::{Error, Result};
@@ -120,10 +120,10 @@ mod tests {
         )
         .unwrap();
         assert_eq!(settings.default.provider.as_deref(), Some("ollama"));
-        assert_eq!(settings.default.tier.map(exec::models::Tier::number), Some(3));
+        assert_eq!(settings.default.tier.map(llm::models::ModelTier::number), Some(3));
         let rule = &settings.contexts["talent.*"];
         assert_eq!(
-            (rule.tier.map(exec::models::Tier::number), rule.disabled),
+            (rule.tier.map(llm::models::ModelTier::number), rule.disabled),
             (Some(2), Some(true))
         );
         assert_eq!(settings.contexts.len(), 2);

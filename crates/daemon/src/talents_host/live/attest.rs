@@ -7,9 +7,10 @@ use api::ErrorCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use exec::runner::{EndedRun, Outcome, RunObserver};
+use api::run::RunOutcome;
 use kernel::limits::CITATIONS_MAX;
 use serde_json::Value;
+use talents::runner::{EndedRun, RunObserver};
 
 use crate::channels::actor_of;
 use crate::host::Host;
@@ -70,10 +71,10 @@ impl Attester {
 impl RunObserver for Attester {
     fn ended(&self, run: &EndedRun) {
         let counter = match run.outcome {
-            Outcome::Finished => &self.finished,
-            Outcome::Skipped => &self.skipped,
-            Outcome::Failed => &self.failed,
-            Outcome::Cancelled => &self.cancelled,
+            RunOutcome::Finished => &self.finished,
+            RunOutcome::Skipped => &self.skipped,
+            RunOutcome::Failed => &self.failed,
+            RunOutcome::Cancelled => &self.cancelled,
         };
         counter.fetch_add(1, Ordering::Relaxed);
         let of_channel = actor_of(&run.request)
@@ -98,11 +99,11 @@ impl RunObserver for Attester {
 /// What is attested of a run; nothing of one that found nothing to do.
 fn attestation(run: &EndedRun) -> Option<AttestRequest> {
     let outcome = match run.outcome {
-        Outcome::Finished => "success",
-        Outcome::Failed => "failure",
+        RunOutcome::Finished => "success",
+        RunOutcome::Failed => "failure",
         // Whoever cancels it says nothing about what it read.
-        Outcome::Cancelled => "partial",
-        Outcome::Skipped => return None,
+        RunOutcome::Cancelled => "partial",
+        RunOutcome::Skipped => return None,
     };
     let id = |cited: &Value| cited.as_u64().or_else(|| cited.as_str()?.parse().ok());
     let mut cite: Vec<Citation> = run
@@ -120,7 +121,7 @@ fn attestation(run: &EndedRun) -> Option<AttestRequest> {
         );
         cite.truncate(CITATIONS_MAX);
     }
-    let reason = run.row.error_message.as_deref().or(run.row.reason.as_deref());
+    let reason = run.record.error_message.as_deref().or(run.record.reason.as_deref());
     let reason: Option<String> =
         reason.map(|text| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
     Some(AttestRequest {

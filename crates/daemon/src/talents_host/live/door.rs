@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use exec::UseId;
-use exec::callosum::{Hub, Message};
-use exec::runner::log::read::{is_terminal, kind};
-use exec::runner::{Receipt, Runner, Select};
+use api::run::{RunEventKind, RunReceipt, RunRequest};
 use serde_json::{Map, Value};
+use talents::UseId;
+use talents::bus::{BusMessage, Hub};
+use talents::runner::{RunSelector, Runner};
 use tokio::runtime::Handle;
 
 use crate::run_control::{LiveRun, RunControl};
@@ -28,10 +28,10 @@ impl Door {
 }
 
 impl RunControl for Door {
-    fn start(&self, request: Map<String, Value>, by: &str) -> Result<String> {
+    fn start(&self, request: RunRequest, by: &str) -> Result<String> {
         match self.runtime.block_on(self.runner.submit(request, by)) {
-            Receipt::Accepted { use_id, .. } | Receipt::Queued { use_id, .. } => Ok(use_id),
-            Receipt::Rejected { code, reason } => {
+            RunReceipt::Accepted { use_id, .. } | RunReceipt::Queued { use_id, .. } => Ok(use_id),
+            RunReceipt::Rejected { code, reason } => {
                 let fault = match code {
                     "unknown_talent" => Fault::Missing,
                     "queue_full" | "shutting_down" | "log_failed" | "internal" => Fault::Server,
@@ -48,7 +48,7 @@ impl RunControl for Door {
         let ended = async {
             loop {
                 match events.next().await {
-                    Ok(Some(event)) if is_terminal(&event.fields) => break Ok(event.fields),
+                    Ok(Some(event)) if event.event.is_terminal() => break Ok(event.event),
                     Ok(Some(_)) => {}
                     Ok(None) => break Err("the run has no end".to_owned()),
                     Err(error) => break Err(error.to_string()),
@@ -57,17 +57,20 @@ impl RunControl for Door {
         };
         let ended = self.runtime.block_on(async { tokio::time::timeout(patience, ended).await });
         let end = ended.map_err(|_| format!("run {use_id} is not done yet"))??;
-        let text = |key: &str| end.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        if kind(&end) == "finish" { Ok(text("result")) } else { Err(text("error")) }
+        let text = |key: &str| end.text(key).unwrap_or_default().to_owned();
+        match end.kind() {
+            RunEventKind::Finish => Ok(text("result")),
+            _ => Err(text("error")),
+        }
     }
 
     fn cancel(&self, use_id: &str) -> bool {
-        UseId::parse(use_id).is_ok_and(|run| !self.runner.cancel(&Select::Run(run)).is_empty())
+        UseId::parse(use_id).is_ok_and(|run| !self.runner.cancel(&RunSelector::Run(run)).is_empty())
     }
 
     fn live(&self) -> Vec<LiveRun> {
         let status = self.runner.status();
-        let run = |run: exec::runner::LiveRun| LiveRun {
+        let run = |run: api::run::LiveRun| LiveRun {
             use_id: run.use_id,
             talent: run.name,
             actor: run.actor,
@@ -78,6 +81,6 @@ impl RunControl for Door {
     }
 
     fn tell(&self, tract: &str, event: Map<String, Value>) {
-        self.hub.publish(Message::new(tract, "").and(event));
+        self.hub.publish(BusMessage::new(tract, "").and(event));
     }
 }

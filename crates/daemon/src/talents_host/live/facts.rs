@@ -4,10 +4,10 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use exec::TalentName;
-use exec::models::Ask;
-use exec::runner::{Facts, Rejection, TalentFacts};
-use serde_json::{Map, Value};
+use api::run::{RunRejection, RunRequest};
+use llm::models::ModelQuery;
+use talents::TalentName;
+use talents::runner::{Facts, TalentFacts};
 
 use crate::channels::{actor_of, purpose};
 use crate::host::Host;
@@ -32,7 +32,7 @@ impl TalentFacts for ShelfFacts {
         let hands = self.sources.hands().map_err(|error| error.message)?;
         let talent = hands.shelf.find(name).map_err(|error| error.to_string())?;
         // A talent that no model can be found for is still started: its own process says why, in its log.
-        let choice = hands.choice(&talent, &Ask::default());
+        let choice = hands.choice(&talent, &ModelQuery::default());
         Ok(Facts {
             timeout: talent.front.timeout_seconds.map(Duration::from_secs),
             env: talent.front.env,
@@ -41,23 +41,23 @@ impl TalentFacts for ShelfFacts {
     }
 
     /// The budget is asked before a run begins; parts of conversations were admitted when they were asked for.
-    fn refusal(&self, request: &Map<String, Value>) -> Option<Rejection> {
-        let text = |key: &str| request.get(key).and_then(Value::as_str);
+    fn refusal(&self, request: &RunRequest) -> Option<RunRejection> {
         let actor = match actor_of(request) {
             Ok(actor) => actor,
-            Err(error) => return Some(Rejection::new("bad_actor", error.to_string())),
+            Err(error) => return Some(RunRejection::new("bad_actor", error.to_string())),
         };
         let ops = self.ops.upgrade()?;
         if actor.as_str() != DEFAULT_ACTOR && !ops.service.home().has(&actor) {
-            return Some(Rejection::new("unknown_actor", format!("there is no actor {actor}")));
+            return Some(RunRejection::new("unknown_actor", format!("there is no actor {actor}")));
         }
-        if text("context").is_some() {
+        if request.context.is_some() {
             return None;
         }
         let caller = Caller::new(actor, "runner");
-        let purpose = purpose(text("name").unwrap_or_default(), text("channel").is_some());
+        let purpose =
+            purpose(request.name.as_deref().unwrap_or_default(), request.channel.is_some());
         let refusal = ops.may_spend(&caller, purpose)?;
         let why = format!("{refusal}; `cortex budget` shows what is left");
-        Some(Rejection::new(refusal.code(), why))
+        Some(RunRejection::new(refusal.code(), why))
     }
 }

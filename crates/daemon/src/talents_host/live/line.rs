@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
-use exec::UseId;
-use exec::callosum::{
-    CALLOSUM, CORTEX, ClientError, Filter, Frame, LINE_BYTES_MAX, Lines, Message,
+use talents::UseId;
+use talents::bus::{
+    BUS_TOPIC, RUN_TOPIC, BusClientError, BusFilter, Frame, LINE_BYTES_MAX, Lines, BusMessage,
 };
-use exec::runner::log::read::{is_terminal, kind};
+use talents::runner::log::read::{is_terminal, kind};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
@@ -31,14 +31,14 @@ pub struct Line {
     write: OwnedWriteHalf,
     next_reference: u64,
     /// Heard while an answer was waited for.
-    heard: VecDeque<Message>,
+    heard: VecDeque<BusMessage>,
 }
 
 impl Line {
     /// Connects, says who it is and what it wants to hear.
-    pub async fn connect(path: &Path, name: &str, filter: &Filter) -> Result<Line, ClientError> {
+    pub async fn connect(path: &Path, name: &str, filter: &BusFilter) -> Result<Line, BusClientError> {
         let stream =
-            UnixStream::connect(path).await.map_err(|_| ClientError::NoBus(path.to_owned()))?;
+            UnixStream::connect(path).await.map_err(|_| BusClientError::NoBus(path.to_owned()))?;
         let (read, write) = stream.into_split();
         let mut line = Line {
             read: Lines::new(read, 2 * LINE_BYTES_MAX),
@@ -46,26 +46,26 @@ impl Line {
             next_reference: 0,
             heard: VecDeque::new(),
         };
-        line.say(Message::new(CALLOSUM, "hello").with("name", name)).await?;
+        line.say(BusMessage::new(BUS_TOPIC, "hello").with("name", name)).await?;
         let filters = serde_json::to_value(filter).unwrap_or_default();
-        line.ask(Message::new(CALLOSUM, "subscribe").with("filters", filters)).await?;
+        line.ask(BusMessage::new(BUS_TOPIC, "subscribe").with("filters", filters)).await?;
         Ok(line)
     }
 
-    pub async fn say(&mut self, message: Message) -> Result<(), ClientError> {
+    pub async fn say(&mut self, message: BusMessage) -> Result<(), BusClientError> {
         let line = format!("{}\n", Value::Object(message.into_fields()));
-        self.write.write_all(line.as_bytes()).await.map_err(|_| ClientError::ConnectionLost)
+        self.write.write_all(line.as_bytes()).await.map_err(|_| BusClientError::ConnectionLost)
     }
 
     /// Says something and waits for the answer; what else is heard meanwhile comes later.
-    pub async fn ask(&mut self, message: Message) -> Result<Fields, ClientError> {
+    pub async fn ask(&mut self, message: BusMessage) -> Result<Fields, BusClientError> {
         self.next_reference += 1;
         let reference = format!("line-{}", self.next_reference);
         self.say(message.with("ref", reference.as_str())).await?;
         let answered = async {
             loop {
-                let message = self.receive().await?.ok_or(ClientError::ConnectionLost)?;
-                if message.tract() != CALLOSUM || message.text("ref") != Some(&reference) {
+                let message = self.receive().await?.ok_or(BusClientError::ConnectionLost)?;
+                if message.topic() != BUS_TOPIC || message.text("ref") != Some(&reference) {
                     self.heard.push_back(message);
                     continue;
                 }
@@ -75,23 +75,23 @@ impl Line {
                 return Err(refused(&message));
             }
         };
-        tokio::time::timeout(PATIENCE, answered).await.unwrap_or(Err(ClientError::NoAnswer))
+        tokio::time::timeout(PATIENCE, answered).await.unwrap_or(Err(BusClientError::NoAnswer))
     }
 
     /// The next message; `None` when the bus has closed. Nothing is lost if the caller stops waiting.
-    pub async fn next(&mut self) -> Result<Option<Message>, ClientError> {
+    pub async fn next(&mut self) -> Result<Option<BusMessage>, BusClientError> {
         match self.heard.pop_front() {
             Some(message) => Ok(Some(message)),
             None => self.receive().await,
         }
     }
 
-    async fn receive(&mut self) -> Result<Option<Message>, ClientError> {
+    async fn receive(&mut self) -> Result<Option<BusMessage>, BusClientError> {
         loop {
-            match self.read.next().await.map_err(|_| ClientError::ConnectionLost)? {
+            match self.read.next().await.map_err(|_| BusClientError::ConnectionLost)? {
                 None => return Ok(None),
                 Some(Frame::Line(line)) => {
-                    if let Ok(message) = Message::parse(&line) {
+                    if let Ok(message) = BusMessage::parse(&line) {
                         return Ok(Some(message));
                     }
                 }
@@ -101,24 +101,24 @@ impl Line {
     }
 
     /// Asks for a run: its id, and its place in the queue if it waits.
-    pub async fn request(&mut self, request: Fields) -> Result<Taken, ClientError> {
-        let asked = Message::new(CORTEX, "request").and(request).with("event", "request");
+    pub async fn request(&mut self, request: Fields) -> Result<Taken, BusClientError> {
+        let asked = BusMessage::new(RUN_TOPIC, "request").and(request).with("event", "request");
         let answer = self.ask(asked).await?;
         let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
         if text("state") == "rejected" {
             let (code, why) = (text("code").to_owned(), text("reason").to_owned());
-            return Err(ClientError::Refused { code, why });
+            return Err(BusClientError::Refused { code, why });
         }
-        let use_id = UseId::parse(text("use_id")).map_err(|_| ClientError::ConnectionLost)?;
+        let use_id = UseId::parse(text("use_id")).map_err(|_| BusClientError::ConnectionLost)?;
         Ok(Taken { use_id, position: answer.get("position").and_then(Value::as_u64) })
     }
 
     /// Tells runs to end: `which` is `use_id`, `name` or `parent`. Gives those that were there.
-    pub async fn cancel(&mut self, which: &str, value: &str) -> Result<Vec<String>, ClientError> {
-        let answer = self.ask(Message::new(CORTEX, "cancel").with(which, value)).await?;
+    pub async fn cancel(&mut self, which: &str, value: &str) -> Result<Vec<String>, BusClientError> {
+        let answer = self.ask(BusMessage::new(RUN_TOPIC, "cancel").with(which, value)).await?;
         if answer.get("state").and_then(Value::as_str) == Some("rejected") {
             let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
-            return Err(ClientError::Refused {
+            return Err(BusClientError::Refused {
                 code: text("code").to_owned(),
                 why: text("reason").to_owned(),
             });
@@ -128,8 +128,8 @@ impl Line {
     }
 
     /// From now on `next_of` gives the events of this run.
-    pub async fn follow(&mut self, run: &UseId, after: Option<u64>) -> Result<(), ClientError> {
-        let mut asked = Message::new(CALLOSUM, "replay").with("use_id", run.as_str());
+    pub async fn follow(&mut self, run: &UseId, after: Option<u64>) -> Result<(), BusClientError> {
+        let mut asked = BusMessage::new(BUS_TOPIC, "replay").with("use_id", run.as_str());
         if let Some(after) = after {
             asked = asked.with("after", after);
         }
@@ -140,9 +140,9 @@ impl Line {
     }
 
     /// The next event of a run that is followed; `None` when the bus has closed.
-    pub async fn next_of(&mut self, run: &UseId) -> Result<Option<Fields>, ClientError> {
+    pub async fn next_of(&mut self, run: &UseId) -> Result<Option<Fields>, BusClientError> {
         while let Some(message) = self.next().await? {
-            if message.tract() == CALLOSUM && message.event() == "error" {
+            if message.topic() == BUS_TOPIC && message.event() == "error" {
                 return Err(refused(&message));
             }
             if is_event_of(&message, run) {
@@ -156,8 +156,8 @@ impl Line {
 }
 
 /// Whether a message is part of a run's log, or its end when the log could not be written.
-fn is_event_of(message: &Message, run: &UseId) -> bool {
-    message.tract() == CORTEX
+fn is_event_of(message: &BusMessage, run: &UseId) -> bool {
+    message.topic() == RUN_TOPIC
         && message.use_id() == Some(run.as_str())
         && (message.get("seq").is_some() || is_terminal(message.fields()))
 }
@@ -169,8 +169,8 @@ pub struct Taken {
     pub position: Option<u64>,
 }
 
-fn refused(message: &Message) -> ClientError {
-    ClientError::Refused {
+fn refused(message: &BusMessage) -> BusClientError {
+    BusClientError::Refused {
         code: message.text("code").unwrap_or_default().to_owned(),
         why: message.text("error").unwrap_or_default().to_owned(),
     }
@@ -216,9 +216,10 @@ fn shortened(text: &str, chars_max: usize) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use exec::Layout;
-    use exec::callosum::{BusSettings, Hub, Server};
-    use exec::world::SystemClock;
+    use talents::Layout;
+    use talents::bus::{BusSettings, Hub};
+    use talents::bus_server::BusServer;
+    use talents::clock::SystemClock;
 
     use super::*;
 
@@ -228,9 +229,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path());
         let hub = Hub::new(BusSettings::default(), Arc::new(SystemClock));
-        let server = Server::start(hub.clone(), layout.clone(), &layout.callosum()).await.unwrap();
+        let server = BusServer::start(hub.clone(), layout.clone(), &layout.bus_socket()).await.unwrap();
         let run = UseId::parse("1768464000123").unwrap();
-        let talent = exec::TalentName::parse("default").unwrap();
+        let talent = talents::TalentName::parse("default").unwrap();
         std::fs::create_dir_all(layout.runs_of(&talent)).unwrap();
         let events: Vec<Value> = ["request", "spawned", "finish"]
             .iter()
@@ -241,10 +242,10 @@ mod tests {
             .collect();
         let log: Vec<String> = events.iter().map(Value::to_string).collect();
         std::fs::write(layout.ended_run(&talent, &run), log.join("\n") + "\n").unwrap();
-        let filter = Filter::runs([run.to_string()]);
-        let mut line = Line::connect(&layout.callosum(), "test", &filter).await.unwrap();
+        let filter = BusFilter::runs([run.to_string()]);
+        let mut line = Line::connect(&layout.bus_socket(), "test", &filter).await.unwrap();
         let end = events[2].as_object().unwrap().clone();
-        hub.publish(Message::new(CORTEX, "").and(end));
+        hub.publish(BusMessage::new(RUN_TOPIC, "").and(end));
         // It stands where `ask` puts what it hears while it waits for the answer to `replay`.
         let heard = line.receive().await.unwrap().unwrap();
         assert_eq!(heard.event(), "finish");
@@ -259,7 +260,7 @@ mod tests {
         }
         assert_eq!(told, ["request", "spawned", "finish"]);
         let last = line.next().await.unwrap().unwrap();
-        assert_eq!((last.tract(), last.event()), (CALLOSUM, "replayed"));
+        assert_eq!((last.topic(), last.event()), (BUS_TOPIC, "replayed"));
         server.stop().await.unwrap();
     }
 }

@@ -11,9 +11,9 @@
 mod attest;
 mod door;
 mod facts;
-pub mod line;
 mod nightly;
 mod runs;
+pub(crate) mod summary;
 mod watch;
 
 use api::ErrorCode;
@@ -21,15 +21,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use exec::Layout;
-use exec::callosum::{BusSettings, Hub, HubStatus, Server};
-use exec::runner::{Program, Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus};
-use exec::supervisor::{
-    Calendar, Schedule, Service, ServiceStatus, Supervisor, SupervisorSettings, Work,
-};
-use exec::world::World;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
+use talents::Layout;
+use talents::bus::{BusSettings, Hub, HubStatus};
+use talents::bus_server::BusServer;
+use talents::clock::Timing;
+use talents::runner::{Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus, TalentProgram};
+use talents::supervisor::{
+    Calendar, MidnightSchedule, ServiceStatus, ServiceWork, SupervisedService, Supervisor,
+    SupervisorSettings,
+};
 
 use crate::host::Host;
 use crate::talents_host::Hands;
@@ -56,7 +58,7 @@ pub struct HandsSettings {
     pub runner: RunnerSettings,
     pub supervisor: SupervisorSettings,
     /// What is started for a run.
-    pub program: Program,
+    pub program: TalentProgram,
     /// The whole environment of the daemon: which providers have a key here.
     pub environment: BTreeMap<String, String>,
 }
@@ -65,7 +67,7 @@ impl HandsSettings {
     /// What the configuration says. Parts that are wrong are refused now, not at midnight.
     pub fn of(
         config: &Config,
-        program: Program,
+        program: TalentProgram,
         environment: BTreeMap<String, String>,
     ) -> Result<HandsSettings> {
         crate::talents_host::settings::own(config)?;
@@ -102,13 +104,13 @@ pub struct LiveHands {
     hub: Hub,
     runner: Runner,
     supervisor: Supervisor,
-    schedule: Arc<Schedule>,
+    schedule: Arc<MidnightSchedule>,
     nightly: Arc<Nightly>,
     attester: Arc<Attester>,
     /// Lent to the operations for as long as it is held here.
     _door: Arc<Door>,
     recovery: Recovery,
-    bus: Mutex<Option<Server>>,
+    bus: Mutex<Option<BusServer>>,
     grace: Duration,
 }
 
@@ -120,9 +122,8 @@ impl LiveHands {
         variables: BTreeMap<String, String>,
         ops: &Arc<Host>,
     ) -> Result<LiveHands> {
-        let failed =
-            |code: &str, why: String| Error::new(ErrorCode::named(code), Fault::Server, why);
-        let world = World::system();
+        let failed = |code: &str, why: String| Error::new(ErrorCode::named(code), Fault::Server, why);
+        let world = Timing::system();
         let layout = Layout::new(&place.home);
         let hub = Hub::new(settings.bus, Arc::clone(&world.clock));
         let environment = settings.environment;
@@ -135,7 +136,7 @@ impl LiveHands {
         let (runner, recovery) = Runner::start(RunnerParts {
             layout: layout.clone(),
             hub: hub.clone(),
-            world: world.clone(),
+            timing: world.clone(),
             settings: settings.runner,
             program: settings.program,
             facts: Arc::new(ShelfFacts::new(sources.clone(), ops)),
@@ -151,7 +152,7 @@ impl LiveHands {
         for failure in &recovery.failures {
             tracing::warn!("recovery: {failure}");
         }
-        let bus = Server::start(hub.clone(), layout.clone(), &place.callosum())
+        let bus = BusServer::start(hub.clone(), layout.clone(), &place.callosum())
             .await
             .map_err(|error| failed(error.code(), error.to_string()))?;
         let supervisor = Supervisor::start(
@@ -163,9 +164,9 @@ impl LiveHands {
         let nightly = Arc::new(Nightly::new(sources, hub.clone(), runner.clone(), jobs));
         let schedule = schedule(&settings.supervisor, &layout, world, &hub, &nightly)?;
         let keeps = Arc::clone(&schedule);
-        let service = Service {
+        let service = SupervisedService {
             name: SCHEDULE.to_owned(),
-            work: Work::Task(Arc::new(move |context| {
+            work: ServiceWork::Task(Arc::new(move |context| {
                 let schedule = Arc::clone(&keeps);
                 Box::pin(async move {
                     schedule.run(context.stop).await;
@@ -214,7 +215,7 @@ impl LiveHands {
 
     fn bus_status(&self) -> Value {
         let bus = self.bus.lock().unwrap_or_else(PoisonError::into_inner);
-        bus.as_ref().map_or(Value::Null, Server::status)
+        bus.as_ref().map_or(Value::Null, BusServer::status)
     }
 
     fn bus_clients(&self) -> usize {
@@ -252,7 +253,7 @@ impl LiveHands {
             "schedule": self.schedule.state(),
             "working_on": self.nightly.day(),
             "next_midnight": self.schedule.next_midnight().to_string(),
-            "vitals": self.supervisor.vitals(),
+            "vitals": self.supervisor.machine_load(),
         })
     }
 
@@ -308,10 +309,10 @@ pub struct Counts {
 fn schedule(
     settings: &SupervisorSettings,
     layout: &Layout,
-    world: World,
+    world: Timing,
     hub: &Hub,
     nightly: &Arc<Nightly>,
-) -> Result<Arc<Schedule>> {
+) -> Result<Arc<MidnightSchedule>> {
     let zone = if settings.zone.is_empty() {
         TimeZone::system()
     } else {
@@ -326,7 +327,7 @@ fn schedule(
         let nightly = Arc::clone(&worker);
         Box::pin(async move { nightly.work(day).await }) as _
     });
-    let schedule = Schedule::open(
+    let schedule = MidnightSchedule::open(
         layout.schedule(),
         calendar,
         settings.day_attempts_max,

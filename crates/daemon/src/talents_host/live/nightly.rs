@@ -7,14 +7,16 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use exec::callosum::{Hub, Message};
-use exec::providers::BoxFuture;
-use exec::runner::Runner;
-use exec::talents::Shelf;
-use exec::think::{self, Asked, Hooks, Output, Report, ThinkError, Work};
-use exec::{Day, TalentName};
 use kernel::actor::ActorName;
+use llm::providers::BoxFuture;
 use serde_json::Value;
+use talents::bus::{BusMessage, Hub};
+use talents::runner::Runner;
+use talents::talent_files::TalentCatalog;
+use talents::think::{
+    self, ThinkError, ThinkHooks, ThinkReport, ThinkRequest, ThinkWork, UnitOutput,
+};
+use talents::{Day, TalentName};
 use tokio::sync::watch;
 
 use crate::talents_host::live::Sources;
@@ -110,13 +112,14 @@ impl Nightly {
     }
 
     /// The whole day; only what failed if it was tried before.
-    fn asked(&self, day: Day) -> Vec<Asked> {
+    fn asked(&self, day: Day) -> Vec<ThinkRequest> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let whole = Asked { day, work: Work::All, facet: None, talent: None, refresh: false };
+        let whole =
+            ThinkRequest { day, work: ThinkWork::All, facet: None, talent: None, refresh: false };
         match &*failed {
             Some((tried, talents)) if *tried == day => talents
                 .iter()
-                .map(|talent| Asked { talent: Some(talent.clone()), ..whole.clone() })
+                .map(|talent| ThinkRequest { talent: Some(talent.clone()), ..whole.clone() })
                 .collect(),
             _ => vec![whole],
         }
@@ -124,9 +127,9 @@ impl Nightly {
 
     async fn think(
         &self,
-        shelf: &Shelf,
-        asked: &Asked,
-    ) -> Result<Result<Report, ThinkError>, String> {
+        shelf: &TalentCatalog,
+        asked: &ThinkRequest,
+    ) -> Result<Result<ThinkReport, ThinkError>, String> {
         // Whoever stops the schedule drops this, and with it the runs.
         let (_never, stop) = watch::channel(false);
         let runs = Arc::new(OwnRuns::new(self.runner.clone(), CALLER));
@@ -161,14 +164,14 @@ struct DayHooks {
     sources: Sources,
 }
 
-impl Hooks for DayHooks {
+impl ThinkHooks for DayHooks {
     fn tell(&self, event: Value) {
         if let Value::Object(fields) = event {
-            self.hub.publish(Message::new(CALLER, "").and(fields));
+            self.hub.publish(BusMessage::new(CALLER, "").and(fields));
         }
     }
 
-    fn index<'a>(&'a self, output: &'a Output) -> BoxFuture<'a, Result<(), String>> {
+    fn index<'a>(&'a self, output: &'a UnitOutput) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let saved = outputs::index(&self.memory, self.sources.layout.home(), output).await;
             saved.map(drop).map_err(|error| error.message)

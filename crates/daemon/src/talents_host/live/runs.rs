@@ -7,19 +7,16 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use exec::UseId;
-use exec::providers::BoxFuture;
-use exec::runner::log::read::{is_terminal, kind};
-use exec::runner::{Follow, Receipt, Runner, Select};
-use exec::think::{Ended, Runs};
-use serde_json::{Map, Value};
+use api::run::{FinishPayload, RunEvent, RunEventKind, RunReceipt, RunRequest};
+use llm::providers::BoxFuture;
+use talents::UseId;
+use talents::runner::{RunFollower, RunSelector, Runner, run_of};
+use talents::think::{RunEnd, RunLauncher};
 use tokio::time::Instant;
 
-type Fields = Map<String, Value>;
-
 /// Waits for the end, at most `limit` from when the process began.
-async fn end_of(mut events: Follow, limit: Duration) -> Ended {
-    let lost = |error: String| Ended::Failed { error, code: "lost".to_owned() };
+async fn end_of(mut events: RunFollower, limit: Duration) -> RunEnd {
+    let lost = |error: String| RunEnd::Failed { error, code: "lost".to_owned() };
     let mut until = None;
     loop {
         let next = events.next();
@@ -27,45 +24,38 @@ async fn end_of(mut events: Follow, limit: Duration) -> Ended {
             None => next.await,
             Some(until) => match tokio::time::timeout_at(until, next).await {
                 Ok(next) => next,
-                Err(_) => return Ended::TimedOut,
+                Err(_) => return RunEnd::TimedOut,
             },
         };
         let event = match next {
-            Ok(Some(event)) => event.fields,
+            Ok(Some(event)) => event.event,
             Ok(None) => return lost("the run has no end".to_owned()),
             Err(error) => return lost(error.to_string()),
         };
-        if kind(&event) == "spawned" {
+        if event.kind() == RunEventKind::Spawned {
             until = Some(Instant::now() + limit);
         }
-        if is_terminal(&event) {
-            return ended(event);
+        if event.is_terminal() {
+            return ended(&event);
         }
     }
 }
 
-fn ended(event: Fields) -> Ended {
-    if kind(&event) == "finish" {
-        return Ended::Finished(Value::Object(event));
+fn ended(event: &RunEvent) -> RunEnd {
+    if let Some(finish) = event.payload::<FinishPayload>() {
+        return RunEnd::Finished(Box::new(finish));
     }
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |key: &str| event.text(key).unwrap_or_default().to_owned();
     let code = match text("reason") {
         reason if reason.is_empty() => text("code"),
         reason => reason,
     };
-    Ended::Failed { error: text("error"), code }
+    RunEnd::Failed { error: text("error"), code }
 }
 
-fn fields(request: Value) -> Result<Fields, String> {
-    match request {
-        Value::Object(fields) => Ok(fields),
-        _ => Err("a request is an object".to_owned()),
-    }
-}
-
-fn run_id(use_id: &str) -> Result<UseId, Ended> {
+fn run_id(use_id: &str) -> Result<UseId, RunEnd> {
     UseId::parse(use_id)
-        .map_err(|error| Ended::Failed { error: error.to_string(), code: error.code().to_owned() })
+        .map_err(|error| RunEnd::Failed { error: error.to_string(), code: error.code().to_owned() })
 }
 
 /// Runs of this daemon.
@@ -86,15 +76,15 @@ impl OwnRuns {
     }
 }
 
-impl Runs for OwnRuns {
-    fn start(&self, request: Value) -> BoxFuture<'_, Result<String, String>> {
+impl RunLauncher for OwnRuns {
+    fn start(&self, request: RunRequest) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
-            let receipt = self.runner.submit(fields(request)?, &self.caller).await;
+            let receipt = self.runner.submit(request, &self.caller).await;
             match receipt {
-                Receipt::Rejected { code, reason } => Err(format!("{reason} ({code})")),
-                Receipt::Accepted { ref use_id, .. } | Receipt::Queued { ref use_id, .. } => {
+                RunReceipt::Rejected { code, reason } => Err(format!("{reason} ({code})")),
+                RunReceipt::Accepted { ref use_id, .. } | RunReceipt::Queued { ref use_id, .. } => {
                     let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-                    open.extend(receipt.run());
+                    open.extend(run_of(&receipt));
                     drop(open);
                     Ok(use_id.clone())
                 }
@@ -102,14 +92,14 @@ impl Runs for OwnRuns {
         })
     }
 
-    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, Ended> {
+    fn wait<'a>(&'a self, use_id: &'a str, limit: Duration) -> BoxFuture<'a, RunEnd> {
         Box::pin(async move {
             let run = match run_id(use_id) {
                 Ok(run) => run,
                 Err(ended) => return ended,
             };
             let ended = end_of(self.runner.follow(&run, None), limit).await;
-            if ended != Ended::TimedOut {
+            if ended != RunEnd::TimedOut {
                 self.closed(&run);
             }
             ended
@@ -119,7 +109,7 @@ impl Runs for OwnRuns {
     fn cancel<'a>(&'a self, use_id: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             if let Ok(run) = run_id(use_id) {
-                self.runner.cancel(&Select::Run(run.clone()));
+                self.runner.cancel(&RunSelector::Run(run.clone()));
                 self.closed(&run);
             }
         })
@@ -130,7 +120,7 @@ impl Drop for OwnRuns {
     fn drop(&mut self) {
         let open = std::mem::take(self.open.get_mut().unwrap_or_else(PoisonError::into_inner));
         for run in open {
-            self.runner.cancel(&Select::Run(run));
+            self.runner.cancel(&RunSelector::Run(run));
         }
     }
 }

@@ -8,15 +8,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use exec::callosum::{CORTEX, Delivery, Filter, Hub, Message};
-use exec::runner::Runner;
-use exec::runner::log::read::is_terminal;
+use api::run::{RunEvent, RunEventKind, RunRequest};
 use kernel::actor::ActorName;
 use mind::hook::CortexHook;
 use api::admin::ProcessKind;
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use talents::bus::{BusFilter, BusMessage, Delivery, Hub, RUN_TOPIC};
+use talents::runner::Runner;
 
 use crate::channels::actor_of;
 use crate::host::Host;
@@ -50,7 +50,7 @@ struct Watch {
 
 /// Watches until the daemon is gone.
 pub(super) async fn watch(hub: Hub, ops: Weak<Host>, runner: Runner) {
-    let mut subscription = hub.subscribe(Filter::tract(CORTEX));
+    let mut subscription = hub.subscribe(BusFilter::topic(RUN_TOPIC));
     drop(hub);
     let (send, seen) = sync_channel(TOLD_MAX);
     let mut watch = Watch { runs: BTreeMap::new(), send, seen };
@@ -77,32 +77,35 @@ pub(super) async fn watch(hub: Hub, ops: Weak<Host>, runner: Runner) {
 }
 
 impl Watch {
-    fn hear(&mut self, ops: &Host, message: &Message) {
+    fn hear(&mut self, ops: &Host, message: &BusMessage) {
         let Some(use_id) = message.use_id() else { return };
-        if message.event() == "request" {
-            self.begun(ops, use_id, message.fields());
+        let event = message.run_event();
+        if event.kind() == RunEventKind::Request {
+            // A request that cannot be read was refused before it became a run.
+            if let Ok(request) = RunRequest::from_log(event.fields()) {
+                self.begun(ops, use_id, &request);
+            }
             return;
         }
-        let fields = message.fields();
         let Some(run) = self.runs.get_mut(use_id) else { return };
-        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = |key: &str| event.text(key).unwrap_or_default();
         // The hook says only ever to go on.
-        let _goes_on = match message.event() {
-            "queued" => {
+        let _goes_on = match event.kind() {
+            RunEventKind::Queued => {
                 run.says("waits for its turn");
                 run.hook.on_queued()
             }
-            "spawned" => run.says("begins"),
-            "start" => {
+            RunEventKind::Spawned => run.says("begins"),
+            RunEventKind::Start => {
                 run.says(&format!("asks {}", text("model")));
                 run.hook.on_completion_start()
             }
-            "tool_start" => {
+            RunEventKind::ToolStart => {
                 run.says(&format!("uses {}", text("tool")));
                 run.hook.on_tool_start(text("tool"))
             }
-            "tool_end" => {
-                let result = fields.get("result").cloned().unwrap_or_default();
+            RunEventKind::ToolEnd => {
+                let result = event.get("result").cloned().unwrap_or_default();
                 // One that was not asked, because it failed before, did not fail again.
                 if text("blame") != "past" {
                     let broken = text("blame") == "tool";
@@ -111,7 +114,7 @@ impl Watch {
                 run.says("reads what came back");
                 run.hook.on_completion_start()
             }
-            "finish" => run.hook.on_completion_response(tokens(fields)),
+            RunEventKind::Finish => run.hook.on_completion_response(tokens(&event)),
             _ => {
                 if run.told.elapsed() >= PROGRESS_EVERY {
                     run.told = Instant::now();
@@ -123,34 +126,34 @@ impl Watch {
         for event in self.seen.try_iter() {
             ops.observe(&run.caller, event);
         }
-        if is_terminal(fields) {
-            self.ended(ops, use_id, fields);
+        if event.is_terminal() {
+            self.ended(ops, use_id, &event);
         }
     }
 
-    fn begun(&mut self, ops: &Host, use_id: &str, request: &Map<String, Value>) {
+    fn begun(&mut self, ops: &Host, use_id: &str, request: &RunRequest) {
         let Some(process) = process_of(request, use_id) else { return };
         // A name that is none was refused before it became a run.
         let Ok(actor) = actor_of(request) else { return };
         let caller = Caller::new(actor, BY);
-        let text = |key: &str| request.get(key).and_then(Value::as_str);
         if process.kind == ProcessKind::Worker {
             let kind =
-                if text("schedule").is_some() { ProcessType::Cron } else { ProcessType::Worker };
+                if request.schedule.is_some() { ProcessType::Cron } else { ProcessType::Worker };
             // A worker of a channel was counted when the channel asked for it.
-            if text("channel").is_none() {
+            if request.channel.is_none() {
                 ops.dispatched(&caller, kind);
             }
-            let task = match text("prompt") {
-                Some(prompt) => format!("{}: {}", text("name").unwrap_or_default(), shown(prompt)),
-                None => text("name").unwrap_or_default().to_owned(),
+            let name = request.name.as_deref().unwrap_or_default();
+            let task = match &request.prompt {
+                Some(prompt) => format!("{name}: {}", shown(prompt)),
+                None => name.to_owned(),
             };
-            let started_at = request.get("ts").and_then(Value::as_i64).unwrap_or_default();
+            let started_at = request.ts.and_then(|ts| i64::try_from(ts).ok()).unwrap_or_default();
             ops.observe(
                 &caller,
                 ProcessEvent::WorkerStarted {
                     worker_id: use_id.to_owned(),
-                    channel_id: text("channel").map(str::to_owned),
+                    channel_id: request.channel.clone(),
                     task,
                     started_at,
                 },
@@ -158,20 +161,19 @@ impl Watch {
         }
         let agent_id = caller.actor.as_str().to_owned();
         let hook = CortexHook { agent_id, process, event_tx: self.send.clone() };
-        let (channel, status) = (text("channel").map(str::to_owned), String::new());
+        let (channel, status) = (request.channel.clone(), String::new());
         let watched = Watched { caller, hook, channel, status, told: Instant::now() };
         self.runs.insert(use_id.to_owned(), watched);
     }
 
-    fn ended(&mut self, ops: &Host, use_id: &str, fields: &Map<String, Value>) {
+    fn ended(&mut self, ops: &Host, use_id: &str, event: &RunEvent) {
         let Some(run) = self.runs.remove(use_id) else { return };
         let process = run.hook.process;
         // A conversation goes on after a turn.
         if process.kind != ProcessKind::Channel {
-            let text = |key: &str| fields.get(key).and_then(Value::as_str);
-            let result = match text("error") {
+            let result = match event.text("error") {
                 Some(error) => format!("failed: {}", shown(error)),
-                None => shown(text("result").unwrap_or_default()),
+                None => shown(event.text("result").unwrap_or_default()),
             };
             ops.process_ended(&run.caller, &process, &result);
         }
@@ -208,8 +210,8 @@ impl Watched {
     }
 }
 
-fn tokens(fields: &Map<String, Value>) -> u64 {
-    let usage = fields.get("usage");
+fn tokens(event: &RunEvent) -> u64 {
+    let usage = event.get("usage");
     let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
     count("total_tokens")
         .unwrap_or_else(|| count("input_tokens").unwrap_or(0) + count("output_tokens").unwrap_or(0))

@@ -5,10 +5,10 @@
 
 use std::sync::PoisonError;
 
-use exec::process::{ToolAnswer, ToolError, ToolScene};
 use mind::admin::AdminQuestion;
 use serde::Deserialize;
 use serde_json::json;
+use talents::process::{ToolAnswer, ToolError, ToolScene};
 
 use crate::talents_host::toolbox::{ABOUT, MemoryTools, Told, told};
 use api::admin::AdminRequest;

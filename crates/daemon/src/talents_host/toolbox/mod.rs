@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use exec::Facet;
-use exec::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
-use exec::providers::{BoxFuture, ToolServer, ToolSpec};
-use exec::talents::Grant;
 use mind::admin::AdminQuestion;
 use api::admin::ProcessKind;
+use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use talents::Facet;
+use talents::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
+use talents::talent_files::ToolGrant;
 
 use crate::talents_host::memory::Memory;
 use api::Error;
@@ -124,9 +124,9 @@ impl MemoryTools {
     async fn answer(&self, scene: &ToolScene, name: &str, args: Value) -> Told<ToolAnswer> {
         let needed = match name {
             "memory_recall" | "memory_get" | "system_inspect" | "channel_list"
-            | "worker_inspect" => Grant::Read,
+            | "worker_inspect" => ToolGrant::Read,
             "memory_save" | "memory_relate" | "channel_branch" | "channel_worker" | "mind_undo" => {
-                Grant::Write
+                ToolGrant::Write
             }
             _ => return Err(ToolError::new(format!("there is no tool {name:?}"))),
         };

@@ -1,6 +1,6 @@
 //! What the tools are called, what they say of themselves and what they take.
 
-use exec::providers::ToolSpec;
+use llm::providers::ToolSpec;
 use serde_json::{Value, json};
 
 fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {
