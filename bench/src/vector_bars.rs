@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use recall::embed::{DIMS, Embedder, Embedding, StaticEmbedder};
+use recall::embedding::{DIMS, Embedder, Embedding, StaticEmbedder};
 use recall::labelled::LabelledSet;
 use recall::vectors::{Coder, Codes, EXACT_UP_TO, Hit};
 

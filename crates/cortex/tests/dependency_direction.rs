@@ -64,10 +64,21 @@ const FORBIDDEN: [&str; 47] = [
 ];
 
 /// Normal and build dependencies between our own crates. What is not listed may depend on none of them.
-const ALLOWED: [(&str, &[&str]); 6] = [
-    ("cortex", &["cortex-kernel", "cortex-recall", "cortex-mind", "cortex-exec", "cortex-replica"]),
+const ALLOWED: [(&str, &[&str]); 7] = [
+    (
+        "cortex",
+        &[
+            "cortex-kernel",
+            "cortex-recall",
+            "cortex-embed",
+            "cortex-mind",
+            "cortex-exec",
+            "cortex-replica",
+        ],
+    ),
     ("cortex-mind", &["cortex-recall", "cortex-kernel"]),
     ("cortex-recall", &["cortex-kernel"]),
+    ("cortex-embed", &["cortex-recall", "cortex-kernel"]),
     ("cortex-exec", &["cortex-kernel"]),
     ("cortex-replica", &["cortex-kernel"]),
     // Test support may use what it supports; rule 3 says who may use test support.

@@ -2,7 +2,7 @@
 //!
 //! - [`analyze`]: text into terms, questions into clauses.
 //! - [`entities`]: files, packages, symbols and the like that a text names.
-//! - [`embed`]: text into vectors, with a model that is part of the program.
+//! - [`embedding`]: text into vectors, with a model that is part of the program.
 //! - [`models`]: vectors of optional models, made outside.
 //! - [`vectors`]: codes of vectors and the scan over them.
 //! - [`text`]: the inverted index inside the actor's store.
@@ -18,7 +18,7 @@
 pub mod analyze;
 mod blocks;
 pub mod document;
-pub mod embed;
+pub mod embedding;
 pub mod entities;
 pub mod error;
 pub mod hook;

@@ -12,7 +12,7 @@ use kernel::memory::{Body, MemoryId};
 use kernel::{Digest, Reading};
 
 use crate::document::dense;
-use crate::embed::{CacheError, Embedding, EmbeddingCache};
+use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::passages;
 use crate::resident::Resident;
@@ -23,7 +23,7 @@ pub fn texts(body: &Body) -> Vec<String> {
     passages::cut(&dense(body)).into_iter().map(str::to_owned).collect()
 }
 
-/// The vectors of a memory, in the order of `embed::Part`, from those of its texts. The whole of several passages is what they
+/// The vectors of a memory, in the order of `TextPart::n`, from those of its texts. The whole of several passages is what they
 /// have in common: models read only the beginning of a long text, and reading it twice would cost twice.
 pub fn vectors(of_texts: Vec<Embedding>) -> Vec<Embedding> {
     if of_texts.len() < 2 {
@@ -61,29 +61,61 @@ pub struct Made {
     pub vectors: Vec<Embedding>,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error(transparent)]
-    Store(#[from] kernel::Error),
-    #[error(transparent)]
-    Cache(#[from] CacheError),
+/// What a vector was made of: a text as a whole, or one passage of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TextPart {
+    pub body: Digest,
+    /// 0 is the whole, 1 the first passage.
+    pub n: u8,
 }
 
-/// Brings the vectors of a model into memory, unless they are there. `open` opens its cache, and is called only then.
-pub fn load(
+impl TextPart {
+    pub fn whole(body: Digest) -> TextPart {
+        TextPart { body, n: 0 }
+    }
+}
+
+/// Where the vectors of a model come from. Recall reads no files itself.
+pub trait VectorSource {
+    type Error;
+
+    fn dims(&self) -> usize;
+
+    /// True if there is a vector of the whole text, and then of all its passages too.
+    fn contains(&self, body: &Digest) -> bool;
+
+    /// Visits every vector, in any order.
+    fn scan(
+        &self,
+        visit: &mut dyn FnMut(TextPart, Embedding),
+    ) -> std::result::Result<(), Self::Error>;
+}
+
+/// Why the vectors of a model could not be brought into memory; `E` is the error of their source.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError<E> {
+    #[error(transparent)]
+    Store(#[from] kernel::Error),
+    #[error("{0}")]
+    Source(E),
+}
+
+/// Brings the vectors of a model into memory, unless they are there. `open` opens their source, and is called only then.
+pub fn load<S: VectorSource>(
     reading: &Reading,
     model: &str,
-    open: impl FnOnce() -> std::result::Result<EmbeddingCache, CacheError>,
-) -> std::result::Result<(), LoadError> {
+    open: impl FnOnce() -> std::result::Result<S, S::Error>,
+) -> std::result::Result<(), LoadError<S::Error>> {
     let Some(resident) = reading.shared::<Resident>() else { return Ok(()) };
     let shelf = &resident.models;
     if shelf.read(model, |codes| codes.is_some()) {
         return Ok(());
     }
-    // Held while the cache is read: what is added to it meanwhile is told to `remember`, which waits for this.
+    // The lock is held while the source is read: vectors that are added to it meanwhile come through `remember`,
+    // which waits for this.
     let mut codes = shelf.codes.write().unwrap_or_else(PoisonError::into_inner);
     if codes.as_ref().is_none_or(|codes| codes.model != model) {
-        *codes = Some(ModelCodes::read(reading, model, &open()?)?);
+        *codes = Some(ModelCodes::read(reading, model, &open().map_err(LoadError::Source)?)?);
     }
     Ok(())
 }
@@ -116,29 +148,30 @@ pub(crate) struct ModelCodes {
 }
 
 impl ModelCodes {
-    fn read(
+    fn read<S: VectorSource>(
         reading: &Reading,
         model: &str,
-        cache: &EmbeddingCache,
-    ) -> std::result::Result<ModelCodes, LoadError> {
-        let (coder, codes) = (Coder::new(cache.dims()), Codes::new(cache.dims()));
+        source: &S,
+    ) -> std::result::Result<ModelCodes, LoadError<S::Error>> {
+        let (coder, codes) = (Coder::new(source.dims()), Codes::new(source.dims()));
         let (versions, erased) = (HashMap::new(), HashSet::new());
         let mut all = ModelCodes { model: model.to_owned(), coder, codes, versions, erased };
         let mut owners: HashMap<Digest, Vec<(u64, u32)>> = HashMap::new();
         each_text(reading, 0, &mut |id, version, body| {
             // Without the whole some passages may be missing.
-            if cache.contains(&body) {
+            if source.contains(&body) {
                 owners.entry(body).or_default().push((id.get(), version));
             }
             true
         })?;
         let mut found: BTreeMap<u64, (u32, Vec<(u8, Code)>)> = BTreeMap::new();
-        cache.scan(&mut |part, vector| {
+        let scanned = source.scan(&mut |part, vector| {
             for (doc, version) in owners.get(&part.body).into_iter().flatten() {
                 let (_, codes) = found.entry(*doc).or_insert_with(|| (*version, Vec::new()));
                 codes.push((part.n, all.coder.code(&vector)));
             }
-        })?;
+        });
+        scanned.map_err(LoadError::Source)?;
         for (doc, (version, mut codes)) in found {
             codes.sort_by_key(|(n, _)| *n);
             let codes: Vec<Code> = codes.into_iter().map(|(_, code)| code).collect();

@@ -15,7 +15,7 @@ use kernel::store::View;
 use crate::analyze::fold;
 use crate::blocks::{self, Found, Kind};
 use crate::document::{happened, speakers};
-use crate::embed::{DIMS, StaticEmbedder};
+use crate::embedding::{DIMS, StaticEmbedder};
 use crate::error::Result;
 use crate::vectors::{Code, Coder, Codes};
 
@@ -248,7 +248,7 @@ fn decode_said(bytes: &[u8]) -> Option<Said> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::Embedder;
+    use crate::embedding::Embedder;
     use proptest::prelude::*;
 
     #[test]

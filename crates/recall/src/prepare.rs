@@ -11,7 +11,7 @@ use kernel::memory::{Body, Head};
 
 use crate::analyze::{Analyzer, Language, Memo};
 use crate::document;
-use crate::embed::DIMS;
+use crate::embedding::DIMS;
 use crate::entities::rows::Names;
 use crate::entities::{self, Entity};
 use crate::passages;

@@ -14,7 +14,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use kernel::store::View;
 
 use crate::blocks;
-use crate::embed::DIMS;
+use crate::embedding::DIMS;
 use crate::error::Result;
 use crate::known_words;
 use crate::models::Shelf;

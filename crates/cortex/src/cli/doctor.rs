@@ -19,10 +19,10 @@ use crate::config::{self, Config};
 use crate::daemon::client::Client;
 use crate::daemon::place::Place;
 use crate::daemon::protocol;
-use crate::embedders::settings::{self, Choice};
 use crate::embedders::{Chosen, EmbedError};
 use crate::ops::health::{ActorHealth, HealthAnswer, HealthRequest};
 use crate::ops::{self, Ops};
+use embed::settings::EmbedderChoice;
 
 /// Checks the home, the daemon, the stores, the talents and their runs, the model, the settings and the agents, and says what to do.
 ///
@@ -222,7 +222,7 @@ fn store(health: &ActorHealth, report: &mut Report) {
 }
 
 fn model(config: &Config, folder: &Path, report: &mut Report) {
-    let choice = match settings::choice(config) {
+    let choice = match crate::embedders::choice(config) {
         Ok(choice) => choice,
         Err(error) => {
             let failure = Failure::from(EmbedError::from(error));
@@ -230,7 +230,7 @@ fn model(config: &Config, folder: &Path, report: &mut Report) {
             return;
         }
     };
-    if choice == Choice::Static {
+    if choice == EmbedderChoice::Static {
         return report.ok("model", "the built-in one");
     }
     match Chosen::open(&choice, folder, &super::surroundings::own_variable) {

@@ -21,7 +21,7 @@ use super::output::{Output, Progress};
 use crate::embedders::EmbedError;
 use crate::embedders::fill::{Pace, fill};
 use crate::embedders::in_use::Ready;
-use crate::embedders::settings::{self, Choice};
+use embed::settings::EmbedderChoice;
 
 /// Hits asked for: for nearly all questions enough for ten sessions.
 const LIMIT: usize = 100;
@@ -253,9 +253,9 @@ impl Measured {
 /// The model that the arguments name; `None` for the built-in one.
 fn embedder(args: &EvalArgs, inv: &Invocation) -> Outcome<Option<Ready>> {
     let choice = match args.embedder.as_str() {
-        "minilm" => Choice::MiniLm,
-        "http" => match settings::choice(&inv.config()?).map_err(EmbedError::from)? {
-            Choice::Http(http) => Choice::Http(http),
+        "minilm" => EmbedderChoice::MiniLm,
+        "http" => match crate::embedders::choice(&inv.config()?).map_err(EmbedError::from)? {
+            EmbedderChoice::Http(http) => EmbedderChoice::Http(http),
             _ => return Err(Failure::input("`cortex model use http` must name a service first")),
         },
         _ => return Ok(None),

@@ -6,16 +6,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use embed::ModelError;
 use kernel::Error;
-use recall::embed::ModelError;
 use serde::Serialize;
 
 use crate::embedders::EmbedError;
-use crate::embedders::http::HttpError;
-use crate::embedders::install::InstallError;
 use crate::ops;
 use crate::ops::error::exit;
 use crate::setup::SetupError;
+use embed::http::HttpError;
+use embed::install::InstallError;
 
 pub(crate) type Outcome<T = ()> = std::result::Result<T, Failure>;
 
@@ -192,7 +192,10 @@ fn embedder_exit_code(error: &EmbedError) -> u8 {
         EmbedError::Model(ModelError::Unreadable { .. })
         | EmbedError::Cache(_)
         | EmbedError::Install(InstallError::Io { .. }) => exit::STORE,
-        EmbedError::Model(_) | EmbedError::Install(InstallError::Package(_)) => exit::CHECK_FAILED,
+        EmbedError::Model(_)
+        | EmbedError::Install(InstallError::Package(_) | InstallError::Model(_)) => {
+            exit::CHECK_FAILED
+        }
         EmbedError::Http(
             HttpError::Timeout { .. }
             | HttpError::Unreachable { .. }

@@ -7,11 +7,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use embed::EmbeddingCache;
 use kernel::journal::{EntryKind, Payload};
 use kernel::memory::MemoryId;
 use kernel::{Cortex, Digest, Reading};
-use recall::embed::{EmbeddingCache, Part};
-use recall::models::{self, Made, each_text};
+use recall::models::{self, Made, TextPart, each_text};
 
 use super::{Chosen, EmbedError};
 
@@ -196,7 +196,7 @@ fn hand_over(
     let mut parts = Vec::new();
     for (body, made) in made {
         let numbered = (0..).zip(&made.vectors);
-        let numbered = numbered.map(|(n, vector)| (Part { body: *body, n }, vector.clone()));
+        let numbered = numbered.map(|(n, vector)| (TextPart { body: *body, n }, vector.clone()));
         // The whole comes last: where it is, everything is.
         let (whole, passages): (Vec<_>, Vec<_>) = numbered.partition(|(part, _)| part.n == 0);
         parts.extend(passages.into_iter().chain(whole));

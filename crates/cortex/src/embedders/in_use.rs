@@ -8,21 +8,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use embed::http::EmbedRetryPolicy;
+use embed::settings::EmbedderChoice;
+use embed::{EmbeddingCache, install};
 use kernel::Reading;
 use kernel::memory::Millis;
 use kernel::scope::Gate;
-use recall::embed::{Embedding, EmbeddingCache};
+use recall::embedding::Embedding;
 use recall::models;
 use recall::search::{ModelQuestion, Query, Weights, question_text};
 
-use super::http::Patience;
-use super::settings::{self, Choice};
-use super::{Chosen, EmbedError, install};
+use super::{Chosen, EmbedError};
 use crate::cli::surroundings::own_variable;
 use crate::config;
 
 /// How long a question waits for a service, and how often it asks.
-const QUESTION: Patience = Patience {
+const QUESTION: EmbedRetryPolicy = EmbedRetryPolicy {
     connect: Duration::from_secs(1),
     answer: Duration::from_secs(2),
     attempts: 1,
@@ -43,7 +44,7 @@ fn look(path: &Path) -> Look {
 /// An embedder that is open.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    pub(crate) choice: Choice,
+    pub(crate) choice: EmbedderChoice,
     pub(crate) chosen: Chosen,
     /// The same service with the patience that questions have.
     for_questions: Option<Chosen>,
@@ -53,13 +54,13 @@ pub(crate) struct Ready {
 
 impl Ready {
     pub(crate) fn new(
-        choice: Choice,
+        choice: EmbedderChoice,
         home: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Ready>, EmbedError> {
         let Some(chosen) = Chosen::open(&choice, home, variable)? else { return Ok(None) };
         let for_questions = match &choice {
-            Choice::Http(_) => Chosen::open_with(&choice, home, variable, QUESTION)?,
+            EmbedderChoice::Http(_) => Chosen::open_with(&choice, home, variable, QUESTION)?,
             _ => None,
         };
         Ok(Some(Ready { choice, chosen, for_questions, away: Mutex::default() }))
@@ -152,7 +153,7 @@ impl InUse {
     }
 
     fn open(&self) -> Result<Option<Ready>, EmbedError> {
-        let choice = settings::choice(&config::load(&self.home, &self.variables)?)?;
+        let choice = super::choice(&config::load(&self.home, &self.variables)?)?;
         let variable =
             |name: &str| self.variables.get(name).cloned().or_else(|| own_variable(name));
         Ready::new(choice, &self.home, &variable)

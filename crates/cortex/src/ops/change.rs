@@ -1,6 +1,6 @@
 //! Changes of one memory: update, forget or erase, archive, restore, pin.
 
-use ::recall::embed::cache::forget_everywhere;
+use embed::forget_everywhere;
 use kernel::command::{Command, HeadRevision, Receipt, Removal, Revision};
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, MemoryId, Millis, Visibility};

@@ -252,7 +252,7 @@ impl Ops {
 
     /// Loads the embedder, so that the first question need not.
     pub(crate) fn warm_embedder(&self) -> Result<()> {
-        let _loaded = ::recall::embed::StaticEmbedder::shared();
+        let _loaded = ::recall::embedding::StaticEmbedder::shared();
         match self.embedders.as_ref().map(InUse::ready) {
             Some(Err(error)) => Err(Error::new(error.code(), Fault::Server, error.to_string())),
             _ => Ok(()),

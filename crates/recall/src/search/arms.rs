@@ -17,7 +17,7 @@ use super::meaning::Meaning;
 use super::past::Past;
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
-use crate::embed::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
+use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::entities;
 use crate::error::Result;
 use crate::models::ModelCodes;

@@ -12,7 +12,7 @@ use super::Query;
 use super::arms::{Scores, TAKEN, names_in};
 use super::filter::{Judge, Lens};
 use super::past::Past;
-use crate::embed::Embedding;
+use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::language;
 use crate::models::ModelCodes;
@@ -123,7 +123,7 @@ impl Scale {
 
     fn place(&self, score: i64) -> i64 {
         let Some([of, onto]) = self.ends else { return score };
-        // Scores are at most `embed::ONE`, so no product comes near the limits.
+        // Scores are at most `embedding::ONE`, so no product comes near the limits.
         let wide = |a: i64, b: i64| i128::from(a) - i128::from(b);
         let moved = wide(score, of.0).saturating_mul(wide(onto.1, onto.0));
         match moved.checked_div(wide(of.1, of.0)) {

@@ -11,7 +11,7 @@ use super::by_model::{self, ByModel};
 use super::filter::Judge;
 use super::past::Past;
 use crate::blocks::InStore;
-use crate::embed::Embedding;
+use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::passages;
 use crate::vectors::Codes;

@@ -11,7 +11,7 @@ use kernel::memory::MemoryId;
 use super::filter::{Judge, Lens};
 use crate::analyze::{Analyzer, Memo};
 use crate::document::document;
-use crate::embed::DIMS;
+use crate::embedding::DIMS;
 use crate::entities::Entity;
 use crate::error::Result;
 use crate::passages::{self, Said};

@@ -115,7 +115,7 @@ impl Drop for Previews<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::StaticEmbedder;
+    use crate::embedding::StaticEmbedder;
 
     #[test]
     fn every_term_of_a_plain_english_word_begins_as_it_does() {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::filter::Judge;
 use super::fuse::ONE;
-use crate::embed::{MaxSim, SIM_ONE};
+use crate::embedding::{MaxSim, SIM_ONE};
 
 /// Turns of a session that count for what the session is about.
 const BEST_TURNS: usize = 6;

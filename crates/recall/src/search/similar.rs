@@ -16,7 +16,7 @@ use super::meaning::Meaning;
 use super::past::Past;
 use super::preview::Previews;
 use super::{Answer, LIMIT_MAX, Query, hit};
-use crate::embed;
+use crate::embedding;
 use crate::error::{Error, Result};
 use crate::language;
 use crate::passages;
@@ -72,7 +72,7 @@ pub fn similar(
             break;
         }
         let Some(row) = lens.row(other)? else { continue };
-        let score = (score.saturating_mul(ONE) / embed::ONE.unsigned_abs()).min(ONE);
+        let score = (score.saturating_mul(ONE) / embedding::ONE.unsigned_abs()).min(ONE);
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
         hits.push(hit(&lens, &mut previews, row, score, (vec![arm], false))?);
     }

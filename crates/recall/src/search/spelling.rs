@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use kernel::store::View;
 
 use crate::analyze::{Analyzer, Question};
-use crate::embed::StaticEmbedder;
+use crate::embedding::StaticEmbedder;
 use crate::error::Result;
 use crate::resident::Resident;
 use crate::text::Search;

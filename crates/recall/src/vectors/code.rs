@@ -1,7 +1,7 @@
 //! One vector as it is kept: i8 levels scaled by its largest component, and its sketch.
 
 use super::sketch::{self, Rotation};
-use crate::embed::Embedding;
+use crate::embedding::Embedding;
 
 /// Levels go from -127 to 127.
 pub(super) const LEVELS: i64 = 127;
@@ -99,7 +99,7 @@ pub(super) fn rounded(value: i64, by: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::{Embedder, HashEmbedder};
+    use crate::embedding::{Embedder, HashEmbedder};
 
     #[test]
     fn levels_are_those_of_a_division() {

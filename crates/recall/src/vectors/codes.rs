@@ -14,12 +14,12 @@ use super::code::{Code, LEVELS, rounded};
 use super::levels::{At, Group, Levels};
 use super::scan::{self, Scan};
 use super::sketch::{Asked, Rotation};
-use crate::embed::{Embedding, FETCHED, Wide, dot, fetch, widest};
+use crate::embedding::{Embedding, FETCHED, Wide, dot, fetch, widest};
 
 /// So many vectors are ranked one by one: about a millisecond.
 pub const EXACT_UP_TO: usize = 20_000;
 
-/// A found document; the score is the cosine times `embed::ONE`.
+/// A found document; the score is the cosine times `embedding::ONE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
     pub doc: u64,

@@ -7,7 +7,6 @@
 mod code;
 mod codes;
 mod levels;
-mod row;
 mod scan;
 mod sketch;
 mod sums;
@@ -16,4 +15,3 @@ pub use code::{Code, Coder};
 pub(crate) use codes::Groups;
 pub use codes::{Codes, EXACT_UP_TO, Hit};
 pub use levels::Group;
-pub use row::{RowError, decode, encode};

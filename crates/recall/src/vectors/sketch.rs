@@ -161,7 +161,7 @@ fn splitmix(state: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::{Embedder, Embedding, HashEmbedder, StaticEmbedder};
+    use crate::embedding::{Embedder, Embedding, HashEmbedder, StaticEmbedder};
 
     fn far(question: &Embedding, other: &Embedding) -> u16 {
         let rotation = Rotation::new(question.dims());

@@ -1,7 +1,7 @@
 //! Against brute force over the full values, on real embeddings of made-up sentences.
 
 use super::*;
-use crate::embed::{Embedder, HashEmbedder, ONE, StaticEmbedder};
+use crate::embedding::{Embedder, HashEmbedder, ONE, StaticEmbedder};
 use crate::vectors::Coder;
 use proptest::prelude::*;
 

@@ -196,7 +196,7 @@ fn cosine((own, own_inverse): &Row, (row, inverse): (&[i16; DIMS], i64)) -> i32 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::StaticEmbedder;
+    use crate::embedding::StaticEmbedder;
     use proptest::prelude::*;
 
     fn weighted(table: &TokenTable, text: &str) -> Vec<(u32, u32)> {

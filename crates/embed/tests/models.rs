@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
+use embed::{EmbeddingCache, forget_everywhere};
 use kernel::command::Revision;
 use kernel::memory::MemoryType;
 use kernel::{Cortex, Options};
 use recall::RecallHook;
-use recall::embed::cache::forget_everywhere;
-use recall::embed::{Embedding, EmbeddingCache, Part};
-use recall::models::{self, Made};
+use recall::embedding::Embedding;
+use recall::models::{self, Made, TextPart};
 use recall::search::{Answer, Arm, ModelQuestion, Query, Weights, question_text, search};
 use tempfile::TempDir;
 use testkit::Disk;
@@ -71,12 +71,12 @@ impl World {
     /// Puts vectors of some memories into the cache: memory n means n.
     fn embed(&self, ids: &[u64]) {
         let reading = self.cortex.read().unwrap();
-        let vectors: Vec<(Part, Embedding)> = ids
+        let vectors: Vec<(TextPart, Embedding)> = ids
             .iter()
             .map(|n| {
                 let memory = reading.resolve_version(id(*n), None).unwrap();
                 let meaning = usize::try_from(*n).unwrap();
-                (Part::whole(memory.version.body_hash), direction(meaning, 0))
+                (TextPart::whole(memory.version.body_hash), direction(meaning, 0))
             })
             .collect();
         self.cache().put_many(&vectors).unwrap();
@@ -225,11 +225,11 @@ fn a_long_text_is_as_near_as_its_nearest_passage() {
     assert!((0..6).all(|n| made[0].dot(&direction(n, 7)) > 0));
     assert_eq!(models::vectors(vec![direction(1, 2)]), [direction(1, 2)]);
     assert_eq!(models::texts(&body(MemoryType::Fact, "short", "Nothing of that.")).len(), 1);
-    let part = |n| Part { body: memory.version.body_hash, n };
+    let part = |n| TextPart { body: memory.version.body_hash, n };
     let vectors: Vec<_> = (1..=6u8).map(|n| (part(n), direction(n.into(), 0))).collect();
     let other = reading.resolve_version(id(2), None).unwrap().version.body_hash;
     world.cache().put_many(&vectors).unwrap();
-    world.cache().put_many(&[(Part::whole(other), direction(0, 2))]).unwrap();
+    world.cache().put_many(&[(TextPart::whole(other), direction(0, 2))]).unwrap();
     // Without the whole it counts as not embedded.
     assert_eq!(world.ask("what is it", Some(direction(4, 0))).by_model, 1);
     world.cache().put_many(&[(part(0), direction(7, 0))]).unwrap();

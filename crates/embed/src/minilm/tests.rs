@@ -5,8 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::embed::ONE;
-use crate::embed::static_model::VOCABULARY;
+use recall::embedding::{ONE, StaticEmbedder};
 
 fn golden() -> Value {
     serde_json::from_str(include_str!("golden.json")).unwrap()
@@ -75,7 +74,9 @@ fn weights(shapes: &[(String, Vec<usize>)]) -> Vec<u8> {
 }
 
 fn vocabulary() -> String {
-    VOCABULARY.split_inclusive('\n').take(size("vocab_size")).collect()
+    let table = StaticEmbedder::shared().table();
+    let pieces = (0..).map_while(|id| table.piece(id)).take(size("vocab_size"));
+    pieces.map(|piece| format!("{piece}\n")).collect()
 }
 
 fn folder(weights: &[u8]) -> tempfile::TempDir {

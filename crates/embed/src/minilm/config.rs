@@ -1,9 +1,9 @@
 //! `config.json`: the sizes of the model. Whatever this forward pass does not do is refused, never ignored.
 
+use recall::embedding::DIMS_MAX;
 use serde::Deserialize;
 
 use super::ModelError;
-use crate::embed::DIMS_MAX;
 
 /// Bounds of what is read from a file somebody else wrote.
 const LAYERS_MAX: usize = 64;
@@ -12,7 +12,7 @@ const VOCABULARY_MAX: usize = 1 << 20;
 const POSITIONS_MAX: usize = 1 << 16;
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(super) struct Config {
+pub(super) struct ModelConfig {
     pub(super) hidden_size: usize,
     pub(super) num_hidden_layers: usize,
     pub(super) num_attention_heads: usize,
@@ -31,9 +31,9 @@ fn absolute() -> String {
     "absolute".into()
 }
 
-impl Config {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Config, ModelError> {
-        let config: Config =
+impl ModelConfig {
+    pub(super) fn parse(bytes: &[u8]) -> Result<ModelConfig, ModelError> {
+        let config: ModelConfig =
             serde_json::from_slice(bytes).map_err(|error| ModelError::Config(error.to_string()))?;
         config.check()?;
         Ok(config)

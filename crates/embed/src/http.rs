@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::Read as _;
 use std::time::Duration;
 
-use recall::embed::Embedding;
+use recall::embedding::{DIMS_MAX, Embedding};
 use reqwest::StatusCode;
 use reqwest::blocking::{Client, Response};
 use reqwest::header::RETRY_AFTER;
@@ -15,13 +15,13 @@ use reqwest::redirect::Policy;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::settings::HttpSettings;
+use crate::settings::HttpSettings;
 
 /// Texts and bytes in one request.
 const BATCH_TEXTS: usize = 64;
 const BATCH_BYTES: usize = 256 * 1_024;
 /// What of a text is sent. Services refuse longer ones; the rest of the text is not in its vector.
-pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1_024;
+pub const TEXT_BYTES_MAX: usize = 16 * 1_024;
 /// One number as text.
 const NUMBER_BYTES: usize = 32;
 /// What an answer may have besides numbers.
@@ -31,18 +31,18 @@ const COMPLAINT_CHARS: usize = 300;
 
 /// How long and how often a service is asked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    pub(crate) connect: Duration,
-    pub(crate) answer: Duration,
-    pub(crate) attempts: u32,
-    pub(crate) first_pause: Duration,
+pub struct EmbedRetryPolicy {
+    pub connect: Duration,
+    pub answer: Duration,
+    pub attempts: u32,
+    pub first_pause: Duration,
     /// Also of a pause that the service asks for.
-    pub(crate) longest_pause: Duration,
+    pub longest_pause: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience {
+impl Default for EmbedRetryPolicy {
+    fn default() -> EmbedRetryPolicy {
+        EmbedRetryPolicy {
             connect: Duration::from_secs(5),
             answer: Duration::from_secs(30),
             attempts: 4,
@@ -53,7 +53,7 @@ impl Default for Patience {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HttpError {
+pub enum HttpError {
     #[error("the embedder at {url} cannot be used: {why}")]
     Client { url: String, why: String },
     #[error("the embedder at {url} did not answer: {why}")]
@@ -71,7 +71,7 @@ pub(crate) enum HttpError {
 }
 
 impl HttpError {
-    pub(crate) fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             HttpError::Client { .. } => "embedder_unusable",
             HttpError::Unreachable { .. } => "embedder_unreachable",
@@ -84,7 +84,7 @@ impl HttpError {
     }
 
     /// The service may have meant one text of many.
-    pub(crate) fn is_about_the_texts(&self) -> bool {
+    pub fn is_about_the_texts(&self) -> bool {
         matches!(self, HttpError::Status { status: 400 | 413 | 422, .. })
     }
 
@@ -101,24 +101,24 @@ impl HttpError {
 }
 
 #[derive(Debug, Deserialize)]
-struct Answer {
-    data: Vec<Row>,
+struct EmbeddingsReply {
+    data: Vec<EmbeddingsRow>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Row {
+struct EmbeddingsRow {
     #[serde(default)]
     index: Option<usize>,
     embedding: Vec<f32>,
 }
 
-pub(crate) struct HttpEmbedder {
+pub struct HttpEmbedder {
     client: Client,
     settings: HttpSettings,
     url: String,
     id: String,
     key: Option<String>,
-    patience: Patience,
+    policy: EmbedRetryPolicy,
 }
 
 impl fmt::Debug for HttpEmbedder {
@@ -128,18 +128,18 @@ impl fmt::Debug for HttpEmbedder {
 }
 
 impl HttpEmbedder {
-    pub(crate) fn new(
+    pub fn new(
         settings: HttpSettings,
         key: Option<String>,
-        patience: Patience,
+        policy: EmbedRetryPolicy,
     ) -> Result<HttpEmbedder, HttpError> {
         let url = format!("{}/embeddings", settings.base_url.as_str().trim_end_matches('/'));
-        // Err: somebody in this process has chosen one before, which is as good.
-        let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+        // An error says that another part of this process has installed a provider before, which serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .user_agent(concat!("cortex/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(patience.connect)
-            .timeout(patience.answer)
+            .connect_timeout(policy.connect)
+            .timeout(policy.answer)
             // A key must not follow to another address.
             .redirect(Policy::none());
         if settings.base_url.scheme() == "http" {
@@ -150,19 +150,19 @@ impl HttpEmbedder {
             .build()
             .map_err(|error| HttpError::Client { url: url.clone(), why: chain(&error) })?;
         let id = format!("http/{}/{}/{}", settings.base_url, settings.name, settings.dims);
-        Ok(HttpEmbedder { client, settings, url, id, key, patience })
+        Ok(HttpEmbedder { client, settings, url, id, key, policy })
     }
 
-    pub(crate) fn model(&self) -> &str {
+    pub fn model(&self) -> &str {
         &self.id
     }
 
-    pub(crate) fn dims(&self) -> usize {
+    pub fn dims(&self) -> usize {
         self.settings.dims
     }
 
     /// Vectors of texts, in their order. A text without a letter gets the zero vector and is not sent.
-    pub(crate) fn embed_many(&self, texts: &[&str]) -> Result<Vec<Embedding>, HttpError> {
+    pub fn embed_many(&self, texts: &[&str]) -> Result<Vec<Embedding>, HttpError> {
         let mut out = vec![Embedding::zero(self.settings.dims); texts.len()];
         let mut batch: Vec<(usize, &str)> = Vec::new();
         let mut bytes = 0;
@@ -183,7 +183,7 @@ impl HttpEmbedder {
     }
 
     /// The dimensions of what the service answers.
-    pub(crate) fn probe(&self) -> Result<usize, HttpError> {
+    pub fn probe(&self) -> Result<usize, HttpError> {
         let rows = self.rows(&["dimensions"])?;
         Ok(rows.first().map_or(0, Vec::len))
     }
@@ -205,16 +205,16 @@ impl HttpEmbedder {
 
     /// One request, repeated with growing pauses as long as that may help.
     fn rows(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, HttpError> {
-        let mut pause = self.patience.first_pause;
+        let mut pause = self.policy.first_pause;
         for attempt in 1.. {
             let (error, wanted) = match self.once(texts) {
                 Ok(rows) => return Ok(rows),
                 Err(failed) => failed,
             };
-            if attempt >= self.patience.attempts || !error.passes() {
+            if attempt >= self.policy.attempts || !error.passes() {
                 return Err(error);
             }
-            std::thread::sleep(wanted.unwrap_or(pause).min(self.patience.longest_pause));
+            std::thread::sleep(wanted.unwrap_or(pause).min(self.policy.longest_pause));
             pause = pause.saturating_mul(2);
         }
         Ok(Vec::new())
@@ -231,7 +231,7 @@ impl HttpEmbedder {
         let status = response.status();
         let pause = pause_of(&response);
         // A probe does not know the dimensions yet.
-        let dims = self.settings.dims.max(recall::embed::DIMS_MAX);
+        let dims = self.settings.dims.max(DIMS_MAX);
         let most = ANSWER_EXTRA + texts.len() * dims * NUMBER_BYTES;
         let body = self.read(response, most).map_err(|error| (error, None))?;
         if status != StatusCode::OK {
@@ -258,14 +258,15 @@ impl HttpEmbedder {
     fn transport(&self, error: &reqwest::Error) -> HttpError {
         let url = self.url.clone();
         if error.is_timeout() {
-            return HttpError::Timeout { url, seconds: self.patience.answer.as_secs_f32() };
+            return HttpError::Timeout { url, seconds: self.policy.answer.as_secs_f32() };
         }
         HttpError::Unreachable { url, why: chain(error) }
     }
 }
 
 fn rows_of(body: &[u8], count: usize) -> Result<Vec<Vec<f32>>, String> {
-    let answer: Answer = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let answer: EmbeddingsReply =
+        serde_json::from_slice(body).map_err(|error| error.to_string())?;
     if answer.data.len() != count {
         return Err(format!("{} vectors for {count} texts", answer.data.len()));
     }

@@ -18,9 +18,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
+use recall::embedding::{Embedder, Embedding, UNKNOWN, WordPiece};
 use sha2::{Digest, Sha256};
 
-use super::{Embedder, Embedding, UNKNOWN, WordPiece};
 use config::Config;
 use encoder::Encoder;
 use weights::Tensors;
@@ -72,7 +72,7 @@ impl MiniLm {
         if let Some(wanted) = wanted.filter(|wanted| *wanted != digest) {
             return Err(ModelError::Digest { found: digest, wanted: wanted.to_owned() });
         }
-        let config = Config::parse(config)?;
+        let config = ModelConfig::parse(config)?;
         let mut settings = Sha256::new();
         settings.update(Sha256::digest(&vocabulary));
         settings.update((config.num_attention_heads as u64).to_be_bytes());
@@ -163,7 +163,7 @@ impl Embedder for MiniLm {
     }
 }
 
-fn read_vocabulary(bytes: Vec<u8>, config: &Config) -> Result<WordPiece, ModelError> {
+fn read_vocabulary(bytes: Vec<u8>, config: &ModelConfig) -> Result<WordPiece, ModelError> {
     let refused = |why: String| ModelError::Vocabulary(why);
     let text = String::from_utf8(bytes).map_err(|error| refused(error.to_string()))?;
     let pieces = WordPiece::new(Cow::Owned(text));

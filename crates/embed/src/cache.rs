@@ -1,8 +1,19 @@
 //! Vectors of an optional model, in a file of the actor's `cache/` folder, by body hash and passage.
 //!
-//! One file for each model: a header with the model's id, then records of one size (body hash, number of the passage,
-//! vector, checksum), appended and never changed. It is a cache: it may be deleted at any time, no root depends on it, and what is damaged counts as not
-//! there. Vectors say something about the text they were made of, so those of erased memories must go: `retain` and
+//! There is one file for each model. Records are appended and never changed; all numbers are little-endian:
+//!
+//! | part | bytes | what |
+//! |---|---|---|
+//! | header | 8 | `cxembed2` |
+//! | | 2 | dimensions, u16 |
+//! | | 2 + n | length u16 of the model's id, the id |
+//! | | 4 | CRC-32 of the header so far |
+//! | record | 32 + 1 | body hash, number of the part (0 the whole text, 1 the first passage) |
+//! | | 3 + 2 * dimensions | the vector, see `vector_bytes` |
+//! | | 4 | CRC-32 of the record so far |
+//!
+//! The file is a cache: it may be deleted at any time, no root depends on it, and a damaged record counts as absent.
+//! Vectors say something about the text they were made of, so those of erased memories must go: `retain` and
 //! `forget_everywhere` rewrite the file without them. Memory holds one small entry for each record, never the vectors.
 
 use std::collections::{HashMap, HashSet};
@@ -12,9 +23,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use kernel::Digest;
+use recall::embedding::{DIMS_MAX, Embedding};
+use recall::models::{TextPart, VectorSource};
 
-use super::{DIMS_MAX, Embedding};
-use crate::vectors::{decode, encode};
+use crate::vector_bytes::{decode, encode};
 
 const MAGIC: &[u8; 8] = b"cxembed2";
 /// Magic, dims, length of the model's id, then the id, then a checksum of all that.
@@ -55,20 +67,6 @@ impl CacheError {
 
 type Result<T> = std::result::Result<T, CacheError>;
 
-/// What a vector was made of: a text as a whole, or one passage of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Part {
-    pub body: Digest,
-    /// 0 is the whole, 1 the first passage.
-    pub n: u8,
-}
-
-impl Part {
-    pub fn whole(body: Digest) -> Part {
-        Part { body, n: 0 }
-    }
-}
-
 /// The vectors of one model for one actor.
 #[derive(Debug)]
 pub struct EmbeddingCache {
@@ -77,7 +75,7 @@ pub struct EmbeddingCache {
     header: Vec<u8>,
     dims: usize,
     /// Where a record stands, counted in records.
-    index: HashMap<Part, u32>,
+    index: HashMap<TextPart, u32>,
     /// Whole records in the file, good or not.
     records: u32,
     /// The last of them as it stands there: who finds it in its place again need not read what comes before.
@@ -139,14 +137,14 @@ impl EmbeddingCache {
 
     /// True if there is a vector of the whole text. Whoever puts that last can rely on the passages, too.
     pub fn contains(&self, body: &Digest) -> bool {
-        self.has(&Part::whole(*body))
+        self.has(&TextPart::whole(*body))
     }
 
-    fn has(&self, part: &Part) -> bool {
+    fn has(&self, part: &TextPart) -> bool {
         self.index.contains_key(part)
     }
 
-    pub fn get(&self, part: &Part) -> Result<Option<Embedding>> {
+    pub fn get(&self, part: &TextPart) -> Result<Option<Embedding>> {
         let (Some(record), Some(file)) = (self.index.get(part), &self.open) else {
             return Ok(None);
         };
@@ -162,7 +160,7 @@ impl EmbeddingCache {
     }
 
     /// Every vector, in the order of the file.
-    pub fn scan(&self, visit: &mut dyn FnMut(Part, Embedding)) -> Result<()> {
+    pub fn scan(&self, visit: &mut dyn FnMut(TextPart, Embedding)) -> Result<()> {
         let Some(file) = &self.open else { return Ok(()) };
         let file = file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = BufReader::with_capacity(1 << 16, &*file);
@@ -182,7 +180,7 @@ impl EmbeddingCache {
     }
 
     /// Appends what is new; returns how many were. They are on disk when this returns.
-    pub fn put_many(&mut self, vectors: &[(Part, Embedding)]) -> Result<usize> {
+    pub fn put_many(&mut self, vectors: &[(TextPart, Embedding)]) -> Result<usize> {
         if let Some((_, vector)) = vectors.iter().find(|(_, vector)| vector.dims() != self.dims) {
             return Err(CacheError::WrongDims { found: vector.dims(), wanted: self.dims });
         }
@@ -197,7 +195,7 @@ impl EmbeddingCache {
             self.write_anew(&mut |_| Ok(()))?;
         }
         let mut bytes = Vec::new();
-        let mut added: Vec<Part> = Vec::new();
+        let mut added: Vec<TextPart> = Vec::new();
         let mut seen = HashSet::new();
         for (part, vector) in vectors {
             if !self.has(part) && seen.insert(*part) {
@@ -340,7 +338,7 @@ impl EmbeddingCache {
         (self.records, self.damaged, self.torn) = (0, 0, torn);
     }
 
-    fn record(&self, bytes: &[u8]) -> Option<(Part, Embedding)> {
+    fn record(&self, bytes: &[u8]) -> Option<(TextPart, Embedding)> {
         let (content, check) = bytes.split_last_chunk::<CHECK>()?;
         if crc32fast::hash(content).to_le_bytes() != *check {
             return None;
@@ -348,7 +346,7 @@ impl EmbeddingCache {
         let (body, rest) = content.split_first_chunk::<HASH>()?;
         let (&n, vector) = rest.split_first()?;
         let vector = decode(vector).ok().filter(|vector| vector.dims() == self.dims)?;
-        Some((Part { body: Digest(*body), n }, vector))
+        Some((TextPart { body: Digest(*body), n }, vector))
     }
 
     fn record_size(&self) -> usize {
@@ -361,6 +359,22 @@ impl EmbeddingCache {
 
     fn io<T>(&self, result: io::Result<T>) -> Result<T> {
         result.map_err(|error| CacheError::Io { file: self.file.clone(), error })
+    }
+}
+
+impl VectorSource for EmbeddingCache {
+    type Error = CacheError;
+
+    fn dims(&self) -> usize {
+        EmbeddingCache::dims(self)
+    }
+
+    fn contains(&self, body: &Digest) -> bool {
+        EmbeddingCache::contains(self, body)
+    }
+
+    fn scan(&self, visit: &mut dyn FnMut(TextPart, Embedding)) -> Result<()> {
+        EmbeddingCache::scan(self, visit)
     }
 }
 
@@ -424,7 +438,7 @@ fn read_header(file: &Path) -> io::Result<Option<(String, usize)>> {
     Ok(whole())
 }
 
-fn append_record(out: &mut Vec<u8>, part: &Part, vector: &Embedding) {
+fn append_record(out: &mut Vec<u8>, part: &TextPart, vector: &Embedding) {
     let from = out.len();
     out.extend(part.body.as_bytes());
     out.push(part.n);

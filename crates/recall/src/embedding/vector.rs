@@ -84,7 +84,7 @@ impl Embedding {
     }
 
     /// Takes values that claim to be an embedding; `None` when their length is not that of one.
-    pub(crate) fn checked(values: Vec<i16>) -> Option<Embedding> {
+    pub fn from_unit_values(values: Vec<i16>) -> Option<Embedding> {
         if values.len() > DIMS_MAX {
             return None;
         }
@@ -156,7 +156,7 @@ mod tests {
         #[test]
         fn any_sums_give_a_unit(raw in prop::collection::vec(any::<i64>(), 1..1200)) {
             let e = Embedding::from_sums(&raw);
-            prop_assert!(Embedding::checked(e.values().to_vec()).is_some());
+            prop_assert!(Embedding::from_unit_values(e.values().to_vec()).is_some());
             if !e.is_zero() {
                 prop_assert!((e.dot(&e) - ONE).abs() < ONE / 1000);
             }

@@ -267,7 +267,7 @@ fn is_ideograph(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::static_model::VOCABULARY;
+    use crate::embedding::static_model::VOCABULARY;
 
     fn pieces(text: &str) -> Vec<String> {
         let vocabulary = WordPiece::new(VOCABULARY);

@@ -69,7 +69,7 @@ pub(super) struct Encoder {
     inner: usize,
 }
 
-fn read_norm(tensors: &Tensors<'_>, name: &str, config: &Config) -> Result<Norm, ModelError> {
+fn read_norm(tensors: &Tensors<'_>, name: &str, config: &ModelConfig) -> Result<Norm, ModelError> {
     let dims = [config.hidden_size];
     Ok(Norm {
         weight: tensors.floats(&format!("{name}.weight"), &dims)?,
@@ -82,7 +82,7 @@ fn table(
     tensors: &Tensors<'_>,
     name: &str,
     rows: usize,
-    config: &Config,
+    config: &ModelConfig,
 ) -> Result<Array2<f32>, ModelError> {
     let shape = [rows, config.hidden_size];
     let values = tensors.floats(&format!("embeddings.{name}_embeddings.weight"), &shape)?;
@@ -91,7 +91,7 @@ fn table(
 }
 
 impl Encoder {
-    pub(super) fn read(tensors: &Tensors<'_>, config: &Config) -> Result<Encoder, ModelError> {
+    pub(super) fn read(tensors: &Tensors<'_>, config: &ModelConfig) -> Result<Encoder, ModelError> {
         let (hidden, inner) = (config.hidden_size, config.intermediate_size);
         let mut places = table(tensors, "position", config.max_position_embeddings, config)?;
         let segments = table(tensors, "token_type", config.type_vocab_size, config)?;

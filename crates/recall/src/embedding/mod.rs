@@ -4,24 +4,20 @@
 //! an embedding is a function of (model id, text) alone, bit for bit, on every machine. So everything from the table to the
 //! score is integer arithmetic, and a model whose output changes in any way gets another id.
 
-pub mod cache;
 mod dot;
-mod embedding;
 #[cfg(test)]
 mod hash;
 mod max_sim;
-pub mod minilm;
 mod static_model;
+mod vector;
 mod wordpiece;
 
-pub use cache::{CacheError, EmbeddingCache, Part};
 pub(crate) use dot::{FETCHED, Wide, dot, fetch, widest};
-pub use embedding::{DIMS_MAX, Embedding, ONE};
 #[cfg(test)]
 pub(crate) use hash::HashEmbedder;
 pub use max_sim::{MaxSim, SIM_ONE};
-pub use minilm::{MiniLm, ModelError};
 pub use static_model::{DIMS, ROWS, StaticEmbedder, TokenTable};
+pub use vector::{DIMS_MAX, Embedding, ONE};
 pub use wordpiece::{UNKNOWN, WordPiece};
 
 /// A model that turns text into vectors.

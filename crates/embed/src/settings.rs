@@ -7,16 +7,14 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use recall::embed::DIMS_MAX;
+use recall::embedding::DIMS_MAX;
 use reqwest::Url;
 use toml_edit::{DocumentMut, Item, Table, value};
-
-use crate::config::Config;
 
 const TABLE: &str = "embedder";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub enum EmbedderChoice {
     /// The built-in table.
     #[default]
     Static,
@@ -24,29 +22,29 @@ pub(crate) enum Choice {
     Http(HttpSettings),
 }
 
-impl Choice {
-    pub(crate) fn name(&self) -> &'static str {
+impl EmbedderChoice {
+    pub fn name(&self) -> &'static str {
         match self {
-            Choice::Static => "static",
-            Choice::MiniLm => "minilm",
-            Choice::Http(_) => "http",
+            EmbedderChoice::Static => "static",
+            EmbedderChoice::MiniLm => "minilm",
+            EmbedderChoice::Http(_) => "http",
         }
     }
 }
 
 /// A service that speaks the protocol of OpenAI's embeddings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HttpSettings {
+pub struct HttpSettings {
     /// Everything before `/embeddings`.
-    pub(crate) base_url: Url,
-    pub(crate) name: String,
-    pub(crate) dims: usize,
+    pub base_url: Url,
+    pub name: String,
+    pub dims: usize,
     /// The environment variable that holds the key.
-    pub(crate) key_env: Option<String>,
+    pub key_env: Option<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SettingsError {
+pub enum SettingsError {
     #[error("{}: {error}", file.display())]
     Io { file: PathBuf, error: io::Error },
     #[error("{}: {why}", file.display())]
@@ -60,7 +58,7 @@ fn refused(why: impl Into<String>) -> SettingsError {
 }
 
 impl HttpSettings {
-    pub(crate) fn new(
+    pub fn new(
         base_url: &str,
         name: &str,
         dims: usize,
@@ -105,20 +103,28 @@ fn is_this_machine(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// What is chosen; the built-in model if nobody chose.
-pub(crate) fn choice(config: &Config) -> Result<Choice, SettingsError> {
-    let needed = |key: &str| {
-        let found = config.text(&format!("{TABLE}.{key}"));
-        found.ok_or_else(|| refused(format!("model \"http\" needs {key}")))
-    };
-    match config.text("embedder.model") {
-        None | Some("static") => Ok(Choice::Static),
-        Some("minilm") => Ok(Choice::MiniLm),
+/// The `[embedder]` keys as somebody wrote them, before they are checked. A key that is not set is `None`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmbedderKeys<'k> {
+    pub model: Option<&'k str>,
+    pub base_url: Option<&'k str>,
+    pub name: Option<&'k str>,
+    /// 0 where nobody set it.
+    pub dims: u64,
+    pub key_env: Option<&'k str>,
+}
+
+/// What the keys choose: the built-in model if they name none.
+pub fn choice(keys: &EmbedderKeys<'_>) -> Result<EmbedderChoice, SettingsError> {
+    match keys.model {
+        None | Some("static") => Ok(EmbedderChoice::Static),
+        Some("minilm") => Ok(EmbedderChoice::MiniLm),
         Some("http") => {
-            let dims = usize::try_from(config.number("embedder.dims")).unwrap_or(usize::MAX);
-            let key_env = config.text("embedder.key_env");
-            let settings = HttpSettings::new(needed("base_url")?, needed("name")?, dims, key_env)?;
-            Ok(Choice::Http(settings))
+            let base_url = needed("base_url", keys.base_url)?;
+            let name = needed("name", keys.name)?;
+            let dims = usize::try_from(keys.dims).unwrap_or(usize::MAX);
+            let settings = HttpSettings::new(base_url, name, dims, keys.key_env)?;
+            Ok(EmbedderChoice::Http(settings))
         }
         Some(other) => {
             Err(refused(format!("model {other:?} is unknown; known are static, minilm, http")))
@@ -126,8 +132,12 @@ pub(crate) fn choice(config: &Config) -> Result<Choice, SettingsError> {
     }
 }
 
+fn needed<'k>(key: &str, value: Option<&'k str>) -> Result<&'k str, SettingsError> {
+    value.ok_or_else(|| refused(format!("model \"http\" needs {key}")))
+}
+
 /// Writes the choice; everything else in the file stays as it is.
-pub(crate) fn store(file: &Path, choice: &Choice) -> Result<(), SettingsError> {
+pub fn store(file: &Path, choice: &EmbedderChoice) -> Result<(), SettingsError> {
     let mut document = read(file)?;
     let table = document.entry(TABLE).or_insert(Item::Table(Table::new()));
     let table = table.as_table_like_mut().ok_or_else(|| refused("is not a table"))?;
@@ -142,7 +152,7 @@ pub(crate) fn store(file: &Path, choice: &Choice) -> Result<(), SettingsError> {
     };
     set("model", Some(choice.name().into()));
     // The settings of a service stay when another model is chosen: one may come back to it.
-    if let Choice::Http(http) = choice {
+    if let EmbedderChoice::Http(http) = choice {
         set("base_url", Some(http.base_url.as_str().into()));
         set("name", Some(http.name.as_str().into()));
         set("dims", Some(i64::try_from(http.dims).unwrap_or(i64::MAX).into()));
@@ -172,28 +182,36 @@ fn read(file: &Path) -> Result<DocumentMut, SettingsError> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
-    fn http() -> Choice {
+    fn http() -> EmbedderChoice {
         let settings = HttpSettings::new("https://host/v1/", "m", 768, Some("MY_KEY")).unwrap();
-        Choice::Http(settings)
+        EmbedderChoice::Http(settings)
     }
 
-    fn load(file: &Path) -> Choice {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        choice(&Config::parse(&text, file, &BTreeMap::new()).unwrap()).unwrap()
+    fn load(file: &Path) -> EmbedderChoice {
+        let document = read(file).unwrap();
+        let key = |name: &str| document.get(TABLE).and_then(|table| table.get(name));
+        let text = |name: &str| key(name).and_then(Item::as_str);
+        let dims = key("dims").and_then(Item::as_integer).unwrap_or(0);
+        let keys = EmbedderKeys {
+            model: text("model"),
+            base_url: text("base_url"),
+            name: text("name"),
+            dims: u64::try_from(dims).unwrap(),
+            key_env: text("key_env"),
+        };
+        choice(&keys).unwrap()
     }
 
     #[test]
     fn a_choice_comes_back_and_comments_stay() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("cortex.toml");
-        assert_eq!(load(&file), Choice::Static);
+        assert_eq!(load(&file), EmbedderChoice::Static);
         let before = "# mine\n[memory]\narchive = false # keep\n\n[embedder]\n# why\nmodel = \"static\" # for now\n";
         fs::write(&file, before).unwrap();
-        for choice in [http(), Choice::MiniLm, Choice::Static] {
+        for choice in [http(), EmbedderChoice::MiniLm, EmbedderChoice::Static] {
             store(&file, &choice).unwrap();
             assert_eq!(load(&file), choice);
         }
@@ -207,15 +225,16 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        for text in [
-            "model = \"word2vec\"",
-            "model = \"http\"\nbase_url = \"http://h\"\nname = \"m\"",
-            "model = \"http\"\nbase_url = \"http://h\"\ndims = 3",
+        let http =
+            EmbedderKeys { model: Some("http"), base_url: Some("http://h"), ..<_>::default() };
+        for keys in [
+            EmbedderKeys { model: Some("word2vec"), ..EmbedderKeys::default() },
+            EmbedderKeys { name: Some("m"), ..http },
+            EmbedderKeys { dims: 3, ..http },
         ] {
-            let text = format!("[embedder]\n{text}\n");
-            let config = Config::parse(&text, Path::new("cortex.toml"), &BTreeMap::new()).unwrap();
-            assert!(choice(&config).is_err(), "{text}");
+            assert!(choice(&keys).is_err(), "{keys:?}");
         }
+        assert!(choice(&EmbedderKeys { name: Some("m"), dims: 3, ..http }).is_ok());
     }
 
     #[test]

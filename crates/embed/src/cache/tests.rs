@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::embed::{Embedder, HashEmbedder};
 use proptest::prelude::*;
 
 const MODEL: &str = "model-for-tests/1";
@@ -13,12 +12,22 @@ fn body(n: u64) -> Digest {
     Digest::of("test", &[&n.to_be_bytes()])
 }
 
-fn part(n: u64) -> Part {
-    Part::whole(body(n))
+fn part(n: u64) -> TextPart {
+    TextPart::whole(body(n))
+}
+
+/// A vector that looks random and depends on its number alone.
+fn direction(dims: usize, n: u64) -> Embedding {
+    let mut state = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let values = (0..dims).map(|_| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        state.cast_signed() >> 40
+    });
+    Embedding::from_sums(&values.collect::<Vec<i64>>())
 }
 
 fn vector(n: u64) -> Embedding {
-    HashEmbedder::new(DIMS).embed(&format!("word{n}"))
+    direction(DIMS, n)
 }
 
 fn open(folder: &Path) -> EmbeddingCache {
@@ -70,7 +79,7 @@ fn models_do_not_mix() {
     // The same name with other dimensions is another model: it starts anew.
     let mut wide = EmbeddingCache::open(folder.path(), MODEL, 8).unwrap();
     assert_eq!((wide.len(), wide.damaged()), (0, 1));
-    wide.put_many(&[(part(1), HashEmbedder::new(8).embed("x"))]).unwrap();
+    wide.put_many(&[(part(1), direction(8, 1))]).unwrap();
     assert_eq!(open(folder.path()).len(), 0);
     assert_eq!(EmbeddingCache::open(folder.path(), MODEL, 0).unwrap_err().code(), "cache_mismatch");
 }
@@ -101,7 +110,7 @@ fn it_may_be_cut_anywhere() {
 fn passages_stand_beside_the_whole_and_leave_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut cache = open(folder.path());
-    let passage = |number, n| Part { body: body(number), n };
+    let passage = |number, n| TextPart { body: body(number), n };
     let parts = [(passage(1, 1), vector(11)), (passage(1, 2), vector(12))];
     assert_eq!(cache.put_many(&parts).unwrap(), 2);
     // Without the whole the rest may be missing, too.
