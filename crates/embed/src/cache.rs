@@ -37,7 +37,7 @@ const HASH: usize = 32;
 const PART: usize = HASH + 1;
 const CHECK: usize = 4;
 /// Records in one file. An index entry takes some 50 bytes of memory.
-pub const RECORDS_MAX: usize = 1 << 24;
+const RECORDS_MAX: usize = 1 << 24;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {

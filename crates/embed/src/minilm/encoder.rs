@@ -9,7 +9,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::ModelError;
-use super::config::Config;
+use super::config::ModelConfig;
 use super::math::{Norm, count, gelu, softmax};
 use super::weights::Tensors;
 

@@ -21,14 +21,14 @@ use std::path::Path;
 use recall::embedding::{Embedder, Embedding, UNKNOWN, WordPiece};
 use sha2::{Digest, Sha256};
 
-use config::Config;
+use config::ModelConfig;
 use encoder::Encoder;
 use weights::Tensors;
 
 pub use error::ModelError;
 
 /// Tokens of one text that the model reads, the two marks included.
-pub const TOKENS_MAX: usize = 256;
+const TOKENS_MAX: usize = 256;
 
 /// Tokens in one pass: enough to keep the processor busy, and a bound on memory (some 50 MB for MiniLM).
 const PASS_TOKENS: usize = 2_048;
