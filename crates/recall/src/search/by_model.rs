@@ -9,7 +9,7 @@ use kernel::memory::Millis;
 use kernel::scope::Gate;
 
 use super::Query;
-use super::arms::{Scores, TAKEN, names_in};
+use super::retrievers::{Scores, TAKEN, names_in};
 use super::filter::{Judge, Lens};
 use super::past::Past;
 use crate::embedding::Embedding;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use kernel::store::View;
 use rustc_hash::FxHashMap;
 
-use super::arms::{Scores, TAKEN};
+use super::retrievers::{Scores, TAKEN};
 use super::by_model::{self, ByModel};
 use super::filter::Judge;
 use super::past::Past;

@@ -5,7 +5,7 @@
 //! which date is named and what the neighbours in a session say add a little. Everything is a whole number, ties go to the
 //! smaller id, the clock is a parameter: the same question at the same root gives the same answer.
 
-mod arms;
+mod retrievers;
 mod by_model;
 mod dates;
 mod filter;
@@ -33,7 +33,7 @@ use crate::error::{Error, Result};
 use crate::language;
 use crate::resident::Resident;
 
-use arms::Candidate;
+use retrievers::Candidate;
 use filter::{Lens, Row};
 use fuse::Fused;
 use preview::Previews;
@@ -195,13 +195,13 @@ fn answer(
 ) -> Result<Answer> {
     let limit = query.limit.min(LIMIT_MAX);
     let mut lens = Lens::new(view, gate, query, (analyzer, question), now)?;
-    let mut candidates = arms::gather(view, resident, &lens, query, (analyzer, question))?;
+    let mut candidates = retrievers::gather(view, resident, &lens, query, (analyzer, question))?;
     let mut fused = Fused::new(&candidates, query.weights);
     let mut found = best(&lens, &fused, limit)?;
-    if found.len() < limit.min(candidates.len()) && candidates.len() >= arms::CANDIDATES {
+    if found.len() < limit.min(candidates.len()) && candidates.len() >= retrievers::CANDIDATES {
         // What is over took the places of what is not: judge every memory before it is ranked.
         lens.look_closer();
-        candidates = arms::gather(view, resident, &lens, query, (analyzer, question))?;
+        candidates = retrievers::gather(view, resident, &lens, query, (analyzer, question))?;
         fused = Fused::new(&candidates, query.weights);
         found = best(&lens, &fused, limit)?;
     }

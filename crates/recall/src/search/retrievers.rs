@@ -1,4 +1,5 @@
-//! The arms: each puts candidates forward and scores all of them.
+//! The retrievers: by words, by meaning and by names, each puts candidates forward. An *arm* of the search, the word of its
+//! JSON, is what scores all of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
