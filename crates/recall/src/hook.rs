@@ -21,7 +21,7 @@ use crate::entities::rows::Names;
 use crate::language;
 use crate::places::Place;
 use crate::prepare::{Desk, Made, Preparer};
-use crate::resident::{Change, Resident};
+use crate::columns::{DocChange, IndexCache};
 use crate::text::{Settings, TailHandle, TextIndex};
 use crate::vectors::Code;
 
@@ -36,11 +36,11 @@ pub struct RecallHook {
     /// For heads, and for bodies that nobody prepared.
     desk: Desk,
     preparer: Arc<Preparer>,
-    resident: Arc<Resident>,
+    cache: Arc<IndexCache>,
     /// `None` until `open`.
     text: Option<TextIndex>,
     /// Memories that changed since the last commit.
-    changes: Vec<Change>,
+    changes: Vec<DocChange>,
     /// The last entry seen.
     seq: u64,
     /// The last entry of the journal when the hook was opened.
@@ -62,7 +62,7 @@ impl RecallHook {
             analyzer,
             desk: preparer.desk(),
             preparer: Arc::new(preparer),
-            resident: Arc::default(),
+            cache: Arc::default(),
             text: None,
             changes: Vec::new(),
             seq: 0,
@@ -108,7 +108,7 @@ impl RecallHook {
     fn place(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
         let (seq, doc, place) = (self.seq, head.id.get(), Place::of(head));
         staged.set(self.row(Kind::Place, doc), place.as_ref().map(Place::encode));
-        self.changes.push(Change { seq, doc, codes, place });
+        self.changes.push(DocChange { seq, doc, codes, place });
     }
 
     /// Reads every text in another language from now on.
@@ -192,12 +192,12 @@ impl JournalHook for RecallHook {
         // While the index is made again its tails are of the past, without what was erased since: no reader may take them
         // for those of its own past.
         let rebuilding = self.seq < self.present;
-        let tail = if rebuilding { TailHandle::default() } else { self.resident.tail.clone() };
+        let tail = if rebuilding { TailHandle::default() } else { self.cache.tail.clone() };
         self.text = Some(TextIndex::open_with(view, self.settings, tail)?);
         self.read_in(language::analyzer(view)?);
         self.committed = self.analyzer.clone();
         self.changes.clear();
-        self.resident.restart(self.seq, self.present);
+        self.cache.restart(self.seq, self.present);
         Ok(())
     }
 
@@ -254,7 +254,7 @@ impl JournalHook for RecallHook {
     }
 
     fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
-        self.resident.announce(self.seq, self.changes.drain(..));
+        self.cache.announce(self.seq, self.changes.drain(..));
         Ok(())
     }
 
@@ -262,21 +262,21 @@ impl JournalHook for RecallHook {
         self.text().committed();
         self.committed = self.analyzer.clone();
         if self.seq >= self.present {
-            let tail = self.resident.tail.clone();
+            let tail = self.cache.tail.clone();
             self.text().publish_in(tail);
         }
-        self.resident.committed(self.seq);
+        self.cache.committed(self.seq);
     }
 
     fn aborted(&mut self) {
         self.text().aborted();
         self.read_in(self.committed.clone());
         self.changes.clear();
-        self.resident.aborted();
+        self.cache.aborted();
     }
 
     fn shared(&self) -> Option<Shared> {
-        Some(Arc::<Resident>::clone(&self.resident))
+        Some(Arc::<IndexCache>::clone(&self.cache))
     }
 
     fn preparer(&self) -> Option<Arc<dyn Prepare>> {

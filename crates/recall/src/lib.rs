@@ -10,7 +10,7 @@
 //! - `prepare`: all that a body alone decides, made before the commit; [`hook`]: keeps every row current in the commit that
 //!   changes a memory.
 //! - `passages`: a memory's vectors and tokens as rows; `places`: its session, its date, whether it is out of sight;
-//!   `resident`: what of them is kept in memory for searches.
+//!   `columns`: what of them is kept in memory for searches.
 //! - [`search`]: questions answered; [`measure`]: how well; [`labelled`]: by which questions and answers.
 //!
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
@@ -31,7 +31,7 @@ pub mod models;
 mod passages;
 mod places;
 mod prepare;
-mod resident;
+mod columns;
 pub mod search;
 pub mod text;
 pub mod vectors;

@@ -15,7 +15,7 @@ use crate::document::dense;
 use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::passages;
-use crate::resident::Resident;
+use crate::columns::IndexCache;
 use crate::vectors::{Code, Coder, Codes, Hit};
 
 /// The texts of a memory that a model reads: its passages, of which a short one has one.
@@ -106,8 +106,8 @@ pub fn load<S: VectorSource>(
     model: &str,
     open: impl FnOnce() -> std::result::Result<S, S::Error>,
 ) -> std::result::Result<(), LoadError<S::Error>> {
-    let Some(resident) = reading.shared::<Resident>() else { return Ok(()) };
-    let shelf = &resident.models;
+    let Some(cache) = reading.shared::<IndexCache>() else { return Ok(()) };
+    let shelf = &cache.models;
     if shelf.read(model, |codes| codes.is_some()) {
         return Ok(());
     }
@@ -122,8 +122,8 @@ pub fn load<S: VectorSource>(
 
 /// Adds vectors that were just made, if those of their model are in memory.
 pub fn remember(reading: &Reading, model: &str, made: &[Made]) {
-    let Some(resident) = reading.shared::<Resident>() else { return };
-    let mut codes = resident.models.codes.write().unwrap_or_else(PoisonError::into_inner);
+    let Some(cache) = reading.shared::<IndexCache>() else { return };
+    let mut codes = cache.models.codes.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(codes) = codes.as_mut().filter(|codes| codes.model == model) {
         for made in made {
             if codes.erased.contains(&made.id.get()) {

@@ -16,7 +16,7 @@ use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::language;
 use crate::models::ModelCodes;
-use crate::resident::Resident;
+use crate::columns::IndexCache;
 
 /// The question as an optional model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub fn question_text(
     let analyzer = &language::analyzer(&view)?;
     let question = analyzer.question(&query.text);
     let lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;
-    let resident = reading.shared::<Resident>().unwrap_or_default();
-    let names = names_in(&view, &resident, &lens, (analyzer, &question))?;
+    let cache = reading.shared::<IndexCache>().unwrap_or_default();
+    let names = names_in(&view, &cache, &lens, (analyzer, &question))?;
     let kept = query.text.split_whitespace().filter(|chunk| {
         let excluded = chunk.strip_prefix('-').is_some_and(|c| c.starts_with(char::is_alphabetic));
         let word = analyzer.folded(chunk.trim_matches(|c: char| !c.is_alphanumeric()));

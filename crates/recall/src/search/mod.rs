@@ -31,7 +31,7 @@ use kernel::store::View;
 use crate::analyze::{Analyzer, Question, fold};
 use crate::error::{Error, Result};
 use crate::language;
-use crate::resident::Resident;
+use crate::columns::IndexCache;
 
 use retrievers::Candidate;
 use filter::{Lens, Row};
@@ -168,8 +168,8 @@ pub fn search(
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
     let mut question = analyzer.question(&query.text);
-    let resident = reading.shared::<Resident>().unwrap_or_default();
-    let state = (&view, &*resident);
+    let cache = reading.shared::<IndexCache>().unwrap_or_default();
+    let state = (&view, &*cache);
     // The dictionary holds words that a delegate may not see, and not those of an earlier time.
     if gate.is_none() && query.as_of.is_none() {
         question = spelling::corrected(state, analyzer, question)?;
@@ -187,7 +187,7 @@ pub fn search(
 
 /// Answers a question as it stands.
 fn answer(
-    (view, resident): (&View<'_>, &Resident),
+    (view, cache): (&View<'_>, &IndexCache),
     gate: Option<&dyn Gate>,
     query: &Query,
     (analyzer, question): (&Analyzer, &Question),
@@ -195,17 +195,17 @@ fn answer(
 ) -> Result<Answer> {
     let limit = query.limit.min(LIMIT_MAX);
     let mut lens = Lens::new(view, gate, query, (analyzer, question), now)?;
-    let mut candidates = retrievers::gather(view, resident, &lens, query, (analyzer, question))?;
+    let mut candidates = retrievers::gather(view, cache, &lens, query, (analyzer, question))?;
     let mut fused = Fused::new(&candidates, query.weights);
     let mut found = best(&lens, &fused, limit)?;
     if found.len() < limit.min(candidates.len()) && candidates.len() >= retrievers::CANDIDATES {
         // What is over took the places of what is not: judge every memory before it is ranked.
         lens.look_closer();
-        candidates = retrievers::gather(view, resident, &lens, query, (analyzer, question))?;
+        candidates = retrievers::gather(view, cache, &lens, query, (analyzer, question))?;
         fused = Fused::new(&candidates, query.weights);
         found = best(&lens, &fused, limit)?;
     }
-    let mut previews = Previews::new(analyzer, question, &resident.words);
+    let mut previews = Previews::new(analyzer, question, &cache.words);
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
         let said = (fused.arms(candidate), candidate.by_model);

@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::models::ModelCodes;
 use crate::passages::Said;
 use crate::places::{Place, Placed};
-use crate::resident::{Columns, Resident};
+use crate::columns::{Columns, IndexCache};
 use crate::text::Search;
 
 /// Candidates each arm puts forward. 200 found a thousandth more and took half as long again.
@@ -64,18 +64,18 @@ pub(super) struct Candidate {
 
 pub(super) fn gather(
     view: &View<'_>,
-    resident: &Resident,
+    cache: &IndexCache,
     lens: &Lens<'_>,
     query: &Query,
     (analyzer, question): (&Analyzer, &Question),
 ) -> Result<Vec<Candidate>> {
-    with_columns((view, resident), query, |columns, stale, model| {
+    with_columns((view, cache), query, |columns, stale, model| {
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
         let taken = if counts(Arm::Session) { TAKEN } else { TAKEN_ALONE };
         let (past, search, words) =
-            by_words((view, resident), (lens, &judge), (analyzer, question), taken)?;
+            by_words((view, cache), (lens, &judge), (analyzer, question), taken)?;
         let said = SaidRows::new(view, &past);
         let mut dense = DenseQuestion::nothing();
         if counts(Arm::Meaning) || counts(Arm::Interaction) {
@@ -166,27 +166,27 @@ pub(super) fn gather(
 
 /// Hands over columns, which are those of the view but for the stale ones, and the codes of the query's model.
 fn with_columns<T>(
-    (view, resident): (&View<'_>, &Resident),
+    (view, cache): (&View<'_>, &IndexCache),
     query: &Query,
     look: impl FnOnce(&Columns, &BTreeSet<u64>, Option<&ModelCodes>) -> Result<T>,
 ) -> Result<T> {
     let Some(asked) = &query.model else {
-        return resident.with_columns(view, |columns, stale| look(columns, stale, None));
+        return cache.with_columns(view, |columns, stale| look(columns, stale, None));
     };
-    resident.models.read(&asked.model, |model| {
-        resident.with_columns(view, |columns, stale| look(columns, stale, model))
+    cache.models.read(&asked.model, |model| {
+        cache.with_columns(view, |columns, stale| look(columns, stale, model))
     })
 }
 
 /// What the words of a question find, in the index with the memories that were other than they are.
 fn by_words<'v>(
-    (view, resident): (&'v View<'v>, &Resident),
+    (view, cache): (&'v View<'v>, &IndexCache),
     (lens, judge): (&Lens<'_>, &Judge<'_>),
     (analyzer, question): (&Analyzer, &Question),
     taken: usize,
 ) -> Result<(Past, Search<'v>, Scores)> {
     let past = Past::new(lens, judge, analyzer)?;
-    let mut search = Search::new(view, &resident.tail)?;
+    let mut search = Search::new(view, &cache.tail)?;
     search.add(past.documents())?;
     let words = word_scores(&search, (judge, &past), question, taken)?;
     Ok((past, search, words))
@@ -195,14 +195,14 @@ fn by_words<'v>(
 /// Who speaks in the memories that the words of a question find.
 pub(super) fn names_in(
     view: &View<'_>,
-    resident: &Resident,
+    cache: &IndexCache,
     lens: &Lens<'_>,
     (analyzer, question): (&Analyzer, &Question),
 ) -> Result<BTreeSet<String>> {
-    resident.with_columns(view, |columns, stale| {
+    cache.with_columns(view, |columns, stale| {
         let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
         let (past, _, words) =
-            by_words((view, resident), (lens, &judge), (analyzer, question), CANDIDATES)?;
+            by_words((view, cache), (lens, &judge), (analyzer, question), CANDIDATES)?;
         SaidRows::new(view, &past).names(&words)
     })
 }

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::language;
 use crate::passages;
 use crate::places::Placed;
-use crate::resident::Resident;
+use crate::columns::IndexCache;
 
 /// The memories nearest to `id`, itself left out. Of the query, filters and limit count; its text and weights do not.
 ///
@@ -46,9 +46,9 @@ pub fn similar(
     let about = analyzer.question(&title);
     let (nothing, codes) = (analyzer.question(""), passages::read_codes(&view, id.get())?);
     let lens = Lens::new(&view, gate, query, (analyzer, &nothing), now)?;
-    let resident = reading.shared::<Resident>().unwrap_or_default();
+    let cache = reading.shared::<IndexCache>().unwrap_or_default();
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();
-    resident.with_columns(&view, |columns, stale| {
+    cache.with_columns(&view, |columns, stale| {
         let judge = Judge::new(&lens, Placed::new(&view, &columns.places, stale)?);
         let past = Past::new(&lens, &judge, analyzer)?;
         for code in codes {
@@ -65,7 +65,7 @@ pub fn similar(
     let mut ranked: Vec<(u64, u64)> = near.into_iter().filter(|(_, score)| *score > 0).collect();
     ranked.sort_unstable_by_key(|(other, score)| (Reverse(*score), *other));
     let candidates = ranked.len();
-    let mut previews = Previews::new(analyzer, &about, &resident.words);
+    let mut previews = Previews::new(analyzer, &about, &cache.words);
     let mut hits = Vec::new();
     for (other, score) in ranked {
         if hits.len() == query.limit.min(LIMIT_MAX) {

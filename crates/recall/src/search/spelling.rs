@@ -11,7 +11,7 @@ use kernel::store::View;
 use crate::analyze::{Analyzer, Question};
 use crate::embedding::StaticEmbedder;
 use crate::error::Result;
-use crate::resident::Resident;
+use crate::columns::IndexCache;
 use crate::text::Search;
 
 /// Letters of a word that may be mistyped. Of shorter ones too many words are one letter away; longer ones nobody types.
@@ -21,7 +21,7 @@ const WORDS_MAX: usize = 4;
 
 /// The question with the words that somebody used for those that nobody did.
 pub(super) fn corrected(
-    (view, resident): (&View<'_>, &Resident),
+    (view, cache): (&View<'_>, &IndexCache),
     analyzer: &Analyzer,
     mut question: Question,
 ) -> Result<Question> {
@@ -34,7 +34,7 @@ pub(super) fn corrected(
     if words.is_empty() {
         return Ok(question);
     }
-    let search = Search::new(view, &resident.tail)?;
+    let search = Search::new(view, &cache.tail)?;
     for word in words {
         let Some(asked) = stem(analyzer, &word) else { continue };
         if search.df(&asked)? > 0 {

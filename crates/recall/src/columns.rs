@@ -1,12 +1,12 @@
-//! What recall keeps in memory while an actor is open: the tail of the text index, the sketches of all vectors with the levels
-//! of those that were asked for, and where every memory stands.
+//! What recall keeps in memory for searches while an actor is open: the newest part of the text index, the sketches of all
+//! vectors with those of their levels that were asked for, and the metadata of every memory.
 //!
-//! The hook writes it, searches read it. Both may be a commit apart, so what must stay true is: a search sees exactly the
-//! state its view shows. The tail carries the number of the entry it belongs to. For codes and places, every change is
-//! announced before its commit; a search takes them for what they are and reads the few that changed between its own
-//! state and theirs from its view.
+//! The hook writes this cache and searches read it. The two may be a commit apart, so what must stay true is: a search sees
+//! exactly the state its view shows. The text index's part carries the number of the entry it belongs to. For columns, the
+//! hook announces every change before its commit; a search uses the columns as they are, and reads the few documents that
+//! changed between its own state and theirs from its view.
 //!
-//! They are loaded by the first search, not by the open: whoever only writes never pays for them.
+//! The first search loads the columns, not the open: a process that only writes never pays for them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -27,18 +27,18 @@ use crate::vectors::{Code, Codes};
 const REMEMBERED: usize = 4_096;
 
 #[derive(Debug, Default)]
-pub(crate) struct Resident {
+pub(crate) struct IndexCache {
     pub(crate) tail: TailHandle,
-    /// Codes of an optional model.
+    /// The codes of an optional model.
     pub(crate) models: Shelf,
-    /// Words of the texts that answers showed.
+    /// Terms of words in texts that earlier answers showed.
     pub(crate) words: known_words::Shared,
-    kept: RwLock<Kept>,
+    state: RwLock<ColumnState>,
 }
 
 /// A memory from an entry on.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub(crate) struct DocChange {
     pub(crate) seq: u64,
     pub(crate) doc: u64,
     /// `None`: they stay as they are.
@@ -73,7 +73,7 @@ impl Columns {
         Ok(columns)
     }
 
-    fn set(&mut self, change: &Change) {
+    fn set(&mut self, change: &DocChange) {
         if let Some(codes) = &change.codes {
             self.codes.set(change.doc, codes);
         }
@@ -82,23 +82,24 @@ impl Columns {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    /// As of entry `at`; `None` until somebody asks.
+struct ColumnState {
+    /// The columns as of entry `at`; `None` until a search needs them.
     columns: Option<Columns>,
     at: u64,
-    /// As of which entry they were read. What is read later, the groups of levels, an older state may not have.
+    /// The entry as of which the columns were read from the store. A search of an older state cannot use them: they fetch
+    /// groups of levels from the view later, and the older view may not have those groups yet.
     since: u64,
     /// The last committed entry.
     head: u64,
-    /// Changes up to this entry were announced; of a state beyond it nothing is known.
+    /// Changes up to this entry were announced. For a state beyond it the columns cannot tell what differs.
     announced: u64,
-    /// Changes up to here are no longer among the recent ones.
+    /// Changes up to this entry were dropped from `recent`.
     forgotten: u64,
-    /// In order of entries, those that wait for their commit included.
-    recent: VecDeque<Change>,
+    /// Announced changes in the order of their entries, including those that wait for their commit.
+    recent: VecDeque<DocChange>,
 }
 
-impl Kept {
+impl ColumnState {
     /// Documents that differ between the loaded state and the one at `size`; `None` if that is not known any more.
     fn stale(&self, size: u64) -> Option<BTreeSet<u64>> {
         let common = size.min(self.at);
@@ -107,8 +108,8 @@ impl Kept {
         known.then(|| newer.map(|change| change.doc).collect())
     }
 
-    /// Vectors of texts that were erased after entry `since` are not kept, not even as a change that is over.
-    /// Returns those.
+    /// Drops the vectors of texts that were erased after entry `since`, also from older changes of the same memories.
+    /// Returns the erased memories.
     fn drop_erased(&mut self, since: u64) -> BTreeSet<u64> {
         let new = self.recent.iter().rev().take_while(|change| change.seq > since);
         let gone: BTreeSet<u64> =
@@ -139,50 +140,51 @@ impl Kept {
     }
 }
 
-impl Resident {
-    fn read(&self) -> RwLockReadGuard<'_, Kept> {
-        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+impl IndexCache {
+    fn read(&self) -> RwLockReadGuard<'_, ColumnState> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Kept> {
-        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, ColumnState> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts over from the state at entry `head`, in a journal of `size` entries. They differ while the index is made again:
-    /// what is announced then happened long ago, and readers have a past of their own, with texts that were erased since.
+    /// Starts over from the state at entry `head`, in a journal of `size` entries. The two differ while the index is rebuilt:
+    /// the changes that are announced then happened long ago, and the views of searches still show the index before it, with
+    /// texts that were erased since.
     pub(crate) fn restart(&self, head: u64, size: u64) {
-        *self.write() = Kept { head, announced: head, forgotten: size, ..Kept::default() };
+        *self.write() = ColumnState { head, announced: head, forgotten: size, ..ColumnState::default() };
         self.models.clear();
         self.words.clear();
     }
 
-    /// Tells of changes up to entry `seq` before they are committed: from the commit on, a view may show them.
-    pub(crate) fn announce(&self, seq: u64, changes: impl IntoIterator<Item = Change>) {
-        let mut kept = self.write();
-        kept.announced = seq;
-        kept.recent.extend(changes);
+    /// Notes the changes up to entry `seq` before they are committed: from the commit on, a view may show them.
+    pub(crate) fn announce(&self, seq: u64, changes: impl IntoIterator<Item = DocChange>) {
+        let mut state = self.write();
+        state.announced = seq;
+        state.recent.extend(changes);
     }
 
     pub(crate) fn committed(&self, head: u64) {
-        let mut kept = self.write();
-        let before = kept.head;
-        kept.head = kept.head.max(head);
-        let erased = kept.drop_erased(before);
-        kept.catch_up();
-        // A search takes the locks in the other order.
-        drop(kept);
+        let mut state = self.write();
+        let before = state.head;
+        state.head = state.head.max(head);
+        let erased = state.drop_erased(before);
+        state.catch_up();
+        // A search locks the model's codes before the columns, so this lock is given back before the other is taken.
+        drop(state);
         if !erased.is_empty() {
             self.models.erase(erased);
             self.words.clear();
         }
     }
 
-    /// What was announced since the last commit will not come.
+    /// The batch was aborted: the changes announced since the last commit will not come.
     pub(crate) fn aborted(&self) {
-        let mut kept = self.write();
-        let head = kept.head;
-        kept.announced = head;
-        kept.recent.retain(|change| change.seq <= head);
+        let mut state = self.write();
+        let head = state.head;
+        state.announced = head;
+        state.recent.retain(|change| change.seq <= head);
     }
 
     /// Hands over columns of the state that `view` shows. Those of the documents in the set are out of date; what they say
@@ -197,25 +199,25 @@ impl Resident {
             return look(columns, &stale);
         }
         let loaded = Columns::load(view)?;
-        let mut kept = self.write();
-        // Not while the index is being made again beside the one that the view shows.
-        if size <= kept.head && kept.forgotten <= size && kept.at <= size {
-            (kept.columns, kept.at, kept.since) = (Some(loaded), size, size);
-            kept.catch_up();
-            drop(kept);
-            let kept = self.read();
-            if let Some((columns, stale)) = usable(&kept, size) {
+        let mut state = self.write();
+        // While the index is being rebuilt beside the one that the view shows, what this search read is not cached.
+        if size <= state.head && state.forgotten <= size && state.at <= size {
+            (state.columns, state.at, state.since) = (Some(loaded), size, size);
+            state.catch_up();
+            drop(state);
+            let state = self.read();
+            if let Some((columns, stale)) = usable(&state, size) {
                 return look(columns, &stale);
             }
-            drop(kept);
+            drop(state);
             return look(&Columns::load(view)?, &BTreeSet::new());
         }
-        drop(kept);
+        drop(state);
         look(&loaded, &BTreeSet::new())
     }
 }
 
-fn usable(kept: &Kept, size: u64) -> Option<(&Columns, BTreeSet<u64>)> {
-    let columns = kept.columns.as_ref().filter(|_| kept.since <= size)?;
-    Some((columns, kept.stale(size)?))
+fn usable(state: &ColumnState, size: u64) -> Option<(&Columns, BTreeSet<u64>)> {
+    let columns = state.columns.as_ref().filter(|_| state.since <= size)?;
+    Some((columns, state.stale(size)?))
 }
