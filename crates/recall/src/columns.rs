@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::known_words;
 use crate::models::Shelf;
 use crate::passages;
-use crate::places::{Place, Places};
+use crate::doc_meta::{DocMeta, DocMetaColumn};
 use crate::text::TailHandle;
 use crate::vectors::{Code, Codes};
 
@@ -44,29 +44,29 @@ pub(crate) struct DocChange {
     /// `None`: they stay as they are.
     pub(crate) codes: Option<Vec<Code>>,
     /// `None` when it was erased.
-    pub(crate) place: Option<Place>,
+    pub(crate) meta: Option<DocMeta>,
 }
 
-/// Codes and places of all memories in one state.
+/// Codes and doc_meta of all memories in one state.
 #[derive(Debug)]
 pub(crate) struct Columns {
     pub(crate) codes: Codes,
-    pub(crate) places: Places,
+    pub(crate) doc_meta: DocMetaColumn,
 }
 
 impl Columns {
     pub(crate) fn load(view: &View<'_>) -> Result<Columns> {
-        let mut columns = Columns { codes: Codes::new(DIMS), places: Places::default() };
+        let mut columns = Columns { codes: Codes::new(DIMS), doc_meta: DocMetaColumn::default() };
         let counters = view.counters()?;
         let memories = counters.live_by_type.iter().sum::<u64>() + counters.tombstoned;
         columns.codes.reserve(usize::try_from(memories).unwrap_or(0));
-        columns.places.reserve(usize::try_from(counters.size).unwrap_or(0));
-        blocks::all(view, &mut |doc, place, codes| {
+        columns.doc_meta.reserve(usize::try_from(counters.size).unwrap_or(0));
+        blocks::all(view, &mut |doc, meta, codes| {
             if let Some(codes) = codes {
                 passages::append_codes(&mut columns.codes, doc, codes)?;
             }
-            if !place.is_empty() {
-                columns.places.read(doc, place)?;
+            if !meta.is_empty() {
+                columns.doc_meta.read(doc, meta)?;
             }
             Ok(())
         })?;
@@ -77,7 +77,7 @@ impl Columns {
         if let Some(codes) = &change.codes {
             self.codes.set(change.doc, codes);
         }
-        self.places.set(change.doc, change.place.clone());
+        self.doc_meta.set(change.doc, change.meta.clone());
     }
 }
 
@@ -113,7 +113,7 @@ impl ColumnState {
     fn drop_erased(&mut self, since: u64) -> BTreeSet<u64> {
         let new = self.recent.iter().rev().take_while(|change| change.seq > since);
         let gone: BTreeSet<u64> =
-            new.filter(|change| change.place.is_none()).map(|change| change.doc).collect();
+            new.filter(|change| change.meta.is_none()).map(|change| change.doc).collect();
         if !gone.is_empty() {
             for change in self.recent.iter_mut().filter(|change| gone.contains(&change.doc)) {
                 change.codes = change.codes.take().map(|_| Vec::new());

@@ -19,7 +19,7 @@ use crate::blocks::{self, Kind};
 use crate::entities;
 use crate::entities::rows::Names;
 use crate::language;
-use crate::places::Place;
+use crate::doc_meta::DocMeta;
 use crate::prepare::{Desk, Made, Preparer};
 use crate::columns::{DocChange, IndexCache};
 use crate::text::{Settings, TailHandle, TextIndex};
@@ -95,7 +95,7 @@ impl RecallHook {
         }
         staged.set(self.row(Kind::Codes, doc), Some(made.codes_row.clone()));
         staged.set(self.row(Kind::Said, doc), Some(made.said_row.clone()));
-        self.place(head, Some(made.codes.clone()), staged);
+        self.put_meta(head, Some(made.codes.clone()), staged);
         Ok(())
     }
 
@@ -104,11 +104,11 @@ impl RecallHook {
         blocks::row(kind, doc, (self.seq, blocks::entries(self.settings.flush_docs)))
     }
 
-    /// Notes where a memory stands from this entry on.
-    fn place(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
-        let (seq, doc, place) = (self.seq, head.id.get(), Place::of(head));
-        staged.set(self.row(Kind::Place, doc), place.as_ref().map(Place::encode));
-        self.changes.push(DocChange { seq, doc, codes, place });
+    /// Writes the metadata of a memory as of this entry, and notes the change for searches.
+    fn put_meta(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
+        let (seq, doc, meta) = (self.seq, head.id.get(), DocMeta::of(head));
+        staged.set(self.row(Kind::Place, doc), meta.as_ref().map(DocMeta::encode));
+        self.changes.push(DocChange { seq, doc, codes, meta });
     }
 
     /// Reads every text in another language from now on.
@@ -229,7 +229,7 @@ impl JournalHook for RecallHook {
             | Payload::Tombstone(TombstoneMemory { id, .. })
             | Payload::Restore(Restore { id, .. }) => {
                 let head = view.required_head(*id)?;
-                self.place(&head, None, staged);
+                self.put_meta(&head, None, staged);
                 Ok(())
             }
             Payload::Erase(erase) => match view.head(erase.id)? {
@@ -240,7 +240,7 @@ impl JournalHook for RecallHook {
                     blocks::erase(view, doc, staged)?;
                     staged.set(self.row(Kind::Codes, doc), None);
                     staged.set(self.row(Kind::Said, doc), None);
-                    self.place(&head, Some(Vec::new()), staged);
+                    self.put_meta(&head, Some(Vec::new()), staged);
                     Ok(())
                 }
                 None => Ok(()),

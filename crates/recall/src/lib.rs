@@ -9,7 +9,7 @@
 //! - [`document`]: what of a memory can be found; [`language`]: in which language it is read.
 //! - `prepare`: all that a body alone decides, made before the commit; [`hook`]: keeps every row current in the commit that
 //!   changes a memory.
-//! - `passages`: a memory's vectors and tokens as rows; `places`: its session, its date, whether it is out of sight;
+//! - `passages`: a memory's vectors and tokens as rows; `doc_meta`: its session, its date, whether it is out of sight;
 //!   `columns`: what of them is kept in memory for searches.
 //! - [`search`]: questions answered; [`measure`]: how well; [`labelled`]: by which questions and answers.
 //!
@@ -29,7 +29,7 @@ pub mod language;
 pub mod measure;
 pub mod models;
 mod passages;
-mod places;
+mod doc_meta;
 mod prepare;
 mod columns;
 pub mod search;

@@ -77,7 +77,7 @@ impl<'a> ByModel<'a> {
 
     /// Vectors are of the present text. Of a memory that said something else then, the model knows nothing.
     fn knows(&self, id: u64) -> bool {
-        let place = self.judge.placed.get(id).filter(|_| self.past.get(id).is_none());
+        let place = self.judge.docs.get(id).filter(|_| self.past.get(id).is_none());
         place.is_some_and(|place| self.codes.are_of(id, place.versions))
     }
 

@@ -14,7 +14,7 @@ use super::{Named, Query, phrases};
 use crate::analyze::{Analyzer, Question};
 use crate::error::Result;
 use crate::ids::Ids;
-use crate::places::Placed;
+use crate::doc_meta::DocMetaView;
 
 /// A memory with all that ranking looks at.
 #[derive(Clone, Debug)]
@@ -78,8 +78,8 @@ impl<'a> Lens<'a> {
         self.judged.borrow_mut().clear();
     }
 
-    /// Indexes and places tell all of it; no head need be read.
-    fn decided_by_places(&self) -> bool {
+    /// Indexes and metadata answer every filter of the query, so no head need be read.
+    fn decided_by_doc_meta(&self) -> bool {
         let query = self.query;
         !self.close
             && self.gate.is_none()
@@ -176,18 +176,18 @@ impl<'a> Lens<'a> {
 /// Says which memories may be in the answer, and where they stand.
 pub(super) struct Judge<'a> {
     lens: &'a Lens<'a>,
-    pub(super) placed: Placed<'a>,
-    by_places: bool,
+    pub(super) docs: DocMetaView<'a>,
+    by_doc_meta: bool,
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(lens: &'a Lens<'a>, placed: Placed<'a>) -> Judge<'a> {
-        Judge { lens, placed, by_places: lens.decided_by_places() }
+    pub(super) fn new(lens: &'a Lens<'a>, docs: DocMetaView<'a>) -> Judge<'a> {
+        Judge { lens, docs, by_doc_meta: lens.decided_by_doc_meta() }
     }
 
     /// A store that cannot be read lets nothing through; the row itself then says why.
     pub(super) fn admits(&self, id: u64) -> bool {
-        if self.by_places {
+        if self.by_doc_meta {
             return self.lens.indexed(id) && self.stands(id);
         }
         self.lens.head(id).is_ok_and(|head| head.is_some())
@@ -197,11 +197,11 @@ impl<'a> Judge<'a> {
     fn stands(&self, id: u64) -> bool {
         let query = self.lens.query;
         if !query.include_forgotten && !query.include_archived {
-            return self.placed.in_sight(id);
+            return self.docs.in_sight(id);
         }
-        self.placed.get(id).is_some_and(|place| {
-            (query.include_forgotten || !place.forgotten)
-                && (query.include_archived || !place.archived)
+        self.docs.get(id).is_some_and(|meta| {
+            (query.include_forgotten || !meta.forgotten)
+                && (query.include_archived || !meta.archived)
         })
     }
 }

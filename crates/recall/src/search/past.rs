@@ -51,7 +51,7 @@ impl Past {
             return Ok(past);
         }
         let (coder, mut memo) = (Coder::new(DIMS), Memo::default());
-        for id in judge.placed.revised().filter(|id| judge.admits(*id)) {
+        for id in judge.docs.revised().filter(|id| judge.admits(*id)) {
             let Some(row) = MemoryId::new(id).map(|id| lens.row(id.get())).transpose()?.flatten()
             else {
                 continue;

@@ -23,7 +23,7 @@ use crate::entities;
 use crate::error::Result;
 use crate::models::ModelCodes;
 use crate::passages::Said;
-use crate::places::{Place, Placed};
+use crate::doc_meta::{DocMeta, DocMetaView};
 use crate::columns::{Columns, IndexCache};
 use crate::text::Search;
 
@@ -70,7 +70,7 @@ pub(super) fn gather(
     (analyzer, question): (&Analyzer, &Question),
 ) -> Result<Vec<Candidate>> {
     with_columns((view, cache), query, |columns, stale, model| {
-        let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
+        let judge = Judge::new(lens, DocMetaView::new(view, &columns.doc_meta, stale)?);
         // An arm that does not count does no work.
         let counts = |arm: Arm| query.weights.of(arm) > 0;
         let taken = if counts(Arm::Session) { TAKEN } else { TAKEN_ALONE };
@@ -135,7 +135,7 @@ pub(super) fn gather(
         meaning.learn(rows.iter().map(|(id, _, _)| *id))?;
         meaning.learn(nearby.iter().flatten().flatten().copied())?;
         let mut candidates = Vec::with_capacity(rows.len());
-        for ((id, place, said), neighbours) in rows.into_iter().zip(nearby) {
+        for ((id, meta, said), neighbours) in rows.into_iter().zip(nearby) {
             let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
             let named = said.speakers.iter().any(|name| question.surface.contains(name));
             let favoured = query.favoured.as_ref().map_or(0, |other| other.of(&said.speakers));
@@ -151,8 +151,8 @@ pub(super) fn gather(
                 },
                 session: 0,
                 speaker: (u64::from(named) * 1_000).max(favoured),
-                date: dates.matches(said.happened.unwrap_or(place.created)),
-                prior: u64::from(place.importance),
+                date: dates.matches(said.happened.unwrap_or(meta.created)),
+                prior: u64::from(meta.importance),
                 entities: naming.of(id),
             });
         }
@@ -200,7 +200,7 @@ pub(super) fn names_in(
     (analyzer, question): (&Analyzer, &Question),
 ) -> Result<BTreeSet<String>> {
     cache.with_columns(view, |columns, stale| {
-        let judge = Judge::new(lens, Placed::new(view, &columns.places, stale)?);
+        let judge = Judge::new(lens, DocMetaView::new(view, &columns.doc_meta, stale)?);
         let (past, _, words) =
             by_words((view, cache), (lens, &judge), (analyzer, question), CANDIDATES)?;
         SaidRows::new(view, &past).names(&words)
@@ -255,10 +255,10 @@ impl<'a> SaidRows<'a> {
         judge: &'p Judge<'_>,
         ids: BTreeSet<u64>,
         is_read: bool,
-    ) -> Result<Vec<(u64, &'p Place, Rc<Said>)>> {
-        let placed = ids.into_iter().filter_map(|id| Some((id, judge.placed.get(id)?)));
+    ) -> Result<Vec<(u64, &'p DocMeta, Rc<Said>)>> {
+        let docs = ids.into_iter().filter_map(|id| Some((id, judge.docs.get(id)?)));
         let said = |id| if is_read { self.of(id) } else { Ok(Rc::default()) };
-        placed.map(|(id, place)| Ok((id, place, said(id)?))).collect()
+        docs.map(|(id, meta)| Ok((id, meta, said(id)?))).collect()
     }
 
     /// Who speaks in the best of these memories.

@@ -51,8 +51,8 @@ impl<'a> Sessions<'a> {
     /// Looks up the session of a memory.
     pub(super) fn add(&mut self, id: u64) {
         let judge = self.judge;
-        let place = judge.placed.get(id);
-        let Some(name) = place.and_then(|place| place.session.as_deref()) else { return };
+        let meta = judge.docs.get(id);
+        let Some(name) = meta.and_then(|meta| meta.session.as_deref()) else { return };
         let number = *self.copies.entry(name.as_ptr()).or_insert_with(|| {
             *self.numbers.entry(name).or_insert_with(|| {
                 let (members, told) = <_>::default();
@@ -100,7 +100,7 @@ impl<'a> Sessions<'a> {
     pub(super) fn neighbours(&self, id: u64) -> [Option<u64>; 2] {
         let Some(session) = self.session_of.get(&id) else { return [None, None] };
         let session = &self.all[*session];
-        let members = session.members.get_or_init(|| self.judge.placed.members(session.name));
+        let members = session.members.get_or_init(|| self.judge.docs.members(session.name));
         let at = members.partition_point(|other| *other < id);
         let before = members[..at].iter().rev().copied().find(|id| self.judge.admits(*id));
         let rest = members.get(at + 1..).unwrap_or_default();

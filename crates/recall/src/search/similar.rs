@@ -20,7 +20,7 @@ use crate::embedding;
 use crate::error::{Error, Result};
 use crate::language;
 use crate::passages;
-use crate::places::Placed;
+use crate::doc_meta::DocMetaView;
 use crate::columns::IndexCache;
 
 /// The memories nearest to `id`, itself left out. Of the query, filters and limit count; its text and weights do not.
@@ -49,7 +49,7 @@ pub fn similar(
     let cache = reading.shared::<IndexCache>().unwrap_or_default();
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();
     cache.with_columns(&view, |columns, stale| {
-        let judge = Judge::new(&lens, Placed::new(&view, &columns.places, stale)?);
+        let judge = Judge::new(&lens, DocMetaView::new(&view, &columns.doc_meta, stale)?);
         let past = Past::new(&lens, &judge, analyzer)?;
         for code in codes {
             let question = code.embedding();

@@ -1,10 +1,17 @@
-//! Where a memory stands: its session, when it came, how important it is, whether it is out of sight.
+//! The metadata of a memory that ranking needs: its session, when it came, how important it is, whether it is hidden.
 //!
-//! Ranking asks this of thousands of memories for one question; a head is a row of the store, a place is a line in memory.
-//! What must stay true: a place says of its memory what its head says, entry by entry.
+//! Ranking asks this of thousands of memories for one question. A head is a row of the store; this is a line of a column in
+//! memory. What must stay true: the metadata says of its memory what its head says, entry by entry.
 //!
-//! The row: flags (1 forgotten, 2 archived, 4 in a session), created i64, importance u32, versions u32, all
-//! little-endian, the session.
+//! The row, numbers little-endian:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | flags: 1 forgotten, 2 archived, 4 in a session |
+//! | 8 | created, i64 milliseconds |
+//! | 4 | importance, u32 |
+//! | 4 | versions, u32 |
+//! | rest | the session, UTF-8; empty without flag 4 |
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +31,7 @@ const ARCHIVED: u8 = 2;
 const IN_SESSION: u8 = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct DocMeta {
     pub(crate) created: Millis,
     pub(crate) importance: u32,
     /// How many versions it has.
@@ -34,10 +41,10 @@ pub(crate) struct Place {
     pub(crate) session: Option<Arc<str>>,
 }
 
-impl Place {
-    /// `None` for what was erased: it stands nowhere.
-    pub(crate) fn of(head: &Head) -> Option<Place> {
-        (!head.erased).then(|| Place {
+impl DocMeta {
+    /// `None` for an erased memory, which has no metadata.
+    pub(crate) fn of(head: &Head) -> Option<DocMeta> {
+        (!head.erased).then(|| DocMeta {
             created: head.created,
             importance: head.importance,
             versions: head.version,
@@ -63,12 +70,12 @@ impl Place {
         out
     }
 
-    pub(crate) fn decode(doc: u64, bytes: &[u8]) -> Result<Place> {
-        Place::decode_with(doc, bytes, |session: &str| Arc::from(session))
+    pub(crate) fn decode(doc: u64, bytes: &[u8]) -> Result<DocMeta> {
+        DocMeta::decode_with(doc, bytes, |session: &str| Arc::from(session))
     }
 
     /// `name` gives the one copy of a session's name.
-    fn decode_with(doc: u64, bytes: &[u8], name: impl FnOnce(&str) -> Arc<str>) -> Result<Place> {
+    fn decode_with(doc: u64, bytes: &[u8], name: impl FnOnce(&str) -> Arc<str>) -> Result<DocMeta> {
         let parsed = || {
             let (&flags, rest) = bytes.split_first()?;
             let (created, rest) = rest.split_first_chunk::<8>()?;
@@ -77,7 +84,7 @@ impl Place {
             let session = std::str::from_utf8(session).ok()?;
             let known = flags & !(FORGOTTEN | ARCHIVED | IN_SESSION) == 0;
             let in_session = flags & IN_SESSION != 0;
-            (known && (in_session || session.is_empty())).then(|| Place {
+            (known && (in_session || session.is_empty())).then(|| DocMeta {
                 created: Millis(i64::from_le_bytes(*created)),
                 importance: u32::from_le_bytes(*importance),
                 versions: u32::from_le_bytes(*versions),
@@ -86,66 +93,66 @@ impl Place {
                 session: in_session.then(|| name(session)),
             })
         };
-        let damaged = || Error::corrupt(format!("place of memory {doc}"), "does not decode");
+        let damaged = || Error::corrupt(format!("metadata of memory {doc}"), "does not decode");
         parsed().ok_or_else(damaged)
     }
 
-    pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Option<Place>> {
-        let place = blocks::of(view, doc)?.place;
-        (!place.is_empty()).then(|| Place::decode(doc, &place)).transpose()
+    pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Option<DocMeta>> {
+        let meta = blocks::of(view, doc)?.meta;
+        (!meta.is_empty()).then(|| DocMeta::decode(doc, &meta)).transpose()
     }
 }
 
-/// The places of all memories.
+/// The metadata of all memories, as one column.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct DocMetaColumn {
     /// By document, which is a number of the journal.
-    by_doc: Vec<Option<Place>>,
-    /// Those that are neither forgotten nor archived: a scan asks this of thousands and little else.
+    by_doc: Vec<Option<DocMeta>>,
+    /// Memories that are neither forgotten nor archived. A scan asks this of thousands of memories, and little else.
     in_sight: Ids,
     /// Documents of each session, ascending.
     sessions: FxHashMap<Arc<str>, Vec<u64>>,
 }
 
-impl Places {
+impl DocMetaColumn {
     /// Makes room for documents up to this one.
     pub(crate) fn reserve(&mut self, last: usize) {
         self.by_doc.reserve((last + 1).saturating_sub(self.by_doc.len()));
     }
 
-    pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
+    pub(crate) fn get(&self, doc: u64) -> Option<&DocMeta> {
         self.by_doc.get(index(doc))?.as_ref()
     }
 
-    /// Sets a place from its row.
+    /// Sets the metadata of a document from its row.
     pub(crate) fn read(&mut self, doc: u64, row: &[u8]) -> Result<()> {
-        let place = Place::decode_with(doc, row, |session| self.name(session))?;
-        self.put(doc, Some(place));
+        let meta = DocMeta::decode_with(doc, row, |session| self.name(session))?;
+        self.put(doc, Some(meta));
         Ok(())
     }
 
-    pub(crate) fn set(&mut self, doc: u64, mut place: Option<Place>) {
-        if let Some(session) = place.as_mut().and_then(|place| place.session.as_mut()) {
+    pub(crate) fn set(&mut self, doc: u64, mut meta: Option<DocMeta>) {
+        if let Some(session) = meta.as_mut().and_then(|meta| meta.session.as_mut()) {
             *session = self.name(session);
         }
-        self.put(doc, place);
+        self.put(doc, meta);
     }
 
     /// The one copy of a session's name. Most memories are of the same session as the one before.
     fn name(&self, session: &str) -> Arc<str> {
-        let last = self.by_doc.last().and_then(|place| place.as_ref()?.session.as_ref());
+        let last = self.by_doc.last().and_then(|meta| meta.as_ref()?.session.as_ref());
         let last = last.filter(|name| ***name == *session);
         let known = last.or_else(|| self.sessions.get_key_value(session).map(|(name, _)| name));
         known.map_or_else(|| Arc::from(session), Arc::clone)
     }
 
-    fn put(&mut self, doc: u64, place: Option<Place>) {
+    fn put(&mut self, doc: u64, meta: Option<DocMeta>) {
         let at = index(doc);
         if at >= self.by_doc.len() {
             self.by_doc.resize(at + 1, None);
         }
-        let before = self.by_doc[at].take().and_then(|place| place.session);
-        let after = place.as_ref().and_then(|place| place.session.as_ref());
+        let before = self.by_doc[at].take().and_then(|meta| meta.session);
+        let after = meta.as_ref().and_then(|meta| meta.session.as_ref());
         if before.as_ref() != after {
             if let Some(docs) = before.and_then(|before| self.sessions.get_mut(&before)) {
                 docs.retain(|other| *other != doc);
@@ -160,8 +167,8 @@ impl Places {
             }
         }
         self.in_sight
-            .set(doc, place.as_ref().is_some_and(|place| !place.forgotten && !place.archived));
-        self.by_doc[at] = place;
+            .set(doc, meta.as_ref().is_some_and(|meta| !meta.forgotten && !meta.archived));
+        self.by_doc[at] = meta;
     }
 }
 
@@ -170,62 +177,62 @@ fn index(doc: u64) -> usize {
     usize::try_from(doc).unwrap_or(usize::MAX)
 }
 
-/// Places as of one state: those of stale documents are read from it.
-pub(crate) struct Placed<'a> {
-    places: &'a Places,
-    stale: BTreeMap<u64, Option<Place>>,
+/// DocMetaColumn as of one state: those of stale documents are read from it.
+pub(crate) struct DocMetaView<'a> {
+    column: &'a DocMetaColumn,
+    stale: BTreeMap<u64, Option<DocMeta>>,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> DocMetaView<'a> {
     pub(crate) fn new(
         view: &View<'_>,
-        places: &'a Places,
+        column: &'a DocMetaColumn,
         stale: &BTreeSet<u64>,
-    ) -> Result<Placed<'a>> {
+    ) -> Result<DocMetaView<'a>> {
         let mut read = BTreeMap::new();
         for doc in stale {
-            read.insert(*doc, Place::read(view, *doc)?);
+            read.insert(*doc, DocMeta::read(view, *doc)?);
         }
-        Ok(Placed { places, stale: read })
+        Ok(DocMetaView { column, stale: read })
     }
 
-    pub(crate) fn get(&self, doc: u64) -> Option<&Place> {
+    pub(crate) fn get(&self, doc: u64) -> Option<&DocMeta> {
         if self.stale.is_empty() {
-            return self.places.get(doc);
+            return self.column.get(doc);
         }
         match self.stale.get(&doc) {
-            Some(place) => place.as_ref(),
-            None => self.places.get(doc),
+            Some(meta) => meta.as_ref(),
+            None => self.column.get(doc),
         }
     }
 
     /// Whether a memory is neither forgotten nor archived.
     pub(crate) fn in_sight(&self, doc: u64) -> bool {
         if self.stale.is_empty() {
-            return self.places.in_sight.contains(doc);
+            return self.column.in_sight.contains(doc);
         }
-        self.get(doc).is_some_and(|place| !place.forgotten && !place.archived)
+        self.get(doc).is_some_and(|meta| !meta.forgotten && !meta.archived)
     }
 
     /// Memories with more than one version.
     pub(crate) fn revised(&self) -> impl Iterator<Item = u64> {
-        let docs = (0u64..).zip(&self.places.by_doc);
+        let docs = (0u64..).zip(&self.column.by_doc);
         let known = docs.filter(|(doc, _)| !self.stale.contains_key(doc));
-        let stale = self.stale.iter().map(|(doc, place)| (*doc, place));
-        let revised = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.versions > 1);
-        known.chain(stale).filter(move |(_, place)| revised(place)).map(|(doc, _)| doc)
+        let stale = self.stale.iter().map(|(doc, meta)| (*doc, meta));
+        let revised = |meta: &Option<DocMeta>| meta.as_ref().is_some_and(|p| p.versions > 1);
+        known.chain(stale).filter(move |(_, meta)| revised(meta)).map(|(doc, _)| doc)
     }
 
     /// All memories of a session, ascending.
     pub(crate) fn members(&self, session: &str) -> Cow<'a, [u64]> {
-        let known = self.places.sessions.get(session).map_or(&[][..], Vec::as_slice);
+        let known = self.column.sessions.get(session).map_or(&[][..], Vec::as_slice);
         if self.stale.is_empty() {
             return Cow::Borrowed(known);
         }
         let mut members: Vec<u64> =
             known.iter().copied().filter(|doc| !self.stale.contains_key(doc)).collect();
-        let is_in = |place: &Place| place.session.as_deref() == Some(session);
-        let fresh = self.stale.iter().filter(|(_, place)| place.as_ref().is_some_and(is_in));
+        let is_in = |meta: &DocMeta| meta.session.as_deref() == Some(session);
+        let fresh = self.stale.iter().filter(|(_, meta)| meta.as_ref().is_some_and(is_in));
         members.extend(fresh.map(|(doc, _)| *doc));
         members.sort_unstable();
         Cow::Owned(members)
@@ -237,10 +244,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn a_place() -> impl Strategy<Value = Place> {
+    fn some_meta() -> impl Strategy<Value = DocMeta> {
         let session = prop::option::of("[ab]{0,2}").prop_map(|s| s.map(Arc::from));
         (any::<i64>(), any::<u32>(), 1u32..3, any::<bool>(), any::<bool>(), session).prop_map(
-            |(created, importance, versions, forgotten, archived, session)| Place {
+            |(created, importance, versions, forgotten, archived, session)| DocMeta {
                 created: Millis(created),
                 importance,
                 versions,
@@ -253,44 +260,44 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_come_back_and_damage_is_noticed(place in a_place(), cut in 0usize..17) {
-            let bytes = place.encode();
-            prop_assert_eq!(Place::decode(7, &bytes).unwrap(), place);
-            prop_assert!(Place::decode(7, &bytes[..cut]).is_err());
+        fn rows_come_back_and_damage_is_noticed(meta in some_meta(), cut in 0usize..17) {
+            let bytes = meta.encode();
+            prop_assert_eq!(DocMeta::decode(7, &bytes).unwrap(), meta);
+            prop_assert!(DocMeta::decode(7, &bytes[..cut]).is_err());
         }
 
         #[test]
         fn columns_are_what_was_set_last(
-            changes in prop::collection::vec((1u64..9, prop::option::of(a_place())), 0..40),
-            stale in prop::collection::btree_map(1u64..9, prop::option::of(a_place()), 0..4),
+            changes in prop::collection::vec((1u64..9, prop::option::of(some_meta())), 0..40),
+            stale in prop::collection::btree_map(1u64..9, prop::option::of(some_meta()), 0..4),
         ) {
-            let (mut places, mut model) = (Places::default(), BTreeMap::new());
-            for (doc, place) in changes {
-                places.set(doc, place.clone());
-                model.insert(doc, place);
+            let (mut column, mut model) = (DocMetaColumn::default(), BTreeMap::new());
+            for (doc, meta) in changes {
+                column.set(doc, meta.clone());
+                model.insert(doc, meta);
             }
             model.extend(stale.clone());
-            let placed = Placed { places: &places, stale };
+            let metas = DocMetaView { column: &column, stale };
             for doc in 0..10 {
-                let place = model.get(&doc).and_then(Option::as_ref);
-                prop_assert_eq!(placed.get(doc), place);
-                let in_sight = place.is_some_and(|place| !place.forgotten && !place.archived);
-                prop_assert_eq!(placed.in_sight(doc), in_sight);
+                let meta = model.get(&doc).and_then(Option::as_ref);
+                prop_assert_eq!(metas.get(doc), meta);
+                let in_sight = meta.is_some_and(|meta| !meta.forgotten && !meta.archived);
+                prop_assert_eq!(metas.in_sight(doc), in_sight);
             }
-            let mut revised: Vec<u64> = placed.revised().collect();
+            let mut revised: Vec<u64> = metas.revised().collect();
             revised.sort_unstable();
-            let more = |place: &&Option<Place>| place.as_ref().is_some_and(|p| p.versions > 1);
+            let more = |meta: &&Option<DocMeta>| meta.as_ref().is_some_and(|p| p.versions > 1);
             let expected: Vec<u64> =
-                model.iter().filter(|(_, place)| more(place)).map(|(doc, _)| *doc).collect();
+                model.iter().filter(|(_, meta)| more(meta)).map(|(doc, _)| *doc).collect();
             prop_assert_eq!(revised, expected);
             for session in ["", "a", "ab", "c"] {
-                let is_in = |place: &Place| place.session.as_deref() == Some(session);
+                let is_in = |meta: &DocMeta| meta.session.as_deref() == Some(session);
                 let members: Vec<u64> = model
                     .iter()
-                    .filter(|(_, place)| place.as_ref().is_some_and(is_in))
+                    .filter(|(_, meta)| meta.as_ref().is_some_and(is_in))
                     .map(|(doc, _)| *doc)
                     .collect();
-                prop_assert_eq!(placed.members(session).into_owned(), members);
+                prop_assert_eq!(metas.members(session).into_owned(), members);
             }
         }
     }
