@@ -13,13 +13,13 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use kernel::store::View;
 
-use crate::blocks;
+use crate::doc_meta::{DocMeta, DocMetaColumn};
 use crate::embedding::DIMS;
 use crate::error::Result;
 use crate::known_words;
 use crate::models::Shelf;
 use crate::passages;
-use crate::doc_meta::{DocMeta, DocMetaColumn};
+use crate::segments;
 use crate::text::TailHandle;
 use crate::vectors::{Code, Codes};
 
@@ -61,7 +61,7 @@ impl Columns {
         let memories = counters.live_by_type.iter().sum::<u64>() + counters.tombstoned;
         columns.codes.reserve(usize::try_from(memories).unwrap_or(0));
         columns.doc_meta.reserve(usize::try_from(counters.size).unwrap_or(0));
-        blocks::all(view, &mut |doc, meta, codes| {
+        segments::all(view, &mut |doc, meta, codes| {
             if let Some(codes) = codes {
                 passages::append_codes(&mut columns.codes, doc, codes)?;
             }
@@ -153,7 +153,8 @@ impl IndexCache {
     /// the changes that are announced then happened long ago, and the views of searches still show the index before it, with
     /// texts that were erased since.
     pub(crate) fn restart(&self, head: u64, size: u64) {
-        *self.write() = ColumnState { head, announced: head, forgotten: size, ..ColumnState::default() };
+        *self.write() =
+            ColumnState { head, announced: head, forgotten: size, ..ColumnState::default() };
         self.models.clear();
         self.words.clear();
     }

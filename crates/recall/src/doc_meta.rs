@@ -22,9 +22,9 @@ use kernel::memory::{Head, Millis};
 use kernel::store::View;
 use rustc_hash::FxHashMap;
 
-use crate::blocks;
 use crate::error::Result;
 use crate::ids::Ids;
+use crate::segments;
 
 const FORGOTTEN: u8 = 1;
 const ARCHIVED: u8 = 2;
@@ -98,7 +98,7 @@ impl DocMeta {
     }
 
     pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Option<DocMeta>> {
-        let meta = blocks::of(view, doc)?.meta;
+        let meta = segments::read_meta(view, doc)?;
         (!meta.is_empty()).then(|| DocMeta::decode(doc, &meta)).transpose()
     }
 }
@@ -166,8 +166,7 @@ impl DocMetaColumn {
                 }
             }
         }
-        self.in_sight
-            .set(doc, meta.as_ref().is_some_and(|meta| !meta.forgotten && !meta.archived));
+        self.in_sight.set(doc, meta.as_ref().is_some_and(|meta| !meta.forgotten && !meta.archived));
         self.by_doc[at] = meta;
     }
 }

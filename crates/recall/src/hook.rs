@@ -15,13 +15,13 @@ use kernel::memory::{Head, MemoryId};
 use kernel::store::View;
 
 use crate::analyze::{ANALYZER_VERSION, Analyzer, Language};
-use crate::blocks::{self, Kind};
+use crate::columns::{DocChange, IndexCache};
+use crate::doc_meta::DocMeta;
 use crate::entities;
 use crate::entities::rows::Names;
 use crate::language;
-use crate::doc_meta::DocMeta;
 use crate::prepare::{Desk, Made, Preparer};
-use crate::columns::{DocChange, IndexCache};
+use crate::segments::{self, RowKind, SegmentPosition};
 use crate::text::{Settings, TailHandle, TextIndex};
 use crate::vectors::Code;
 
@@ -93,21 +93,25 @@ impl RecallHook {
             text.put(view, doc, &words, staged)?;
             entities::rows::put(view, doc, &made.names, staged)?;
         }
-        staged.set(self.row(Kind::Codes, doc), Some(made.codes_row.clone()));
-        staged.set(self.row(Kind::Said, doc), Some(made.said_row.clone()));
+        staged.set(self.row(RowKind::Codes, doc), Some(made.codes_row.clone()));
+        staged.set(self.row(RowKind::Passages, doc), Some(made.passages_row.clone()));
         self.put_meta(head, Some(made.codes.clone()), staged);
         Ok(())
     }
 
-    /// Where this entry writes a row of a memory.
-    fn row(&self, kind: Kind, doc: u64) -> Vec<u8> {
-        blocks::row(kind, doc, (self.seq, blocks::entries(self.settings.flush_docs)))
+    fn position(&self) -> SegmentPosition {
+        SegmentPosition::new(self.seq, self.settings.flush_docs)
+    }
+
+    /// The key under which this entry writes a row of a memory.
+    fn row(&self, kind: RowKind, doc: u64) -> Vec<u8> {
+        self.position().key(kind, doc)
     }
 
     /// Writes the metadata of a memory as of this entry, and notes the change for searches.
     fn put_meta(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
         let (seq, doc, meta) = (self.seq, head.id.get(), DocMeta::of(head));
-        staged.set(self.row(Kind::Place, doc), meta.as_ref().map(DocMeta::encode));
+        staged.set(self.row(RowKind::Meta, doc), meta.as_ref().map(DocMeta::encode));
         self.changes.push(DocChange { seq, doc, codes, meta });
     }
 
@@ -208,7 +212,7 @@ impl JournalHook for RecallHook {
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.seq = recorded.entry.seq;
-        blocks::close(view, self.seq, blocks::entries(self.settings.flush_docs), staged)?;
+        segments::close(view, self.position(), staged)?;
         match recorded.payload {
             Payload::Write(write) => match MemoryId::new(recorded.entry.seq) {
                 Some(id) => self.put_written(view, (recorded, id, write.body_hash), staged),
@@ -237,9 +241,9 @@ impl JournalHook for RecallHook {
                     let doc = erase.id.get();
                     self.text().erase(view, doc, staged)?;
                     entities::rows::put(view, doc, &Names::default(), staged)?;
-                    blocks::erase(view, doc, staged)?;
-                    staged.set(self.row(Kind::Codes, doc), None);
-                    staged.set(self.row(Kind::Said, doc), None);
+                    segments::erase(view, doc, staged)?;
+                    staged.set(self.row(RowKind::Codes, doc), None);
+                    staged.set(self.row(RowKind::Passages, doc), None);
                     self.put_meta(&head, Some(Vec::new()), staged);
                     Ok(())
                 }

@@ -16,7 +16,8 @@
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
 
 pub mod analyze;
-mod blocks;
+mod columns;
+mod doc_meta;
 pub mod document;
 pub mod embedding;
 pub mod entities;
@@ -29,10 +30,9 @@ pub mod language;
 pub mod measure;
 pub mod models;
 mod passages;
-mod doc_meta;
 mod prepare;
-mod columns;
 pub mod search;
+mod segments;
 pub mod text;
 pub mod vectors;
 

@@ -11,11 +11,11 @@ use std::sync::{PoisonError, RwLock};
 use kernel::memory::{Body, MemoryId};
 use kernel::{Digest, Reading};
 
+use crate::columns::IndexCache;
 use crate::document::dense;
 use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::passages;
-use crate::columns::IndexCache;
 use crate::vectors::{Code, Coder, Codes, Hit};
 
 /// The texts of a memory that a model reads: its passages, of which a short one has one.

@@ -28,7 +28,7 @@ pub(crate) struct Made {
     pub(crate) names: Names,
     pub(crate) codes: Vec<Code>,
     pub(crate) codes_row: Vec<u8>,
-    pub(crate) said_row: Vec<u8>,
+    pub(crate) passages_row: Vec<u8>,
 }
 
 impl Made {
@@ -75,13 +75,13 @@ impl Desk {
 
     pub(crate) fn make(&mut self, body: &Body) -> Made {
         let (words, named) = self.words(body);
-        let (codes, said) = passages::of(&self.coder, &document::dense(body), body);
+        let (codes, passages) = passages::of(&self.coder, &document::dense(body), body);
         Made {
             analyzer: self.analyzer.clone(),
             words,
             names: Names::of(&named),
             codes_row: passages::encode_codes(&codes),
-            said_row: said.encode(),
+            passages_row: passages.encode(),
             codes,
         }
     }

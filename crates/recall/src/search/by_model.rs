@@ -9,14 +9,14 @@ use kernel::memory::Millis;
 use kernel::scope::Gate;
 
 use super::Query;
-use super::retrievers::{Scores, TAKEN, names_in};
 use super::filter::{Judge, Lens};
 use super::past::Past;
+use super::retrievers::{Scores, TAKEN, names_in};
+use crate::columns::IndexCache;
 use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::language;
 use crate::models::ModelCodes;
-use crate::columns::IndexCache;
 
 /// The question as an optional model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use rustc_hash::FxHashMap;
 
 use super::{Named, Query, phrases};
 use crate::analyze::{Analyzer, Question};
+use crate::doc_meta::DocMetaView;
 use crate::error::Result;
 use crate::ids::Ids;
-use crate::doc_meta::DocMetaView;
 
 /// A memory with all that ranking looks at.
 #[derive(Clone, Debug)]

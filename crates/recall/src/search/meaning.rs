@@ -6,14 +6,13 @@ use std::collections::BTreeSet;
 use kernel::store::View;
 use rustc_hash::FxHashMap;
 
-use super::retrievers::{Scores, TAKEN};
 use super::by_model::{self, ByModel};
 use super::filter::Judge;
 use super::past::Past;
-use crate::blocks::InStore;
+use super::retrievers::{Scores, TAKEN};
 use crate::embedding::Embedding;
 use crate::error::Result;
-use crate::passages;
+use crate::segments::{self, StoredGroups};
 use crate::vectors::Codes;
 
 /// How near memories are to the question, as of one state.
@@ -67,7 +66,7 @@ impl<'a> Meaning<'a> {
 
     /// How near memories are that are not stale.
     fn scores(&self, ids: &[u64]) -> Result<Vec<Option<i64>>> {
-        self.codes.scores_with(self.question, ids, &InStore(self.view))
+        self.codes.scores_with(self.question, ids, &StoredGroups(self.view))
     }
 
     /// `None` if the question or the memory has no vector.
@@ -88,7 +87,7 @@ impl<'a> Meaning<'a> {
             former.codes.score(self.question, id)
         } else if self.stale.contains(&id) {
             let mut fresh = Codes::new(self.codes.dims());
-            fresh.set(id, &passages::read_codes(self.view, id)?);
+            fresh.set(id, &segments::read_codes(self.view, id)?);
             fresh.score(self.question, id)
         } else {
             self.scores(&[id])?.into_iter().next().flatten()
@@ -117,7 +116,8 @@ impl<'a> Meaning<'a> {
     pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Scores> {
         let other = |doc| self.stale.contains(&doc) || self.past.get(doc).is_some();
         let current = |doc| !other(doc) && judge.admits(doc);
-        let hits = self.codes.top_k_with(self.question, TAKEN, &current, &InStore(self.view))?;
+        let hits =
+            self.codes.top_k_with(self.question, TAKEN, &current, &StoredGroups(self.view))?;
         let mut found: Vec<(u64, u64)> =
             hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
         let others: BTreeSet<u64> =

@@ -5,7 +5,6 @@
 //! which date is named and what the neighbours in a session say add a little. Everything is a whole number, ties go to the
 //! smaller id, the clock is a parameter: the same question at the same root gives the same answer.
 
-mod retrievers;
 mod by_model;
 mod dates;
 mod filter;
@@ -14,6 +13,7 @@ mod meaning;
 mod past;
 mod phrases;
 mod preview;
+mod retrievers;
 mod sessions;
 mod similar;
 mod spelling;
@@ -29,14 +29,14 @@ use kernel::scope::Gate;
 use kernel::store::View;
 
 use crate::analyze::{Analyzer, Question, fold};
+use crate::columns::IndexCache;
 use crate::error::{Error, Result};
 use crate::language;
-use crate::columns::IndexCache;
 
-use retrievers::Candidate;
 use filter::{Lens, Row};
 use fuse::Fused;
 use preview::Previews;
+use retrievers::Candidate;
 
 pub use by_model::{ModelQuestion, question_text};
 pub use fuse::{Arm, ArmScore, Weights};

@@ -14,7 +14,7 @@ use crate::document::document;
 use crate::embedding::DIMS;
 use crate::entities::Entity;
 use crate::error::Result;
-use crate::passages::{self, Said};
+use crate::passages::{self, Passages};
 use crate::text::Field;
 use crate::vectors::{Coder, Codes};
 
@@ -25,7 +25,7 @@ const THEN: u64 = 1 << 62;
 pub(super) struct Former {
     pub(super) terms: Vec<(Field, String)>,
     pub(super) codes: Codes,
-    pub(super) said: Said,
+    pub(super) passages: Passages,
     entities: Vec<String>,
 }
 
@@ -61,13 +61,13 @@ impl Past {
             }
             let Some(body) = &row.body else { continue };
             let document = document(analyzer, &mut memo, &row.head, body);
-            let (vectors, said) = passages::of(&coder, &document.dense, body);
+            let (vectors, passages) = passages::of(&coder, &document.dense, body);
             let mut codes = Codes::new(DIMS);
             codes.set(id, &vectors);
             let entities = document.entities.iter().map(entity_key).collect();
             let words = document.words(memo.lexicon());
             let terms = words.map(|(field, word)| (field, word.to_owned())).collect();
-            past.0.insert(id, Former { terms, codes, said, entities });
+            past.0.insert(id, Former { terms, codes, passages, entities });
         }
         Ok(past)
     }

@@ -18,13 +18,14 @@ use super::meaning::Meaning;
 use super::past::Past;
 use super::sessions::{Sessions, smooth};
 use crate::analyze::{Analyzer, Question};
+use crate::columns::{Columns, IndexCache};
+use crate::doc_meta::{DocMeta, DocMetaView};
 use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::entities;
 use crate::error::Result;
 use crate::models::ModelCodes;
-use crate::passages::Said;
-use crate::doc_meta::{DocMeta, DocMetaView};
-use crate::columns::{Columns, IndexCache};
+use crate::passages::Passages;
+use crate::segments;
 use crate::text::Search;
 
 /// Candidates each arm puts forward. 200 found a thousandth more and took half as long again.
@@ -209,7 +210,7 @@ pub(super) fn names_in(
 
 /// How well the best passage answers word for word: a long text has a match for every word, but not in one place. What each
 /// word of the question found is added to what its session covers.
-fn interact(interaction: &MaxSim<'_>, said: &Said, mut covered: Option<&mut Vec<i32>>) -> u64 {
+fn interact(interaction: &MaxSim<'_>, said: &Passages, mut covered: Option<&mut Vec<i32>>) -> u64 {
     let mut closest = 0;
     for tokens in said.passages() {
         let found = interaction.matches(tokens.iter().copied().map(u32::from));
@@ -228,7 +229,7 @@ fn interact(interaction: &MaxSim<'_>, said: &Said, mut covered: Option<&mut Vec<
 struct SaidRows<'a> {
     view: &'a View<'a>,
     past: &'a Past,
-    read: RefCell<FxHashMap<u64, Rc<Said>>>,
+    read: RefCell<FxHashMap<u64, Rc<Passages>>>,
 }
 
 impl<'a> SaidRows<'a> {
@@ -236,13 +237,13 @@ impl<'a> SaidRows<'a> {
         SaidRows { view, past, read: RefCell::default() }
     }
 
-    fn of(&self, id: u64) -> Result<Rc<Said>> {
+    fn of(&self, id: u64) -> Result<Rc<Passages>> {
         if let Some(said) = self.read.borrow().get(&id) {
             return Ok(Rc::clone(said));
         }
         let said = match self.past.get(id) {
-            Some(former) => former.said.clone(),
-            None => Said::read(self.view, id)?,
+            Some(former) => former.passages.clone(),
+            None => segments::read_passages(self.view, id)?,
         };
         let said = Rc::new(said);
         self.read.borrow_mut().insert(id, Rc::clone(&said));
@@ -255,7 +256,7 @@ impl<'a> SaidRows<'a> {
         judge: &'p Judge<'_>,
         ids: BTreeSet<u64>,
         is_read: bool,
-    ) -> Result<Vec<(u64, &'p DocMeta, Rc<Said>)>> {
+    ) -> Result<Vec<(u64, &'p DocMeta, Rc<Passages>)>> {
         let docs = ids.into_iter().filter_map(|id| Some((id, judge.docs.get(id)?)));
         let said = |id| if is_read { self.of(id) } else { Ok(Rc::default()) };
         docs.map(|(id, meta)| Ok((id, meta, said(id)?))).collect()

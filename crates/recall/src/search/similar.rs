@@ -16,12 +16,12 @@ use super::meaning::Meaning;
 use super::past::Past;
 use super::preview::Previews;
 use super::{Answer, LIMIT_MAX, Query, hit};
+use crate::columns::IndexCache;
+use crate::doc_meta::DocMetaView;
 use crate::embedding;
 use crate::error::{Error, Result};
 use crate::language;
-use crate::passages;
-use crate::doc_meta::DocMetaView;
-use crate::columns::IndexCache;
+use crate::segments;
 
 /// The memories nearest to `id`, itself left out. Of the query, filters and limit count; its text and weights do not.
 ///
@@ -44,7 +44,7 @@ pub fn similar(
     let title = view.body(&version)?.map(|body| body.title).unwrap_or_default();
     // Previews begin where a memory speaks of the same.
     let about = analyzer.question(&title);
-    let (nothing, codes) = (analyzer.question(""), passages::read_codes(&view, id.get())?);
+    let (nothing, codes) = (analyzer.question(""), segments::read_codes(&view, id.get())?);
     let lens = Lens::new(&view, gate, query, (analyzer, &nothing), now)?;
     let cache = reading.shared::<IndexCache>().unwrap_or_default();
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();

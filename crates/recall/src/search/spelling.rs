@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use kernel::store::View;
 
 use crate::analyze::{Analyzer, Question};
+use crate::columns::IndexCache;
 use crate::embedding::StaticEmbedder;
 use crate::error::Result;
-use crate::columns::IndexCache;
 use crate::text::Search;
 
 /// Letters of a word that may be mistyped. Of shorter ones too many words are one letter away; longer ones nobody types.
