@@ -11,7 +11,7 @@ use kernel::memory::MemoryType;
 use kernel::{Cortex, Options};
 use recall::RecallHook;
 use recall::embedding::Embedding;
-use recall::models::{self, Made, TextPart};
+use recall::models::{self, MemoryVectors, TextPart};
 use recall::search::{Answer, Arm, ModelQuestion, Query, Weights, question_text, search};
 use tempfile::TempDir;
 use testkit::Disk;
@@ -96,8 +96,8 @@ impl World {
         self.ask(text, vector).hits[0].id.get()
     }
 
-    fn made(n: u64, version: u32, meaning: usize) -> Made {
-        Made { id: id(n), version, vectors: vec![direction(meaning, 0)] }
+    fn made(n: u64, version: u32, meaning: usize) -> MemoryVectors {
+        MemoryVectors { id: id(n), version, vectors: vec![direction(meaning, 0)] }
     }
 }
 
@@ -165,7 +165,7 @@ fn vectors_that_come_later_count_at_once_and_only_for_their_version() {
     let question = "something about nothing here";
     assert_eq!(world.ask(question, Some(direction(6, 0))).by_model, 2);
     let reading = world.cortex.read().unwrap();
-    let made: Vec<Made> = (3..=6u8).map(|n| World::made(n.into(), 1, n.into())).collect();
+    let made: Vec<MemoryVectors> = (3..=6u8).map(|n| World::made(n.into(), 1, n.into())).collect();
     models::remember(&reading, "another", &made);
     assert_eq!(world.ask(question, Some(direction(6, 0))).by_model, 2);
     models::remember(&reading, MODEL, &made);

@@ -17,7 +17,7 @@ use crate::doc_meta::{DocMeta, DocMetaColumn};
 use crate::embedding::DIMS;
 use crate::error::Result;
 use crate::known_words;
-use crate::models::Shelf;
+use crate::model_codes::ModelColumn;
 use crate::passages;
 use crate::segments;
 use crate::text::TailHandle;
@@ -30,7 +30,7 @@ const REMEMBERED: usize = 4_096;
 pub(crate) struct IndexCache {
     pub(crate) tail: TailHandle,
     /// The codes of an optional model.
-    pub(crate) models: Shelf,
+    pub(crate) models: ModelColumn,
     /// Terms of words in texts that earlier answers showed.
     pub(crate) words: known_words::Shared,
     state: RwLock<ColumnState>,

@@ -28,6 +28,7 @@ mod known_words;
 pub mod labelled;
 pub mod language;
 pub mod measure;
+mod model_codes;
 pub mod models;
 mod passages;
 mod prepare;

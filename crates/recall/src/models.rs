@@ -1,12 +1,11 @@
-//! Optional models: what of a memory they read, and their codes in memory beside those of the built-in one.
+//! Optional models: what of a memory they read, and how their vectors come into memory beside those of the built-in one.
 //!
 //! Vectors come from outside (a cache, an embedder) and may be missing for some memories, or for all. Each is of one version
 //! of a memory; a search uses it only while that is the current version, so a vector that comes late or early is never
-//! taken for that of another text. What must stay true: nothing of an erased memory stays here, no save waits for any of
-//! this, and what is here can be dropped at any time.
+//! taken for that of another text. What must stay true: no save waits for any of this, and the vectors in memory can be
+//! dropped at any time.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{PoisonError, RwLock};
+use std::collections::{BTreeMap, HashMap};
 
 use kernel::memory::{Body, MemoryId};
 use kernel::{Digest, Reading};
@@ -15,8 +14,9 @@ use crate::columns::IndexCache;
 use crate::document::dense;
 use crate::embedding::Embedding;
 use crate::error::Result;
+use crate::model_codes::ModelCodes;
 use crate::passages;
-use crate::vectors::{Code, Coder, Codes, Hit};
+use crate::vectors::Code;
 
 /// The texts of a memory that a model reads: its passages, of which a short one has one.
 pub fn texts(body: &Body) -> Vec<String> {
@@ -54,7 +54,7 @@ pub fn each_text(
 
 /// Vectors that were made for a memory: of the whole text, then of its passages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct MemoryVectors {
     pub id: MemoryId,
     /// The version whose text they are of.
     pub version: u32,
@@ -107,135 +107,56 @@ pub fn load<S: VectorSource>(
     open: impl FnOnce() -> std::result::Result<S, S::Error>,
 ) -> std::result::Result<(), LoadError<S::Error>> {
     let Some(cache) = reading.shared::<IndexCache>() else { return Ok(()) };
-    let shelf = &cache.models;
-    if shelf.read(model, |codes| codes.is_some()) {
+    if cache.models.read(model, |codes| codes.is_some()) {
         return Ok(());
     }
     // The lock is held while the source is read: vectors that are added to it meanwhile come through `remember`,
     // which waits for this.
-    let mut codes = shelf.codes.write().unwrap_or_else(PoisonError::into_inner);
-    if codes.as_ref().is_none_or(|codes| codes.model != model) {
-        *codes = Some(ModelCodes::read(reading, model, &open().map_err(LoadError::Source)?)?);
+    let mut codes = cache.models.write();
+    if codes.as_ref().is_none_or(|codes| codes.model() != model) {
+        *codes = Some(read_codes(reading, model, &open().map_err(LoadError::Source)?)?);
     }
     Ok(())
 }
 
 /// Adds vectors that were just made, if those of their model are in memory.
-pub fn remember(reading: &Reading, model: &str, made: &[Made]) {
+pub fn remember(reading: &Reading, model: &str, made: &[MemoryVectors]) {
     let Some(cache) = reading.shared::<IndexCache>() else { return };
-    let mut codes = cache.models.codes.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(codes) = codes.as_mut().filter(|codes| codes.model == model) {
-        for made in made {
-            if codes.erased.contains(&made.id.get()) {
-                continue;
-            }
-            let coded: Vec<Code> = made.vectors.iter().map(|v| codes.coder.code(v)).collect();
-            codes.set(made.id.get(), made.version, &coded);
+    let mut codes = cache.models.write();
+    if let Some(codes) = codes.as_mut().filter(|codes| codes.model() == model) {
+        for MemoryVectors { id, version, vectors } in made {
+            codes.add(id.get(), *version, vectors);
         }
     }
 }
 
-/// The codes of one model, of the memories that have some.
-#[derive(Debug)]
-pub(crate) struct ModelCodes {
-    model: String,
-    coder: Coder,
-    codes: Codes,
-    /// The version each memory's codes are of.
-    versions: HashMap<u64, u32>,
-    /// Memories erased since this was read: vectors that were under way come too late.
-    erased: HashSet<u64>,
-}
-
-impl ModelCodes {
-    fn read<S: VectorSource>(
-        reading: &Reading,
-        model: &str,
-        source: &S,
-    ) -> std::result::Result<ModelCodes, LoadError<S::Error>> {
-        let (coder, codes) = (Coder::new(source.dims()), Codes::new(source.dims()));
-        let (versions, erased) = (HashMap::new(), HashSet::new());
-        let mut all = ModelCodes { model: model.to_owned(), coder, codes, versions, erased };
-        let mut owners: HashMap<Digest, Vec<(u64, u32)>> = HashMap::new();
-        each_text(reading, 0, &mut |id, version, body| {
-            // Without the whole some passages may be missing.
-            if source.contains(&body) {
-                owners.entry(body).or_default().push((id.get(), version));
-            }
-            true
-        })?;
-        let mut found: BTreeMap<u64, (u32, Vec<(u8, Code)>)> = BTreeMap::new();
-        let scanned = source.scan(&mut |part, vector| {
-            for (doc, version) in owners.get(&part.body).into_iter().flatten() {
-                let (_, codes) = found.entry(*doc).or_insert_with(|| (*version, Vec::new()));
-                codes.push((part.n, all.coder.code(&vector)));
-            }
-        });
-        scanned.map_err(LoadError::Source)?;
-        for (doc, (version, mut codes)) in found {
-            codes.sort_by_key(|(n, _)| *n);
-            let codes: Vec<Code> = codes.into_iter().map(|(_, code)| code).collect();
-            all.set(doc, version, &codes);
+/// The codes of all memories whose current text the source has a vector of.
+fn read_codes<S: VectorSource>(
+    reading: &Reading,
+    model: &str,
+    source: &S,
+) -> std::result::Result<ModelCodes, LoadError<S::Error>> {
+    let mut all = ModelCodes::new(model, source.dims());
+    let mut owners: HashMap<Digest, Vec<(u64, u32)>> = HashMap::new();
+    each_text(reading, 0, &mut |id, version, body| {
+        // The vector of the whole text is written last: where it is missing, some passages may be missing too.
+        if source.contains(&body) {
+            owners.entry(body).or_default().push((id.get(), version));
         }
-        Ok(all)
-    }
-
-    fn set(&mut self, doc: u64, version: u32, codes: &[Code]) {
-        if self.codes.set(doc, codes) {
-            self.versions.insert(doc, version);
+        true
+    })?;
+    let mut found: BTreeMap<u64, (u32, Vec<(u8, Code)>)> = BTreeMap::new();
+    let scanned = source.scan(&mut |part, vector| {
+        for (doc, version) in owners.get(&part.body).into_iter().flatten() {
+            let (_, codes) = found.entry(*doc).or_insert_with(|| (*version, Vec::new()));
+            codes.push((part.n, all.code(&vector)));
         }
+    });
+    scanned.map_err(LoadError::Source)?;
+    for (doc, (version, mut codes)) in found {
+        codes.sort_by_key(|(n, _)| *n);
+        let codes: Vec<Code> = codes.into_iter().map(|(_, code)| code).collect();
+        all.set(doc, version, &codes);
     }
-
-    pub(crate) fn dims(&self) -> usize {
-        self.codes.dims()
-    }
-
-    /// Are the codes of a memory those of this version?
-    pub(crate) fn are_of(&self, doc: u64, version: u32) -> bool {
-        self.versions.get(&doc) == Some(&version)
-    }
-
-    pub(crate) fn score(&self, question: &Embedding, doc: u64) -> Option<i64> {
-        self.codes.score(question, doc)
-    }
-
-    /// The nearest memories, by the versions that were current when their vectors were made.
-    pub(crate) fn top_k(
-        &self,
-        question: &Embedding,
-        k: usize,
-        filter: &dyn Fn(u64) -> bool,
-    ) -> Vec<Hit> {
-        self.codes.top_k(question, k, filter)
-    }
-}
-
-/// Where the codes of the model in use stand.
-#[derive(Debug, Default)]
-pub(crate) struct Shelf {
-    codes: RwLock<Option<ModelCodes>>,
-}
-
-impl Shelf {
-    /// Hands over the codes of a model; `None` if they are not here.
-    pub(crate) fn read<T>(&self, model: &str, look: impl FnOnce(Option<&ModelCodes>) -> T) -> T {
-        let codes = self.codes.read().unwrap_or_else(PoisonError::into_inner);
-        look(codes.as_ref().filter(|codes| codes.model == model))
-    }
-
-    /// Takes out what was erased.
-    pub(crate) fn erase(&self, docs: impl IntoIterator<Item = u64>) {
-        let mut codes = self.codes.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(codes) = codes.as_mut() {
-            for doc in docs {
-                codes.codes.set(doc, &[]);
-                codes.versions.remove(&doc);
-                codes.erased.insert(doc);
-            }
-        }
-    }
-
-    pub(crate) fn clear(&self) {
-        *self.codes.write().unwrap_or_else(PoisonError::into_inner) = None;
-    }
+    Ok(all)
 }

@@ -176,9 +176,9 @@ pub(crate) fn join_codes(doc: u64, heads: &[u8], levels: &[u8]) -> Result<Vec<u8
 }
 
 impl Passages {
-    fn new(happened: Option<Millis>, speakers: Vec<String>, passages: &[Vec<u32>]) -> Passages {
+    fn new(happened: Option<Millis>, speakers: Vec<String>, texts: &[Vec<u32>]) -> Passages {
         let mut passages = Passages { happened, speakers, ..Passages::default() };
-        for tokens in passages {
+        for tokens in texts {
             passages.tokens.extend(tokens.iter().take(TOKENS_MAX).map(|token| short(*token)));
             passages.ends.push(passages.tokens.len());
         }

@@ -16,7 +16,7 @@ use crate::columns::IndexCache;
 use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::language;
-use crate::models::ModelCodes;
+use crate::model_codes::ModelCodes;
 
 /// The question as an optional model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use crate::doc_meta::{DocMeta, DocMetaView};
 use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::entities;
 use crate::error::Result;
-use crate::models::ModelCodes;
+use crate::model_codes::ModelCodes;
 use crate::passages::Passages;
 use crate::segments;
 use crate::text::Search;

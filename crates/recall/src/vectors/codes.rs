@@ -21,7 +21,7 @@ pub const EXACT_UP_TO: usize = 20_000;
 
 /// A found document; the score is the cosine times `embedding::ONE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hit {
+pub struct VectorHit {
     pub doc: u64,
     pub score: i64,
 }
@@ -194,7 +194,12 @@ impl Codes {
     }
 
     /// The nearest `k` documents by their codes, best first. For codes without groups.
-    pub fn top_k(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<Hit> {
+    pub fn top_k(
+        &self,
+        query: &Embedding,
+        k: usize,
+        filter: &dyn Fn(u64) -> bool,
+    ) -> Vec<VectorHit> {
         let Ok(hits) = self.top_k_with(query, k, filter, &NoGroups);
         hits
     }
@@ -206,7 +211,7 @@ impl Codes {
         k: usize,
         filter: &dyn Fn(u64) -> bool,
         groups: &G,
-    ) -> Result<Vec<Hit>, G::Error> {
+    ) -> Result<Vec<VectorHit>, G::Error> {
         if k == 0 || query.dims() != self.dims || query.is_zero() {
             return Ok(Vec::new());
         }
@@ -216,7 +221,8 @@ impl Codes {
             self.candidates(query, k, filter)
         };
         let scores = self.row_scores(query, &rows, groups)?;
-        let hits = rows.iter().zip(scores).map(|(row, score)| Hit { doc: self.docs[*row], score });
+        let hits =
+            rows.iter().zip(scores).map(|(row, score)| VectorHit { doc: self.docs[*row], score });
         Ok(best(hits.collect(), k))
     }
 
@@ -324,7 +330,7 @@ impl Wide for RowScores<'_> {
 }
 
 /// The best `k` documents, each with its nearest vector. Hits come in the order of their documents.
-fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
+fn best(mut hits: Vec<VectorHit>, k: usize) -> Vec<VectorHit> {
     hits.dedup_by(|later, kept| {
         let same = later.doc == kept.doc;
         if same {
@@ -332,7 +338,7 @@ fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
         }
         same
     });
-    let order = |hit: &Hit| (Reverse(hit.score), hit.doc);
+    let order = |hit: &VectorHit| (Reverse(hit.score), hit.doc);
     if k < hits.len() {
         hits.select_nth_unstable_by_key(k, order);
         hits.truncate(k);

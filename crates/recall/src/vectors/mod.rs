@@ -13,5 +13,5 @@ mod sums;
 
 pub use code::{Code, Coder};
 pub(crate) use codes::Groups;
-pub use codes::{Codes, EXACT_UP_TO, Hit};
+pub use codes::{Codes, EXACT_UP_TO, VectorHit};
 pub use levels::Group;

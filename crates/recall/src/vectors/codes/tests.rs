@@ -58,9 +58,9 @@ fn brute(
     query: &Embedding,
     k: usize,
     filter: &dyn Fn(u64) -> bool,
-) -> Vec<Hit> {
+) -> Vec<VectorHit> {
     let all = (0u64..).zip(vectors).filter(|(doc, _)| filter(*doc));
-    best(all.map(|(doc, v)| Hit { doc, score: query.dot(v) }).collect(), k)
+    best(all.map(|(doc, v)| VectorHit { doc, score: query.dot(v) }).collect(), k)
 }
 
 /// Found of each hundred thousand that brute force finds.
@@ -68,7 +68,7 @@ fn recall(
     vectors: &[Embedding],
     queries: &[Embedding],
     filter: &dyn Fn(u64) -> bool,
-    find: &dyn Fn(&Embedding) -> Vec<Hit>,
+    find: &dyn Fn(&Embedding) -> Vec<VectorHit>,
 ) -> usize {
     let (mut found, mut wanted) = (0, 0);
     for query in queries {
@@ -187,7 +187,7 @@ fn equal_vectors_by_the_thousand_are_told_apart_by_doc() {
     for doc in 0..21_000 {
         set(&mut codes, doc, &[&word]);
     }
-    let docs = |hits: Vec<Hit>| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
+    let docs = |hits: Vec<VectorHit>| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
     assert_eq!(docs(codes.top_k(&word, 3, &|_| true)), [0, 1, 2]);
     assert_eq!(docs(codes.top_k(&word, 3, &|doc| doc > 20_997)), [20_998, 20_999]);
     assert_eq!(codes.top_k(&word, usize::MAX, &|_| true).len(), 21_000);
