@@ -12,7 +12,7 @@ use super::block::{self, BLOCK_POSTINGS};
 use super::bytes::Cursor;
 use super::meta::{Meta, Run};
 use super::rows::{self, PAGE_DOCS, damaged};
-use super::slab;
+use super::posting_rows;
 use super::tail::Tail;
 
 /// A block that spans more windows is decoded to find the next document, so that sparse ids do not cost empty windows.
@@ -171,7 +171,7 @@ impl TermLists {
         let (mut postings, mut differences) = (0u64, 0i64);
         for (at, run) in meta.runs.iter().enumerate() {
             let mut list = List { run: Some(at), ..List::default() };
-            slab::read(view, run.id, term, &mut bytes, &mut |first, place, value| {
+            posting_rows::read(view, run.id, term, &mut bytes, &mut |first, place, value| {
                 if first == 0 {
                     let difference = Cursor::new(value).signed();
                     differences +=

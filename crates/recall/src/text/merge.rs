@@ -18,7 +18,7 @@ use super::bytes::Cursor;
 use super::meta::{Job, Meta, Run};
 use super::pending::Pending;
 use super::rows::{self, PAGE_DOCS, damaged};
-use super::slab::{self, Writer};
+use super::posting_rows::{self, PostingWriter};
 use super::tail::Tail;
 
 const FAN_IN: usize = 8;
@@ -55,7 +55,7 @@ fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
     }
     postings.sort_unstable();
     let (id, epoch) = (meta.next_run, meta.epoch);
-    let mut writer = Writer::new(id);
+    let mut writer = PostingWriter::new(id);
     let mut list: Vec<Posting> = Vec::new();
     for of_term in postings.chunk_by(|a, b| a.0 == b.0) {
         let term = of_term[0].0;
@@ -134,7 +134,7 @@ pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -
             let dead = graves(view, pending, *source)?;
             gather(view, pending, *source, &(start..end), &dead, &mut lists)?;
         }
-        let mut writer = Writer::new(job.run.id);
+        let mut writer = PostingWriter::new(job.run.id);
         for (term, (postings, difference)) in &mut lists {
             // Runs overlap where documents were updated. A document is alive in one of them at most.
             postings.sort_unstable();
@@ -222,7 +222,7 @@ fn gather(
     let alive = |(doc, _): &Posting| {
         !dead.get(&(doc / PAGE_DOCS)).is_some_and(|page| rows::is_dead(page, *doc))
     };
-    slab::read_pending(view, pending, run, terms, &mut |term, first, value| {
+    posting_rows::read_pending(view, pending, run, terms, &mut |term, first, value| {
         let (postings, difference) = lists.entry(term).or_default();
         if first == 0 {
             *difference += Cursor::new(value)

@@ -26,7 +26,7 @@ mod pending;
 mod rows;
 mod score;
 mod search;
-mod slab;
+mod posting_rows;
 mod tail;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 80 | term bytes                 -> term id u32 BE; ids in order of first appearance
-//! 82 | run u32 | term u32 | doc   -> slab: blocks of up to 128 postings from this term and document on
+//! 82 | run u32 | term u32 | doc   -> posting row: blocks of up to 128 postings from this term and document on
 //! 84 | 0 | doc u64                -> the document is in the tail, although it was there before the last flush
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
 //! 85 | run u32 | doc / 4096 u64   -> bitmap of documents whose postings in the run are dead

@@ -1,10 +1,17 @@
-//! Slabs: posting blocks of one run packed into rows of about a kilobyte.
+//! Posting rows: the posting blocks of one run, packed into rows of about a kilobyte.
 //!
 //! Most terms of a run have a posting or two. A row for each would make flushes and merges move hundreds of thousands of
-//! rows, so neighbours share one. Its key is that of its first block; a term may begin inside the row before its own key.
+//! rows, so neighbouring blocks share one. The key of a row is that of its first block; a term may begin inside the row
+//! before its own key. A row is a sequence of items:
 //!
-//! `(varint term - previous term, varint first doc, varint length, block)*`. A first doc of 0 marks a difference: by how
-//! many documents the term's live ones differ from its postings, as a signed varint.
+//! | bytes | what |
+//! |---|---|
+//! | varint | term minus the term before; the first counts from the key's term |
+//! | varint | first document of the block; 0 marks a difference |
+//! | varint | length n |
+//! | n | the block, see `block`; of a difference a signed varint |
+//!
+//! A difference says by how many documents the term's live ones differ from its postings.
 
 use std::ops::{ControlFlow, Range};
 
@@ -17,20 +24,20 @@ use super::pending::Pending;
 use super::rows::{self, damaged};
 
 /// Rows are closed before they grow beyond this; larger values waste the ends of pages.
-const SLAB_BYTES: usize = 1000;
+const ROW_BYTES_MAX: usize = 1000;
 
 /// Writes one run, term after term.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct PostingWriter {
     run: u32,
     key: Vec<u8>,
     term: u32,
     bytes: Vec<u8>,
 }
 
-impl Writer {
-    pub(super) fn new(run: u32) -> Writer {
-        Writer { run, key: Vec::new(), term: 0, bytes: Vec::new() }
+impl PostingWriter {
+    pub(super) fn new(run: u32) -> PostingWriter {
+        PostingWriter { run, key: Vec::new(), term: 0, bytes: Vec::new() }
     }
 
     /// Writes all there is of one term; terms come in ascending order.
@@ -52,7 +59,7 @@ impl Writer {
     }
 
     fn push(&mut self, pending: &mut Pending, term: u32, first: u64, value: &[u8]) {
-        if !self.bytes.is_empty() && self.bytes.len() + value.len() > SLAB_BYTES {
+        if !self.bytes.is_empty() && self.bytes.len() + value.len() > ROW_BYTES_MAX {
             self.close(pending);
         }
         if self.bytes.is_empty() {
@@ -75,10 +82,10 @@ impl Writer {
 }
 
 /// What a visitor gets: term, first document (0 for a difference), block.
-pub(super) type Items<'v> = dyn FnMut(u32, u64, &[u8]) -> Result<()> + 'v;
+pub(super) type VisitTermBlock<'v> = dyn FnMut(u32, u64, &[u8]) -> Result<()> + 'v;
 
 /// What a visitor gets of one term: first document (0 for a difference), where the block lies, the block.
-pub(super) type Placed<'v> = dyn FnMut(u64, Range<usize>, &[u8]) -> Result<()> + 'v;
+pub(super) type VisitBlock<'v> = dyn FnMut(u64, Range<usize>, &[u8]) -> Result<()> + 'v;
 
 /// Appends the rows of a run that say something of a term to `bytes`, and visits what they say, in order: the first document
 /// (0 for a difference), and where its block lies in `bytes`.
@@ -90,7 +97,7 @@ pub(super) fn read(
     run: u32,
     term: u32,
     bytes: &mut Vec<u8>,
-    visit: &mut Placed<'_>,
+    visit: &mut VisitBlock<'_>,
 ) -> Result<()> {
     let terms = term..term.saturating_add(1);
     let (from, start) = (rows::run(run), rows::term_in_run(run, terms.start));
@@ -119,7 +126,7 @@ pub(super) fn read_pending(
     pending: &Pending,
     run: u32,
     terms: &Range<u32>,
-    visit: &mut Items<'_>,
+    visit: &mut VisitTermBlock<'_>,
 ) -> Result<()> {
     let (before, inside) = ranges(run, terms);
     if let Some((key, value)) = pending.last(view, before)? {
@@ -139,7 +146,7 @@ fn ranges(run: u32, terms: &Range<u32>) -> (KeyRange, KeyRange) {
     (before, KeyRange { from: start, to: Some(end), reverse: false })
 }
 
-fn items(key: &[u8], value: &[u8], terms: &Range<u32>, visit: &mut Items<'_>) -> Result<()> {
+fn items(key: &[u8], value: &[u8], terms: &Range<u32>, visit: &mut VisitTermBlock<'_>) -> Result<()> {
     let (first_term, _) = rows::parse_block(key)?;
     each_of(first_term, value, terms, &mut |term, first, block, _| visit(term, first, block))
 }
