@@ -20,7 +20,7 @@ use crate::known_words;
 use crate::model_codes::ModelColumn;
 use crate::passages;
 use crate::segments;
-use crate::text::TailHandle;
+use crate::text::MemtableHandle;
 use crate::vectors::{Code, Codes};
 
 /// Committed changes that are remembered for searches that began before them. A search that is older loads for itself.
@@ -28,7 +28,7 @@ const REMEMBERED: usize = 4_096;
 
 #[derive(Debug, Default)]
 pub(crate) struct IndexCache {
-    pub(crate) tail: TailHandle,
+    pub(crate) memtable: MemtableHandle,
     /// The codes of an optional model.
     pub(crate) models: ModelColumn,
     /// Terms of words in texts that earlier answers showed.

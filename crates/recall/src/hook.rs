@@ -22,7 +22,7 @@ use crate::entities::rows::Names;
 use crate::language;
 use crate::prepare::{Desk, Made, Preparer};
 use crate::segments::{self, RowKind, SegmentPosition};
-use crate::text::{Settings, TailHandle, TextIndex};
+use crate::text::{Settings, MemtableHandle, TextIndex};
 use crate::vectors::Code;
 
 const OPENED: &str = "a hook is opened before it is used";
@@ -196,8 +196,8 @@ impl JournalHook for RecallHook {
         // While the index is made again its tails are of the past, without what was erased since: no reader may take them
         // for those of its own past.
         let rebuilding = self.seq < self.present;
-        let tail = if rebuilding { TailHandle::default() } else { self.cache.tail.clone() };
-        self.text = Some(TextIndex::open_with(view, self.settings, tail)?);
+        let memtable = if rebuilding { MemtableHandle::default() } else { self.cache.memtable.clone() };
+        self.text = Some(TextIndex::open_with(view, self.settings, memtable)?);
         self.read_in(language::analyzer(view)?);
         self.committed = self.analyzer.clone();
         self.changes.clear();
@@ -266,8 +266,8 @@ impl JournalHook for RecallHook {
         self.text().committed();
         self.committed = self.analyzer.clone();
         if self.seq >= self.present {
-            let tail = self.cache.tail.clone();
-            self.text().publish_in(tail);
+            let memtable = self.cache.memtable.clone();
+            self.text().publish_in(memtable);
         }
         self.cache.committed(self.seq);
     }

@@ -187,7 +187,7 @@ fn by_words<'v>(
     taken: usize,
 ) -> Result<(Past, Search<'v>, Scores)> {
     let past = Past::new(lens, judge, analyzer)?;
-    let mut search = Search::new(view, &cache.tail)?;
+    let mut search = Search::new(view, &cache.memtable)?;
     search.add(past.documents())?;
     let words = word_scores(&search, (judge, &past), question, taken)?;
     Ok((past, search, words))

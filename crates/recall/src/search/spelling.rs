@@ -34,7 +34,7 @@ pub(super) fn corrected(
     if words.is_empty() {
         return Ok(question);
     }
-    let search = Search::new(view, &cache.tail)?;
+    let search = Search::new(view, &cache.memtable)?;
     for word in words {
         let Some(asked) = stem(analyzer, &word) else { continue };
         if search.df(&asked)? > 0 {

@@ -13,7 +13,7 @@ use super::meta::{Meta, Settings};
 use super::pending::Pending;
 use super::rows::{self, Forward, PAGE_DOCS, damaged};
 use super::score::FIELDS;
-use super::tail::{Tail, TailHandle};
+use super::memtable::{Memtable, MemtableHandle};
 use super::words::Words;
 
 /// The writer's side of the index. Follows the life of a hook: changes, then `committed` or `aborted`.
@@ -21,40 +21,40 @@ use super::words::Words;
 pub struct TextIndex {
     settings: Settings,
     meta: Meta,
-    tail: Arc<Tail>,
+    memtable: Arc<Memtable>,
     pending: Pending,
     /// The entry being applied.
     entry: u64,
     /// Ids of terms, committed or not.
     known: Known,
-    published: TailHandle,
+    published: MemtableHandle,
     /// State as of the last commit, to return to when a batch is aborted.
-    committed: (Meta, Arc<Tail>),
+    committed: (Meta, Arc<Memtable>),
 }
 
 impl TextIndex {
     pub fn open(view: &View<'_>) -> Result<TextIndex> {
-        TextIndex::open_with(view, Settings::default(), TailHandle::default())
+        TextIndex::open_with(view, Settings::default(), MemtableHandle::default())
     }
 
-    /// Starts from the state that `view` shows and publishes its tail through `published`.
+    /// Starts from the state that `view` shows and publishes its memtable through `published`.
     pub fn open_with(
         view: &View<'_>,
         settings: Settings,
-        published: TailHandle,
+        published: MemtableHandle,
     ) -> Result<TextIndex> {
         let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(settings));
         if meta.settings != settings {
             let reason = "another analyzer, or other weights";
             return Err(Error::outdated("the index", reason));
         }
-        let tail = Arc::new(Tail::read(view, &meta)?);
-        published.publish(Arc::clone(&tail));
+        let memtable = Arc::new(Memtable::read(view, &meta)?);
+        published.publish(Arc::clone(&memtable));
         Ok(TextIndex {
             settings,
-            committed: (meta.clone(), Arc::clone(&tail)),
+            committed: (meta.clone(), Arc::clone(&memtable)),
             meta,
-            tail,
+            memtable,
             pending: Pending::default(),
             entry: 0,
             known: Known::default(),
@@ -62,16 +62,16 @@ impl TextIndex {
         })
     }
 
-    /// Publishes the tail in another place from now on.
-    pub(crate) fn publish_in(&mut self, published: TailHandle) {
+    /// Publishes the memtable in another place from now on.
+    pub(crate) fn publish_in(&mut self, published: MemtableHandle) {
         if !self.published.is(&published) {
             published.publish(Arc::clone(&self.committed.1));
             self.published = published;
         }
     }
 
-    /// Where searches get the tail from.
-    pub fn handle(&self) -> TailHandle {
+    /// Where searches get the memtable from.
+    pub fn handle(&self) -> MemtableHandle {
         self.published.clone()
     }
 
@@ -125,9 +125,9 @@ impl TextIndex {
     /// The batch is durable: searches see its changes from now on.
     pub fn committed(&mut self) {
         self.pending.clear();
-        if !Arc::ptr_eq(&self.committed.1, &self.tail) {
-            self.committed = (self.meta.clone(), Arc::clone(&self.tail));
-            self.published.publish(Arc::clone(&self.tail));
+        if !Arc::ptr_eq(&self.committed.1, &self.memtable) {
+            self.committed = (self.meta.clone(), Arc::clone(&self.memtable));
+            self.published.publish(Arc::clone(&self.memtable));
         }
     }
 
@@ -135,7 +135,7 @@ impl TextIndex {
     pub fn aborted(&mut self) {
         self.pending.clear();
         self.known.clear();
-        (self.meta, self.tail) = self.committed.clone();
+        (self.meta, self.memtable) = self.committed.clone();
     }
 
     pub(super) fn hand_over(&mut self, set: impl FnMut(Vec<u8>, Option<Vec<u8>>)) {
@@ -235,7 +235,7 @@ impl TextIndex {
             self.pending.set(key, None);
         }
         self.meta = Meta::new(self.settings);
-        self.tail = Arc::default();
+        self.memtable = Arc::default();
         self.known.clear();
         Ok(())
     }
@@ -253,9 +253,9 @@ impl TextIndex {
         let forward = Forward { epoch: self.meta.epoch, lengths, terms };
         self.pending.set(rows::forward(doc), Some(forward.encode()));
         if doc <= self.meta.flushed {
-            self.pending.set(rows::in_tail(doc), Some(Vec::new()));
+            self.pending.set(rows::in_memtable(doc), Some(Vec::new()));
         }
-        Arc::make_mut(&mut self.tail).put(doc, &forward, &self.settings.weights);
+        Arc::make_mut(&mut self.memtable).put(doc, &forward, &self.settings.weights);
         self.meta.documents += 1;
     }
 
@@ -265,12 +265,12 @@ impl TextIndex {
         let forward = Forward::decode(&bytes)?;
         self.pending.set(rows::forward(doc), None);
         self.meta.documents = self.meta.documents.saturating_sub(1);
-        let tail = Arc::make_mut(&mut self.tail);
+        let memtable = Arc::make_mut(&mut self.memtable);
         if forward.epoch == self.meta.epoch {
             if doc <= self.meta.flushed {
-                self.pending.set(rows::in_tail(doc), None);
+                self.pending.set(rows::in_memtable(doc), None);
             }
-            tail.remove(doc);
+            memtable.remove(doc);
             return Ok(());
         }
         // Its postings stay where they are until a merge; the page of the dead hides them, the burial corrects the df.
@@ -283,7 +283,7 @@ impl TextIndex {
         let terms: Arc<[u32]> = forward.terms.iter().map(|(term, _)| *term).collect();
         let row = rows::encode_terms(terms.iter().copied());
         self.pending.set(rows::buried(doc), Some(row));
-        tail.bury(doc, terms);
+        memtable.bury(doc, terms);
         Ok(())
     }
 
@@ -308,8 +308,8 @@ impl TextIndex {
     fn changed(&mut self, view: &View<'_>) -> Result<()> {
         self.meta.changes += 1;
         if self.meta.changes >= self.settings.flush_docs.max(1) {
-            let tail = std::mem::take(&mut self.tail);
-            merge::flush_and_begin(view, &mut self.pending, &mut self.meta, &tail)?;
+            let memtable = std::mem::take(&mut self.memtable);
+            merge::flush_and_begin(view, &mut self.pending, &mut self.meta, &memtable)?;
         } else {
             merge::advance(view, &mut self.pending, &mut self.meta)?;
         }
@@ -320,7 +320,7 @@ impl TextIndex {
     /// Writes the meta row, under the number of the entry that is being applied.
     fn stamp(&mut self) {
         self.meta.seq = self.entry;
-        Arc::make_mut(&mut self.tail).seq = self.entry;
+        Arc::make_mut(&mut self.memtable).seq = self.entry;
         self.pending.set(rows::meta(), Some(self.meta.encode()));
     }
 }

@@ -1,6 +1,6 @@
 //! What a search reads: posting lists per term and run, walked in windows of documents, and the pages of the dead.
 //!
-//! A term has one list per run and one for the tail. A document is alive in one list at most, so the largest impact over the
+//! A term has one list per run and one for the memtable. A document is alive in one list at most, so the largest impact over the
 //! lists bounds what the term can add to it.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::bytes::Cursor;
 use super::meta::{Meta, Run};
 use super::rows::{self, PAGE_DOCS, damaged};
 use super::posting_rows;
-use super::tail::Tail;
+use super::memtable::Memtable;
 
 /// A block that spans more windows is decoded to find the next document, so that sparse ids do not cost empty windows.
 const WIDE_BLOCK: u64 = 64 * PAGE_DOCS;
@@ -36,7 +36,7 @@ struct Block {
 
 #[derive(Debug, Default)]
 struct List {
-    /// Place of the run in the list of runs; `None` for the tail.
+    /// Place of the run in the list of runs; `None` for the memtable.
     run: Option<usize>,
     blocks: Vec<Block>,
     /// The first block that may hold what comes next; windows only go up.
@@ -165,7 +165,7 @@ pub(super) struct TermLists {
 }
 
 impl TermLists {
-    pub(super) fn read(view: &View<'_>, meta: &Meta, tail: &Tail, term: u32) -> Result<TermLists> {
+    pub(super) fn read(view: &View<'_>, meta: &Meta, memtable: &Memtable, term: u32) -> Result<TermLists> {
         let mut lists = Vec::with_capacity(meta.runs.len() + 1);
         let mut bytes = Vec::with_capacity(ROWS_BYTES);
         let (mut postings, mut differences) = (0u64, 0i64);
@@ -185,7 +185,7 @@ impl TermLists {
                 lists.push(list);
             }
         }
-        let recent = tail.postings(term);
+        let recent = memtable.postings(term);
         if !recent.is_empty() {
             let mut list = List::default();
             for (first, value) in block::encode(&recent) {
@@ -195,7 +195,7 @@ impl TermLists {
             }
             lists.push(list);
         }
-        let df = postings.saturating_sub(tail.buried_with(term)).saturating_add_signed(differences);
+        let df = postings.saturating_sub(memtable.buried_with(term)).saturating_add_signed(differences);
         Ok(TermLists { lists, bytes, df, ..TermLists::default() })
     }
 

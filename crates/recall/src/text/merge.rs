@@ -1,4 +1,4 @@
-//! Making runs: a flush turns the tail into one. Merging them: eight of a level become one of the next; large runs that are mostly dead are joined.
+//! Making runs: a flush turns the memtable into one. Merging them: eight of a level become one of the next; large runs that are mostly dead are joined.
 //!
 //! A merge goes in slices, one with every change, and is over before the next flush: no write waits for a whole one. The runs
 //! it is made of answer until it is done. What dies in them meanwhile is marked dead in the new run too; whether a slice still
@@ -19,7 +19,7 @@ use super::meta::{Job, Meta, Run};
 use super::pending::Pending;
 use super::rows::{self, PAGE_DOCS, damaged};
 use super::posting_rows::{self, PostingWriter};
-use super::tail::Tail;
+use super::memtable::Memtable;
 
 const FAN_IN: usize = 8;
 
@@ -32,22 +32,22 @@ const SLICES: u32 = 8;
 /// Postings and difference, by term.
 type Lists = BTreeMap<u32, (Vec<Posting>, i64)>;
 
-/// Turns the tail into a run.
-fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
+/// Turns the memtable into a run.
+fn flush(pending: &mut Pending, meta: &mut Meta, memtable: &Memtable) {
     meta.changes = 0;
-    if tail.docs.is_empty() && tail.buried.is_empty() {
+    if memtable.docs.is_empty() && memtable.buried.is_empty() {
         return;
     }
     // One list of all postings, sorted: a map of lists would allocate one for each of some ten thousand terms.
     let mut postings: Vec<(u32, Posting)> = Vec::new();
-    for (doc, terms) in &tail.docs {
+    for (doc, terms) in &memtable.docs {
         postings.extend(terms.iter().map(|(term, impact)| (*term, (*doc, *impact))));
         if *doc <= meta.flushed {
-            pending.set(rows::in_tail(*doc), None);
+            pending.set(rows::in_memtable(*doc), None);
         }
     }
     let mut differences: BTreeMap<u32, i64> = BTreeMap::new();
-    for (doc, terms) in &tail.buried {
+    for (doc, terms) in &memtable.buried {
         for term in terms.iter() {
             *differences.entry(*term).or_default() -= 1;
         }
@@ -73,8 +73,8 @@ fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
     writer.close(pending);
     meta.next_run += 1;
     meta.epoch += 1;
-    meta.flushed = tail.docs.last().map_or(meta.flushed, |(doc, _)| meta.flushed.max(*doc));
-    let docs = u64::try_from(tail.docs.len()).unwrap_or(u64::MAX);
+    meta.flushed = memtable.docs.last().map_or(meta.flushed, |(doc, _)| meta.flushed.max(*doc));
+    let docs = u64::try_from(memtable.docs.len()).unwrap_or(u64::MAX);
     meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
 }
 
@@ -165,17 +165,17 @@ pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -
     Ok(())
 }
 
-/// Flushes the tail. Whatever was due before is finished first: runs of a level stay neighbours.
+/// Flushes the memtable. Whatever was due before is finished first: runs of a level stay neighbours.
 pub(super) fn flush_and_begin(
     view: &View<'_>,
     pending: &mut Pending,
     meta: &mut Meta,
-    tail: &Tail,
+    memtable: &Memtable,
 ) -> Result<()> {
     while meta.job.is_some() {
         advance(view, pending, meta)?;
     }
-    flush(pending, meta, tail);
+    flush(pending, meta, memtable);
     begin(meta);
     Ok(())
 }

@@ -36,7 +36,7 @@ impl Default for Settings {
     }
 }
 
-/// An immutable set of postings: what the tail held at one flush, or several such merged.
+/// An immutable set of postings: what the memtable held at one flush, or several such merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) id: u32,
@@ -83,7 +83,7 @@ pub(super) struct Meta {
     pub(super) changes: u32,
     pub(super) next_run: u32,
     pub(super) next_term: u32,
-    /// The largest document of all flushes: a later one can only be in the tail.
+    /// The largest document of all flushes: a later one can only be in the memtable.
     pub(super) flushed: u64,
     pub(super) job: Option<Job>,
     /// By epoch, oldest first.

@@ -10,8 +10,8 @@
 //! - Scores are a function of the live documents alone: lengths are measured against frozen references, and the document
 //!   frequency is the exact live one. Flush and merge points change neither scores nor order.
 //! - Everything is integer arithmetic, and ties go to the smaller id.
-//! - A search sees one commit: the tail in memory is used only if it belongs to the commit that the view shows; otherwise
-//!   the tail is read from the view.
+//! - A search sees one commit: the memtable in memory is used only if it belongs to the commit that the view shows; otherwise
+//!   the memtable is read from the view.
 //! - After `erase` no row holds a trace of the erased document, and the rows are those that a rebuild without it writes.
 
 mod block;
@@ -27,7 +27,7 @@ mod rows;
 mod score;
 mod search;
 mod posting_rows;
-mod tail;
+mod memtable;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -36,5 +36,5 @@ pub use index::TextIndex;
 pub use meta::{FLUSH_DOCS, Settings};
 pub use score::{FIELDS, Field, FieldWeight, Weights, idf, impact};
 pub use search::{Filter, Scores, Search};
-pub use tail::{Tail, TailHandle};
+pub use memtable::{Memtable, MemtableHandle};
 pub use words::{Counter, Words};

@@ -3,7 +3,7 @@
 //! ```text
 //! 80 | term bytes                 -> term id u32 BE; ids in order of first appearance
 //! 82 | run u32 | term u32 | doc   -> posting row: blocks of up to 128 postings from this term and document on
-//! 84 | 0 | doc u64                -> the document is in the tail, although it was there before the last flush
+//! 84 | 0 | doc u64                -> the document is in the memtable, although it was there before the last flush
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
 //! 85 | run u32 | doc / 4096 u64   -> bitmap of documents whose postings in the run are dead
 //! 86 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
@@ -101,11 +101,11 @@ pub(super) fn former_meta() -> Vec<u8> {
     vec![FORMER_META]
 }
 
-pub(super) fn in_tail(doc: u64) -> Vec<u8> {
+pub(super) fn in_memtable(doc: u64) -> Vec<u8> {
     [&[ASIDE, 0], doc.to_be_bytes().as_slice()].concat()
 }
 
-pub(super) fn all_in_tail() -> Vec<u8> {
+pub(super) fn all_in_memtable() -> Vec<u8> {
     vec![ASIDE, 0]
 }
 

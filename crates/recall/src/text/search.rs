@@ -16,7 +16,7 @@ use super::lists::{Dead, TermLists, Window};
 use super::meta::{Meta, Settings};
 use super::rows::{self, Forward, PAGE_DOCS};
 use super::score::{FIELDS, Field, idf};
-use super::tail::{Tail, TailHandle};
+use super::memtable::{Memtable, MemtableHandle};
 
 const WINDOW: usize = 4096;
 
@@ -29,7 +29,7 @@ pub type Scores = Vec<(u64, u64)>;
 pub struct Search<'a> {
     view: &'a View<'a>,
     meta: Meta,
-    tail: Arc<Tail>,
+    memtable: Arc<Memtable>,
     /// Words of added documents that the dictionary does not have.
     added: HashMap<String, u32>,
     /// Frequencies of terms whose lists were read: whoever asks for them next need not read the lists again.
@@ -44,13 +44,13 @@ impl std::fmt::Debug for Search<'_> {
 
 impl<'a> Search<'a> {
     /// A search of the state that `view` shows.
-    pub fn new(view: &'a View<'a>, tail: &TailHandle) -> Result<Search<'a>> {
+    pub fn new(view: &'a View<'a>, memtable: &MemtableHandle) -> Result<Search<'a>> {
         let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(Settings::default()));
-        let current = tail.current();
+        let current = memtable.current();
         // A commit may have come between the view and this line, or come here before the view sees it.
         let fits = current.seq == meta.seq;
-        let tail = if fits { current } else { Arc::new(Tail::read(view, &meta)?) };
-        Ok(Search { view, meta, tail, added: HashMap::new(), counted: RefCell::default() })
+        let memtable = if fits { current } else { Arc::new(Memtable::read(view, &meta)?) };
+        Ok(Search { view, meta, memtable, added: HashMap::new(), counted: RefCell::default() })
     }
 
     /// Adds documents for this search alone. None of them has a number that the index has.
@@ -74,7 +74,7 @@ impl<'a> Search<'a> {
                 forward.terms.push((id, tfs));
             }
             forward.terms.sort_unstable();
-            Arc::make_mut(&mut self.tail).put(doc, &forward, &self.meta.settings.weights);
+            Arc::make_mut(&mut self.memtable).put(doc, &forward, &self.meta.settings.weights);
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ impl<'a> Search<'a> {
             }
             let term = rows::parse_term_id(value)?;
             // Words of deleted documents stay in the dictionary.
-            if TermLists::read(self.view, &self.meta, &self.tail, term)?.df > 0 {
+            if TermLists::read(self.view, &self.meta, &self.memtable, term)?.df > 0 {
                 terms.push(rows::parse_term(key)?);
             }
             Ok(ControlFlow::Continue(()))
@@ -168,7 +168,7 @@ impl<'a> Search<'a> {
 
     fn lists(&self, term: &str) -> Result<Option<TermLists>> {
         let Some(id) = self.term_id(term)? else { return Ok(None) };
-        let lists = TermLists::read(self.view, &self.meta, &self.tail, id)?;
+        let lists = TermLists::read(self.view, &self.meta, &self.memtable, id)?;
         self.counted.borrow_mut().insert(term.to_owned(), lists.df);
         Ok(Some(lists))
     }

@@ -1,4 +1,4 @@
-//! A store in memory with the index over it, and a scorer that knows nothing of blocks, runs or tails.
+//! A store in memory with the index over it, and a scorer that knows nothing of blocks, runs or memtables.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::analyze::Lexicon;
 use crate::text::{
-    Counter, FIELDS, Field, Scores, Search, Settings, TailHandle, TextIndex, Words, idf, impact,
+    Counter, FIELDS, Field, Scores, Search, Settings, MemtableHandle, TextIndex, Words, idf, impact,
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Bench {
         let settings = Settings { flush_docs, ..Settings::default() };
         let rows = Rows::default();
         let view = View::new(&rows, Side::A);
-        let index = TextIndex::open_with(&view, settings, TailHandle::default()).unwrap();
+        let index = TextIndex::open_with(&view, settings, MemtableHandle::default()).unwrap();
         Bench { rows, index, settings, batch: WriteSet::new(), seq: 0 }
     }
 
@@ -134,7 +134,7 @@ impl Bench {
 
     pub(super) fn reopen(&mut self) {
         let view = View::new(&self.rows, Side::A);
-        self.index = TextIndex::open_with(&view, self.settings, TailHandle::default()).unwrap();
+        self.index = TextIndex::open_with(&view, self.settings, MemtableHandle::default()).unwrap();
     }
 
     pub(super) fn search<T>(&self, ask: impl FnOnce(&Search<'_>) -> T) -> T {
@@ -142,10 +142,10 @@ impl Bench {
         ask(&Search::new(&view, &self.index.handle()).unwrap())
     }
 
-    /// The same with a tail read from the store.
+    /// The same with a memtable read from the store.
     pub(super) fn search_cold<T>(&self, ask: impl FnOnce(&Search<'_>) -> T) -> T {
         let view = View::new(&self.rows, Side::A);
-        ask(&Search::new(&view, &TailHandle::default()).unwrap())
+        ask(&Search::new(&view, &MemtableHandle::default()).unwrap())
     }
 
     /// The rows without the counters, which are the kernel's.

@@ -13,11 +13,11 @@ use testkit::Disk;
 use testkit::build::{ada, body, fact, salt, stamp};
 
 use super::harness::words;
-use crate::text::{Field, Search, Settings, TailHandle, TextIndex};
+use crate::text::{Field, Search, Settings, MemtableHandle, TextIndex};
 
 #[derive(Debug)]
 struct TextHook {
-    handle: TailHandle,
+    handle: MemtableHandle,
     index: Option<TextIndex>,
 }
 
@@ -65,8 +65,8 @@ impl JournalHook for TextHook {
     }
 }
 
-fn open(disk: &Disk) -> (Cortex, TailHandle) {
-    let handle = TailHandle::default();
+fn open(disk: &Disk) -> (Cortex, MemtableHandle) {
+    let handle = MemtableHandle::default();
     let shared = handle.clone();
     let hooks = move || {
         let hook = TextHook { handle: shared.clone(), index: None };
@@ -76,7 +76,7 @@ fn open(disk: &Disk) -> (Cortex, TailHandle) {
     (Cortex::open_on(disk.medium(), &ada(), options).unwrap(), handle)
 }
 
-fn ask(cortex: &Cortex, handle: &TailHandle, word: &str) -> Vec<(u64, u64)> {
+fn ask(cortex: &Cortex, handle: &MemtableHandle, word: &str) -> Vec<(u64, u64)> {
     let reading = cortex.read().unwrap();
     let view = reading.view();
     let search = Search::new(&view, handle).unwrap();
@@ -119,7 +119,7 @@ fn the_index_lives_in_the_kernel() {
     assert_eq!(ids(&ask(&cortex, &handle, "secret8")), [written[8].get()]);
     assert_clean(&cortex);
 
-    // Reopen: the tail comes from the store.
+    // Reopen: the memtable comes from the store.
     let before = ask(&cortex, &handle, "odd");
     drop(cortex);
     let (cortex, handle) = open(&disk);

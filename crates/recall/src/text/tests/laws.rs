@@ -4,7 +4,7 @@ use kernel::store::{Side, View};
 use proptest::prelude::*;
 
 use super::harness::{Bench, Naive, Step, WORDS, query, steps, word};
-use crate::text::{Field, Scores, Search, Settings, TailHandle, TextIndex};
+use crate::text::{Field, Scores, Search, Settings, MemtableHandle, TextIndex};
 
 fn everything(_: u64) -> bool {
     true
@@ -35,7 +35,7 @@ fn assert_equal(search: &Search<'_>, naive: &Naive, query: &[(String, u32)], exc
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    // For every history and flush size the answers are those of the naive scorer, with the tail in memory, with the tail
+    // For every history and flush size the answers are those of the naive scorer, with the memtable in memory, with the memtable
     // read from the store, and after a reopen.
     #[test]
     fn searches_equal_the_naive_scorer(
@@ -128,7 +128,7 @@ fn nothing_is_visible_before_the_commit() {
     assert_eq!(bench.search(|search| search.df("cat").unwrap()), 2);
 }
 
-// A view from before a commit keeps its answers although the tail in memory has moved on, across a flush too.
+// A view from before a commit keeps its answers although the memtable in memory has moved on, across a flush too.
 #[test]
 fn a_search_sees_the_commit_of_its_view() {
     let mut bench = Bench::after(3, 1, &[plain(1, "cat"), plain(2, "cat dog")]);
@@ -240,6 +240,6 @@ fn other_settings_are_refused() {
     let bench = Bench::after(4, 1, &[plain(1, "cat")]);
     let view = View::new(&bench.rows, Side::A);
     let other = Settings { flush_docs: 4, analyzer: 2, ..Settings::default() };
-    let refused = TextIndex::open_with(&view, other, TailHandle::default()).unwrap_err();
+    let refused = TextIndex::open_with(&view, other, MemtableHandle::default()).unwrap_err();
     assert_eq!(refused.code(), "outdated");
 }

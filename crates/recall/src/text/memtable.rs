@@ -1,8 +1,8 @@
-//! The tail: documents put since the last flush, and versions that died since. At most as many as there are changes between
-//! two flushes, so that a search may look at each.
+//! The memtable: the documents put since the last flush, and the versions that died since. There are at most as many as
+//! changes between two flushes, so a search may look at each.
 //!
-//! A tail is immutable once published. Writers copy the list of documents (pointers) once per commit; the documents
-//! themselves are shared.
+//! A memtable never changes once it is published. The writer copies the list of documents (pointers) once per commit; the
+//! documents themselves are shared.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -20,8 +20,8 @@ use super::score::{Weights, impact};
 type Impacts = Arc<[(u32, u8)]>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tail {
-    /// The journal entry of the last change: says which commits this tail fits.
+pub struct Memtable {
+    /// The journal entry of the last change: says which commits this memtable fits.
     pub(super) seq: u64,
     /// By document.
     pub(super) docs: Vec<(u64, Impacts)>,
@@ -31,12 +31,12 @@ pub struct Tail {
     by_term: ByTerm,
 }
 
-impl Tail {
-    /// Reads the tail from its rows.
-    pub(super) fn read(view: &View<'_>, meta: &Meta) -> Result<Tail> {
-        let mut tail = Tail { seq: meta.seq, ..Tail::default() };
+impl Memtable {
+    /// Reads the memtable from its rows.
+    pub(super) fn read(view: &View<'_>, meta: &Meta) -> Result<Memtable> {
+        let mut memtable = Memtable { seq: meta.seq, ..Memtable::default() };
         let mut again = Vec::new();
-        view.scan(&KeyRange::prefix(&rows::all_in_tail()), &mut |key, _| {
+        view.scan(&KeyRange::prefix(&rows::all_in_memtable()), &mut |key, _| {
             again.push(rows::trailing_doc(key)?);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -44,19 +44,19 @@ impl Tail {
             let bytes = view.get(&rows::forward(doc))?;
             let bytes = bytes.ok_or_else(|| damaged("tail", "a document has no record"))?;
             let forward = Forward::decode(&bytes)?;
-            tail.docs.push((doc, impacts(&forward, &meta.settings.weights)));
+            memtable.docs.push((doc, impacts(&forward, &meta.settings.weights)));
         }
         view.scan(&rows::forwards_after(meta.flushed), &mut |key, value| {
             let forward = Forward::decode(value)?;
             let doc = rows::trailing_doc(key)?;
-            tail.docs.push((doc, impacts(&forward, &meta.settings.weights)));
+            memtable.docs.push((doc, impacts(&forward, &meta.settings.weights)));
             Ok(ControlFlow::Continue(()))
         })?;
         view.scan(&KeyRange::prefix(&rows::all_buried()), &mut |key, value| {
-            tail.buried.push((rows::trailing_doc(key)?, rows::decode_terms(value)?.into()));
+            memtable.buried.push((rows::trailing_doc(key)?, rows::decode_terms(value)?.into()));
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(tail)
+        Ok(memtable)
     }
 
     pub(super) fn put(&mut self, doc: u64, forward: &Forward, weights: &Weights) {
@@ -105,22 +105,22 @@ fn impacts(forward: &Forward, weights: &Weights) -> Impacts {
     forward.terms.iter().map(each).collect()
 }
 
-/// Where searches find the tail of the last commit. Clones share it.
+/// Where searches find the memtable of the last commit. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct TailHandle(Arc<RwLock<Arc<Tail>>>);
+pub struct MemtableHandle(Arc<RwLock<Arc<Memtable>>>);
 
-impl TailHandle {
+impl MemtableHandle {
     /// Held only for the copy of a pointer, by readers and by the writer alike.
-    pub fn current(&self) -> Arc<Tail> {
+    pub fn current(&self) -> Arc<Memtable> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same place, not the same tail.
-    pub(super) fn is(&self, other: &TailHandle) -> bool {
+    /// True for a clone of this handle, whatever memtable is in it.
+    pub(super) fn is(&self, other: &MemtableHandle) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    pub(super) fn publish(&self, tail: Arc<Tail>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = tail;
+    pub(super) fn publish(&self, memtable: Arc<Memtable>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = memtable;
     }
 }
