@@ -7,7 +7,7 @@ use kernel::error::{Error, Result};
 use kernel::hook::Staged;
 use kernel::store::{KeyRange, View};
 
-use super::known::Known;
+use super::term_ids::TermIdCache;
 use super::merge;
 use super::meta::{Meta, Settings};
 use super::pending::Pending;
@@ -26,7 +26,7 @@ pub struct TextIndex {
     /// The entry being applied.
     entry: u64,
     /// Ids of terms, committed or not.
-    known: Known,
+    term_ids: TermIdCache,
     published: MemtableHandle,
     /// State as of the last commit, to return to when a batch is aborted.
     committed: (Meta, Arc<Memtable>),
@@ -57,7 +57,7 @@ impl TextIndex {
             memtable,
             pending: Pending::default(),
             entry: 0,
-            known: Known::default(),
+            term_ids: TermIdCache::default(),
             published,
         })
     }
@@ -134,7 +134,7 @@ impl TextIndex {
     /// The batch is gone.
     pub fn aborted(&mut self) {
         self.pending.clear();
-        self.known.clear();
+        self.term_ids.clear();
         (self.meta, self.memtable) = self.committed.clone();
     }
 
@@ -173,7 +173,7 @@ impl TextIndex {
         for part in parts {
             add_up(&mut lengths, &part.lengths);
             for (term, tfs) in part.iter() {
-                let id = match self.known.id(term) {
+                let id = match self.term_ids.id(term) {
                     Some(id) => id,
                     None => self.term_id(view, term)?,
                 };
@@ -236,7 +236,7 @@ impl TextIndex {
         }
         self.meta = Meta::new(self.settings);
         self.memtable = Arc::default();
-        self.known.clear();
+        self.term_ids.clear();
         Ok(())
     }
 
@@ -299,7 +299,7 @@ impl TextIndex {
             self.pending.set(key, Some(id.to_be_bytes().to_vec()));
             id
         };
-        self.known.learn(term, id);
+        self.term_ids.learn(term, id);
         Ok(id)
     }
 

@@ -18,7 +18,7 @@ mod block;
 mod by_term;
 mod bytes;
 mod index;
-mod known;
+mod term_ids;
 mod lists;
 mod merge;
 mod meta;

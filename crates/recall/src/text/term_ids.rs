@@ -7,9 +7,9 @@
 const TERMS_MAX: usize = 160_000;
 
 #[derive(Debug, Default)]
-pub(super) struct Known(foldhash::HashMap<Box<str>, u32>);
+pub(super) struct TermIdCache(foldhash::HashMap<Box<str>, u32>);
 
-impl Known {
+impl TermIdCache {
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
