@@ -22,14 +22,14 @@ use crate::entities::rows::Names;
 use crate::language;
 use crate::prepare::{Desk, Made, Preparer};
 use crate::segments::{self, RowKind, SegmentPosition};
-use crate::text::{Settings, MemtableHandle, TextIndex};
+use crate::text::{IndexSettings, MemtableHandle, TextIndex};
 use crate::vectors::Code;
 
 const OPENED: &str = "a hook is opened before it is used";
 
 #[derive(Debug)]
 pub struct RecallHook {
-    settings: Settings,
+    settings: IndexSettings,
     /// Of the last commit, and of the entries since.
     committed: Analyzer,
     analyzer: Analyzer,
@@ -49,15 +49,15 @@ pub struct RecallHook {
 
 impl RecallHook {
     pub fn new() -> RecallHook {
-        RecallHook::with_settings(Settings::default())
+        RecallHook::with_settings(IndexSettings::default())
     }
 
     /// A hook whose index is flushed at other points. They change rows and never an answer.
-    pub fn with_settings(settings: Settings) -> RecallHook {
+    pub fn with_settings(settings: IndexSettings) -> RecallHook {
         let analyzer = Analyzer::new(Language::None);
         let preparer = Preparer::new();
         RecallHook {
-            settings: Settings { analyzer: ANALYZER_VERSION, ..settings },
+            settings: IndexSettings { analyzer: ANALYZER_VERSION, ..settings },
             committed: analyzer.clone(),
             analyzer,
             desk: preparer.desk(),
@@ -196,7 +196,8 @@ impl JournalHook for RecallHook {
         // While the index is made again its tails are of the past, without what was erased since: no reader may take them
         // for those of its own past.
         let rebuilding = self.seq < self.present;
-        let memtable = if rebuilding { MemtableHandle::default() } else { self.cache.memtable.clone() };
+        let memtable =
+            if rebuilding { MemtableHandle::default() } else { self.cache.memtable.clone() };
         self.text = Some(TextIndex::open_with(view, self.settings, memtable)?);
         self.read_in(language::analyzer(view)?);
         self.committed = self.analyzer.clone();

@@ -15,7 +15,7 @@ use crate::embedding::DIMS;
 use crate::entities::rows::Names;
 use crate::entities::{self, Entity};
 use crate::passages;
-use crate::text::{Counter, Words};
+use crate::text::{TermCounter, TermCounts};
 use crate::vectors::{Code, Coder};
 
 /// A body as the indexes take it.
@@ -23,8 +23,8 @@ use crate::vectors::{Code, Coder};
 pub(crate) struct Made {
     /// In which its words were read.
     analyzer: Analyzer,
-    /// Words that stand before those of the head, and after them.
-    pub(crate) words: [Words; 2],
+    /// TermCounts that stand before those of the head, and after them.
+    pub(crate) words: [TermCounts; 2],
     pub(crate) names: Names,
     pub(crate) codes: Vec<Code>,
     pub(crate) codes_row: Vec<u8>,
@@ -44,13 +44,13 @@ impl Made {
 pub(crate) struct Desk {
     analyzer: Analyzer,
     memo: Memo,
-    counter: Counter,
+    counter: TermCounter,
     coder: Arc<Coder>,
 }
 
 impl Desk {
     pub(crate) fn new(analyzer: Analyzer, coder: Arc<Coder>) -> Desk {
-        Desk { analyzer, memo: Memo::default(), counter: Counter::default(), coder }
+        Desk { analyzer, memo: Memo::default(), counter: TermCounter::default(), coder }
     }
 
     /// Reads in another language from now on.
@@ -61,7 +61,7 @@ impl Desk {
     }
 
     /// The words of a body before those of the head and after them; what it names.
-    pub(crate) fn words(&mut self, body: &Body) -> ([Words; 2], Vec<Entity>) {
+    pub(crate) fn words(&mut self, body: &Body) -> ([TermCounts; 2], Vec<Entity>) {
         self.memo.make_room();
         let named = entities::extract(&body.title, &body.content);
         let mut terms = Vec::with_capacity(16 + body.content.len() / 6);
@@ -87,7 +87,7 @@ impl Desk {
     }
 
     /// The words of a head.
-    pub(crate) fn head(&mut self, head: &Head) -> Words {
+    pub(crate) fn head(&mut self, head: &Head) -> TermCounts {
         self.memo.make_room();
         let mut terms = Vec::new();
         document::head_words(&self.analyzer, &mut self.memo, head, &mut terms);

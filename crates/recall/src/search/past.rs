@@ -15,7 +15,7 @@ use crate::embedding::DIMS;
 use crate::entities::Entity;
 use crate::error::Result;
 use crate::passages::{self, Passages};
-use crate::text::Field;
+use crate::text::TextField;
 use crate::vectors::{Coder, Codes};
 
 /// Marks the number of a document that is a memory as it was. A journal has no entry with such a number.
@@ -23,7 +23,7 @@ const THEN: u64 = 1 << 62;
 
 /// One memory as it was.
 pub(super) struct Former {
-    pub(super) terms: Vec<(Field, String)>,
+    pub(super) terms: Vec<(TextField, String)>,
     pub(super) codes: Codes,
     pub(super) passages: Passages,
     entities: Vec<String>,
@@ -81,7 +81,7 @@ impl Past {
     }
 
     /// The words of all of them, for the index.
-    pub(super) fn documents(&self) -> impl Iterator<Item = (u64, &[(Field, String)])> {
+    pub(super) fn documents(&self) -> impl Iterator<Item = (u64, &[(TextField, String)])> {
         self.0.iter().map(|(id, former)| (id | THEN, former.terms.as_slice()))
     }
 

@@ -26,7 +26,7 @@ use crate::error::Result;
 use crate::model_codes::ModelCodes;
 use crate::passages::Passages;
 use crate::segments;
-use crate::text::Search;
+use crate::text::TextSearch;
 
 /// Candidates each arm puts forward. 200 found a thousandth more and took half as long again.
 pub(super) const CANDIDATES: usize = 120;
@@ -185,9 +185,9 @@ fn by_words<'v>(
     (lens, judge): (&Lens<'_>, &Judge<'_>),
     (analyzer, question): (&Analyzer, &Question),
     taken: usize,
-) -> Result<(Past, Search<'v>, Scores)> {
+) -> Result<(Past, TextSearch<'v>, Scores)> {
     let past = Past::new(lens, judge, analyzer)?;
-    let mut search = Search::new(view, &cache.memtable)?;
+    let mut search = TextSearch::new(view, &cache.memtable)?;
     search.add(past.documents())?;
     let words = word_scores(&search, (judge, &past), question, taken)?;
     Ok((past, search, words))
@@ -299,7 +299,7 @@ impl Scores {
 }
 
 fn word_scores(
-    search: &Search<'_>,
+    search: &TextSearch<'_>,
     (judge, past): (&Judge<'_>, &Past),
     question: &Question,
     taken: usize,
@@ -346,7 +346,7 @@ struct DenseQuestion {
 impl DenseQuestion {
     fn new(
         analyzer: &Analyzer,
-        search: &Search<'_>,
+        search: &TextSearch<'_>,
         question: &Question,
         names: &BTreeSet<String>,
     ) -> Result<DenseQuestion> {

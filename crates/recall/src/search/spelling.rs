@@ -12,7 +12,7 @@ use crate::analyze::{Analyzer, Question};
 use crate::columns::IndexCache;
 use crate::embedding::StaticEmbedder;
 use crate::error::Result;
-use crate::text::Search;
+use crate::text::TextSearch;
 
 /// Letters of a word that may be mistyped. Of shorter ones too many words are one letter away; longer ones nobody types.
 const LETTERS: std::ops::RangeInclusive<usize> = 5..=24;
@@ -34,7 +34,7 @@ pub(super) fn corrected(
     if words.is_empty() {
         return Ok(question);
     }
-    let search = Search::new(view, &cache.memtable)?;
+    let search = TextSearch::new(view, &cache.memtable)?;
     for word in words {
         let Some(asked) = stem(analyzer, &word) else { continue };
         if search.df(&asked)? > 0 {
@@ -63,7 +63,7 @@ fn stem(analyzer: &Analyzer, word: &str) -> Option<String> {
 /// The word one slip away that most memories have, with its term; among equals one that the model knows, then the first of
 /// the alphabet.
 fn nearest(
-    search: &Search<'_>,
+    search: &TextSearch<'_>,
     analyzer: &Analyzer,
     word: &str,
 ) -> Result<Option<(String, String)>> {

@@ -7,22 +7,22 @@ use kernel::error::{Error, Result};
 use kernel::hook::Staged;
 use kernel::store::{KeyRange, View};
 
-use super::term_ids::TermIdCache;
-use super::merge;
-use super::meta::{Meta, Settings};
-use super::pending::Pending;
-use super::rows::{self, Forward, PAGE_DOCS, damaged};
-use super::score::FIELDS;
 use super::memtable::{Memtable, MemtableHandle};
-use super::words::Words;
+use super::merge;
+use super::meta::{IndexSettings, Meta};
+use super::pending::PendingRows;
+use super::rows::{self, ForwardRecord, PAGE_DOCS, damaged};
+use super::score::FIELDS;
+use super::term_ids::TermIdCache;
+use super::words::TermCounts;
 
 /// The writer's side of the index. Follows the life of a hook: changes, then `committed` or `aborted`.
 #[derive(Debug)]
 pub struct TextIndex {
-    settings: Settings,
+    settings: IndexSettings,
     meta: Meta,
     memtable: Arc<Memtable>,
-    pending: Pending,
+    pending: PendingRows,
     /// The entry being applied.
     entry: u64,
     /// Ids of terms, committed or not.
@@ -34,13 +34,13 @@ pub struct TextIndex {
 
 impl TextIndex {
     pub fn open(view: &View<'_>) -> Result<TextIndex> {
-        TextIndex::open_with(view, Settings::default(), MemtableHandle::default())
+        TextIndex::open_with(view, IndexSettings::default(), MemtableHandle::default())
     }
 
     /// Starts from the state that `view` shows and publishes its memtable through `published`.
     pub fn open_with(
         view: &View<'_>,
-        settings: Settings,
+        settings: IndexSettings,
         published: MemtableHandle,
     ) -> Result<TextIndex> {
         let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(settings));
@@ -55,7 +55,7 @@ impl TextIndex {
             committed: (meta.clone(), Arc::clone(&memtable)),
             meta,
             memtable,
-            pending: Pending::default(),
+            pending: PendingRows::default(),
             entry: 0,
             term_ids: TermIdCache::default(),
             published,
@@ -80,7 +80,7 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        parts: &[&Words],
+        parts: &[&TermCounts],
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.put_pending(view, doc, parts)?;
@@ -93,7 +93,7 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        parts: &[&Words],
+        parts: &[&TermCounts],
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.add_pending(view, doc, parts)?;
@@ -156,14 +156,14 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        parts: &[&Words],
+        parts: &[&TermCounts],
     ) -> Result<()> {
         self.begin(view)?;
         self.take_out(view, doc)?;
         self.add_pending(view, doc, parts)
     }
 
-    fn add_pending(&mut self, view: &View<'_>, doc: u64, parts: &[&Words]) -> Result<()> {
+    fn add_pending(&mut self, view: &View<'_>, doc: u64, parts: &[&TermCounts]) -> Result<()> {
         if doc == 0 {
             return Err(Error::invalid("doc", "0 names no document"));
         }
@@ -199,7 +199,7 @@ impl TextIndex {
             if kept == doc {
                 continue;
             }
-            let forward = Forward::decode(&value)?;
+            let forward = ForwardRecord::decode(&value)?;
             let mut terms = Vec::with_capacity(forward.terms.len());
             for (term, tfs) in forward.terms {
                 let word =
@@ -250,7 +250,7 @@ impl TextIndex {
             }
             again
         });
-        let forward = Forward { epoch: self.meta.epoch, lengths, terms };
+        let forward = ForwardRecord { epoch: self.meta.epoch, lengths, terms };
         self.pending.set(rows::forward(doc), Some(forward.encode()));
         if doc <= self.meta.flushed {
             self.pending.set(rows::in_memtable(doc), Some(Vec::new()));
@@ -262,7 +262,7 @@ impl TextIndex {
     /// Removes the current version of a document, if there is one.
     fn take_out(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
         let Some(bytes) = self.pending.get(view, &rows::forward(doc))? else { return Ok(()) };
-        let forward = Forward::decode(&bytes)?;
+        let forward = ForwardRecord::decode(&bytes)?;
         self.pending.set(rows::forward(doc), None);
         self.meta.documents = self.meta.documents.saturating_sub(1);
         let memtable = Arc::make_mut(&mut self.memtable);

@@ -10,10 +10,10 @@ use kernel::store::View;
 
 use super::block::{self, BLOCK_POSTINGS};
 use super::bytes::Cursor;
-use super::meta::{Meta, Run};
-use super::rows::{self, PAGE_DOCS, damaged};
-use super::posting_rows;
 use super::memtable::Memtable;
+use super::meta::{Meta, Run};
+use super::posting_rows;
+use super::rows::{self, PAGE_DOCS, damaged};
 
 /// A block that spans more windows is decoded to find the next document, so that sparse ids do not cost empty windows.
 const WIDE_BLOCK: u64 = 64 * PAGE_DOCS;
@@ -165,7 +165,12 @@ pub(super) struct TermLists {
 }
 
 impl TermLists {
-    pub(super) fn read(view: &View<'_>, meta: &Meta, memtable: &Memtable, term: u32) -> Result<TermLists> {
+    pub(super) fn read(
+        view: &View<'_>,
+        meta: &Meta,
+        memtable: &Memtable,
+        term: u32,
+    ) -> Result<TermLists> {
         let mut lists = Vec::with_capacity(meta.runs.len() + 1);
         let mut bytes = Vec::with_capacity(ROWS_BYTES);
         let (mut postings, mut differences) = (0u64, 0i64);
@@ -195,7 +200,8 @@ impl TermLists {
             }
             lists.push(list);
         }
-        let df = postings.saturating_sub(memtable.buried_with(term)).saturating_add_signed(differences);
+        let df =
+            postings.saturating_sub(memtable.buried_with(term)).saturating_add_signed(differences);
         Ok(TermLists { lists, bytes, df, ..TermLists::default() })
     }
 
@@ -235,7 +241,7 @@ impl TermLists {
     pub(super) fn each(
         &mut self,
         window: Window,
-        dead: &mut Dead<'_>,
+        dead: &mut DeadPages<'_>,
         mut visit: impl FnMut(u64, u64),
     ) -> Result<()> {
         self.enter(window);
@@ -251,7 +257,7 @@ impl TermLists {
     }
 
     /// What the term adds to one document of the window that `bound` was last asked for.
-    pub(super) fn find(&mut self, doc: u64, dead: &mut Dead<'_>) -> Result<u64> {
+    pub(super) fn find(&mut self, doc: u64, dead: &mut DeadPages<'_>) -> Result<u64> {
         for at in &self.inside {
             let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
@@ -272,16 +278,16 @@ enum Page {
 }
 
 /// The pages of the dead of one window, read when first needed.
-pub(super) struct Dead<'s> {
+pub(super) struct DeadPages<'s> {
     view: &'s View<'s>,
     runs: &'s [Run],
     page: u64,
     pages: Vec<Page>,
 }
 
-impl<'s> Dead<'s> {
-    pub(super) fn new(view: &'s View<'s>, runs: &'s [Run]) -> Dead<'s> {
-        Dead { view, runs, page: 0, pages: vec![Page::Unread; runs.len()] }
+impl<'s> DeadPages<'s> {
+    pub(super) fn new(view: &'s View<'s>, runs: &'s [Run]) -> DeadPages<'s> {
+        DeadPages { view, runs, page: 0, pages: vec![Page::Unread; runs.len()] }
     }
 
     pub(super) fn enter(&mut self, window: Window) {

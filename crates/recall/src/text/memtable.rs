@@ -13,8 +13,8 @@ use kernel::store::{KeyRange, View};
 use super::block::Posting;
 use super::by_term::ByTerm;
 use super::meta::Meta;
-use super::rows::{self, Forward, damaged};
-use super::score::{Weights, impact};
+use super::rows::{self, ForwardRecord, damaged};
+use super::score::{FieldWeights, impact};
 
 /// A document's terms, ascending, with their impacts.
 type Impacts = Arc<[(u32, u8)]>;
@@ -43,11 +43,11 @@ impl Memtable {
         for doc in again {
             let bytes = view.get(&rows::forward(doc))?;
             let bytes = bytes.ok_or_else(|| damaged("tail", "a document has no record"))?;
-            let forward = Forward::decode(&bytes)?;
+            let forward = ForwardRecord::decode(&bytes)?;
             memtable.docs.push((doc, impacts(&forward, &meta.settings.weights)));
         }
         view.scan(&rows::forwards_after(meta.flushed), &mut |key, value| {
-            let forward = Forward::decode(value)?;
+            let forward = ForwardRecord::decode(value)?;
             let doc = rows::trailing_doc(key)?;
             memtable.docs.push((doc, impacts(&forward, &meta.settings.weights)));
             Ok(ControlFlow::Continue(()))
@@ -59,7 +59,7 @@ impl Memtable {
         Ok(memtable)
     }
 
-    pub(super) fn put(&mut self, doc: u64, forward: &Forward, weights: &Weights) {
+    pub(super) fn put(&mut self, doc: u64, forward: &ForwardRecord, weights: &FieldWeights) {
         let entry = (doc, impacts(forward, weights));
         self.by_term = ByTerm::default();
         match self.docs.binary_search_by_key(&doc, |(doc, _)| *doc) {
@@ -100,7 +100,7 @@ impl Memtable {
     }
 }
 
-fn impacts(forward: &Forward, weights: &Weights) -> Impacts {
+fn impacts(forward: &ForwardRecord, weights: &FieldWeights) -> Impacts {
     let each = |(term, tfs): &(u32, _)| (*term, impact(weights, &forward.lengths, tfs));
     forward.terms.iter().map(each).collect()
 }

@@ -15,11 +15,11 @@ use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};
 use super::bytes::Cursor;
-use super::meta::{Job, Meta, Run};
-use super::pending::Pending;
-use super::rows::{self, PAGE_DOCS, damaged};
-use super::posting_rows::{self, PostingWriter};
 use super::memtable::Memtable;
+use super::meta::{MergeJob, Meta, Run};
+use super::pending::PendingRows;
+use super::posting_rows::{self, PostingWriter};
+use super::rows::{self, PAGE_DOCS, damaged};
 
 const FAN_IN: usize = 8;
 
@@ -33,7 +33,7 @@ const SLICES: u32 = 8;
 type Lists = BTreeMap<u32, (Vec<Posting>, i64)>;
 
 /// Turns the memtable into a run.
-fn flush(pending: &mut Pending, meta: &mut Meta, memtable: &Memtable) {
+fn flush(pending: &mut PendingRows, meta: &mut Meta, memtable: &Memtable) {
     meta.changes = 0;
     if memtable.docs.is_empty() && memtable.buried.is_empty() {
         return;
@@ -111,12 +111,12 @@ fn begin(meta: &mut Meta) {
     };
     let slice = meta.next_term.div_ceil((meta.settings.flush_docs / SLICES).max(1)).max(1);
     let sources = merged.iter().map(|run| run.id).collect();
-    meta.job = Some(Job { run, sources, done: false, terms: 0..meta.next_term, slice });
+    meta.job = Some(MergeJob { run, sources, done: false, terms: 0..meta.next_term, slice });
     meta.next_run += 1;
 }
 
 /// Does the next slice of the merge under way, if there is one.
-pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -> Result<()> {
+pub(super) fn advance(view: &View<'_>, pending: &mut PendingRows, meta: &mut Meta) -> Result<()> {
     let Some(job) = &mut meta.job else { return Ok(()) };
     let start = job.terms.start;
     let end = start.saturating_add(job.slice).min(job.terms.end);
@@ -131,7 +131,7 @@ pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -
     } else {
         let mut lists = Lists::new();
         for source in &job.sources {
-            let dead = graves(view, pending, *source)?;
+            let dead = dead_bitmaps(view, pending, *source)?;
             gather(view, pending, *source, &(start..end), &dead, &mut lists)?;
         }
         let mut writer = PostingWriter::new(job.run.id);
@@ -168,7 +168,7 @@ pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -
 /// Flushes the memtable. Whatever was due before is finished first: runs of a level stay neighbours.
 pub(super) fn flush_and_begin(
     view: &View<'_>,
-    pending: &mut Pending,
+    pending: &mut PendingRows,
     meta: &mut Meta,
     memtable: &Memtable,
 ) -> Result<()> {
@@ -183,7 +183,7 @@ pub(super) fn flush_and_begin(
 /// Notes a death in a run that is being merged.
 pub(super) fn bury(
     view: &View<'_>,
-    pending: &mut Pending,
+    pending: &mut PendingRows,
     meta: &mut Meta,
     epoch: u32,
     doc: u64,
@@ -198,11 +198,11 @@ pub(super) fn bury(
     Ok(())
 }
 
-type Graves = BTreeMap<u64, Vec<u8>>;
+type DeadBitmaps = BTreeMap<u64, Vec<u8>>;
 
 /// The pages of the dead of a run.
-fn graves(view: &View<'_>, pending: &Pending, run: u32) -> Result<Graves> {
-    let mut pages = Graves::new();
+fn dead_bitmaps(view: &View<'_>, pending: &PendingRows, run: u32) -> Result<DeadBitmaps> {
+    let mut pages = DeadBitmaps::new();
     for (key, page) in pending.rows(view, &KeyRange::prefix(&rows::dead_of(run)))? {
         pages.insert(rows::trailing_doc(&key)?, page);
     }
@@ -212,10 +212,10 @@ fn graves(view: &View<'_>, pending: &Pending, run: u32) -> Result<Graves> {
 /// Adds what a run says of some terms to `lists`.
 fn gather(
     view: &View<'_>,
-    pending: &Pending,
+    pending: &PendingRows,
     run: u32,
     terms: &Range<u32>,
-    dead: &Graves,
+    dead: &DeadBitmaps,
     lists: &mut Lists,
 ) -> Result<()> {
     let mut read = Vec::new();

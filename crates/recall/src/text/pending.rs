@@ -10,13 +10,13 @@ use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingRows {
     rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// Keys written since they were last handed over, some more than once.
     fresh: Vec<Vec<u8>>,
 }
 
-impl Pending {
+impl PendingRows {
     pub(super) fn set(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
         self.fresh.push(key.clone());
         self.rows.insert(key, value);

@@ -20,7 +20,7 @@ use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};
 use super::bytes::{Cursor, push_signed, push_varint};
-use super::pending::Pending;
+use super::pending::PendingRows;
 use super::rows::{self, damaged};
 
 /// Rows are closed before they grow beyond this; larger values waste the ends of pages.
@@ -43,7 +43,7 @@ impl PostingWriter {
     /// Writes all there is of one term; terms come in ascending order.
     pub(super) fn list(
         &mut self,
-        pending: &mut Pending,
+        pending: &mut PendingRows,
         term: u32,
         postings: &[Posting],
         difference: i64,
@@ -58,7 +58,7 @@ impl PostingWriter {
         }
     }
 
-    fn push(&mut self, pending: &mut Pending, term: u32, first: u64, value: &[u8]) {
+    fn push(&mut self, pending: &mut PendingRows, term: u32, first: u64, value: &[u8]) {
         if !self.bytes.is_empty() && self.bytes.len() + value.len() > ROW_BYTES_MAX {
             self.close(pending);
         }
@@ -74,7 +74,7 @@ impl PostingWriter {
     }
 
     /// Writes the row that is open.
-    pub(super) fn close(&mut self, pending: &mut Pending) {
+    pub(super) fn close(&mut self, pending: &mut PendingRows) {
         if !self.bytes.is_empty() {
             pending.set(std::mem::take(&mut self.key), Some(std::mem::take(&mut self.bytes)));
         }
@@ -123,7 +123,7 @@ pub(super) fn read(
 /// The same with rows that are not committed.
 pub(super) fn read_pending(
     view: &View<'_>,
-    pending: &Pending,
+    pending: &PendingRows,
     run: u32,
     terms: &Range<u32>,
     visit: &mut VisitTermBlock<'_>,
@@ -146,7 +146,12 @@ fn ranges(run: u32, terms: &Range<u32>) -> (KeyRange, KeyRange) {
     (before, KeyRange { from: start, to: Some(end), reverse: false })
 }
 
-fn items(key: &[u8], value: &[u8], terms: &Range<u32>, visit: &mut VisitTermBlock<'_>) -> Result<()> {
+fn items(
+    key: &[u8],
+    value: &[u8],
+    terms: &Range<u32>,
+    visit: &mut VisitTermBlock<'_>,
+) -> Result<()> {
     let (first_term, _) = rows::parse_block(key)?;
     each_of(first_term, value, terms, &mut |term, first, block, _| visit(term, first, block))
 }

@@ -150,7 +150,7 @@ fn place(doc: u64) -> (usize, u8) {
 
 /// What a document says, by term: all that is needed to take it out again or to index it anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Forward {
+pub(super) struct ForwardRecord {
     pub(super) epoch: u32,
     pub(super) lengths: [u32; FIELDS],
     /// By term id.
@@ -160,7 +160,7 @@ pub(super) struct Forward {
 /// One occurrence in the content and none elsewhere: by far the most frequent case, and one bit.
 const PLAIN: [u32; FIELDS] = [0, 1, 0, 0, 0, 0];
 
-impl Forward {
+impl ForwardRecord {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(16 + 2 * self.terms.len());
         push_varint(&mut out, self.epoch.into());
@@ -181,13 +181,13 @@ impl Forward {
         out
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Forward> {
-        Forward::parse(bytes).ok_or_else(|| damaged("forward record", "does not decode"))
+    pub(super) fn decode(bytes: &[u8]) -> Result<ForwardRecord> {
+        ForwardRecord::parse(bytes).ok_or_else(|| damaged("forward record", "does not decode"))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Forward> {
+    fn parse(bytes: &[u8]) -> Option<ForwardRecord> {
         let mut cursor = Cursor::new(bytes);
-        let mut forward = Forward { epoch: cursor.u32()?, ..Forward::default() };
+        let mut forward = ForwardRecord { epoch: cursor.u32()?, ..ForwardRecord::default() };
         for length in &mut forward.lengths {
             *length = cursor.u32()?;
         }
@@ -244,8 +244,8 @@ mod tests {
             epoch: u32, lengths: [u32; FIELDS],
             terms in prop::collection::btree_map(any::<u32>(), prop_oneof![Just(PLAIN), any::<[u32; FIELDS]>()], 0..20),
         ) {
-            let forward = Forward { epoch, lengths, terms: terms.into_iter().collect() };
-            prop_assert_eq!(&Forward::decode(&forward.encode()).unwrap(), &forward);
+            let forward = ForwardRecord { epoch, lengths, terms: terms.into_iter().collect() };
+            prop_assert_eq!(&ForwardRecord::decode(&forward.encode()).unwrap(), &forward);
             let ids: Vec<u32> = forward.terms.iter().map(|(term, _)| *term).collect();
             prop_assert_eq!(decode_terms(&encode_terms(ids.iter().copied())).unwrap(), ids);
         }

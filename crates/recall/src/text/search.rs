@@ -12,21 +12,21 @@ use std::sync::Arc;
 use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
-use super::lists::{Dead, TermLists, Window};
-use super::meta::{Meta, Settings};
-use super::rows::{self, Forward, PAGE_DOCS};
-use super::score::{FIELDS, Field, idf};
+use super::lists::{DeadPages, TermLists, Window};
 use super::memtable::{Memtable, MemtableHandle};
+use super::meta::{IndexSettings, Meta};
+use super::rows::{self, ForwardRecord, PAGE_DOCS};
+use super::score::{FIELDS, TextField, idf};
 
 const WINDOW: usize = 4096;
 
 /// Says whether a document may be in the answer.
-pub type Filter<'f> = dyn Fn(u64) -> bool + 'f;
+pub type DocFilter<'f> = dyn Fn(u64) -> bool + 'f;
 
 /// Documents with their scores, best first; equal scores by document.
-pub type Scores = Vec<(u64, u64)>;
+pub type DocScores = Vec<(u64, u64)>;
 
-pub struct Search<'a> {
+pub struct TextSearch<'a> {
     view: &'a View<'a>,
     meta: Meta,
     memtable: Arc<Memtable>,
@@ -36,32 +36,33 @@ pub struct Search<'a> {
     counted: RefCell<HashMap<String, u64>>,
 }
 
-impl std::fmt::Debug for Search<'_> {
+impl std::fmt::Debug for TextSearch<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Search").field("meta", &self.meta).finish_non_exhaustive()
+        f.debug_struct("TextSearch").field("meta", &self.meta).finish_non_exhaustive()
     }
 }
 
-impl<'a> Search<'a> {
+impl<'a> TextSearch<'a> {
     /// A search of the state that `view` shows.
-    pub fn new(view: &'a View<'a>, memtable: &MemtableHandle) -> Result<Search<'a>> {
-        let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(Settings::default()));
+    pub fn new(view: &'a View<'a>, memtable: &MemtableHandle) -> Result<TextSearch<'a>> {
+        let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(IndexSettings::default()));
         let current = memtable.current();
         // A commit may have come between the view and this line, or come here before the view sees it.
         let fits = current.seq == meta.seq;
         let memtable = if fits { current } else { Arc::new(Memtable::read(view, &meta)?) };
-        Ok(Search { view, meta, memtable, added: HashMap::new(), counted: RefCell::default() })
+        Ok(TextSearch { view, meta, memtable, added: HashMap::new(), counted: RefCell::default() })
     }
 
     /// Adds documents for this search alone. None of them has a number that the index has.
     pub fn add<'d>(
         &mut self,
-        documents: impl Iterator<Item = (u64, &'d [(Field, String)])>,
+        documents: impl Iterator<Item = (u64, &'d [(TextField, String)])>,
     ) -> Result<()> {
         self.counted.take();
         for (doc, terms) in documents {
             let (lengths, terms) = count(terms);
-            let mut forward = Forward { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
+            let mut forward =
+                ForwardRecord { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
             for (term, tfs) in terms {
                 let fresh = u32::try_from(self.added.len()).unwrap_or(u32::MAX);
                 let id = match self.term_id(term)? {
@@ -121,12 +122,12 @@ impl<'a> Search<'a> {
         &self,
         query: &[(String, u32)],
         k: usize,
-        filter: &Filter<'_>,
+        filter: &DocFilter<'_>,
         excluded: &[String],
-    ) -> Result<Scores> {
+    ) -> Result<DocScores> {
         let mut terms = self.weighted(query)?;
         let mut barring = self.all_lists(excluded)?;
-        let mut dead = Dead::new(self.view, &self.meta.runs);
+        let mut dead = DeadPages::new(self.view, &self.meta.runs);
         let mut best = Best::new(k);
         let mut scratch = Scratch::new();
         let mut from = 0;
@@ -144,9 +145,9 @@ impl<'a> Search<'a> {
     }
 
     /// Scores of all documents that have a term of the query and pass the filter.
-    pub fn score_all(&self, query: &[(String, u32)], filter: &Filter<'_>) -> Result<Scores> {
+    pub fn score_all(&self, query: &[(String, u32)], filter: &DocFilter<'_>) -> Result<DocScores> {
         let mut scores: BTreeMap<u64, u64> = BTreeMap::new();
-        let mut dead = Dead::new(self.view, &self.meta.runs);
+        let mut dead = DeadPages::new(self.view, &self.meta.runs);
         for mut term in self.weighted(query)? {
             let mut from = 0;
             while let Some(next) = term.next(from)? {
@@ -161,7 +162,7 @@ impl<'a> Search<'a> {
                 from = after;
             }
         }
-        let mut scores: Scores = scores.into_iter().filter(|(doc, _)| filter(*doc)).collect();
+        let mut scores: DocScores = scores.into_iter().filter(|(doc, _)| filter(*doc)).collect();
         scores.sort_unstable_by_key(|(doc, score)| (Reverse(*score), *doc));
         Ok(scores)
     }
@@ -197,7 +198,7 @@ impl<'a> Search<'a> {
 }
 
 /// Field lengths, and how often each term occurs in each field.
-fn count(terms: &[(Field, String)]) -> ([u32; FIELDS], BTreeMap<&str, [u32; FIELDS]>) {
+fn count(terms: &[(TextField, String)]) -> ([u32; FIELDS], BTreeMap<&str, [u32; FIELDS]>) {
     let mut lengths = [0u32; FIELDS];
     let mut counted: BTreeMap<&str, [u32; FIELDS]> = BTreeMap::new();
     for (field, term) in terms {
@@ -222,13 +223,13 @@ fn nearest(terms: &mut [TermLists], from: u64) -> Result<Option<u64>> {
 /// Sums of one window. Reused, because clearing costs less than allocating.
 struct Scratch {
     sums: Vec<u64>,
-    touched: Places,
-    barred: Places,
+    touched: WindowBits,
+    barred: WindowBits,
 }
 
 impl Scratch {
     fn new() -> Scratch {
-        Scratch { sums: vec![0; WINDOW], touched: Places::new(), barred: Places::new() }
+        Scratch { sums: vec![0; WINDOW], touched: WindowBits::new(), barred: WindowBits::new() }
     }
 
     fn window(
@@ -236,8 +237,8 @@ impl Scratch {
         window: Window,
         terms: &mut [TermLists],
         barring: &mut [TermLists],
-        dead: &mut Dead<'_>,
-        filter: &Filter<'_>,
+        dead: &mut DeadPages<'_>,
+        filter: &DocFilter<'_>,
         best: &mut Best,
     ) -> Result<()> {
         let mut bounds: Vec<(u64, usize)> =
@@ -296,11 +297,11 @@ fn place(doc: u64) -> usize {
 }
 
 /// A set of places of a window.
-struct Places([u64; WINDOW / 64]);
+struct WindowBits([u64; WINDOW / 64]);
 
-impl Places {
-    fn new() -> Places {
-        Places([0; WINDOW / 64])
+impl WindowBits {
+    fn new() -> WindowBits {
+        WindowBits([0; WINDOW / 64])
     }
 
     fn insert(&mut self, place: usize) {
@@ -311,8 +312,8 @@ impl Places {
         self.0[place / 64] >> (place % 64) & 1 == 1
     }
 
-    fn take(&mut self) -> Places {
-        std::mem::replace(self, Places::new())
+    fn take(&mut self) -> WindowBits {
+        std::mem::replace(self, WindowBits::new())
     }
 }
 
@@ -341,7 +342,7 @@ impl Best {
         }
     }
 
-    fn into_sorted(self) -> Scores {
+    fn into_sorted(self) -> DocScores {
         self.heap.into_sorted_vec().into_iter().map(|(Reverse(score), doc)| (doc, score)).collect()
     }
 }

@@ -9,7 +9,7 @@ use kernel::{Cortex, HookFactory, Options, Reading, Result};
 use recall::RecallHook;
 use recall::analyze::{Analyzer, Language};
 use recall::search::{Answer, Query, search};
-use recall::text::Settings;
+use recall::text::IndexSettings;
 use testkit::Disk;
 use testkit::build::{ada, at, body};
 
@@ -19,7 +19,7 @@ pub(crate) fn analyzer() -> Analyzer {
 
 /// Hooks whose index is flushed, and whose rows are moved into blocks, after so many changes.
 pub(crate) fn hooks_flushed_after(flush_docs: u32) -> HookFactory {
-    let settings = Settings { flush_docs, ..Settings::default() };
+    let settings = IndexSettings { flush_docs, ..IndexSettings::default() };
     Arc::new(move || vec![Box::new(RecallHook::with_settings(settings)) as Box<dyn JournalHook>])
 }
 

@@ -13,7 +13,8 @@ use proptest::prelude::*;
 
 use crate::analyze::Lexicon;
 use crate::text::{
-    Counter, FIELDS, Field, Scores, Search, Settings, MemtableHandle, TextIndex, Words, idf, impact,
+    DocScores, FIELDS, IndexSettings, MemtableHandle, TermCounter, TermCounts, TextField,
+    TextIndex, TextSearch, idf, impact,
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl Reader for Rows {
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    Put(u64, Vec<(Field, String)>),
+    Put(u64, Vec<(TextField, String)>),
     Erase(u64),
 }
 
@@ -47,22 +48,22 @@ pub(super) enum Step {
 pub(super) struct Bench {
     pub(super) rows: Rows,
     pub(super) index: TextIndex,
-    settings: Settings,
+    settings: IndexSettings,
     batch: WriteSet,
     seq: u64,
 }
 
 /// Terms as the index takes them.
-pub(super) fn words(terms: &[(Field, String)]) -> Words {
+pub(super) fn words(terms: &[(TextField, String)]) -> TermCounts {
     let mut lexicon = Lexicon::default();
     let numbers: Vec<_> =
         terms.iter().map(|(field, term)| (*field, lexicon.number(term))).collect();
-    Counter::default().count(&lexicon, &numbers)
+    TermCounter::default().count(&lexicon, &numbers)
 }
 
 impl Bench {
     pub(super) fn new(flush_docs: u32) -> Bench {
-        let settings = Settings { flush_docs, ..Settings::default() };
+        let settings = IndexSettings { flush_docs, ..IndexSettings::default() };
         let rows = Rows::default();
         let view = View::new(&rows, Side::A);
         let index = TextIndex::open_with(&view, settings, MemtableHandle::default()).unwrap();
@@ -137,15 +138,15 @@ impl Bench {
         self.index = TextIndex::open_with(&view, self.settings, MemtableHandle::default()).unwrap();
     }
 
-    pub(super) fn search<T>(&self, ask: impl FnOnce(&Search<'_>) -> T) -> T {
+    pub(super) fn search<T>(&self, ask: impl FnOnce(&TextSearch<'_>) -> T) -> T {
         let view = View::new(&self.rows, Side::A);
-        ask(&Search::new(&view, &self.index.handle()).unwrap())
+        ask(&TextSearch::new(&view, &self.index.handle()).unwrap())
     }
 
     /// The same with a memtable read from the store.
-    pub(super) fn search_cold<T>(&self, ask: impl FnOnce(&Search<'_>) -> T) -> T {
+    pub(super) fn search_cold<T>(&self, ask: impl FnOnce(&TextSearch<'_>) -> T) -> T {
         let view = View::new(&self.rows, Side::A);
-        ask(&Search::new(&view, &MemtableHandle::default()).unwrap())
+        ask(&TextSearch::new(&view, &MemtableHandle::default()).unwrap())
     }
 
     /// The rows without the counters, which are the kernel's.
@@ -157,11 +158,11 @@ impl Bench {
 
 /// The documents as they are after some steps.
 #[derive(Default)]
-pub(super) struct Naive(BTreeMap<u64, Vec<(Field, String)>>);
+pub(super) struct Naive(BTreeMap<u64, Vec<(TextField, String)>>);
 
 impl Naive {
     pub(super) fn after(steps: &[Step]) -> Naive {
-        let mut docs: BTreeMap<u64, Vec<(Field, String)>> = BTreeMap::new();
+        let mut docs: BTreeMap<u64, Vec<(TextField, String)>> = BTreeMap::new();
         for step in steps {
             match step {
                 Step::Put(doc, terms) => {
@@ -187,9 +188,9 @@ impl Naive {
         u64::try_from(self.0.keys().filter(|doc| self.has(**doc, term)).count()).unwrap()
     }
 
-    pub(super) fn scores(&self, query: &[(String, u32)]) -> Scores {
-        let weights = crate::text::Weights::default();
-        let mut scores = Scores::new();
+    pub(super) fn scores(&self, query: &[(String, u32)]) -> DocScores {
+        let weights = crate::text::FieldWeights::default();
+        let mut scores = DocScores::new();
         let worth_of = |(word, weight): &(String, u32)| {
             (word.clone(), u64::from(*weight) * idf(self.documents(), self.df(word)))
         };
@@ -232,7 +233,7 @@ fn doc() -> impl Strategy<Value = u64> {
 }
 
 fn step(erase: bool) -> impl Strategy<Value = Step> {
-    let field = (0..FIELDS).prop_map(|n| Field::ALL[n]);
+    let field = (0..FIELDS).prop_map(|n| TextField::ALL[n]);
     let terms = prop::collection::vec((field, word()), 0..8);
     prop_oneof![
         12 => (doc(), terms).prop_map(|(doc, terms)| Step::Put(doc, terms)),

@@ -13,7 +13,7 @@ use testkit::Disk;
 use testkit::build::{ada, body, fact, salt, stamp};
 
 use super::harness::words;
-use crate::text::{Field, Search, Settings, MemtableHandle, TextIndex};
+use crate::text::{IndexSettings, MemtableHandle, TextField, TextIndex, TextSearch};
 
 #[derive(Debug)]
 struct TextHook {
@@ -21,11 +21,11 @@ struct TextHook {
     index: Option<TextIndex>,
 }
 
-fn terms(body: &Body) -> Vec<(Field, String)> {
+fn terms(body: &Body) -> Vec<(TextField, String)> {
     let split = |field, text: &str| {
         text.split(' ').map(move |word| (field, word.to_owned())).collect::<Vec<_>>()
     };
-    [split(Field::TITLE, &body.title), split(Field::CONTENT, &body.content)].concat()
+    [split(TextField::TITLE, &body.title), split(TextField::CONTENT, &body.content)].concat()
 }
 
 impl JournalHook for TextHook {
@@ -34,7 +34,7 @@ impl JournalHook for TextHook {
     }
 
     fn open(&mut self, view: &View<'_>) -> Result<()> {
-        let settings = Settings { flush_docs: 5, ..Settings::default() };
+        let settings = IndexSettings { flush_docs: 5, ..IndexSettings::default() };
         self.index = Some(TextIndex::open_with(view, settings, self.handle.clone())?);
         Ok(())
     }
@@ -79,7 +79,7 @@ fn open(disk: &Disk) -> (Cortex, MemtableHandle) {
 fn ask(cortex: &Cortex, handle: &MemtableHandle, word: &str) -> Vec<(u64, u64)> {
     let reading = cortex.read().unwrap();
     let view = reading.view();
-    let search = Search::new(&view, handle).unwrap();
+    let search = TextSearch::new(&view, handle).unwrap();
     search.top_k(&[(word.to_owned(), 1)], 10, &|_| true, &[]).unwrap()
 }
 
