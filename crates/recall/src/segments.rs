@@ -42,7 +42,7 @@ use kernel::store::{KeyRange, View};
 
 use crate::error::Result;
 use crate::passages::{self, CodeBytes, Passages};
-use crate::vectors::{Code, Group, Groups};
+use crate::vectors::{Code, LevelGroup, GroupSource};
 
 const VERSION: u8 = 2;
 
@@ -134,35 +134,35 @@ fn group_key(group: u64) -> Vec<u8> {
 /// The entries that a segment covers, in whole groups. Of short memories, 510 fill a page of 64 kilobytes almost to the
 /// end; the store rounds a row up to a power of two.
 fn entries(flush_docs: u32) -> u64 {
-    let groups = u64::from(flush_docs) / 2 / Group::DOCS;
-    groups.max(1) * Group::DOCS
+    let groups = u64::from(flush_docs) / 2 / LevelGroup::DOCS;
+    groups.max(1) * LevelGroup::DOCS
 }
 
 /// The levels of a group of memories; empty while their segment is open.
-fn group(view: &View<'_>, number: u64) -> Result<Group> {
+fn group(view: &View<'_>, number: u64) -> Result<LevelGroup> {
     let row = view.get(&group_key(number))?.unwrap_or_default();
     decode_group(number, &row)
 }
 
-fn decode_group(number: u64, row: &[u8]) -> Result<Group> {
+fn decode_group(number: u64, row: &[u8]) -> Result<LevelGroup> {
     let damaged = || Error::corrupt(format!("levels of group {number}"), "do not decode");
-    Group::decode(row).ok_or_else(damaged)
+    LevelGroup::decode(row).ok_or_else(damaged)
 }
 
 /// The groups in the state that a view shows.
 pub(crate) struct StoredGroups<'v>(pub(crate) &'v View<'v>);
 
-impl Groups for StoredGroups<'_> {
+impl GroupSource for StoredGroups<'_> {
     type Error = Error;
 
     /// Only groups of closed segments are asked for, so a missing one is damage.
-    fn group(&self, number: u64) -> Result<Group> {
+    fn group(&self, number: u64) -> Result<LevelGroup> {
         let row = self.0.get(&group_key(number))?;
         let missing = || Error::corrupt(format!("levels of group {number}"), "are not there");
         decode_group(number, &row.ok_or_else(missing)?)
     }
 
-    fn each(&self, visit: &mut dyn FnMut(u64, &Group)) -> Result<()> {
+    fn each(&self, visit: &mut dyn FnMut(u64, &LevelGroup)) -> Result<()> {
         self.0.scan(&KeyRange::prefix(&group_key(0)[..1]), &mut |key, row| {
             if let Some(number) = keys::trailing_u64(key) {
                 visit(number, &decode_group(number, row)?);
@@ -190,11 +190,11 @@ pub(crate) fn close(
             RowKind::Codes | RowKind::Meta => keep(&mut moved, doc, kind, value),
         }
     })?;
-    let mut groups: BTreeMap<u64, Group> = BTreeMap::new();
+    let mut groups: BTreeMap<u64, LevelGroup> = BTreeMap::new();
     for (doc, rows) in moved.iter_mut().filter(|(_, rows)| !rows.codes.is_empty()) {
         let (heads, levels) = passages::split_codes(*doc, &rows.codes)?;
         rows.codes = heads;
-        groups.entry(Group::of(*doc)).or_default().set(*doc, levels);
+        groups.entry(LevelGroup::of(*doc)).or_default().set(*doc, levels);
     }
     for (number, group) in groups {
         staged.set(group_key(number), group.encode());
@@ -243,9 +243,9 @@ pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Resul
     })?;
     if rows.remove(&doc).is_some() {
         staged.set(key, (!rows.is_empty()).then(|| encode(&rows)));
-        let mut group = group(view, Group::of(doc))?;
+        let mut group = group(view, LevelGroup::of(doc))?;
         group.set(doc, Vec::new());
-        staged.set(group_key(Group::of(doc)), group.encode());
+        staged.set(group_key(LevelGroup::of(doc)), group.encode());
     }
     Ok(())
 }
@@ -285,7 +285,7 @@ fn rows_of(view: &View<'_>, doc: u64) -> Result<DocRows> {
     if let Some(codes) = codes {
         rows.codes = codes;
     } else if !rows.codes.is_empty() {
-        rows.codes = passages::join_codes(doc, &rows.codes, group(view, Group::of(doc))?.get(doc))?;
+        rows.codes = passages::join_codes(doc, &rows.codes, group(view, LevelGroup::of(doc))?.get(doc))?;
     }
     Ok(rows)
 }

@@ -107,7 +107,8 @@ impl List {
     fn each(
         &mut self,
         window: Window,
-        (bytes, dead): (&[u8], Option<&[u8]>),
+        bytes: &[u8],
+        dead: Option<&[u8]>,
         visit: &mut impl FnMut(u64, u8),
     ) -> Result<()> {
         let mut at = self.at;
@@ -134,7 +135,7 @@ impl List {
     }
 
     /// The impact of one document, if it is alive in this list.
-    fn find(&mut self, doc: u64, (bytes, dead): (&[u8], Option<&[u8]>)) -> Result<Option<u8>> {
+    fn find(&mut self, doc: u64, bytes: &[u8], dead: Option<&[u8]>) -> Result<Option<u8>> {
         if dead.is_some_and(|page| rows::is_dead(page, doc)) {
             return Ok(None);
         }
@@ -249,7 +250,7 @@ impl TermLists {
         for at in &self.inside {
             let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
-            list.each(window, (&self.bytes, page), &mut |doc, impact| {
+            list.each(window, &self.bytes, page, &mut |doc, impact| {
                 visit(doc, factor.saturating_mul(impact.into()));
             })?;
         }
@@ -261,7 +262,7 @@ impl TermLists {
         for at in &self.inside {
             let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
-            if let Some(impact) = list.find(doc, (&self.bytes, page))? {
+            if let Some(impact) = list.find(doc, &self.bytes, page)? {
                 return Ok(self.factor.saturating_mul(impact.into()));
             }
         }

@@ -1,4 +1,4 @@
-//! Searching one consistent state: windowed MaxScore for the best few, and an exhaustive scorer for all.
+//! Searching one consistent state: the best few documents by MaxScore, in windows of documents.
 //!
 //! The windows go upwards, so a later document must beat the threshold to get in: at equal scores the smaller id stays. In
 //! each window the terms that together cannot beat it are only asked about documents that the others brought up.
@@ -142,29 +142,6 @@ impl<'a> TextSearch<'a> {
             from = after;
         }
         Ok(best.into_sorted())
-    }
-
-    /// Scores of all documents that have a term of the query and pass the filter.
-    pub fn score_all(&self, query: &[(String, u32)], filter: &DocFilter<'_>) -> Result<DocScores> {
-        let mut scores: BTreeMap<u64, u64> = BTreeMap::new();
-        let mut dead = DeadPages::new(self.view, &self.meta.runs);
-        for mut term in self.weighted(query)? {
-            let mut from = 0;
-            while let Some(next) = term.next(from)? {
-                let start = next - next % PAGE_DOCS;
-                let window = (start, start | (PAGE_DOCS - 1));
-                dead.enter(window);
-                term.each(window, &mut dead, |doc, score| {
-                    let sum = scores.entry(doc).or_default();
-                    *sum = sum.saturating_add(score);
-                })?;
-                let Some(after) = window.1.checked_add(1) else { break };
-                from = after;
-            }
-        }
-        let mut scores: DocScores = scores.into_iter().filter(|(doc, _)| filter(*doc)).collect();
-        scores.sort_unstable_by_key(|(doc, score)| (Reverse(*score), *doc));
-        Ok(scores)
     }
 
     fn lists(&self, term: &str) -> Result<Option<TermLists>> {

@@ -11,9 +11,9 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::code::{Code, LEVELS, rounded};
-use super::levels::{At, Group, Levels};
+use super::level_store::{LevelAddress, LevelGroup, LevelStore};
 use super::scan::{self, Scan};
-use super::sketch::{Asked, Rotation};
+use super::sketch::{QuerySketch, Rotation};
 use crate::embedding::{Embedding, FETCHED, Wide, dot, fetch, widest};
 
 /// So many vectors are ranked one by one: about a millisecond.
@@ -36,8 +36,8 @@ pub struct Codes {
     sketches: Vec<u8>,
     scales: Vec<i16>,
     /// Where the levels are.
-    at: Vec<At>,
-    levels: Levels,
+    at: Vec<LevelAddress>,
+    levels: LevelStore,
     spare: Mutex<Vec<Scan>>,
 }
 
@@ -50,7 +50,7 @@ impl Codes {
             sketches: Vec::new(),
             scales: Vec::new(),
             at: Vec::new(),
-            levels: Levels::new(dims),
+            levels: LevelStore::new(dims),
             spare: Mutex::default(),
         }
     }
@@ -127,7 +127,7 @@ impl Codes {
         for at in &self.at[old.clone()] {
             self.levels.release(doc, *at);
         }
-        let at: Vec<At> =
+        let at: Vec<LevelAddress> =
             codes.clone().map(|code| self.levels.hold(code.levels.iter().copied())).collect();
         let n = at.len();
         self.docs.splice(old.clone(), std::iter::repeat_n(doc, n));
@@ -143,7 +143,7 @@ impl Codes {
         let (scale, levels, sketch) = Code::parts(self.dims, bytes)?;
         if scale > 0 {
             let at = self.levels.hold(levels.iter().map(|level| level.cast_signed()));
-            self.push(doc, (scale, sketch), at);
+            self.push(doc, scale, sketch, at);
         }
         Some(())
     }
@@ -157,12 +157,12 @@ impl Codes {
             if sketch.len() != self.rotation.bytes() {
                 return None;
             }
-            self.push(doc, (i16::from_le_bytes(*scale), sketch), At::GROUP);
+            self.push(doc, i16::from_le_bytes(*scale), sketch, LevelAddress::GROUP);
         }
         Some(())
     }
 
-    fn push(&mut self, doc: u64, (scale, sketch): (i16, &[u8]), at: At) {
+    fn push(&mut self, doc: u64, scale: i16, sketch: &[u8], at: LevelAddress) {
         self.docs.push(doc);
         self.scales.push(scale);
         self.sketches.extend(sketch);
@@ -176,12 +176,12 @@ impl Codes {
 
     /// How near some documents are. For codes without groups.
     pub fn scores(&self, query: &Embedding, docs: &[u64]) -> Vec<Option<i64>> {
-        let Ok(scores) = self.scores_with(query, docs, &NoGroups);
+        let Ok(scores) = self.scores_with(query, docs, &NoGroupSource);
         scores
     }
 
     /// How near some documents are; `groups` gives those that are not in memory yet.
-    pub(crate) fn scores_with<G: Groups>(
+    pub(crate) fn scores_with<G: GroupSource>(
         &self,
         query: &Embedding,
         docs: &[u64],
@@ -200,12 +200,12 @@ impl Codes {
         k: usize,
         filter: &dyn Fn(u64) -> bool,
     ) -> Vec<VectorHit> {
-        let Ok(hits) = self.top_k_with(query, k, filter, &NoGroups);
+        let Ok(hits) = self.top_k_with(query, k, filter, &NoGroupSource);
         hits
     }
 
     /// The nearest `k` documents by their codes, best first; `groups` gives those that are not in memory yet.
-    pub(crate) fn top_k_with<G: Groups>(
+    pub(crate) fn top_k_with<G: GroupSource>(
         &self,
         query: &Embedding,
         k: usize,
@@ -226,7 +226,7 @@ impl Codes {
         Ok(best(hits.collect(), k))
     }
 
-    fn row_scores<G: Groups>(
+    fn row_scores<G: GroupSource>(
         &self,
         query: &Embedding,
         rows: &[usize],
@@ -239,10 +239,10 @@ impl Codes {
     }
 
     /// Brings the levels of some rows into memory.
-    fn read_levels<G: Groups>(&self, rows: &[usize], groups: &G) -> Result<(), G::Error> {
+    fn read_levels<G: GroupSource>(&self, rows: &[usize], groups: &G) -> Result<(), G::Error> {
         let wanted = rows.iter().map(|row| (self.docs[*row], self.at[*row]));
         let wanted = wanted.filter(|(doc, at)| self.levels.wants(*doc, *at));
-        let mut wanted: Vec<u64> = wanted.map(|(doc, _)| Group::of(doc)).collect();
+        let mut wanted: Vec<u64> = wanted.map(|(doc, _)| LevelGroup::of(doc)).collect();
         wanted.dedup();
         let is_here = |doc| !self.rows_of(doc).is_empty();
         if self.levels.wants_all(wanted.len()) {
@@ -259,7 +259,7 @@ impl Codes {
     /// Rows the filter accepts that the sketches leave, ascending.
     fn candidates(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<usize> {
         let mut scan = self.spare().pop().unwrap_or_default();
-        let asked = Asked::new(&self.rotation, query.values());
+        let asked = QuerySketch::new(&self.rotation, query.values());
         let keep = scan::kept(self.len(), k);
         scan.look(&asked, &self.sketches, self.len());
         let rows = scan.nearest(keep, &|row| filter(self.docs[row]));
@@ -279,26 +279,26 @@ impl Codes {
 }
 
 /// Where groups of levels are read from.
-pub(crate) trait Groups {
+pub(crate) trait GroupSource {
     type Error;
 
-    fn group(&self, number: u64) -> Result<Group, Self::Error>;
+    fn group(&self, number: u64) -> Result<LevelGroup, Self::Error>;
 
     /// All of them, which takes a fraction of the time.
-    fn each(&self, visit: &mut dyn FnMut(u64, &Group)) -> Result<(), Self::Error>;
+    fn each(&self, visit: &mut dyn FnMut(u64, &LevelGroup)) -> Result<(), Self::Error>;
 }
 
 /// For codes that have all their levels in memory, and never ask.
-struct NoGroups;
+struct NoGroupSource;
 
-impl Groups for NoGroups {
+impl GroupSource for NoGroupSource {
     type Error = Infallible;
 
-    fn group(&self, _: u64) -> Result<Group, Infallible> {
-        Ok(Group::default())
+    fn group(&self, _: u64) -> Result<LevelGroup, Infallible> {
+        Ok(LevelGroup::default())
     }
 
-    fn each(&self, _: &mut dyn FnMut(u64, &Group)) -> Result<(), Infallible> {
+    fn each(&self, _: &mut dyn FnMut(u64, &LevelGroup)) -> Result<(), Infallible> {
         Ok(())
     }
 }

@@ -6,12 +6,12 @@
 
 mod code;
 mod codes;
-mod levels;
+mod level_store;
 mod scan;
 mod sketch;
 mod sums;
 
 pub use code::{Code, Coder};
-pub(crate) use codes::Groups;
+pub(crate) use codes::GroupSource;
 pub use codes::{Codes, EXACT_UP_TO, VectorHit};
-pub use levels::Group;
+pub use level_store::LevelGroup;

@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::sketch::Asked;
+use super::sketch::QuerySketch;
 
 /// What the sketches leave to be ranked by codes: at least so many vectors, so many for each result asked for, and one of so
 /// many of all. Of 100,000 generated memories they find what ranking all by codes would: 0.985 of the true ten, and of
@@ -30,7 +30,7 @@ pub(super) struct Scan {
 
 impl Scan {
     /// Finds out how far each row is.
-    pub(super) fn look(&mut self, asked: &Asked, sketches: &[u8], rows: usize) {
+    pub(super) fn look(&mut self, asked: &QuerySketch, sketches: &[u8], rows: usize) {
         self.far.resize(rows, 0);
         asked.far(sketches, &mut self.far);
         self.counts.clear();

@@ -87,13 +87,13 @@ impl Rotation {
 /// A question, ready to be compared with sketches.
 ///
 /// Its components are known better than those of the sketches, so they are not cut to two bits but to a byte.
-pub(super) struct Asked {
+pub(super) struct QuerySketch {
     /// For each place in a byte the components that sketches have there.
     parts: [Vec<i8>; PER_BYTE],
 }
 
-impl Asked {
-    pub(super) fn new(rotation: &Rotation, values: &[i16]) -> Asked {
+impl QuerySketch {
+    pub(super) fn new(rotation: &Rotation, values: &[i16]) -> QuerySketch {
         let rotated = rotation.rotated(values);
         let largest = rotated.iter().map(|value| value.abs()).max().unwrap_or(0).max(1);
         let byte = |value: &i32| {
@@ -101,7 +101,7 @@ impl Asked {
         };
         let mut parts = rotated.chunks(rotation.bytes());
         let part = |_| parts.next().unwrap_or_default().iter().map(byte).collect();
-        Asked { parts: SHIFTS.map(part) }
+        QuerySketch { parts: SHIFTS.map(part) }
     }
 
     /// One more than the farthest that a sketch can be.
@@ -166,7 +166,7 @@ mod tests {
     fn far(question: &Embedding, other: &Embedding) -> u16 {
         let rotation = Rotation::new(question.dims());
         let mut out = [0];
-        Asked::new(&rotation, question.values()).far(&rotation.sketch(other.values()), &mut out);
+        QuerySketch::new(&rotation, question.values()).far(&rotation.sketch(other.values()), &mut out);
         out[0]
     }
 
@@ -217,7 +217,7 @@ mod tests {
         for dims in [64, 256, 384] {
             let rotation = Rotation::new(dims);
             let model = HashEmbedder::new(dims);
-            let asked = Asked::new(&rotation, model.embed("a dog barks").values());
+            let asked = QuerySketch::new(&rotation, model.embed("a dog barks").values());
             for text in ["a dog barks", "the puppy is barking", "quarterly tax report"] {
                 let sketch = rotation.sketch(model.embed(text).values());
                 let parts = asked.parts.concat();

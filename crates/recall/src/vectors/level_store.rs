@@ -1,27 +1,28 @@
-//! The levels of vectors: those that are held for themselves, and those of groups that are read when a question comes near.
+//! The levels of vectors: those that are held for themselves, and groups of them that are read when a question comes near.
 //!
-//! Sketches choose a hundredth of all vectors; only their levels are looked at. So memory holds the levels of what was asked
-//! for, and the first question of a large store does not wait until all are read. A group is read whole: memories that
-//! came together are asked for together. Once a quarter of all is asked for, the rest is read too: one after the other costs a
-//! fraction of each for itself. What must stay true: reading a group changes what is held and never a score.
+//! Sketches choose a hundredth of all vectors; only the levels of those are looked at. So memory holds the levels that were
+//! asked for, and the first question of a large store does not wait until all are read. A group is read whole, because
+//! memories that came together are asked for together. Once a quarter of all groups is asked for, the rest is read too:
+//! reading all in one pass costs a fraction of reading each for itself. What must stay true: reading a group changes what
+//! is held and never a score.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Where the levels of a row are: a number in `Levels::own`, or in the group of its document.
+/// Where the levels of a vector are: a number in `LevelStore::own`, or in the group of its document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct At(u32);
+pub(super) struct LevelAddress(u32);
 
-impl At {
-    pub(super) const GROUP: At = At(u32::MAX);
+impl LevelAddress {
+    pub(super) const GROUP: LevelAddress = LevelAddress(u32::MAX);
 }
 
-/// The levels of documents whose numbers follow one another, as a row has them: for each the length u16 of its levels,
-/// little-endian, then all levels.
+/// The levels of documents whose numbers follow one another. Its row: for each of the 15 documents the length of its levels
+/// in bytes, u16 little-endian, then all levels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct LevelGroup {
     /// Where the levels of each end.
     ends: [usize; GROUP_DOCS],
     levels: Vec<u8>,
@@ -30,13 +31,13 @@ pub struct Group {
 /// With a vector of 256 bytes each they fill a page of the store.
 const GROUP_DOCS: usize = 15;
 
-impl Group {
+impl LevelGroup {
     /// Documents of a group.
     pub(crate) const DOCS: u64 = GROUP_DOCS as u64;
 
     /// The group of a document.
     pub(crate) fn of(doc: u64) -> u64 {
-        doc / Group::DOCS
+        doc / LevelGroup::DOCS
     }
 
     pub(crate) fn set(&mut self, doc: u64, levels: Vec<u8>) {
@@ -64,8 +65,8 @@ impl Group {
     }
 
     /// What `encode` gave, and nothing of no bytes.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Group> {
-        let mut group = Group::default();
+    pub(crate) fn decode(bytes: &[u8]) -> Option<LevelGroup> {
+        let mut group = LevelGroup::default();
         if bytes.is_empty() {
             return Some(group);
         }
@@ -82,7 +83,7 @@ impl Group {
 
 /// The place of a document in its group.
 fn place(doc: u64) -> usize {
-    usize::try_from(doc % Group::DOCS).unwrap_or(0)
+    usize::try_from(doc % LevelGroup::DOCS).unwrap_or(0)
 }
 
 fn range<N: Copy + Default>(ends: &[N; GROUP_DOCS], place: usize) -> Range<N> {
@@ -91,52 +92,52 @@ fn range<N: Copy + Default>(ends: &[N; GROUP_DOCS], place: usize) -> Range<N> {
 
 /// A group in memory.
 #[derive(Debug)]
-struct Held {
+struct LoadedGroup {
     /// Where the vectors of each document end, counted in vectors.
     ends: [u16; GROUP_DOCS],
     levels: Box<[i8]>,
 }
 
 #[derive(Debug)]
-pub(super) struct Levels {
+pub(super) struct LevelStore {
     dims: usize,
     own: Vec<i8>,
     /// Numbers in `own` that are free again.
     free: Vec<u32>,
-    groups: Vec<OnceLock<Held>>,
+    groups: Vec<OnceLock<LoadedGroup>>,
     /// How many of them are held, about.
     held: AtomicUsize,
 }
 
-impl Levels {
-    pub(super) fn new(dims: usize) -> Levels {
+impl LevelStore {
+    pub(super) fn new(dims: usize) -> LevelStore {
         let held = AtomicUsize::new(0);
-        Levels { dims, own: Vec::new(), free: Vec::new(), groups: Vec::new(), held }
+        LevelStore { dims, own: Vec::new(), free: Vec::new(), groups: Vec::new(), held }
     }
 
     /// Makes room for groups up to that of a document.
     pub(super) fn reserve(&mut self, last: u64) {
-        let groups = usize::try_from(Group::of(last)).unwrap_or(0) + 1;
+        let groups = usize::try_from(LevelGroup::of(last)).unwrap_or(0) + 1;
         if groups > self.groups.len() {
             self.groups.resize_with(groups, OnceLock::new);
         }
     }
 
     /// Holds the levels of one vector.
-    pub(super) fn hold(&mut self, levels: impl Iterator<Item = i8>) -> At {
+    pub(super) fn hold(&mut self, levels: impl Iterator<Item = i8>) -> LevelAddress {
         if let Some(free) = self.free.pop() {
             let slot = self.slot(free);
             self.own[slot].iter_mut().zip(levels).for_each(|(to, from)| *to = from);
-            return At(free);
+            return LevelAddress(free);
         }
         let next = u32::try_from(self.own.len() / self.dims.max(1)).unwrap_or(u32::MAX);
         self.own.extend(levels);
-        At(next)
+        LevelAddress(next)
     }
 
     /// Gives up what a row of a document held. Nothing of it stays in memory.
-    pub(super) fn release(&mut self, doc: u64, at: At) {
-        if at != At::GROUP {
+    pub(super) fn release(&mut self, doc: u64, at: LevelAddress) {
+        if at != LevelAddress::GROUP {
             let slot = self.slot(at.0);
             self.own[slot].fill(0);
             self.free.push(at.0);
@@ -150,17 +151,17 @@ impl Levels {
         start..start.saturating_add(self.dims)
     }
 
-    fn group(&self, doc: u64) -> Option<&OnceLock<Held>> {
-        self.groups.get(usize::try_from(Group::of(doc)).ok()?)
+    fn group(&self, doc: u64) -> Option<&OnceLock<LoadedGroup>> {
+        self.groups.get(usize::try_from(LevelGroup::of(doc)).ok()?)
     }
 
-    fn group_mut(&mut self, doc: u64) -> Option<&mut OnceLock<Held>> {
-        self.groups.get_mut(usize::try_from(Group::of(doc)).ok()?)
+    fn group_mut(&mut self, doc: u64) -> Option<&mut OnceLock<LoadedGroup>> {
+        self.groups.get_mut(usize::try_from(LevelGroup::of(doc)).ok()?)
     }
 
     /// Whether the group of a document is to be read.
-    pub(super) fn wants(&self, doc: u64, at: At) -> bool {
-        at == At::GROUP && self.group(doc).is_some_and(|group| group.get().is_none())
+    pub(super) fn wants(&self, doc: u64, at: LevelAddress) -> bool {
+        at == LevelAddress::GROUP && self.group(doc).is_some_and(|group| group.get().is_none())
     }
 
     /// Whether so many more groups are reason to read all. A few never are: they are read again when a memory changed.
@@ -170,28 +171,28 @@ impl Levels {
     }
 
     /// Holds a group, of it the documents that `is_here` says: another may have been erased since.
-    pub(super) fn hold_group(&self, number: u64, group: &Group, is_here: impl Fn(u64) -> bool) {
-        let Some(place) = self.group(number * Group::DOCS) else { return };
+    pub(super) fn hold_group(&self, number: u64, group: &LevelGroup, is_here: impl Fn(u64) -> bool) {
+        let Some(place) = self.group(number * LevelGroup::DOCS) else { return };
         if place.get().is_some() {
             return;
         }
         let (mut ends, mut levels) = ([0; GROUP_DOCS], Vec::with_capacity(group.levels.len()));
-        for (doc, end) in (number * Group::DOCS..).zip(&mut ends) {
+        for (doc, end) in (number * LevelGroup::DOCS..).zip(&mut ends) {
             if is_here(doc) {
                 levels.extend(group.get(doc).iter().map(|level| level.cast_signed()));
             }
             *end = u16::try_from(levels.len() / self.dims.max(1)).unwrap_or(u16::MAX);
         }
         // Somebody else may have read it meanwhile: the same.
-        let held = Held { ends, levels: levels.into_boxed_slice() };
+        let held = LoadedGroup { ends, levels: levels.into_boxed_slice() };
         if place.set(held).is_ok() {
             self.held.fetch_add(1, Relaxed);
         }
     }
 
     /// The levels of the `nth` vector of a document; nothing if its group was not read.
-    pub(super) fn get(&self, doc: u64, nth: usize, at: At) -> &[i8] {
-        if at != At::GROUP {
+    pub(super) fn get(&self, doc: u64, nth: usize, at: LevelAddress) -> &[i8] {
+        if at != LevelAddress::GROUP {
             return self.own.get(self.slot(at.0)).unwrap_or_default();
         }
         let Some(held) = self.group(doc).and_then(OnceLock::get) else { return &[] };
@@ -220,14 +221,14 @@ mod tests {
             all in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), GROUP_DOCS),
             cut in any::<prop::sample::Index>(),
         ) {
-            let mut group = Group::default();
+            let mut group = LevelGroup::default();
             for (doc, levels) in (30..).zip(&all) {
                 group.set(doc, levels.clone());
             }
             let bytes = group.encode().unwrap_or_default();
-            prop_assert_eq!(Group::decode(&bytes), Some(group.clone()));
+            prop_assert_eq!(LevelGroup::decode(&bytes), Some(group.clone()));
             if !bytes.is_empty() {
-                prop_assert_ne!(Group::decode(&bytes[..cut.index(bytes.len())]), Some(group));
+                prop_assert_ne!(LevelGroup::decode(&bytes[..cut.index(bytes.len())]), Some(group));
             }
         }
 
@@ -235,8 +236,8 @@ mod tests {
         fn what_is_held_is_what_was_given(
             rows in prop::collection::vec((0u64..60, prop::array::uniform4(any::<i8>())), 1..30),
         ) {
-            let mut levels = Levels::new(4);
-            let held: Vec<At> = rows.iter().map(|(_, own)| levels.hold(own.iter().copied())).collect();
+            let mut levels = LevelStore::new(4);
+            let held: Vec<LevelAddress> = rows.iter().map(|(_, own)| levels.hold(own.iter().copied())).collect();
             levels.release(rows[0].0, held[0]);
             prop_assert!(levels.get(rows[0].0, 0, held[0]).iter().all(|level| *level == 0));
             let again = levels.hold([1, 2, 3, 4].into_iter());
@@ -249,38 +250,38 @@ mod tests {
 
     #[test]
     fn a_group_is_held_without_what_is_not_there_any_more() {
-        let mut levels = Levels::new(2);
+        let mut levels = LevelStore::new(2);
         levels.reserve(44);
-        let mut group = Group::default();
+        let mut group = LevelGroup::default();
         for doc in [30, 31, 33] {
             group.set(doc, vec![1, 2, 3, u8::try_from(doc).unwrap()]);
         }
-        assert!(levels.wants(31, At::GROUP) && levels.get(31, 0, At::GROUP).is_empty());
+        assert!(levels.wants(31, LevelAddress::GROUP) && levels.get(31, 0, LevelAddress::GROUP).is_empty());
         levels.hold_group(2, &group, |doc| doc != 31);
-        assert!(!levels.wants(31, At::GROUP));
-        assert_eq!(levels.get(30, 1, At::GROUP), [3, 30]);
-        assert_eq!(levels.get(33, 0, At::GROUP), [1, 2]);
-        assert_eq!(levels.get(33, 1, At::GROUP), [3, 33]);
+        assert!(!levels.wants(31, LevelAddress::GROUP));
+        assert_eq!(levels.get(30, 1, LevelAddress::GROUP), [3, 30]);
+        assert_eq!(levels.get(33, 0, LevelAddress::GROUP), [1, 2]);
+        assert_eq!(levels.get(33, 1, LevelAddress::GROUP), [3, 33]);
         for (doc, nth) in [(31, 0), (32, 0), (33, 2), (44, 0), (45, 0)] {
-            assert!(levels.get(doc, nth, At::GROUP).is_empty(), "{doc} {nth}");
+            assert!(levels.get(doc, nth, LevelAddress::GROUP).is_empty(), "{doc} {nth}");
         }
-        levels.release(30, At::GROUP);
-        assert!(levels.wants(33, At::GROUP));
+        levels.release(30, LevelAddress::GROUP);
+        assert!(levels.wants(33, LevelAddress::GROUP));
     }
 
     #[test]
     fn a_quarter_is_reason_to_read_all_but_a_few_never_are() {
-        let mut levels = Levels::new(2);
-        levels.reserve(999 * Group::DOCS);
+        let mut levels = LevelStore::new(2);
+        levels.reserve(999 * LevelGroup::DOCS);
         assert!(!levels.wants_all(0) && !levels.wants_all(250) && levels.wants_all(251));
         for number in 0..300 {
-            levels.hold_group(number, &Group::default(), |_| true);
-            levels.hold_group(number, &Group::default(), |_| true);
+            levels.hold_group(number, &LevelGroup::default(), |_| true);
+            levels.hold_group(number, &LevelGroup::default(), |_| true);
         }
         assert!(levels.wants_all(16) && !levels.wants_all(15));
         for number in 0..100 {
-            levels.release(number * Group::DOCS, At::GROUP);
-            levels.release(number * Group::DOCS, At::GROUP);
+            levels.release(number * LevelGroup::DOCS, LevelAddress::GROUP);
+            levels.release(number * LevelGroup::DOCS, LevelAddress::GROUP);
         }
         assert!(levels.wants_all(51) && !levels.wants_all(50));
     }
