@@ -16,12 +16,12 @@ use kernel::store::View;
 use crate::doc_meta::{DocMeta, DocMetaColumn};
 use crate::embedding::DIMS;
 use crate::error::Result;
-use crate::known_words;
 use crate::model_codes::ModelColumn;
 use crate::passages;
 use crate::segments;
 use crate::text::MemtableHandle;
 use crate::vectors::{Code, Codes};
+use crate::word_terms::SharedWordTerms;
 
 /// Committed changes that are remembered for searches that began before them. A search that is older loads for itself.
 const REMEMBERED: usize = 4_096;
@@ -32,7 +32,7 @@ pub(crate) struct IndexCache {
     /// The codes of an optional model.
     pub(crate) models: ModelColumn,
     /// Terms of words in texts that earlier answers showed.
-    pub(crate) words: known_words::Shared,
+    pub(crate) words: SharedWordTerms,
     state: RwLock<ColumnState>,
 }
 

@@ -18,9 +18,9 @@ use crate::analyze::{ANALYZER_VERSION, Analyzer, Language};
 use crate::columns::{DocChange, IndexCache};
 use crate::doc_meta::DocMeta;
 use crate::entities;
-use crate::entities::rows::Names;
+use crate::entities::rows::EntityRows;
 use crate::language;
-use crate::prepare::{Desk, Made, Preparer};
+use crate::prepare::{Indexer, PreparedBody, Preparer};
 use crate::segments::{self, RowKind, SegmentPosition};
 use crate::text::{IndexSettings, MemtableHandle, TextIndex};
 use crate::vectors::Code;
@@ -34,7 +34,7 @@ pub struct RecallHook {
     committed: Analyzer,
     analyzer: Analyzer,
     /// For heads, and for bodies that nobody prepared.
-    desk: Desk,
+    indexer: Indexer,
     preparer: Arc<Preparer>,
     cache: Arc<IndexCache>,
     /// `None` until `open`.
@@ -60,7 +60,7 @@ impl RecallHook {
             settings: IndexSettings { analyzer: ANALYZER_VERSION, ..settings },
             committed: analyzer.clone(),
             analyzer,
-            desk: preparer.desk(),
+            indexer: preparer.indexer(),
             preparer: Arc::new(preparer),
             cache: Arc::default(),
             text: None,
@@ -78,12 +78,12 @@ impl RecallHook {
     fn put(
         &mut self,
         view: &View<'_>,
-        (head, made): (&Head, &Made),
+        (head, made): (&Head, &PreparedBody),
         new: bool,
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         let doc = head.id.get();
-        let of_head = self.desk.head(head);
+        let of_head = self.indexer.head(head);
         let [before, after] = &made.words;
         let (text, words) = (self.text.as_mut().expect(OPENED), [before, &of_head, after]);
         if new {
@@ -129,8 +129,8 @@ impl RecallHook {
             let head = view.required_head(id)?;
             let version = view.required_version(id, head.version)?;
             if let Some(body) = view.body(&version)? {
-                let ([before, after], _) = self.desk.words(&body);
-                let of_head = self.desk.head(&head);
+                let ([before, after], _) = self.indexer.words(&body);
+                let of_head = self.indexer.head(&head);
                 self.text().put(view, doc, &[&before, &of_head, &after], staged)?;
             }
         }
@@ -138,7 +138,7 @@ impl RecallHook {
     }
 
     fn read_in(&mut self, analyzer: Analyzer) {
-        self.desk.read_in(&analyzer);
+        self.indexer.read_in(&analyzer);
         self.preparer.read_in(&analyzer);
         self.analyzer = analyzer;
     }
@@ -153,7 +153,7 @@ impl RecallHook {
         let head = view.required_head(id)?;
         let version = view.required_version(id, head.version)?;
         if let Some(body) = view.body(&version)? {
-            let made = self.desk.make(&body);
+            let made = self.indexer.make(&body);
             self.put(view, (&head, &made), false, staged)?;
         }
         Ok(())
@@ -170,11 +170,11 @@ impl RecallHook {
         let Some(sealed) = recorded.sealed else { return Ok(()) };
         let head = view.required_head(id)?;
         let new = id.get() == recorded.entry.seq;
-        if let Some(made) = Made::find(recorded.prepared, &self.analyzer) {
+        if let Some(made) = PreparedBody::find(recorded.prepared, &self.analyzer) {
             return self.put(view, (&head, made), new, staged);
         }
         let body = sealed.open_checked(&format!("body {}", recorded.entry.seq), hash)?;
-        let made = self.desk.make(&body);
+        let made = self.indexer.make(&body);
         self.put(view, (&head, &made), new, staged)
     }
 }
@@ -241,7 +241,7 @@ impl JournalHook for RecallHook {
                 Some(head) => {
                     let doc = erase.id.get();
                     self.text().erase(view, doc, staged)?;
-                    entities::rows::put(view, doc, &Names::default(), staged)?;
+                    entities::rows::put(view, doc, &EntityRows::default(), staged)?;
                     segments::erase(view, doc, staged)?;
                     staged.set(self.row(RowKind::Codes, doc), None);
                     staged.set(self.row(RowKind::Passages, doc), None);

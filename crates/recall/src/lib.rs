@@ -24,7 +24,6 @@ pub mod entities;
 pub mod error;
 pub mod hook;
 mod ids;
-mod known_words;
 pub mod labelled;
 pub mod language;
 pub mod measure;
@@ -36,5 +35,6 @@ pub mod search;
 mod segments;
 pub mod text;
 pub mod vectors;
+mod word_terms;
 
 pub use hook::RecallHook;

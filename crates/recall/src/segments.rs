@@ -42,7 +42,7 @@ use kernel::store::{KeyRange, View};
 
 use crate::error::Result;
 use crate::passages::{self, CodeBytes, Passages};
-use crate::vectors::{Code, LevelGroup, GroupSource};
+use crate::vectors::{Code, GroupSource, LevelGroup};
 
 const VERSION: u8 = 2;
 
@@ -285,7 +285,8 @@ fn rows_of(view: &View<'_>, doc: u64) -> Result<DocRows> {
     if let Some(codes) = codes {
         rows.codes = codes;
     } else if !rows.codes.is_empty() {
-        rows.codes = passages::join_codes(doc, &rows.codes, group(view, LevelGroup::of(doc))?.get(doc))?;
+        rows.codes =
+            passages::join_codes(doc, &rows.codes, group(view, LevelGroup::of(doc))?.get(doc))?;
     }
     Ok(rows)
 }

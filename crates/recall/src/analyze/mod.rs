@@ -22,7 +22,7 @@ mod tests;
 pub use fold::{MAX_TERM, fold};
 pub use language::Language;
 pub use lexicon::Lexicon;
-pub(crate) use lexicon::Life;
+pub(crate) use lexicon::LexiconId;
 pub use memo::Memo;
 pub use question::Question;
 

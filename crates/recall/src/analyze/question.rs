@@ -43,12 +43,12 @@ impl Question {
 
 /// A list that keeps first appearances.
 #[derive(Default)]
-struct Distinct {
+struct DistinctList {
     list: Vec<String>,
     seen: HashSet<String>,
 }
 
-impl Distinct {
+impl DistinctList {
     fn push(&mut self, text: String) {
         if self.seen.insert(text.clone()) {
             self.list.push(text);
@@ -58,13 +58,13 @@ impl Distinct {
 
 #[derive(Default)]
 struct Parser {
-    terms: Distinct,
+    terms: DistinctList,
     /// Terms of stop words, used only if there is nothing else.
-    stops: Distinct,
-    prefixes: Distinct,
-    excluded: Distinct,
-    surface: Distinct,
-    stop_surface: Distinct,
+    stops: DistinctList,
+    prefixes: DistinctList,
+    excluded: DistinctList,
+    surface: DistinctList,
+    stop_surface: DistinctList,
     phrases: Vec<Vec<String>>,
     excluded_phrases: Vec<Vec<String>>,
     beside_phrases: bool,
@@ -75,12 +75,12 @@ pub(super) fn parse(analyzer: &Analyzer, text: &str) -> Question {
     let mut parser = Parser::default();
     let mut plain = 0;
     let mut at = 0;
-    let mut dead = Dead::default();
+    let mut unmatched = UnmatchedQuotes::default();
     while let Some(found) = text[at..].find(is_opening) {
         let open = at + found;
         let quote = text[open..].chars().next().unwrap_or('"');
         let inside = open + quote.len_utf8();
-        let Some(close) = dead.close(&text, inside, quote) else {
+        let Some(close) = unmatched.close(&text, inside, quote) else {
             // An unmatched quote is punctuation.
             at = inside;
             continue;
@@ -106,9 +106,9 @@ fn is_opening(c: char) -> bool {
 
 /// Remembers quotes known to have no partner any more, so that a text full of them stays linear.
 #[derive(Default)]
-struct Dead(Vec<char>);
+struct UnmatchedQuotes(Vec<char>);
 
-impl Dead {
+impl UnmatchedQuotes {
     fn close(&mut self, text: &str, from: usize, quote: char) -> Option<usize> {
         if self.0.contains(&quote) {
             return None;

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::{EntityKind, Found};
+use super::{EntityKind, EntitySet};
 
 /// Extensions that make a bare word a file.
 static EXTENSIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -107,7 +107,13 @@ pub(super) fn endpoint_path(word: &str) -> &str {
 }
 
 /// Adds what the piece is. `imported`: code around it says that it is a package.
-pub(super) fn classify(piece: &str, imported: bool, before: &str, last: &str, found: &mut Found) {
+pub(super) fn classify(
+    piece: &str,
+    imported: bool,
+    before: &str,
+    last: &str,
+    found: &mut EntitySet,
+) {
     // Most words are prose. A plain one can only be a package, and only after a word that says so.
     let plain = !imported && piece.bytes().all(|b| b.is_ascii_lowercase());
     if plain && !matches!(last, "add" | "install") {
@@ -205,7 +211,7 @@ fn is_package_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-fn package(piece: &str, imported: bool, before: &str, last: &str, found: &mut Found) -> bool {
+fn package(piece: &str, imported: bool, before: &str, last: &str, found: &mut EntitySet) -> bool {
     // `name@1.2.3`, with or without a scope.
     if let Some(at) = piece.rfind('@').filter(|at| *at > 0) {
         let (name, version) = (&piece[..at], &piece[at + 1..]);

@@ -1,22 +1,22 @@
 //! The passage of a text that answers best, cut to a few lines.
 
 use crate::analyze::{Analyzer, Language, Question};
-use crate::known_words::{KnownWords, Shared};
+use crate::word_terms::{SharedWordTerms, WordTerms};
 
 /// Characters of a preview.
 const PREVIEW_CHARS: usize = 300;
 
 /// Around the densest run of the question's words; the beginning if there is none.
 pub fn preview(analyzer: &Analyzer, question: &Question, text: &str) -> String {
-    Previews::new(analyzer, question, &Shared::default()).of(text)
+    Previews::new(analyzer, question, &SharedWordTerms::default()).of(text)
 }
 
 /// Previews of the texts that answer one question.
 pub(super) struct Previews<'q> {
     analyzer: &'q Analyzer,
     question: &'q Question,
-    shared: &'q Shared,
-    words: KnownWords,
+    shared: &'q SharedWordTerms,
+    words: WordTerms,
     initials: Initials,
 }
 
@@ -58,7 +58,7 @@ impl<'q> Previews<'q> {
     pub(super) fn new(
         analyzer: &'q Analyzer,
         question: &'q Question,
-        shared: &'q Shared,
+        shared: &'q SharedWordTerms,
     ) -> Previews<'q> {
         let initials = Initials::of(analyzer, question);
         Previews { analyzer, question, shared, words: shared.take(), initials }

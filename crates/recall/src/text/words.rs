@@ -4,7 +4,7 @@
 //! by anybody, before the index is asked.
 
 use super::score::{FIELDS, TextField};
-use crate::analyze::{Lexicon, Life};
+use crate::analyze::{Lexicon, LexiconId};
 
 /// The terms of a document or of a part of it, in order of first occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl TermCounts {
 /// Counts terms by their numbers: one look for each occurrence.
 #[derive(Debug, Default)]
 pub struct TermCounter {
-    life: Life,
+    lexicon: LexiconId,
     /// For each number of the lexicon, where it was met last.
     met: Vec<LastSeen>,
     /// Documents counted so far.
@@ -54,8 +54,8 @@ struct LastSeen {
 
 impl TermCounter {
     pub fn count(&mut self, lexicon: &Lexicon, terms: &[(TextField, u32)]) -> TermCounts {
-        if self.life != *lexicon.life() {
-            *self = TermCounter { life: lexicon.life().clone(), ..TermCounter::default() };
+        if self.lexicon != *lexicon.id() {
+            *self = TermCounter { lexicon: lexicon.id().clone(), ..TermCounter::default() };
         }
         self.met.resize(lexicon.len(), LastSeen::default());
         self.document += 1;

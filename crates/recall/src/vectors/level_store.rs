@@ -171,7 +171,12 @@ impl LevelStore {
     }
 
     /// Holds a group, of it the documents that `is_here` says: another may have been erased since.
-    pub(super) fn hold_group(&self, number: u64, group: &LevelGroup, is_here: impl Fn(u64) -> bool) {
+    pub(super) fn hold_group(
+        &self,
+        number: u64,
+        group: &LevelGroup,
+        is_here: impl Fn(u64) -> bool,
+    ) {
         let Some(place) = self.group(number * LevelGroup::DOCS) else { return };
         if place.get().is_some() {
             return;
@@ -256,7 +261,10 @@ mod tests {
         for doc in [30, 31, 33] {
             group.set(doc, vec![1, 2, 3, u8::try_from(doc).unwrap()]);
         }
-        assert!(levels.wants(31, LevelAddress::GROUP) && levels.get(31, 0, LevelAddress::GROUP).is_empty());
+        assert!(
+            levels.wants(31, LevelAddress::GROUP)
+                && levels.get(31, 0, LevelAddress::GROUP).is_empty()
+        );
         levels.hold_group(2, &group, |doc| doc != 31);
         assert!(!levels.wants(31, LevelAddress::GROUP));
         assert_eq!(levels.get(30, 1, LevelAddress::GROUP), [3, 30]);

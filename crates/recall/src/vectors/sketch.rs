@@ -166,7 +166,8 @@ mod tests {
     fn far(question: &Embedding, other: &Embedding) -> u16 {
         let rotation = Rotation::new(question.dims());
         let mut out = [0];
-        QuerySketch::new(&rotation, question.values()).far(&rotation.sketch(other.values()), &mut out);
+        QuerySketch::new(&rotation, question.values())
+            .far(&rotation.sketch(other.values()), &mut out);
         out[0]
     }
 

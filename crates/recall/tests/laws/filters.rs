@@ -130,7 +130,11 @@ impl Reference {
                 let counts = terms.get(*term)?;
                 Some(
                     16 * rarity
-                        * u64::from(impact(&recall::text::FieldWeights::default(), lengths, counts)),
+                        * u64::from(impact(
+                            &recall::text::FieldWeights::default(),
+                            lengths,
+                            counts,
+                        )),
                 )
             };
             let score: u64 = asked.iter().filter_map(worth).sum();

@@ -12,35 +12,35 @@ const WORDS_MAX: usize = 8_192;
 /// A longer word is data and seldom comes again.
 const WORD_BYTES_MAX: usize = 32;
 
-/// Where answers find the words of those before them.
+/// Word terms that pass from one answer to the next.
 #[derive(Debug, Default)]
-pub(crate) struct Shared(Mutex<KnownWords>);
+pub(crate) struct SharedWordTerms(Mutex<WordTerms>);
 
-impl Shared {
-    /// The words for one answer alone; another one that is made meanwhile starts with none.
-    pub(crate) fn take(&self) -> KnownWords {
+impl SharedWordTerms {
+    /// Takes the words out for one answer. Another answer that is made meanwhile starts with none.
+    pub(crate) fn take(&self) -> WordTerms {
         let mut words = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let erasures = words.erasures;
-        std::mem::replace(&mut *words, KnownWords { erasures, ..KnownWords::default() })
+        std::mem::replace(&mut *words, WordTerms { erasures, ..WordTerms::default() })
     }
 
-    /// Gives them back for the next.
-    pub(crate) fn give(&self, words: KnownWords) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.erasures == words.erasures {
-            *kept = words;
+    /// Gives the words back for the next answer, unless something was erased meanwhile.
+    pub(crate) fn give(&self, words: WordTerms) {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.erasures == words.erasures {
+            *current = words;
         }
     }
 
-    /// Something was erased.
+    /// Forgets all words, because a memory was erased.
     pub(crate) fn clear(&self) {
         let mut words = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *words = KnownWords { erasures: words.erasures + 1, ..KnownWords::default() };
+        *words = WordTerms { erasures: words.erasures + 1, ..WordTerms::default() };
     }
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct KnownWords {
+pub(crate) struct WordTerms {
     /// Whose terms they are.
     analyzer: Option<Analyzer>,
     terms: foldhash::HashMap<Box<str>, Box<[Box<str>]>>,
@@ -48,7 +48,7 @@ pub(crate) struct KnownWords {
     erasures: u64,
 }
 
-impl KnownWords {
+impl WordTerms {
     /// Whether a term of the word is what `asks` wants.
     pub(crate) fn any(
         &mut self,
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn words_mean_the_same_again_in_their_language() {
         let (english, plain) = (Analyzer::new(Language::English), Analyzer::new(Language::None));
-        let mut words = KnownWords::default();
+        let mut words = WordTerms::default();
         for _ in 0..2 {
             assert!(words.any(&english, "Running", |term| term == "run"));
             assert!(!words.any(&english, "Running", |term| term == "running"));
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn an_erasure_takes_the_words_of_before() {
-        let (english, shared) = (Analyzer::new(Language::English), Shared::default());
+        let (english, shared) = (Analyzer::new(Language::English), SharedWordTerms::default());
         let mut words = shared.take();
         words.any(&english, "kept", |_| true);
         shared.give(words);
