@@ -13,8 +13,9 @@ use kernel::memory::{Body, Event, Fields, Millis, Salt};
 use kernel::{Cortex, Request};
 use serde::Deserialize;
 
+use super::measure::{Means, measure};
 use crate::error::{Error, Result};
-use crate::measure::{Means, measure};
+
 
 pub const CORPUS: &str = "corpus.jsonl";
 pub const QUESTIONS: &str = "queries.jsonl";
@@ -25,7 +26,7 @@ const BULK: usize = 1_000;
 const TITLE_CHARS_MAX: usize = 200;
 
 #[derive(Clone, Debug, Deserialize)]
-pub struct Line {
+pub struct CorpusLine {
     #[serde(rename = "_id")]
     pub id: String,
     pub group: Option<String>,
@@ -38,7 +39,7 @@ pub struct Line {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub struct Asked {
+pub struct LabelledQuestion {
     #[serde(rename = "_id")]
     pub id: String,
     pub group: Option<String>,
@@ -46,7 +47,7 @@ pub struct Asked {
     pub text: String,
 }
 
-impl Asked {
+impl LabelledQuestion {
     pub fn category(&self) -> &str {
         self.category.as_deref().unwrap_or("uncategorised")
     }
@@ -54,8 +55,8 @@ impl Asked {
 
 #[derive(Clone, Debug, Default)]
 pub struct LabelledSet {
-    pub corpus: Vec<Line>,
-    pub questions: Vec<Asked>,
+    pub corpus: Vec<CorpusLine>,
+    pub questions: Vec<LabelledQuestion>,
     answers: HashMap<String, BTreeSet<String>>,
     sessions: HashMap<String, String>,
 }
@@ -63,7 +64,7 @@ pub struct LabelledSet {
 impl LabelledSet {
     /// From the text of `CORPUS`, `QUESTIONS` and `ANSWERS`.
     pub fn parse(corpus: &str, questions: &str, answers: &str) -> Result<LabelledSet> {
-        let corpus: Vec<Line> = lines(CORPUS, corpus)?;
+        let corpus: Vec<CorpusLine> = lines(CORPUS, corpus)?;
         let mut set = LabelledSet { questions: lines(QUESTIONS, questions)?, ..Self::default() };
         // The first line names the columns.
         for line in answers.lines().skip(1) {
@@ -101,7 +102,7 @@ impl LabelledSet {
     }
 
     /// What is in the answer to a question, if anybody marked it.
-    pub fn relevant(&self, question: &Asked) -> Option<&BTreeSet<String>> {
+    pub fn relevant(&self, question: &LabelledQuestion) -> Option<&BTreeSet<String>> {
         self.answers.get(&question.id)
     }
 
@@ -134,7 +135,7 @@ fn lines<T: for<'d> Deserialize<'d>>(file: &str, text: &str) -> Result<Vec<T>> {
         .collect()
 }
 
-fn request(n: usize, line: &Line) -> Request {
+fn request(n: usize, line: &CorpusLine) -> Request {
     let caption = line.caption.as_deref().map(|c| format!(" [{c}]")).unwrap_or_default();
     let content = format!("{}{caption}", line.text);
     let happened_at = line.time.as_deref().and_then(spoken_date);

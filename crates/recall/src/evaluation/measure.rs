@@ -44,11 +44,11 @@ pub fn measure<T: Ord + Clone>(returned: &[T], relevant: &BTreeSet<T>) -> Means 
 
 /// Means by category, with everything under `all`.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct MeansTable {
     sums: BTreeMap<String, Means>,
 }
 
-impl Table {
+impl MeansTable {
     pub fn add(&mut self, category: &str, means: Means) {
         for name in ["all", category] {
             let sum = self.sums.entry(name.to_owned()).or_default();
