@@ -12,7 +12,9 @@ use kernel::{Cortex, Options};
 use recall::RecallHook;
 use recall::embedding::Embedding;
 use recall::models::{self, MemoryVectors, TextPart};
-use recall::search::{Answer, Arm, ModelQuestion, Query, Weights, question_text, search};
+use recall::search::{
+    Arm, ArmWeights, ModelQuestion, SearchOutcome, SearchQuery, question_text, search,
+};
 use tempfile::TempDir;
 use testkit::Disk;
 use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
@@ -45,9 +47,9 @@ const TEXTS: [&str; 6] = [
 ];
 
 /// A question for which meaning decides.
-fn asked(text: &str, model: Option<ModelQuestion>) -> Query {
-    let weights = Weights::parse("meaning=1000,interaction=0").unwrap();
-    Query { model, weights, ..Query::new(text, 10) }
+fn asked(text: &str, model: Option<ModelQuestion>) -> SearchQuery {
+    let weights = ArmWeights::parse("meaning=1000,interaction=0").unwrap();
+    SearchQuery { model, weights, ..SearchQuery::new(text, 10) }
 }
 
 struct World {
@@ -82,7 +84,7 @@ impl World {
         self.cache().put_many(&vectors).unwrap();
     }
 
-    fn ask(&self, text: &str, vector: Option<Embedding>) -> Answer {
+    fn ask(&self, text: &str, vector: Option<Embedding>) -> SearchOutcome {
         let reading = self.cortex.read().unwrap();
         if vector.is_some() {
             models::load(&reading, MODEL, || Ok(self.cache())).unwrap();
@@ -102,7 +104,7 @@ impl World {
 }
 
 /// What the meaning arm says of a memory.
-fn meaning(answer: &Answer, n: u64) -> (usize, u64) {
+fn meaning(answer: &SearchOutcome, n: u64) -> (usize, u64) {
     let hit = answer.hits.iter().find(|hit| hit.id == id(n)).unwrap();
     let arm = hit.arms.iter().find(|arm| arm.arm == Arm::Meaning).unwrap();
     (arm.rank, arm.score)
@@ -149,7 +151,7 @@ fn a_half_filled_cache_lifts_and_sinks_nobody() {
     assert_eq!(judged.len(), 3);
     assert!(judged.iter().all(|n| *n <= 3));
     // The others keep their order.
-    let order = |answer: &Answer| {
+    let order = |answer: &SearchOutcome| {
         let ids = answer.hits.iter().map(|hit| hit.id.get());
         let mut ids: Vec<u64> = ids.filter(|n| *n > 3).collect();
         ids.sort_by_key(|n| meaning(answer, *n).0);
@@ -195,8 +197,9 @@ fn an_erased_memory_is_reached_by_no_vector() {
     assert_eq!(world.first(question, Some(direction(2, 0))), 2);
     let hash = world.cortex.read().unwrap().resolve_version(id(2), None).unwrap().version.body_hash;
     world.cortex.erase(stamp(20), removal(2)).unwrap();
-    let gone =
-        |answer: &Answer| answer.by_model == 5 && answer.hits.iter().all(|hit| hit.id != id(2));
+    let gone = |answer: &SearchOutcome| {
+        answer.by_model == 5 && answer.hits.iter().all(|hit| hit.id != id(2))
+    };
     assert!(gone(&world.ask(question, Some(direction(2, 0)))));
     // One that was being made while the memory was erased comes too late.
     models::remember(&world.cortex.read().unwrap(), MODEL, &[World::made(2, 1, 2)]);
@@ -252,7 +255,7 @@ fn a_model_is_asked_without_names_and_exclusions() {
     cortex.write(stamp(1), Draft::new(said, salt(1))).unwrap();
     let reading = cortex.read().unwrap();
     let text = |question: &str| {
-        let query = Query::new(question, 10);
+        let query = SearchQuery::new(question, 10);
         question_text(&reading, None, &query, at(1_000)).unwrap()
     };
     assert_eq!(text("When did Melanie paint a lake?"), "When did paint a lake?");

@@ -24,7 +24,7 @@ pub use language::Language;
 pub use lexicon::Lexicon;
 pub(crate) use lexicon::LexiconId;
 pub use memo::Memo;
-pub use question::Question;
+pub use question::ParsedQuestion;
 
 use fold::{cut, lower, normalize, strip};
 use scan::{Scanner, Token, is_joiner, parts, segments};
@@ -85,8 +85,8 @@ impl Analyzer {
         }
     }
 
-    /// Parses a question; see [`Question`].
-    pub fn question(&self, text: &str) -> Question {
+    /// Parses a question; see [`ParsedQuestion`].
+    pub fn question(&self, text: &str) -> ParsedQuestion {
         question::parse(self, text)
     }
 

@@ -11,7 +11,7 @@ use super::{Analyzer, Language, Role, stop};
 
 /// The clauses of a question, each list without repetition and in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct ParsedQuestion {
     /// Stems to rank by, those of quoted words included; stop words are left out unless nothing else is there.
     pub terms: Vec<String>,
     /// Quoted phrases: terms at consecutive positions.
@@ -28,16 +28,16 @@ pub struct Question {
     pub beside_phrases: bool,
 }
 
-impl Question {
+impl ParsedQuestion {
     /// Nothing to search for; exclusions alone find nothing.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.phrases.is_empty() && self.prefixes.is_empty()
     }
 
     /// The question for which a phrase is its words; `None` if nothing but phrases was asked for.
-    pub fn without_phrases(&self) -> Option<Question> {
+    pub fn without_phrases(&self) -> Option<ParsedQuestion> {
         let loose = self.beside_phrases && !self.phrases.is_empty();
-        loose.then(|| Question { phrases: Vec::new(), ..self.clone() })
+        loose.then(|| ParsedQuestion { phrases: Vec::new(), ..self.clone() })
     }
 }
 
@@ -70,7 +70,7 @@ struct Parser {
     beside_phrases: bool,
 }
 
-pub(super) fn parse(analyzer: &Analyzer, text: &str) -> Question {
+pub(super) fn parse(analyzer: &Analyzer, text: &str) -> ParsedQuestion {
     let text = normalize(text);
     let mut parser = Parser::default();
     let mut plain = 0;
@@ -228,13 +228,13 @@ impl Parser {
         self.prefixes.push(super::cut(folded));
     }
 
-    fn finish(mut self) -> Question {
+    fn finish(mut self) -> ParsedQuestion {
         let nothing = self.terms.list.is_empty() && self.prefixes.list.is_empty();
         if nothing {
             self.terms = self.stops;
             self.surface = self.stop_surface;
         }
-        Question {
+        ParsedQuestion {
             terms: self.terms.list,
             phrases: self.phrases,
             prefixes: self.prefixes.list,

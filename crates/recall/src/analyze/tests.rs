@@ -14,7 +14,7 @@ fn terms(language: Language, text: &str) -> Vec<String> {
     all(language, text).into_iter().map(|(term, _)| term).collect()
 }
 
-fn ask(text: &str) -> Question {
+fn ask(text: &str) -> ParsedQuestion {
     Analyzer::new(Language::English).question(text)
 }
 

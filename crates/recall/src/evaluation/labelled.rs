@@ -16,7 +16,6 @@ use serde::Deserialize;
 use super::measure::{Means, measure};
 use crate::error::{Error, Result};
 
-
 pub const CORPUS: &str = "corpus.jsonl";
 pub const QUESTIONS: &str = "queries.jsonl";
 pub const ANSWERS: &str = "qrels.tsv";

@@ -8,10 +8,10 @@ use kernel::Reading;
 use kernel::memory::Millis;
 use kernel::scope::Gate;
 
-use super::Query;
-use super::filter::{Judge, Lens};
-use super::past::Past;
-use super::retrievers::{Scores, TAKEN, names_in};
+use super::SearchQuery;
+use super::filter::{Judge, MemoryFilter};
+use super::former::FormerVersions;
+use super::retrievers::{Ranking, TAKEN, names_in};
 use crate::columns::IndexCache;
 use crate::embedding::Embedding;
 use crate::error::Result;
@@ -30,14 +30,14 @@ pub struct ModelQuestion {
 pub fn question_text(
     reading: &Reading,
     gate: Option<&dyn Gate>,
-    query: &Query,
+    query: &SearchQuery,
     now: Millis,
 ) -> Result<String> {
     super::check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
     let question = analyzer.question(&query.text);
-    let lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;
+    let lens = MemoryFilter::new(&view, gate, query, (analyzer, &question), now)?;
     let cache = reading.shared::<IndexCache>().unwrap_or_default();
     let names = names_in(&view, &cache, &lens, (analyzer, &question))?;
     let kept = query.text.split_whitespace().filter(|chunk| {
@@ -53,7 +53,7 @@ pub(super) struct ByModel<'a> {
     codes: &'a ModelCodes,
     question: &'a Embedding,
     judge: &'a Judge<'a>,
-    past: &'a Past,
+    past: &'a FormerVersions,
     scale: Scale,
 }
 
@@ -62,7 +62,7 @@ impl<'a> ByModel<'a> {
     pub(super) fn new(
         codes: Option<&'a ModelCodes>,
         question: Option<&'a ModelQuestion>,
-        (judge, past): (&'a Judge<'a>, &'a Past),
+        (judge, past): (&'a Judge<'a>, &'a FormerVersions),
     ) -> Option<ByModel<'a>> {
         let (codes, question) = (codes?, &question?.vector);
         let fits = question.dims() == codes.dims() && !question.is_zero();
@@ -135,10 +135,10 @@ impl Scale {
 
 /// Both models' nearest by one score, best first.
 pub(super) fn merged(
-    built_in: Scores,
+    built_in: Ranking,
     model: Vec<u64>,
     score: impl Fn(u64) -> Result<u64>,
-) -> Result<Scores> {
+) -> Result<Ranking> {
     let mut ids = [built_in.order, model].concat();
     ids.sort_unstable();
     ids.dedup();
@@ -148,7 +148,7 @@ pub(super) fn merged(
     }
     found.sort_by_key(|(id, score)| (std::cmp::Reverse(*score), *id));
     found.truncate(TAKEN);
-    Ok(Scores::new(found))
+    Ok(Ranking::new(found))
 }
 
 #[cfg(test)]

@@ -10,15 +10,15 @@ use kernel::scope::Gate;
 use kernel::store::View;
 use rustc_hash::FxHashMap;
 
-use super::{Named, Query, phrases};
-use crate::analyze::{Analyzer, Question};
+use super::{LinkedMemory, SearchQuery, phrases};
+use crate::analyze::{Analyzer, ParsedQuestion};
 use crate::doc_meta::DocMetaView;
 use crate::error::Result;
 use crate::ids::Ids;
 
 /// A memory with all that ranking looks at.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct MemoryRow {
     pub(super) head: Head,
     pub(super) version: Version,
     pub(super) usage: Usage,
@@ -27,12 +27,12 @@ pub(super) struct Row {
     pub(super) superseded_by: Vec<MemoryId>,
 }
 
-pub(super) struct Lens<'a> {
+pub(super) struct MemoryFilter<'a> {
     view: &'a View<'a>,
     gate: Option<&'a dyn Gate>,
-    query: &'a Query,
+    query: &'a SearchQuery,
     analyzer: &'a Analyzer,
-    question: &'a Question,
+    question: &'a ParsedQuestion,
     /// How the kernel sees a memory: the version that counts, where it stands, what replaced it.
     seen: find::Lens<'a>,
     /// Ids that pass every filter that has an index; `None`: no such filter.
@@ -43,14 +43,14 @@ pub(super) struct Lens<'a> {
     judged: RefCell<FxHashMap<u64, Option<Rc<Head>>>>,
 }
 
-impl<'a> Lens<'a> {
+impl<'a> MemoryFilter<'a> {
     pub(super) fn new(
         view: &'a View<'a>,
         gate: Option<&'a dyn Gate>,
-        query: &'a Query,
-        (analyzer, question): (&'a Analyzer, &'a Question),
+        query: &'a SearchQuery,
+        (analyzer, question): (&'a Analyzer, &'a ParsedQuestion),
         now: Millis,
-    ) -> Result<Lens<'a>> {
+    ) -> Result<MemoryFilter<'a>> {
         let mut sets: Vec<Vec<Index>> = Vec::new();
         sets.extend(query.project.as_deref().map(|p| vec![keys::by_project(p)]));
         sets.extend(query.session.as_deref().map(|s| vec![keys::by_session(s)]));
@@ -69,7 +69,7 @@ impl<'a> Lens<'a> {
         let seen = find::Lens::new(view, gate, query.as_of, now)?;
         let judged = RefCell::default();
         let close = false;
-        Ok(Lens { view, gate, query, analyzer, question, seen, allowed, close, judged })
+        Ok(MemoryFilter { view, gate, query, analyzer, question, seen, allowed, close, judged })
     }
 
     /// Admits only what is shown now. Costs a version for each memory.
@@ -141,32 +141,32 @@ impl<'a> Lens<'a> {
     }
 
     /// The memory in full, if it is shown now.
-    pub(super) fn row(&self, id: u64) -> Result<Option<Row>> {
+    pub(super) fn row(&self, id: u64) -> Result<Option<MemoryRow>> {
         self.head(id)?.map_or(Ok(None), |head| self.read_row(&head))
     }
 
-    fn read_row(&self, head: &Head) -> Result<Option<Row>> {
+    fn read_row(&self, head: &Head) -> Result<Option<MemoryRow>> {
         let Some(row) = self.seen.row_of(head.clone())? else { return Ok(None) };
         if !row.standing.is_shown_to(self.query.include_forgotten, self.query.include_archived) {
             return Ok(None);
         }
         let body = self.seen.body(&row)?;
         let find::Row { head, version, usage, standing, superseded_by } = row;
-        Ok(Some(Row { head, version, usage, body, standing, superseded_by }))
+        Ok(Some(MemoryRow { head, version, usage, body, standing, superseded_by }))
     }
 
     /// Memories that contradict this one or that it contradicts.
-    pub(super) fn contradicts(&self, row: &Row) -> Result<Vec<Named>> {
+    pub(super) fn contradicts(&self, row: &MemoryRow) -> Result<Vec<LinkedMemory>> {
         self.named(&self.seen.contradicted_by(row.head.id)?)
     }
 
     /// Memories with the titles they had at the moment asked about.
-    pub(super) fn named(&self, ids: &[MemoryId]) -> Result<Vec<Named>> {
+    pub(super) fn named(&self, ids: &[MemoryId]) -> Result<Vec<LinkedMemory>> {
         let mut named = Vec::with_capacity(ids.len());
         for id in ids {
             if let Some(row) = self.seen.row(*id)? {
                 let title = self.seen.body(&row)?.map(|body| body.title);
-                named.push(Named { id: *id, title });
+                named.push(LinkedMemory { id: *id, title });
             }
         }
         Ok(named)
@@ -175,13 +175,13 @@ impl<'a> Lens<'a> {
 
 /// Says which memories may be in the answer, and where they stand.
 pub(super) struct Judge<'a> {
-    lens: &'a Lens<'a>,
+    lens: &'a MemoryFilter<'a>,
     pub(super) docs: DocMetaView<'a>,
     by_doc_meta: bool,
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(lens: &'a Lens<'a>, docs: DocMetaView<'a>) -> Judge<'a> {
+    pub(super) fn new(lens: &'a MemoryFilter<'a>, docs: DocMetaView<'a>) -> Judge<'a> {
         Judge { lens, docs, by_doc_meta: lens.decided_by_doc_meta() }
     }
 

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::by_model::{self, ByModel};
 use super::filter::Judge;
-use super::past::Past;
-use super::retrievers::{Scores, TAKEN};
+use super::former::FormerVersions;
+use super::retrievers::{Ranking, TAKEN};
 use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::segments::{self, StoredGroups};
@@ -21,7 +21,7 @@ pub(super) struct Meaning<'a> {
     codes: &'a Codes,
     /// Documents whose codes belong to another state.
     stale: &'a BTreeSet<u64>,
-    past: &'a Past,
+    past: &'a FormerVersions,
     question: &'a Embedding,
     /// Decides where it has a vector.
     model: Option<ByModel<'a>>,
@@ -32,7 +32,7 @@ pub(super) struct Meaning<'a> {
 impl<'a> Meaning<'a> {
     pub(super) fn new(
         (view, codes, stale): (&'a View<'a>, &'a Codes, &'a BTreeSet<u64>),
-        past: &'a Past,
+        past: &'a FormerVersions,
         question: &'a Embedding,
     ) -> Meaning<'a> {
         Meaning { view, codes, stale, past, question, model: None, asked: RefCell::default() }
@@ -100,7 +100,7 @@ impl<'a> Meaning<'a> {
         &mut self,
         judge: &Judge<'_>,
         model: Option<ByModel<'a>>,
-    ) -> Result<Scores> {
+    ) -> Result<Ranking> {
         let near = self.nearest(judge)?;
         let Some(mut model) = model else {
             self.asked.borrow_mut().clone_from(&near.scores);
@@ -113,7 +113,7 @@ impl<'a> Meaning<'a> {
     }
 
     /// The nearest memories that may be shown, best first.
-    pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Scores> {
+    pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Ranking> {
         let other = |doc| self.stale.contains(&doc) || self.past.get(doc).is_some();
         let current = |doc| !other(doc) && judge.admits(doc);
         let hits =
@@ -127,6 +127,6 @@ impl<'a> Meaning<'a> {
         }
         found.sort_unstable_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
         found.truncate(TAKEN);
-        Ok(Scores::new(found))
+        Ok(Ranking::new(found))
     }
 }

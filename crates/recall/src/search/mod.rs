@@ -8,9 +8,9 @@
 mod by_model;
 mod dates;
 mod filter;
-mod fuse;
+mod former;
+mod fusion;
 mod meaning;
-mod past;
 mod phrases;
 mod preview;
 mod retrievers;
@@ -28,18 +28,18 @@ use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Ver
 use kernel::scope::Gate;
 use kernel::store::View;
 
-use crate::analyze::{Analyzer, Question, fold};
+use crate::analyze::{Analyzer, ParsedQuestion, fold};
 use crate::columns::IndexCache;
 use crate::error::{Error, Result};
 use crate::language;
 
-use filter::{Lens, Row};
-use fuse::Fused;
+use filter::{MemoryFilter, MemoryRow};
+use fusion::Fusion;
 use preview::Previews;
 use retrievers::Candidate;
 
 pub use by_model::{ModelQuestion, question_text};
-pub use fuse::{Arm, ArmScore, Weights};
+pub use fusion::{Arm, ArmScore, ArmWeights};
 pub use preview::preview;
 pub use similar::similar;
 
@@ -50,7 +50,7 @@ pub const QUESTION_BYTES_MAX: usize = 262_144;
 
 /// What is asked, and where to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct SearchQuery {
     pub text: String,
     pub project: Option<String>,
     pub scope: Option<Scope>,
@@ -65,9 +65,9 @@ pub struct Query {
     pub include_forgotten: bool,
     pub include_archived: bool,
     pub limit: usize,
-    pub weights: Weights,
+    pub weights: ArmWeights,
     /// Who is heard first.
-    pub favoured: Option<Favoured>,
+    pub favoured: Option<SpeakerBoost>,
     /// The question in an optional model. Memories with a vector of it (`models::load`) are judged by it, the others by
     /// the built-in one.
     pub model: Option<ModelQuestion>,
@@ -76,15 +76,15 @@ pub struct Query {
 /// A speaker whose memories stand before those of others, as if the question named them a little: in talks with an assistant
 /// the person says what is so, and the assistant says it again at length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Favoured {
+pub struct SpeakerBoost {
     speaker: String,
     share: u32,
 }
 
-impl Favoured {
+impl SpeakerBoost {
     /// `share`: hundredths of what it counts to be named in the question.
-    pub fn new(speaker: &str, share: u32) -> Favoured {
-        Favoured { speaker: fold(speaker), share: share.min(100) }
+    pub fn new(speaker: &str, share: u32) -> SpeakerBoost {
+        SpeakerBoost { speaker: fold(speaker), share: share.min(100) }
     }
 
     /// Thousandths for a memory in which these speak.
@@ -93,9 +93,9 @@ impl Favoured {
     }
 }
 
-impl Query {
-    pub fn new(text: impl Into<String>, limit: usize) -> Query {
-        Query {
+impl SearchQuery {
+    pub fn new(text: impl Into<String>, limit: usize) -> SearchQuery {
+        SearchQuery {
             text: text.into(),
             project: None,
             scope: None,
@@ -109,7 +109,7 @@ impl Query {
             include_forgotten: false,
             include_archived: false,
             limit,
-            weights: Weights::default(),
+            weights: ArmWeights::default(),
             favoured: None,
             model: None,
         }
@@ -135,21 +135,21 @@ pub struct Hit {
     /// What the full text would cost.
     pub tokens: u32,
     /// What replaces it, at most `kernel::find::LABELS_MAX`.
-    pub superseded_by: Vec<Named>,
+    pub superseded_by: Vec<LinkedMemory>,
     /// What it contradicts or is contradicted by, whichever of the two said so; as many.
-    pub contradicts: Vec<Named>,
+    pub contradicts: Vec<LinkedMemory>,
 }
 
 /// A memory that a hit points at. Those that may not be seen are never named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct LinkedMemory {
     pub id: MemoryId,
     /// `None` when it was erased.
     pub title: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct SearchOutcome {
     pub hits: Vec<Hit>,
     /// Memories that at least one arm looked at.
     pub candidates: usize,
@@ -161,9 +161,9 @@ pub struct Answer {
 pub fn search(
     reading: &Reading,
     gate: Option<&dyn Gate>,
-    query: &Query,
+    query: &SearchQuery,
     now: Millis,
-) -> Result<Answer> {
+) -> Result<SearchOutcome> {
     check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
@@ -189,20 +189,20 @@ pub fn search(
 fn answer(
     (view, cache): (&View<'_>, &IndexCache),
     gate: Option<&dyn Gate>,
-    query: &Query,
-    (analyzer, question): (&Analyzer, &Question),
+    query: &SearchQuery,
+    (analyzer, question): (&Analyzer, &ParsedQuestion),
     now: Millis,
-) -> Result<Answer> {
+) -> Result<SearchOutcome> {
     let limit = query.limit.min(LIMIT_MAX);
-    let mut lens = Lens::new(view, gate, query, (analyzer, question), now)?;
+    let mut lens = MemoryFilter::new(view, gate, query, (analyzer, question), now)?;
     let mut candidates = retrievers::gather(view, cache, &lens, query, (analyzer, question))?;
-    let mut fused = Fused::new(&candidates, query.weights);
+    let mut fused = Fusion::new(&candidates, query.weights);
     let mut found = best(&lens, &fused, limit)?;
     if found.len() < limit.min(candidates.len()) && candidates.len() >= retrievers::CANDIDATES {
         // What is over took the places of what is not: judge every memory before it is ranked.
         lens.look_closer();
         candidates = retrievers::gather(view, cache, &lens, query, (analyzer, question))?;
-        fused = Fused::new(&candidates, query.weights);
+        fused = Fusion::new(&candidates, query.weights);
         found = best(&lens, &fused, limit)?;
     }
     let mut previews = Previews::new(analyzer, question, &cache.words);
@@ -212,12 +212,12 @@ fn answer(
         hits.push(hit(&lens, &mut previews, row, score, said)?);
     }
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
-    Ok(Answer { hits, candidates: candidates.len(), by_model })
+    Ok(SearchOutcome { hits, candidates: candidates.len(), by_model })
 }
 
-impl Answer {
+impl SearchOutcome {
     /// Adds what another answer has besides, and no more hits than `limit`. What comes later scores no higher.
-    fn continue_with(&mut self, other: Answer, limit: usize) {
+    fn continue_with(&mut self, other: SearchOutcome, limit: usize) {
         let known: BTreeSet<MemoryId> = self.hits.iter().map(|hit| hit.id).collect();
         let most = self.hits.last().map_or(u64::MAX, |hit| hit.score);
         let rest = other.hits.into_iter().filter(|hit| !known.contains(&hit.id));
@@ -228,16 +228,16 @@ impl Answer {
     }
 }
 
-fn check(query: &Query) -> Result<()> {
+fn check(query: &SearchQuery) -> Result<()> {
     let (size, max) = (query.text.len(), QUESTION_BYTES_MAX);
     if size > max { Err(Error::TooLarge { field: "question", size, max }) } else { Ok(()) }
 }
 
 /// A row as an answer.
 fn hit(
-    lens: &Lens<'_>,
+    lens: &MemoryFilter<'_>,
     previews: &mut Previews<'_>,
-    row: Row,
+    row: MemoryRow,
     score: u64,
     (arms, by_model): (Vec<ArmScore>, bool),
 ) -> Result<Hit> {
@@ -265,12 +265,12 @@ fn hit(
 /// Whether a memory is shown and whether it was replaced needs its version and its usage, which are read from the best
 /// downwards and only until there are enough.
 fn best<'c>(
-    lens: &Lens<'_>,
-    fused: &Fused<'c>,
+    lens: &MemoryFilter<'_>,
+    fused: &Fusion<'c>,
     limit: usize,
-) -> Result<Vec<(&'c Candidate, Row, u64)>> {
+) -> Result<Vec<(&'c Candidate, MemoryRow, u64)>> {
     let mut waiting: BinaryHeap<(u64, Reverse<MemoryId>, usize)> = BinaryHeap::new();
-    let mut halved: Vec<(&Candidate, Row)> = Vec::new();
+    let mut halved: Vec<(&Candidate, MemoryRow)> = Vec::new();
     let mut found = Vec::new();
     let mut ranked = fused.ranked().into_iter().peekable();
     while found.len() < limit {

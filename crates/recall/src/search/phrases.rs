@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::filter::Row;
-use crate::analyze::{Analyzer, Question};
+use super::filter::MemoryRow;
+use crate::analyze::{Analyzer, ParsedQuestion};
 
 /// Does the memory hold all phrases of the question, and nothing that it excludes?
-pub(super) fn fits(analyzer: &Analyzer, question: &Question, row: &Row) -> bool {
+pub(super) fn fits(analyzer: &Analyzer, question: &ParsedQuestion, row: &MemoryRow) -> bool {
     let terms = terms_of(analyzer, row);
     question.phrases.iter().all(|phrase| holds_phrase(&terms, phrase))
         && !question.excluded.iter().any(|term| terms.iter().any(|t| t.0 == *term))
@@ -14,13 +14,13 @@ pub(super) fn fits(analyzer: &Analyzer, question: &Question, row: &Row) -> bool 
 }
 
 /// Questions without such parts need not look.
-pub(super) fn are_in(question: &Question) -> bool {
+pub(super) fn are_in(question: &ParsedQuestion) -> bool {
     !question.phrases.is_empty()
         || !question.excluded.is_empty()
         || !question.excluded_phrases.is_empty()
 }
 
-fn terms_of(analyzer: &Analyzer, row: &Row) -> HashSet<(String, u32)> {
+fn terms_of(analyzer: &Analyzer, row: &MemoryRow) -> HashSet<(String, u32)> {
     let mut terms = HashSet::new();
     if let Some(body) = &row.body {
         let text = format!("{}\n{}", body.title, body.content);

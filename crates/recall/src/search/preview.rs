@@ -1,20 +1,20 @@
 //! The passage of a text that answers best, cut to a few lines.
 
-use crate::analyze::{Analyzer, Language, Question};
+use crate::analyze::{Analyzer, Language, ParsedQuestion};
 use crate::word_terms::{SharedWordTerms, WordTerms};
 
 /// Characters of a preview.
 const PREVIEW_CHARS: usize = 300;
 
 /// Around the densest run of the question's words; the beginning if there is none.
-pub fn preview(analyzer: &Analyzer, question: &Question, text: &str) -> String {
+pub fn preview(analyzer: &Analyzer, question: &ParsedQuestion, text: &str) -> String {
     Previews::new(analyzer, question, &SharedWordTerms::default()).of(text)
 }
 
 /// Previews of the texts that answer one question.
 pub(super) struct Previews<'q> {
     analyzer: &'q Analyzer,
-    question: &'q Question,
+    question: &'q ParsedQuestion,
     shared: &'q SharedWordTerms,
     words: WordTerms,
     initials: Initials,
@@ -26,7 +26,7 @@ struct Initials(Option<[bool; 256]>);
 
 impl Initials {
     /// Only in English, which is all suffixes: there a word of plain letters and its terms begin alike.
-    fn of(analyzer: &Analyzer, question: &Question) -> Initials {
+    fn of(analyzer: &Analyzer, question: &ParsedQuestion) -> Initials {
         let begins = || {
             let mut begins = [false; 256];
             for byte in question.terms.iter().filter_map(|term| term.bytes().next()) {
@@ -57,7 +57,7 @@ fn plain_initial(word: &str) -> Option<u8> {
 impl<'q> Previews<'q> {
     pub(super) fn new(
         analyzer: &'q Analyzer,
-        question: &'q Question,
+        question: &'q ParsedQuestion,
         shared: &'q SharedWordTerms,
     ) -> Previews<'q> {
         let initials = Initials::of(analyzer, question);

@@ -9,15 +9,15 @@ use std::rc::Rc;
 use kernel::store::View;
 use rustc_hash::FxHashMap;
 
-use super::Query;
+use super::SearchQuery;
 use super::by_model::ByModel;
 use super::dates::DateWords;
-use super::filter::{Judge, Lens};
-use super::fuse::{Arm, ONE};
+use super::filter::{Judge, MemoryFilter};
+use super::former::FormerVersions;
+use super::fusion::{Arm, ONE};
 use super::meaning::Meaning;
-use super::past::Past;
 use super::sessions::{Sessions, smooth};
-use crate::analyze::{Analyzer, Question};
+use crate::analyze::{Analyzer, ParsedQuestion};
 use crate::columns::{Columns, IndexCache};
 use crate::doc_meta::{DocMeta, DocMetaView};
 use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
@@ -66,9 +66,9 @@ pub(super) struct Candidate {
 pub(super) fn gather(
     view: &View<'_>,
     cache: &IndexCache,
-    lens: &Lens<'_>,
-    query: &Query,
-    (analyzer, question): (&Analyzer, &Question),
+    lens: &MemoryFilter<'_>,
+    query: &SearchQuery,
+    (analyzer, question): (&Analyzer, &ParsedQuestion),
 ) -> Result<Vec<Candidate>> {
     with_columns((view, cache), query, |columns, stale, model| {
         let judge = Judge::new(lens, DocMetaView::new(view, &columns.doc_meta, stale)?);
@@ -77,7 +77,7 @@ pub(super) fn gather(
         let taken = if counts(Arm::Session) { TAKEN } else { TAKEN_ALONE };
         let (past, search, words) =
             by_words((view, cache), (lens, &judge), (analyzer, question), taken)?;
-        let said = SaidRows::new(view, &past);
+        let said = PassageReader::new(view, &past);
         let mut dense = DenseQuestion::nothing();
         if counts(Arm::Meaning) || counts(Arm::Interaction) {
             dense = DenseQuestion::new(analyzer, &search, question, &said.names(&words)?)?;
@@ -91,14 +91,14 @@ pub(super) fn gather(
             let model = ByModel::new(model, query.model.as_ref(), (&judge, past));
             meaning.nearest_by(&judge, model)?
         } else {
-            Scores::default()
+            Ranking::default()
         };
         let mut ids: BTreeSet<u64> = words.order.iter().take(CANDIDATES).copied().collect();
         ids.extend(near.order.iter().take(CANDIDATES));
         let naming = if counts(Arm::Entities) {
             naming(view, (&judge, past), &query.text)?
         } else {
-            Scores::default()
+            Ranking::default()
         };
         ids.extend(naming.order.iter().take(CANDIDATES));
         let mut sessions = Sessions::new(&judge);
@@ -168,7 +168,7 @@ pub(super) fn gather(
 /// Hands over columns, which are those of the view but for the stale ones, and the codes of the query's model.
 fn with_columns<T>(
     (view, cache): (&View<'_>, &IndexCache),
-    query: &Query,
+    query: &SearchQuery,
     look: impl FnOnce(&Columns, &BTreeSet<u64>, Option<&ModelCodes>) -> Result<T>,
 ) -> Result<T> {
     let Some(asked) = &query.model else {
@@ -182,11 +182,11 @@ fn with_columns<T>(
 /// What the words of a question find, in the index with the memories that were other than they are.
 fn by_words<'v>(
     (view, cache): (&'v View<'v>, &IndexCache),
-    (lens, judge): (&Lens<'_>, &Judge<'_>),
-    (analyzer, question): (&Analyzer, &Question),
+    (lens, judge): (&MemoryFilter<'_>, &Judge<'_>),
+    (analyzer, question): (&Analyzer, &ParsedQuestion),
     taken: usize,
-) -> Result<(Past, TextSearch<'v>, Scores)> {
-    let past = Past::new(lens, judge, analyzer)?;
+) -> Result<(FormerVersions, TextSearch<'v>, Ranking)> {
+    let past = FormerVersions::new(lens, judge, analyzer)?;
     let mut search = TextSearch::new(view, &cache.memtable)?;
     search.add(past.documents())?;
     let words = word_scores(&search, (judge, &past), question, taken)?;
@@ -197,14 +197,14 @@ fn by_words<'v>(
 pub(super) fn names_in(
     view: &View<'_>,
     cache: &IndexCache,
-    lens: &Lens<'_>,
-    (analyzer, question): (&Analyzer, &Question),
+    lens: &MemoryFilter<'_>,
+    (analyzer, question): (&Analyzer, &ParsedQuestion),
 ) -> Result<BTreeSet<String>> {
     cache.with_columns(view, |columns, stale| {
         let judge = Judge::new(lens, DocMetaView::new(view, &columns.doc_meta, stale)?);
         let (past, _, words) =
             by_words((view, cache), (lens, &judge), (analyzer, question), CANDIDATES)?;
-        SaidRows::new(view, &past).names(&words)
+        PassageReader::new(view, &past).names(&words)
     })
 }
 
@@ -226,15 +226,15 @@ fn interact(interaction: &MaxSim<'_>, said: &Passages, mut covered: Option<&mut 
 }
 
 /// Rows of what was said, read once per question.
-struct SaidRows<'a> {
+struct PassageReader<'a> {
     view: &'a View<'a>,
-    past: &'a Past,
+    past: &'a FormerVersions,
     read: RefCell<FxHashMap<u64, Rc<Passages>>>,
 }
 
-impl<'a> SaidRows<'a> {
-    fn new(view: &'a View<'a>, past: &'a Past) -> SaidRows<'a> {
-        SaidRows { view, past, read: RefCell::default() }
+impl<'a> PassageReader<'a> {
+    fn new(view: &'a View<'a>, past: &'a FormerVersions) -> PassageReader<'a> {
+        PassageReader { view, past, read: RefCell::default() }
     }
 
     fn of(&self, id: u64) -> Result<Rc<Passages>> {
@@ -263,7 +263,7 @@ impl<'a> SaidRows<'a> {
     }
 
     /// Who speaks in the best of these memories.
-    fn names(&self, words: &Scores) -> Result<BTreeSet<String>> {
+    fn names(&self, words: &Ranking) -> Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
         for id in words.order.iter().take(CANDIDATES) {
             names.extend(self.of(*id)?.speakers.iter().cloned());
@@ -274,16 +274,16 @@ impl<'a> SaidRows<'a> {
 
 /// Scores of an arm, and the documents best first.
 #[derive(Default)]
-pub(super) struct Scores {
+pub(super) struct Ranking {
     pub(super) scores: FxHashMap<u64, u64>,
     pub(super) order: Vec<u64>,
 }
 
-impl Scores {
+impl Ranking {
     /// Best first.
-    pub(super) fn new(found: Vec<(u64, u64)>) -> Scores {
+    pub(super) fn new(found: Vec<(u64, u64)>) -> Ranking {
         let order = found.iter().map(|(doc, _)| *doc).collect();
-        Scores { scores: found.into_iter().collect(), order }
+        Ranking { scores: found.into_iter().collect(), order }
     }
 
     pub(super) fn of(&self, id: u64) -> u64 {
@@ -300,10 +300,10 @@ impl Scores {
 
 fn word_scores(
     search: &TextSearch<'_>,
-    (judge, past): (&Judge<'_>, &Past),
-    question: &Question,
+    (judge, past): (&Judge<'_>, &FormerVersions),
+    question: &ParsedQuestion,
     taken: usize,
-) -> Result<Scores> {
+) -> Result<Ranking> {
     let mut terms: Vec<(String, u32)> = question.terms.iter().map(|t| (t.clone(), 16)).collect();
     for prefix in &question.prefixes {
         terms.extend(search.prefix_terms(prefix, PREFIX_TERMS)?.into_iter().map(|t| (t, 16)));
@@ -313,11 +313,15 @@ fn word_scores(
     for (doc, _) in &mut found {
         *doc = past.memory(*doc).unwrap_or(*doc);
     }
-    Ok(Scores::new(found))
+    Ok(Ranking::new(found))
 }
 
 /// Memories that name what the question names, by how much of it; among equals the newest first.
-fn naming(view: &View<'_>, (judge, past): (&Judge<'_>, &Past), text: &str) -> Result<Scores> {
+fn naming(
+    view: &View<'_>,
+    (judge, past): (&Judge<'_>, &FormerVersions),
+    text: &str,
+) -> Result<Ranking> {
     let mut scores: FxHashMap<u64, u64> = FxHashMap::default();
     for entity in entities::rows::asked(text) {
         let mut seen = 0;
@@ -334,7 +338,7 @@ fn naming(view: &View<'_>, (judge, past): (&Judge<'_>, &Past), text: &str) -> Re
     }
     let mut found: Vec<(u64, u64)> = scores.into_iter().collect();
     found.sort_unstable_by_key(|(id, named)| std::cmp::Reverse((*named, *id)));
-    Ok(Scores::new(found))
+    Ok(Ranking::new(found))
 }
 
 /// The question as the vectors see it: without the names of who speaks, which every turn of theirs resembles.
@@ -347,7 +351,7 @@ impl DenseQuestion {
     fn new(
         analyzer: &Analyzer,
         search: &TextSearch<'_>,
-        question: &Question,
+        question: &ParsedQuestion,
         names: &BTreeSet<String>,
     ) -> Result<DenseQuestion> {
         let kept: Vec<&str> = question

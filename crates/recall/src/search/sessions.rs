@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::filter::Judge;
-use super::fuse::ONE;
+use super::fusion::ONE;
 use crate::embedding::{MaxSim, SIM_ONE};
 
 /// Turns of a session that count for what the session is about.
@@ -29,12 +29,12 @@ struct Session<'a> {
     name: &'a str,
     /// All its ids, ascending, admitted or not; only of those whose neighbours were asked for.
     members: OnceCell<Cow<'a, [u64]>>,
-    told: Told,
+    told: SessionScore,
 }
 
 /// What a session has to say to a question.
 #[derive(Default)]
-struct Told {
+struct SessionScore {
     /// How much its turns are about it, each.
     turns: Vec<u64>,
     /// The best match of each word of the question in any turn.
@@ -75,7 +75,7 @@ impl<'a> Sessions<'a> {
         self.told(id).map(|told| &mut told.covered)
     }
 
-    fn told(&mut self, id: u64) -> Option<&mut Told> {
+    fn told(&mut self, id: u64) -> Option<&mut SessionScore> {
         let session = *self.session_of.get(&id)?;
         Some(&mut self.all[session].told)
     }
@@ -119,7 +119,7 @@ impl<'a> Sessions<'a> {
     }
 }
 
-impl Told {
+impl SessionScore {
     fn turns(&self) -> u64 {
         let sum = |turns: &[u64]| turns.iter().fold(0u64, |sum, about| sum.saturating_add(*about));
         if self.turns.len() <= BEST_TURNS {

@@ -10,12 +10,12 @@ use kernel::Reading;
 use kernel::memory::{MemoryId, Millis};
 use kernel::scope::Gate;
 
-use super::filter::{Judge, Lens};
-use super::fuse::{Arm, ArmScore, ONE};
+use super::filter::{Judge, MemoryFilter};
+use super::former::FormerVersions;
+use super::fusion::{Arm, ArmScore, ONE};
 use super::meaning::Meaning;
-use super::past::Past;
 use super::preview::Previews;
-use super::{Answer, LIMIT_MAX, Query, hit};
+use super::{LIMIT_MAX, SearchOutcome, SearchQuery, hit};
 use crate::columns::IndexCache;
 use crate::doc_meta::DocMetaView;
 use crate::embedding;
@@ -30,9 +30,9 @@ pub fn similar(
     reading: &Reading,
     gate: Option<&dyn Gate>,
     id: MemoryId,
-    query: &Query,
+    query: &SearchQuery,
     now: Millis,
-) -> Result<Answer> {
+) -> Result<SearchOutcome> {
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
     let head = view.head(id)?.filter(|head| gate.is_none_or(|gate| gate.sees(head)));
@@ -45,12 +45,12 @@ pub fn similar(
     // Previews begin where a memory speaks of the same.
     let about = analyzer.question(&title);
     let (nothing, codes) = (analyzer.question(""), segments::read_codes(&view, id.get())?);
-    let lens = Lens::new(&view, gate, query, (analyzer, &nothing), now)?;
+    let lens = MemoryFilter::new(&view, gate, query, (analyzer, &nothing), now)?;
     let cache = reading.shared::<IndexCache>().unwrap_or_default();
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();
     cache.with_columns(&view, |columns, stale| {
         let judge = Judge::new(&lens, DocMetaView::new(&view, &columns.doc_meta, stale)?);
-        let past = Past::new(&lens, &judge, analyzer)?;
+        let past = FormerVersions::new(&lens, &judge, analyzer)?;
         for code in codes {
             let question = code.embedding();
             let meaning = Meaning::new((&view, &columns.codes, stale), &past, &question);
@@ -76,5 +76,5 @@ pub fn similar(
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
         hits.push(hit(&lens, &mut previews, row, score, (vec![arm], false))?);
     }
-    Ok(Answer { hits, candidates, by_model: 0 })
+    Ok(SearchOutcome { hits, candidates, by_model: 0 })
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use kernel::store::View;
 
-use crate::analyze::{Analyzer, Question};
+use crate::analyze::{Analyzer, ParsedQuestion};
 use crate::columns::IndexCache;
 use crate::embedding::StaticEmbedder;
 use crate::error::Result;
@@ -23,8 +23,8 @@ const WORDS_MAX: usize = 4;
 pub(super) fn corrected(
     (view, cache): (&View<'_>, &IndexCache),
     analyzer: &Analyzer,
-    mut question: Question,
-) -> Result<Question> {
+    mut question: ParsedQuestion,
+) -> Result<ParsedQuestion> {
     let odd = |word: &&String| {
         LETTERS.contains(&word.len())
             && word.bytes().all(|b| b.is_ascii_lowercase())

@@ -3,7 +3,7 @@
 use kernel::Request;
 use kernel::command::{Command, Draft, HeadRevision, Revision};
 use kernel::journal::HeadPatch;
-use recall::search::Answer;
+use recall::search::SearchOutcome;
 use testkit::Disk;
 use testkit::build::{assert_clean, id, removal, salt, stamp};
 
@@ -12,7 +12,7 @@ use crate::support::{Twice, answers, assert_same, hooks_flushed_after, turn};
 const TURNS: u64 = 260;
 
 /// A history of turns in sessions, with updates, tags, forgetting, restoring and an erasure. Returns what it answers on the way.
-fn history(flush_docs: u32, group: usize) -> (Twice, Vec<Vec<Answer>>) {
+fn history(flush_docs: u32, group: usize) -> (Twice, Vec<Vec<SearchOutcome>>) {
     let disk = Disk::new();
     let twice = Twice::open_with(&disk, hooks_flushed_after(flush_docs));
     let mut commands = Vec::new();

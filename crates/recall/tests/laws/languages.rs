@@ -4,16 +4,16 @@ use kernel::Request;
 use kernel::command::Command;
 use recall::analyze::Language;
 use recall::language::{change, language};
-use recall::search::{Query, Weights};
+use recall::search::{ArmWeights, SearchQuery};
 use testkit::Disk;
 use testkit::build::{assert_clean, fact, removal, stamp};
 
 use crate::support::{Twice, ask, ids};
 
-const WORDS: Weights = Weights([1, 0, 0, 0, 0, 0, 0, 0]);
+const WORDS: ArmWeights = ArmWeights([1, 0, 0, 0, 0, 0, 0, 0]);
 
-fn by_words(text: &str) -> Query {
-    Query { weights: WORDS, ..Query::new(text, 50) }
+fn by_words(text: &str) -> SearchQuery {
+    SearchQuery { weights: WORDS, ..SearchQuery::new(text, 50) }
 }
 
 fn speak(twice: &Twice, when: i64, to: Language) {

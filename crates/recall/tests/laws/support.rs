@@ -8,7 +8,7 @@ use kernel::store::{EngineOptions, Reader, RedbStorage, Storage, WriteSet};
 use kernel::{Cortex, HookFactory, Options, Reading, Result};
 use recall::RecallHook;
 use recall::analyze::{Analyzer, Language};
-use recall::search::{Answer, Query, search};
+use recall::search::{SearchOutcome, SearchQuery, search};
 use recall::text::IndexSettings;
 use testkit::Disk;
 use testkit::build::{ada, at, body};
@@ -150,7 +150,7 @@ impl Twice {
 
     /// Both give the same answers; returns them.
     #[track_caller]
-    pub(crate) fn agree(&self, when: &str) -> Vec<Answer> {
+    pub(crate) fn agree(&self, when: &str) -> Vec<SearchOutcome> {
         let cold = answers(&self.cold.read().unwrap());
         assert_same(&answers(&self.warm.read().unwrap()), &cold, when);
         cold
@@ -175,23 +175,23 @@ pub(crate) const QUESTIONS: [&str; 14] = [
     "the",
 ];
 
-pub(crate) fn ask(reading: &Reading, query: &Query) -> Answer {
+pub(crate) fn ask(reading: &Reading, query: &SearchQuery) -> SearchOutcome {
     search(reading, None, query, at(1_000_000)).unwrap()
 }
 
-pub(crate) fn answers(reading: &Reading) -> Vec<Answer> {
-    QUESTIONS.iter().map(|text| ask(reading, &Query::new(*text, 20))).collect()
+pub(crate) fn answers(reading: &Reading) -> Vec<SearchOutcome> {
+    QUESTIONS.iter().map(|text| ask(reading, &SearchQuery::new(*text, 20))).collect()
 }
 
-pub(crate) fn ids(answer: &Answer) -> Vec<u64> {
+pub(crate) fn ids(answer: &SearchOutcome) -> Vec<u64> {
     answer.hits.iter().map(|hit| hit.id.get()).collect()
 }
 
 /// Compared in full, told in short.
 #[track_caller]
-pub(crate) fn assert_same(found: &[Answer], expected: &[Answer], when: &str) {
+pub(crate) fn assert_same(found: &[SearchOutcome], expected: &[SearchOutcome], when: &str) {
     for ((found, expected), question) in found.iter().zip(expected).zip(QUESTIONS) {
-        let short = |answer: &Answer| -> Vec<(u64, u64)> {
+        let short = |answer: &SearchOutcome| -> Vec<(u64, u64)> {
             answer.hits.iter().map(|hit| (hit.id.get(), hit.score)).collect()
         };
         assert_eq!(short(found), short(expected), "{when}: {question}");

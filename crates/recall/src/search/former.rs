@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use kernel::memory::MemoryId;
 
-use super::filter::{Judge, Lens};
+use super::filter::{Judge, MemoryFilter};
 use crate::analyze::{Analyzer, Memo};
 use crate::document::document;
 use crate::embedding::DIMS;
@@ -22,14 +22,14 @@ use crate::vectors::{Coder, Codes};
 const THEN: u64 = 1 << 62;
 
 /// One memory as it was.
-pub(super) struct Former {
+pub(super) struct FormerVersion {
     pub(super) terms: Vec<(TextField, String)>,
     pub(super) codes: Codes,
     pub(super) passages: Passages,
     entities: Vec<String>,
 }
 
-impl Former {
+impl FormerVersion {
     pub(super) fn names(&self, entity: &Entity) -> bool {
         self.entities.contains(&entity_key(entity))
     }
@@ -41,12 +41,16 @@ fn entity_key(entity: &Entity) -> String {
 
 /// Memories that were other than they are, by id.
 #[derive(Default)]
-pub(super) struct Past(BTreeMap<u64, Former>);
+pub(super) struct FormerVersions(BTreeMap<u64, FormerVersion>);
 
-impl Past {
+impl FormerVersions {
     /// Nothing unless the question is about another moment.
-    pub(super) fn new(lens: &Lens<'_>, judge: &Judge<'_>, analyzer: &Analyzer) -> Result<Past> {
-        let mut past = Past::default();
+    pub(super) fn new(
+        lens: &MemoryFilter<'_>,
+        judge: &Judge<'_>,
+        analyzer: &Analyzer,
+    ) -> Result<FormerVersions> {
+        let mut past = FormerVersions::default();
         if !lens.asks_about_the_past() {
             return Ok(past);
         }
@@ -67,16 +71,16 @@ impl Past {
             let entities = document.entities.iter().map(entity_key).collect();
             let words = document.words(memo.lexicon());
             let terms = words.map(|(field, word)| (field, word.to_owned())).collect();
-            past.0.insert(id, Former { terms, codes, passages, entities });
+            past.0.insert(id, FormerVersion { terms, codes, passages, entities });
         }
         Ok(past)
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<&Former> {
+    pub(super) fn get(&self, id: u64) -> Option<&FormerVersion> {
         if self.0.is_empty() { None } else { self.0.get(&id) }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Former)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &FormerVersion)> {
         self.0.iter().map(|(id, former)| (*id, former))
     }
 

@@ -54,26 +54,26 @@ impl Arm {
 
 /// How much each arm counts, in hundredths, in the order of `Arm::ALL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weights(pub [u32; 8]);
+pub struct ArmWeights(pub [u32; 8]);
 
-impl Weights {
+impl ArmWeights {
     pub fn of(&self, arm: Arm) -> u32 {
         let place = Arm::ALL.iter().position(|other| *other == arm);
         place.and_then(|place| self.0.get(place)).copied().unwrap_or(0)
     }
 
     /// For questions that an optional model judges: set with MiniLM, whose word on meaning is worth more.
-    pub fn with_model() -> Weights {
-        Weights([30, 40, 40, 25, 20, 20, 2, 60])
+    pub fn with_model() -> ArmWeights {
+        ArmWeights([30, 40, 40, 25, 20, 20, 2, 60])
     }
 
     /// As people write them: `words=40,meaning=0`. What is not named keeps its default.
-    pub fn parse(text: &str) -> Result<Weights> {
-        Weights::default().changed(text)
+    pub fn parse(text: &str) -> Result<ArmWeights> {
+        ArmWeights::default().changed(text)
     }
 
     /// These weights, but for those that a text names.
-    pub fn changed(self, text: &str) -> Result<Weights> {
+    pub fn changed(self, text: &str) -> Result<ArmWeights> {
         let mut weights = self;
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
@@ -92,14 +92,14 @@ impl Weights {
     }
 
     /// The defaults of the first arms, in the order of `Arm::ALL`; the others do not count.
-    pub fn first(arms: usize) -> Weights {
-        let mut weights = Weights::default();
+    pub fn first(arms: usize) -> ArmWeights {
+        let mut weights = ArmWeights::default();
         weights.0.iter_mut().skip(arms).for_each(|weight| *weight = 0);
         weights
     }
 }
 
-impl fmt::Display for Weights {
+impl fmt::Display for ArmWeights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (arm, weight)) in Arm::ALL.iter().zip(self.0).enumerate() {
             let comma = if place == 0 { "" } else { "," };
@@ -109,9 +109,9 @@ impl fmt::Display for Weights {
     }
 }
 
-impl Default for Weights {
-    fn default() -> Weights {
-        Weights([30, 30, 40, 25, 20, 20, 2, 60])
+impl Default for ArmWeights {
+    fn default() -> ArmWeights {
+        ArmWeights([30, 30, 40, 25, 20, 20, 2, 60])
     }
 }
 
@@ -140,16 +140,16 @@ fn raw(candidate: &Candidate, arm: Arm) -> u64 {
 }
 
 /// The candidates of one question on one scale.
-pub(super) struct Fused<'c> {
+pub(super) struct Fusion<'c> {
     candidates: &'c [Candidate],
     scales: [Scale; 8],
-    weights: Weights,
+    weights: ArmWeights,
 }
 
-impl<'c> Fused<'c> {
-    pub(super) fn new(candidates: &'c [Candidate], weights: Weights) -> Fused<'c> {
+impl<'c> Fusion<'c> {
+    pub(super) fn new(candidates: &'c [Candidate], weights: ArmWeights) -> Fusion<'c> {
         let scales = Arm::ALL.map(|arm| Scale::of(candidates, arm));
-        Fused { candidates, scales, weights }
+        Fusion { candidates, scales, weights }
     }
 
     /// Candidates by their place, best first, each with its score.
@@ -215,23 +215,23 @@ mod tests {
 
     #[test]
     fn weights_are_named_and_read_back() {
-        let weights = Weights::parse("words=40, meaning=0").unwrap();
+        let weights = ArmWeights::parse("words=40, meaning=0").unwrap();
         assert_eq!((weights.of(Arm::Words), weights.of(Arm::Meaning)), (40, 0));
-        assert_eq!(weights.of(Arm::Session), Weights::default().of(Arm::Session));
-        assert_eq!(Weights::parse(&weights.to_string()).unwrap(), weights);
-        assert_eq!(Weights::parse("").unwrap(), Weights::default());
+        assert_eq!(weights.of(Arm::Session), ArmWeights::default().of(Arm::Session));
+        assert_eq!(ArmWeights::parse(&weights.to_string()).unwrap(), weights);
+        assert_eq!(ArmWeights::parse("").unwrap(), ArmWeights::default());
         for bad in ["word=1", "words", "words=-1", "words=x", "words=10001", "30,30"] {
-            assert!(Weights::parse(bad).is_err(), "{bad}");
+            assert!(ArmWeights::parse(bad).is_err(), "{bad}");
         }
-        let error = Weights::parse("wrods=1").unwrap_err().to_string();
+        let error = ArmWeights::parse("wrods=1").unwrap_err().to_string();
         assert!(error.contains("wrods") && error.contains("words, meaning"), "{error}");
     }
 
     #[test]
     fn an_ablation_adds_one_arm_after_the_other() {
-        assert_eq!(Weights::first(0).0, [0; Arm::ALL.len()]);
-        assert_eq!(Weights::first(Arm::ALL.len()), Weights::default());
-        let two = Weights::first(2);
+        assert_eq!(ArmWeights::first(0).0, [0; Arm::ALL.len()]);
+        assert_eq!(ArmWeights::first(Arm::ALL.len()), ArmWeights::default());
+        let two = ArmWeights::first(2);
         assert!(two.of(Arm::Meaning) > 0 && two.of(Arm::Interaction) == 0);
     }
 }
