@@ -240,7 +240,7 @@ fn who_spoke_and_when_helps() {
     said(5, "Assistant", 91, "The boiler was repaired on Tuesday.");
     for (speaker, first) in [("user", 4), ("ASSISTANT", 5)] {
         let mut query = SearchQuery::new("when was the boiler repaired", 5);
-        query.favoured = Some(SpeakerBoost::new(speaker, 50));
+        query.boost = Some(SpeakerBoost::new(speaker, 50));
         assert_eq!(asked(&cortex, &query).first(), Some(&first), "{speaker}");
         query.text = "what did Bob say about hiking".into();
         assert_eq!(asked(&cortex, &query).first(), Some(&2), "{speaker}");

@@ -8,10 +8,12 @@ use kernel::Reading;
 use kernel::memory::Millis;
 use kernel::scope::Gate;
 
-use super::SearchQuery;
-use super::filter::{Judge, MemoryFilter};
-use super::former::FormerVersions;
-use super::retrievers::{Ranking, TAKEN, names_in};
+use super::context::SearchContext;
+use super::corpus::Corpus;
+use super::filter::MemoryFilter;
+use super::ranking::Ranking;
+use super::retrievers::{TAKEN, speakers_found};
+use super::{SearchQuery, check};
 use crate::columns::IndexCache;
 use crate::embedding::Embedding;
 use crate::error::Result;
@@ -33,13 +35,13 @@ pub fn question_text(
     query: &SearchQuery,
     now: Millis,
 ) -> Result<String> {
-    super::check(query)?;
+    check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
-    let question = analyzer.question(&query.text);
-    let lens = MemoryFilter::new(&view, gate, query, (analyzer, &question), now)?;
-    let cache = reading.shared::<IndexCache>().unwrap_or_default();
-    let names = names_in(&view, &cache, &lens, (analyzer, &question))?;
+    let question = &analyzer.question(&query.text);
+    let cache = &*reading.shared::<IndexCache>().unwrap_or_default();
+    let context = SearchContext { view: &view, cache, gate, query, analyzer, question, now };
+    let names = speakers_found(&context, &MemoryFilter::new(&context)?)?;
     let kept = query.text.split_whitespace().filter(|chunk| {
         let excluded = chunk.strip_prefix('-').is_some_and(|c| c.starts_with(char::is_alphabetic));
         let word = analyzer.folded(chunk.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -48,37 +50,33 @@ pub fn question_text(
     Ok(kept.collect::<Vec<_>>().join(" "))
 }
 
-/// The model's side of the meaning arm.
+/// The meaning arm by the query's model.
 pub(super) struct ByModel<'a> {
     codes: &'a ModelCodes,
     question: &'a Embedding,
-    judge: &'a Judge<'a>,
-    past: &'a FormerVersions,
+    corpus: &'a Corpus<'a>,
     scale: Scale,
 }
 
 impl<'a> ByModel<'a> {
-    /// `None` if the model has nothing to say to the question.
-    pub(super) fn new(
-        codes: Option<&'a ModelCodes>,
-        question: Option<&'a ModelQuestion>,
-        (judge, past): (&'a Judge<'a>, &'a FormerVersions),
-    ) -> Option<ByModel<'a>> {
-        let (codes, question) = (codes?, &question?.vector);
+    /// `None` if the query brings no vector of a model whose codes are in memory.
+    pub(super) fn new(corpus: &'a Corpus<'a>) -> Option<ByModel<'a>> {
+        let (codes, question) = (corpus.model?, &corpus.context.query.model.as_ref()?.vector);
         let fits = question.dims() == codes.dims() && !question.is_zero();
-        fits.then(|| ByModel { codes, question, judge, past, scale: Scale::default() })
+        fits.then(|| ByModel { codes, question, corpus, scale: Scale::default() })
     }
 
     /// The memories that the model finds nearest, best first.
     pub(super) fn nearest(&self) -> Vec<u64> {
-        let admits = |doc| self.knows(doc) && self.judge.admits(doc);
+        let admits = |doc| self.knows(doc) && self.corpus.admits(doc);
         self.codes.top_k(self.question, TAKEN, &admits).iter().map(|hit| hit.doc).collect()
     }
 
-    /// Vectors are of the present text. Of a memory that said something else then, the model knows nothing.
+    /// Whether the model has a vector of the memory as it is. Vectors are of the present text, so of a memory that had
+    /// another text at the moment asked about there is none.
     fn knows(&self, id: u64) -> bool {
-        let place = self.judge.docs.get(id).filter(|_| self.past.get(id).is_none());
-        place.is_some_and(|place| self.codes.are_of(id, place.versions))
+        let meta = self.corpus.docs.get(id).filter(|_| self.corpus.former.get(id).is_none());
+        meta.is_some_and(|meta| self.codes.are_of(id, meta.versions))
     }
 
     fn raw(&self, id: u64) -> Option<i64> {

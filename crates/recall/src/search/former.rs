@@ -1,15 +1,16 @@
 //! Memories as they were: a question about an earlier moment looks at the text of that moment.
 //!
 //! The indexes hold the present version of each memory. Those whose version at the moment asked about is another one are few,
-//! and are analyzed for the question: their words join the tail of the index under numbers of their own, their vectors, tokens
+//! and are analyzed for the question: their words join the memtable of the index under numbers of their own, their vectors, tokens
 //! and entities are taken in place of the stored ones. What must stay true: nothing is found by what was written later.
 
 use std::collections::BTreeMap;
 
 use kernel::memory::MemoryId;
 
-use super::filter::{Judge, MemoryFilter};
-use crate::analyze::{Analyzer, Memo};
+use super::corpus::Corpus;
+use super::filter::MemoryFilter;
+use crate::analyze::Memo;
 use crate::document::document;
 use crate::embedding::DIMS;
 use crate::entities::Entity;
@@ -44,19 +45,16 @@ fn entity_key(entity: &Entity) -> String {
 pub(super) struct FormerVersions(BTreeMap<u64, FormerVersion>);
 
 impl FormerVersions {
-    /// Nothing unless the question is about another moment.
-    pub(super) fn new(
-        lens: &MemoryFilter<'_>,
-        judge: &Judge<'_>,
-        analyzer: &Analyzer,
-    ) -> Result<FormerVersions> {
-        let mut past = FormerVersions::default();
-        if !lens.asks_about_the_past() {
-            return Ok(past);
+    /// Those that the filter admits; none unless the question is about another moment.
+    pub(super) fn read(corpus: &Corpus<'_>, filter: &MemoryFilter<'_>) -> Result<FormerVersions> {
+        let mut versions = FormerVersions::default();
+        if corpus.context.query.as_of.is_none() {
+            return Ok(versions);
         }
+        let analyzer = corpus.context.analyzer;
         let (coder, mut memo) = (Coder::new(DIMS), Memo::default());
-        for id in judge.docs.revised().filter(|id| judge.admits(*id)) {
-            let Some(row) = MemoryId::new(id).map(|id| lens.row(id.get())).transpose()?.flatten()
+        for id in corpus.docs.revised().filter(|id| corpus.admits(*id)) {
+            let Some(row) = MemoryId::new(id).map(|id| filter.row(id.get())).transpose()?.flatten()
             else {
                 continue;
             };
@@ -71,9 +69,9 @@ impl FormerVersions {
             let entities = document.entities.iter().map(entity_key).collect();
             let words = document.words(memo.lexicon());
             let terms = words.map(|(field, word)| (field, word.to_owned())).collect();
-            past.0.insert(id, FormerVersion { terms, codes, passages, entities });
+            versions.0.insert(id, FormerVersion { terms, codes, passages, entities });
         }
-        Ok(past)
+        Ok(versions)
     }
 
     pub(super) fn get(&self, id: u64) -> Option<&FormerVersion> {

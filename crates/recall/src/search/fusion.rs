@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::retrievers::Candidate;
+use super::scoring::Candidate;
 use crate::error::{Error, Result};
 
 /// The largest weight that can be asked for, in hundredths.

@@ -6,14 +6,20 @@
 //! smaller id, the clock is a parameter: the same question at the same root gives the same answer.
 
 mod by_model;
+mod context;
+mod corpus;
 mod dates;
+mod dense_question;
 mod filter;
 mod former;
 mod fusion;
 mod meaning;
+mod passage_reader;
 mod phrases;
 mod preview;
+mod ranking;
 mod retrievers;
+mod scoring;
 mod sessions;
 mod similar;
 mod spelling;
@@ -26,17 +32,18 @@ use kernel::find::Standing;
 use kernel::forms::Form;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
 use kernel::scope::Gate;
-use kernel::store::View;
 
-use crate::analyze::{Analyzer, ParsedQuestion, fold};
+use crate::analyze::fold;
 use crate::columns::IndexCache;
 use crate::error::{Error, Result};
 use crate::language;
 
+use context::SearchContext;
 use filter::{MemoryFilter, MemoryRow};
 use fusion::Fusion;
 use preview::Previews;
-use retrievers::Candidate;
+use ranking::CANDIDATES;
+use scoring::Candidate;
 
 pub use by_model::{ModelQuestion, question_text};
 pub use fusion::{Arm, ArmScore, ArmWeights};
@@ -66,8 +73,8 @@ pub struct SearchQuery {
     pub include_archived: bool,
     pub limit: usize,
     pub weights: ArmWeights,
-    /// Who is heard first.
-    pub favoured: Option<SpeakerBoost>,
+    /// Who stands before others.
+    pub boost: Option<SpeakerBoost>,
     /// The question in an optional model. Memories with a vector of it (`models::load`) are judged by it, the others by
     /// the built-in one.
     pub model: Option<ModelQuestion>,
@@ -110,7 +117,7 @@ impl SearchQuery {
             include_archived: false,
             limit,
             weights: ArmWeights::default(),
-            favoured: None,
+            boost: None,
             model: None,
         }
     }
@@ -167,49 +174,43 @@ pub fn search(
     check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
-    let mut question = analyzer.question(&query.text);
-    let cache = reading.shared::<IndexCache>().unwrap_or_default();
-    let state = (&view, &*cache);
-    // The dictionary holds words that a delegate may not see, and not those of an earlier time.
-    if gate.is_none() && query.as_of.is_none() {
-        question = spelling::corrected(state, analyzer, question)?;
-    }
-    let mut answer = answer(state, gate, query, (analyzer, &question), now)?;
-    // What holds the name that a question quotes stands first. It need not be all: the answer may be told without the name.
-    if answer.hits.len() < query.limit.min(LIMIT_MAX)
-        && let Some(loose) = question.without_phrases()
+    let question = &analyzer.question(&query.text);
+    let cache = &*reading.shared::<IndexCache>().unwrap_or_default();
+    let mut context = SearchContext { view: &view, cache, gate, query, analyzer, question, now };
+    let corrected = spelling::corrected(&context)?;
+    context.question = corrected.as_ref().unwrap_or(question);
+    let mut outcome = answer(&context)?;
+    // Memories with the phrase that a question quotes stand first. If there are few, the question is asked again with the
+    // phrase as single words: an answer may be told without the name.
+    if outcome.hits.len() < context.limit()
+        && let Some(loose) = context.question.without_phrases()
     {
-        let rest = self::answer(state, gate, query, (analyzer, &loose), now)?;
-        answer.continue_with(rest, query.limit.min(LIMIT_MAX));
+        let rest = answer(&SearchContext { question: &loose, ..context })?;
+        outcome.continue_with(rest, context.limit());
     }
-    Ok(answer)
+    Ok(outcome)
 }
 
 /// Answers a question as it stands.
-fn answer(
-    (view, cache): (&View<'_>, &IndexCache),
-    gate: Option<&dyn Gate>,
-    query: &SearchQuery,
-    (analyzer, question): (&Analyzer, &ParsedQuestion),
-    now: Millis,
-) -> Result<SearchOutcome> {
-    let limit = query.limit.min(LIMIT_MAX);
-    let mut lens = MemoryFilter::new(view, gate, query, (analyzer, question), now)?;
-    let mut candidates = retrievers::gather(view, cache, &lens, query, (analyzer, question))?;
-    let mut fused = Fusion::new(&candidates, query.weights);
-    let mut found = best(&lens, &fused, limit)?;
-    if found.len() < limit.min(candidates.len()) && candidates.len() >= retrievers::CANDIDATES {
-        // What is over took the places of what is not: judge every memory before it is ranked.
-        lens.look_closer();
-        candidates = retrievers::gather(view, cache, &lens, query, (analyzer, question))?;
-        fused = Fusion::new(&candidates, query.weights);
-        found = best(&lens, &fused, limit)?;
+fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
+    let (limit, weights) = (context.limit(), context.query.weights);
+    let mut filter = MemoryFilter::new(context)?;
+    let mut candidates = retrievers::gather(context, &filter)?;
+    let mut fusion = Fusion::new(&candidates, weights);
+    let mut found = best(&filter, &fusion, limit)?;
+    if found.len() < limit.min(candidates.len()) && candidates.len() >= CANDIDATES {
+        // Expired and superseded memories filled the candidate list, so fewer than `limit` current ones are left. Retrieval
+        // runs again, with the visibility check applied to every candidate instead of only to the winners.
+        filter.check_visibility();
+        candidates = retrievers::gather(context, &filter)?;
+        fusion = Fusion::new(&candidates, weights);
+        found = best(&filter, &fusion, limit)?;
     }
-    let mut previews = Previews::new(analyzer, question, &cache.words);
+    let mut previews = Previews::new(context.analyzer, context.question, &context.cache.words);
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
-        let said = (fused.arms(candidate), candidate.by_model);
-        hits.push(hit(&lens, &mut previews, row, score, said)?);
+        let (arms, by_model) = (fusion.arms(candidate), candidate.by_model);
+        hits.push(hit(&filter, &mut previews, RankedRow { row, score, arms, by_model })?);
     }
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
     Ok(SearchOutcome { hits, candidates: candidates.len(), by_model })
@@ -233,22 +234,25 @@ fn check(query: &SearchQuery) -> Result<()> {
     if size > max { Err(Error::TooLarge { field: "question", size, max }) } else { Ok(()) }
 }
 
-/// A row as an answer.
-fn hit(
-    lens: &MemoryFilter<'_>,
-    previews: &mut Previews<'_>,
+/// A memory with its place in the answer.
+struct RankedRow {
     row: MemoryRow,
     score: u64,
-    (arms, by_model): (Vec<ArmScore>, bool),
-) -> Result<Hit> {
+    arms: Vec<ArmScore>,
+    by_model: bool,
+}
+
+/// A ranked memory as it is answered.
+fn hit(filter: &MemoryFilter<'_>, previews: &mut Previews<'_>, ranked: RankedRow) -> Result<Hit> {
+    let RankedRow { row, score, arms, by_model } = ranked;
     let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
     let full = kernel::forms::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
     Ok(Hit {
         id: row.head.id,
         preview: previews.of(&text),
         tokens: kernel::forms::tokens(&full),
-        superseded_by: lens.named(&row.superseded_by)?,
-        contradicts: lens.contradicts(&row)?,
+        superseded_by: filter.linked(&row.superseded_by)?,
+        contradicts: filter.contradicts(&row)?,
         head: row.head,
         version: row.version,
         usage: row.usage,
@@ -265,14 +269,14 @@ fn hit(
 /// Whether a memory is shown and whether it was replaced needs its version and its usage, which are read from the best
 /// downwards and only until there are enough.
 fn best<'c>(
-    lens: &MemoryFilter<'_>,
-    fused: &Fusion<'c>,
+    filter: &MemoryFilter<'_>,
+    fusion: &Fusion<'c>,
     limit: usize,
 ) -> Result<Vec<(&'c Candidate, MemoryRow, u64)>> {
     let mut waiting: BinaryHeap<(u64, Reverse<MemoryId>, usize)> = BinaryHeap::new();
     let mut halved: Vec<(&Candidate, MemoryRow)> = Vec::new();
     let mut found = Vec::new();
-    let mut ranked = fused.ranked().into_iter().peekable();
+    let mut ranked = fusion.ranked().into_iter().peekable();
     while found.len() < limit {
         let next = ranked.peek().map(|(candidate, score)| (*score, Reverse(candidate.id)));
         let replaced = waiting.peek().map(|(score, id, _)| (*score, Reverse(id.0.get())));
@@ -283,7 +287,7 @@ fn best<'c>(
             continue;
         }
         let Some((candidate, score)) = ranked.next() else { break };
-        let Some(row) = lens.row(candidate.id)? else { continue };
+        let Some(row) = filter.row(candidate.id)? else { continue };
         if row.standing == Standing::Superseded {
             waiting.push((score / 2, Reverse(row.head.id), halved.len()));
             halved.push((candidate, row));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::filter::Judge;
+use super::corpus::Corpus;
 use super::fusion::ONE;
 use crate::embedding::{MaxSim, SIM_ONE};
 
@@ -17,7 +17,7 @@ const COVERAGE: u64 = 25;
 
 /// The sessions of the candidates. A name is compared once for each copy of it; after that a session is a number.
 pub(super) struct Sessions<'a> {
-    judge: &'a Judge<'a>,
+    corpus: &'a Corpus<'a>,
     session_of: FxHashMap<u64, usize>,
     numbers: FxHashMap<&'a str, usize>,
     /// Copies of names by where they are: most memories of a session share one.
@@ -43,15 +43,15 @@ struct SessionScore {
 }
 
 impl<'a> Sessions<'a> {
-    pub(super) fn new(judge: &'a Judge<'a>) -> Sessions<'a> {
+    pub(super) fn new(corpus: &'a Corpus<'a>) -> Sessions<'a> {
         let (session_of, numbers, copies, all) = <_>::default();
-        Sessions { judge, session_of, numbers, copies, all }
+        Sessions { corpus, session_of, numbers, copies, all }
     }
 
     /// Looks up the session of a memory.
     pub(super) fn add(&mut self, id: u64) {
-        let judge = self.judge;
-        let meta = judge.docs.get(id);
+        let corpus = self.corpus;
+        let meta = corpus.docs.get(id);
         let Some(name) = meta.and_then(|meta| meta.session.as_deref()) else { return };
         let number = *self.copies.entry(name.as_ptr()).or_insert_with(|| {
             *self.numbers.entry(name).or_insert_with(|| {
@@ -100,11 +100,11 @@ impl<'a> Sessions<'a> {
     pub(super) fn neighbours(&self, id: u64) -> [Option<u64>; 2] {
         let Some(session) = self.session_of.get(&id) else { return [None, None] };
         let session = &self.all[*session];
-        let members = session.members.get_or_init(|| self.judge.docs.members(session.name));
+        let members = session.members.get_or_init(|| self.corpus.docs.members(session.name));
         let at = members.partition_point(|other| *other < id);
-        let before = members[..at].iter().rev().copied().find(|id| self.judge.admits(*id));
+        let before = members[..at].iter().rev().copied().find(|id| self.corpus.admits(*id));
         let rest = members.get(at + 1..).unwrap_or_default();
-        [before, rest.iter().copied().find(|id| self.judge.admits(*id))]
+        [before, rest.iter().copied().find(|id| self.corpus.admits(*id))]
     }
 
     /// Adds the neighbours of some memories to `ids`.

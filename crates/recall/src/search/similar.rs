@@ -10,14 +10,14 @@ use kernel::Reading;
 use kernel::memory::{MemoryId, Millis};
 use kernel::scope::Gate;
 
-use super::filter::{Judge, MemoryFilter};
-use super::former::FormerVersions;
+use super::context::SearchContext;
+use super::corpus::with_corpus;
+use super::filter::MemoryFilter;
 use super::fusion::{Arm, ArmScore, ONE};
 use super::meaning::Meaning;
 use super::preview::Previews;
-use super::{LIMIT_MAX, SearchOutcome, SearchQuery, hit};
+use super::{RankedRow, SearchOutcome, SearchQuery, hit};
 use crate::columns::IndexCache;
-use crate::doc_meta::DocMetaView;
 use crate::embedding;
 use crate::error::{Error, Result};
 use crate::language;
@@ -44,17 +44,14 @@ pub fn similar(
     let title = view.body(&version)?.map(|body| body.title).unwrap_or_default();
     // Previews begin where a memory speaks of the same.
     let about = analyzer.question(&title);
-    let (nothing, codes) = (analyzer.question(""), segments::read_codes(&view, id.get())?);
-    let lens = MemoryFilter::new(&view, gate, query, (analyzer, &nothing), now)?;
-    let cache = reading.shared::<IndexCache>().unwrap_or_default();
+    let (question, codes) = (&analyzer.question(""), segments::read_codes(&view, id.get())?);
+    let cache = &*reading.shared::<IndexCache>().unwrap_or_default();
+    let context = SearchContext { view: &view, cache, gate, query, analyzer, question, now };
+    let filter = MemoryFilter::new(&context)?;
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();
-    cache.with_columns(&view, |columns, stale| {
-        let judge = Judge::new(&lens, DocMetaView::new(&view, &columns.doc_meta, stale)?);
-        let past = FormerVersions::new(&lens, &judge, analyzer)?;
+    with_corpus(&context, &filter, |corpus| {
         for code in codes {
-            let question = code.embedding();
-            let meaning = Meaning::new((&view, &columns.codes, stale), &past, &question);
-            let found = meaning.nearest(&judge)?;
+            let found = Meaning::new(corpus, &code.embedding()).nearest()?;
             for other in found.order.iter().filter(|other| **other != id.get()) {
                 let nearest = near.entry(*other).or_default();
                 *nearest = found.of(*other).max(*nearest);
@@ -68,13 +65,14 @@ pub fn similar(
     let mut previews = Previews::new(analyzer, &about, &cache.words);
     let mut hits = Vec::new();
     for (other, score) in ranked {
-        if hits.len() == query.limit.min(LIMIT_MAX) {
+        if hits.len() == context.limit() {
             break;
         }
-        let Some(row) = lens.row(other)? else { continue };
+        let Some(row) = filter.row(other)? else { continue };
         let score = (score.saturating_mul(ONE) / embedding::ONE.unsigned_abs()).min(ONE);
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
-        hits.push(hit(&lens, &mut previews, row, score, (vec![arm], false))?);
+        let ranked = RankedRow { row, score, arms: vec![arm], by_model: false };
+        hits.push(hit(&filter, &mut previews, ranked)?);
     }
     Ok(SearchOutcome { hits, candidates, by_model: 0 })
 }

@@ -6,10 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use kernel::store::View;
-
+use super::context::SearchContext;
 use crate::analyze::{Analyzer, ParsedQuestion};
-use crate::columns::IndexCache;
 use crate::embedding::StaticEmbedder;
 use crate::error::Result;
 use crate::text::TextSearch;
@@ -19,12 +17,13 @@ const LETTERS: std::ops::RangeInclusive<usize> = 5..=24;
 /// Words of one question that are looked for under other spellings. Each costs some hundred looks into the dictionary.
 const WORDS_MAX: usize = 4;
 
-/// The question with the words that somebody used for those that nobody did.
-pub(super) fn corrected(
-    (view, cache): (&View<'_>, &IndexCache),
-    analyzer: &Analyzer,
-    mut question: ParsedQuestion,
-) -> Result<ParsedQuestion> {
+/// The question with the nearest words that memories have, in place of words that none has; `None` if it stays as it is.
+pub(super) fn corrected(context: &SearchContext<'_>) -> Result<Option<ParsedQuestion>> {
+    let SearchContext { view, cache, gate, query, analyzer, question, .. } = *context;
+    // The dictionary holds words that a delegate may not see, and only words of the present.
+    if gate.is_some() || query.as_of.is_some() {
+        return Ok(None);
+    }
     let odd = |word: &&String| {
         LETTERS.contains(&word.len())
             && word.bytes().all(|b| b.is_ascii_lowercase())
@@ -32,8 +31,9 @@ pub(super) fn corrected(
     };
     let words: Vec<String> = question.surface.iter().filter(odd).take(WORDS_MAX).cloned().collect();
     if words.is_empty() {
-        return Ok(question);
+        return Ok(None);
     }
+    let mut question = question.clone();
     let search = TextSearch::new(view, &cache.memtable)?;
     for word in words {
         let Some(asked) = stem(analyzer, &word) else { continue };
@@ -45,7 +45,7 @@ pub(super) fn corrected(
             replace(&mut question.terms, &asked, term);
         }
     }
-    Ok(question)
+    Ok(Some(question))
 }
 
 /// A word of the model's vocabulary is spelt as it should be.
