@@ -13,7 +13,7 @@ use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::proof::{Claim, Subject, check, prove};
 use kernel::store::KeyRange;
 use kernel::{Cortex, Options, Request};
-use recall::search::Query;
+use recall::search::SearchQuery;
 
 use crate::Outcome;
 use crate::cortex_recall;
@@ -150,7 +150,7 @@ fn everything_on(scratch: &Path, memories: usize) -> Outcome<()> {
     );
     let reading = cortex.read()?;
     let asked = Samples::of(50, |i| {
-        let query = Query::new(words(i as u64 * 31, 40), 10);
+        let query = SearchQuery::new(words(i as u64 * 31, 40), 10);
         cortex_recall::recall(&reading, &query).expect("a readable store");
     });
     note(

@@ -114,20 +114,22 @@ pub struct EmbedderKeys<'k> {
     pub key_env: Option<&'k str>,
 }
 
-/// What the keys choose: the built-in model if they name none.
-pub fn choice(keys: &EmbedderKeys<'_>) -> Result<EmbedderChoice, SettingsError> {
-    match keys.model {
-        None | Some("static") => Ok(EmbedderChoice::Static),
-        Some("minilm") => Ok(EmbedderChoice::MiniLm),
-        Some("http") => {
-            let base_url = needed("base_url", keys.base_url)?;
-            let name = needed("name", keys.name)?;
-            let dims = usize::try_from(keys.dims).unwrap_or(usize::MAX);
-            let settings = HttpSettings::new(base_url, name, dims, keys.key_env)?;
-            Ok(EmbedderChoice::Http(settings))
-        }
-        Some(other) => {
-            Err(refused(format!("model {other:?} is unknown; known are static, minilm, http")))
+impl EmbedderChoice {
+    /// What the keys choose: the built-in model if they name none.
+    pub fn of(keys: &EmbedderKeys<'_>) -> Result<EmbedderChoice, SettingsError> {
+        match keys.model {
+            None | Some("static") => Ok(EmbedderChoice::Static),
+            Some("minilm") => Ok(EmbedderChoice::MiniLm),
+            Some("http") => {
+                let base_url = needed("base_url", keys.base_url)?;
+                let name = needed("name", keys.name)?;
+                let dims = usize::try_from(keys.dims).unwrap_or(usize::MAX);
+                let settings = HttpSettings::new(base_url, name, dims, keys.key_env)?;
+                Ok(EmbedderChoice::Http(settings))
+            }
+            Some(other) => {
+                Err(refused(format!("model {other:?} is unknown; known are static, minilm, http")))
+            }
         }
     }
 }
@@ -201,7 +203,7 @@ mod tests {
             dims: u64::try_from(dims).unwrap(),
             key_env: text("key_env"),
         };
-        choice(&keys).unwrap()
+        EmbedderChoice::of(&keys).unwrap()
     }
 
     #[test]
@@ -232,9 +234,9 @@ mod tests {
             EmbedderKeys { name: Some("m"), ..http },
             EmbedderKeys { dims: 3, ..http },
         ] {
-            assert!(choice(&keys).is_err(), "{keys:?}");
+            assert!(EmbedderChoice::of(&keys).is_err(), "{keys:?}");
         }
-        assert!(choice(&EmbedderKeys { name: Some("m"), dims: 3, ..http }).is_ok());
+        assert!(EmbedderChoice::of(&EmbedderKeys { name: Some("m"), dims: 3, ..http }).is_ok());
     }
 
     #[test]

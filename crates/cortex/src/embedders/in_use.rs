@@ -16,7 +16,7 @@ use kernel::memory::Millis;
 use kernel::scope::Gate;
 use recall::embedding::Embedding;
 use recall::models;
-use recall::search::{ModelQuestion, Query, Weights, question_text};
+use recall::search::{ArmWeights, ModelQuestion, SearchQuery, question_text};
 
 use super::{Chosen, EmbedError};
 use crate::cli::surroundings::own_variable;
@@ -87,7 +87,7 @@ impl Ready {
     /// The query with its question in this model, and the vectors of the actor in `folder` ready to be compared with it.
     pub(crate) fn put_into(
         &self,
-        query: &mut Query,
+        query: &mut SearchQuery,
         folder: &Path,
         (reading, gate, now): (&Reading, Option<&dyn Gate>, Millis),
     ) -> Result<(), EmbedError> {
@@ -99,8 +99,8 @@ impl Ready {
         let cache = super::cache_folder(folder);
         models::load(reading, model, || EmbeddingCache::open(&cache, model, dims))?;
         query.model = Some(ModelQuestion { model: model.to_owned(), vector: self.vector(&text)? });
-        if query.weights == Weights::default() {
-            query.weights = Weights::with_model();
+        if query.weights == ArmWeights::default() {
+            query.weights = ArmWeights::with_model();
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl InUse {
     /// says why.
     pub(crate) fn ask(
         &self,
-        query: &mut Query,
+        query: &mut SearchQuery,
         folder: &Path,
         asked: (&Reading, Option<&dyn Gate>, Millis),
     ) -> Option<String> {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use embed::http::{self, EmbedRetryPolicy, HttpEmbedder, HttpError};
 use embed::install::{self, InstallError};
-use embed::settings::{self, EmbedderChoice, EmbedderKeys, SettingsError};
+use embed::settings::{EmbedderChoice, EmbedderKeys, SettingsError};
 use embed::{CacheError, EmbeddingCache, MiniLm, ModelError};
 use recall::embedding::{Embedder as _, Embedding};
 use recall::models::LoadError;
@@ -77,7 +77,7 @@ impl EmbedError {
 
 /// What the configuration chooses.
 pub(crate) fn choice(config: &Config) -> Result<EmbedderChoice, SettingsError> {
-    settings::choice(&EmbedderKeys {
+    EmbedderChoice::of(&EmbedderKeys {
         model: config.text("embedder.model"),
         base_url: config.text("embedder.base_url"),
         name: config.text("embedder.name"),

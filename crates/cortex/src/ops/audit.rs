@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use ::recall::search::Query;
+use ::recall::search::SearchQuery;
 use kernel::find::{Lens, Row, Standing};
 use kernel::keys;
 use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
@@ -366,10 +366,10 @@ fn neighbours(
     let mut told: BTreeSet<(MemoryId, MemoryId)> = BTreeSet::new();
     for one in current.iter().copied() {
         let head = &one.row.head;
-        let query = Query {
+        let query = SearchQuery {
             types: vec![head.memory_type],
             project: head.project.clone(),
-            ..Query::new("", NEIGHBOURS)
+            ..SearchQuery::new("", NEIGHBOURS)
         };
         let near = recall::similar(reading, None, head.id, &query, now)?;
         for hit in near.hits.iter().filter(|hit| hit.score >= NEAR_PPM) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::recall::search::Query;
+use ::recall::search::SearchQuery;
 use kernel::Reading;
 use kernel::memory::Millis;
 use kernel::scope::Gate;
@@ -18,7 +18,7 @@ impl Ops {
     pub(crate) fn ask_model(
         &self,
         caller: &Caller,
-        query: &mut Query,
+        query: &mut SearchQuery,
         asked: (&Reading, Option<&dyn Gate>, Millis),
     ) -> Option<String> {
         let folder = self.home.actor_folder(&caller.actor);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::recall::RecallHook;
-use ::recall::search::{Answer, Query};
+use ::recall::search::{SearchOutcome, SearchQuery};
 use kernel::Reading;
 use kernel::memory::{MemoryId, Millis};
 use kernel::scope::Gate;
@@ -19,9 +19,9 @@ pub fn hooks() -> kernel::HookFactory {
 pub fn search(
     reading: &Reading,
     gate: Option<&dyn Gate>,
-    query: &Query,
+    query: &SearchQuery,
     now: Millis,
-) -> Result<Answer> {
+) -> Result<SearchOutcome> {
     Ok(::recall::search::search(reading, gate, query, now)?)
 }
 
@@ -30,8 +30,8 @@ pub fn similar(
     reading: &Reading,
     gate: Option<&dyn Gate>,
     id: MemoryId,
-    query: &Query,
+    query: &SearchQuery,
     now: Millis,
-) -> Result<Answer> {
+) -> Result<SearchOutcome> {
     Ok(::recall::search::similar(reading, gate, id, query, now)?)
 }

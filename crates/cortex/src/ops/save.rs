@@ -4,7 +4,7 @@
 //! thing saved again inside the window makes no second memory. Two saves of the same thing wait for each other, all others
 //! share commits.
 
-use ::recall::search::Query;
+use ::recall::search::SearchQuery;
 use kernel::command::{Command, HeadRevision, Receipt, Revision};
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
@@ -173,7 +173,7 @@ impl Ops {
         saved: &SaveAnswer,
     ) -> Result<Vec<SimilarView>> {
         let project = Some(saved.project.clone()).filter(|name| !name.is_empty());
-        let query = Query { project, ..Query::new(String::new(), TENTH) };
+        let query = SearchQuery { project, ..SearchQuery::new(String::new(), TENTH) };
         let id = super::read::memory_id(saved.id)?;
         let found = recall::similar(&cortex.read()?, None, id, &query, caller.now()?)?;
         let tenth = found.hits.get(TENTH - 1).map_or(0, |hit| hit.score);

@@ -1,6 +1,8 @@
 //! Search: a question in ordinary words. Titles and previews; the whole text is another step.
 
-use ::recall::search::{Answer, Arm, Favoured, Hit, LIMIT_MAX, Named, Query};
+use ::recall::search::{
+    Arm, Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost,
+};
 use kernel::Reading;
 use kernel::find::Standing;
 use kernel::forms;
@@ -115,8 +117,8 @@ pub struct NamedView {
     pub title: String,
 }
 
-impl From<&Named> for NamedView {
-    fn from(named: &Named) -> NamedView {
+impl From<&LinkedMemory> for NamedView {
+    fn from(named: &LinkedMemory) -> NamedView {
         NamedView { id: named.id.get(), title: named.title.clone().unwrap_or_default() }
     }
 }
@@ -133,14 +135,14 @@ pub struct ArmView {
 }
 
 impl SearchRequest {
-    fn query(&self, project: Option<String>) -> Result<Query> {
+    fn query(&self, project: Option<String>) -> Result<SearchQuery> {
         let limit = self.limit.unwrap_or(10);
         if limit == 0 || limit > LIMIT_MAX {
             return Err(Error::invalid("limit", format!("must lie between 1 and {LIMIT_MAX}")));
         }
         let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
         let types = self.memory_types.iter().map(|name| MemoryType::parse(name));
-        Ok(Query {
+        Ok(SearchQuery {
             project,
             scope: self.scope.as_deref().map(|scope| scope_of(Some(scope))),
             types: types.collect::<kernel::Result<_>>()?,
@@ -152,7 +154,7 @@ impl SearchRequest {
             as_of: time(&self.as_of)?,
             include_forgotten: self.include_forgotten,
             include_archived: self.include_archived,
-            ..Query::new(self.query.clone(), limit)
+            ..SearchQuery::new(self.query.clone(), limit)
         })
     }
 }
@@ -166,7 +168,7 @@ impl Ops {
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let mut query = request.query(project)?;
         let favoured = self.settings.favoured_speaker.as_deref();
-        query.favoured = favoured.map(|name| Favoured::new(name, self.settings.speaker_prior));
+        query.boost = favoured.map(|name| SpeakerBoost::new(name, self.settings.speaker_prior));
         let near = request.similar_to.map(memory_id).transpose()?;
         let door = self.door(caller, Lane::Find, &request)?;
         let reading = &door.reading;
@@ -202,7 +204,7 @@ impl Ops {
             && cut == 0
             && let Some(project) = &query.project
         {
-            let anywhere = Query { project: None, ..query.clone() };
+            let anywhere = SearchQuery { project: None, ..query.clone() };
             let other = recall::search(reading, door.gate(), &anywhere, now)?;
             elsewhere = found_elsewhere(&other, project);
         }
@@ -282,7 +284,7 @@ fn ratio(ppm: u64) -> f64 {
 }
 
 /// "0 hits in web, but 7 elsewhere: api (5), docs (2)".
-fn found_elsewhere(other: &Answer, project: &str) -> Option<String> {
+fn found_elsewhere(other: &SearchOutcome, project: &str) -> Option<String> {
     if other.hits.is_empty() {
         return None;
     }

@@ -191,7 +191,7 @@ impl Ops {
         let listed = rows::list(&door.reading, gate, kind, project.as_deref(), now)?;
         let total = listed.len();
         let limit = request.limit.unwrap_or(50);
-        let view = |listed: rows::Listed| NamedEntityView {
+        let view = |listed: rows::EntityCount| NamedEntityView {
             kind: listed.entity.kind.name().to_owned(),
             value: listed.entity.value,
             memories: listed.memories,

@@ -187,7 +187,7 @@ impl Ops {
                 let cortex = self.existing(caller)?;
                 cortex.root()?;
                 // One question brings the index into memory, so that the first one of a person need not.
-                let question = recall::search::Query::new("memory", 1);
+                let question = recall::search::SearchQuery::new("memory", 1);
                 recall::search::search(&cortex.read()?, None, &question, caller.now()?)?;
             }
             WarmStep::Embedder => self.warm_embedder()?,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::find::{Row, Standing};
 use kernel::memory::{MemoryId, MemoryType, Pinned, Relation};
-use recall::search::{Hit, Query, similar};
+use recall::search::{Hit, SearchQuery, similar};
 
 use super::{Candidate, MaintenanceState, NEIGHBOURS, Planner, difference, merge};
 use crate::error::Result;
@@ -54,10 +54,10 @@ impl Planner<'_> {
         let mut alike = Vec::new();
         for candidate in &fresh {
             let head = &candidate.row.head;
-            let query = Query {
+            let query = SearchQuery {
                 types: vec![head.memory_type],
                 project: head.project.clone(),
-                ..Query::new("", NEIGHBOURS)
+                ..SearchQuery::new("", NEIGHBOURS)
             };
             let near = similar(self.reading, None, head.id, &query, self.now)?;
             let least = u64::from(merge.min(cross));
