@@ -387,7 +387,7 @@ pub fn forget_everywhere(folder: &Path, bodies: &[Digest]) -> Result<usize> {
             let mut cache = EmbeddingCache::open(folder, &model, dims)?;
             gone += cache.retain(&|body| !bodies.contains(body))?;
         } else {
-            // Whatever it holds cannot be looked through, so it cannot stay.
+            // Its records cannot be read, so nobody can tell whether they are of an erased memory: the file goes.
             std::fs::remove_file(&file).map_err(io)?;
         }
     }

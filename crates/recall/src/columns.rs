@@ -1,10 +1,10 @@
-//! What recall keeps in memory for searches while an actor is open: the newest part of the text index, the sketches of all
-//! vectors with those of their levels that were asked for, and the metadata of every memory.
+//! What recall keeps in memory for searches while an actor is open: the newest part of the text index, the sketches of
+//! all vectors with those of their levels that were asked for, and the metadata of every memory.
 //!
-//! The hook writes this cache and searches read it. The two may be a commit apart, so what must stay true is: a search sees
-//! exactly the state its view shows. The text index's part carries the number of the entry it belongs to. For columns, the
-//! hook announces every change before its commit; a search uses the columns as they are, and reads the few documents that
-//! changed between its own state and theirs from its view.
+//! The hook writes this cache and searches read it. The two may be a commit apart, so what must stay true is: a search
+//! sees exactly the state its view shows. The text index's part carries the number of the entry it belongs to. For
+//! columns, the hook announces every change before its commit; a search uses the columns as they are, and reads the few
+//! documents that changed between its own state and theirs from its view.
 //!
 //! The first search loads the columns, not the open: a process that only writes never pays for them.
 
@@ -36,7 +36,7 @@ pub(crate) struct IndexCache {
     state: RwLock<ColumnState>,
 }
 
-/// A memory from an entry on.
+/// How an entry changed a memory.
 #[derive(Clone, Debug)]
 pub(crate) struct DocChange {
     pub(crate) seq: u64,
@@ -47,7 +47,7 @@ pub(crate) struct DocChange {
     pub(crate) meta: Option<DocMeta>,
 }
 
-/// Codes and doc_meta of all memories in one state.
+/// Codes and metadata of all memories in one state.
 #[derive(Debug)]
 pub(crate) struct Columns {
     pub(crate) codes: Codes,
@@ -86,8 +86,8 @@ struct ColumnState {
     /// The columns as of entry `at`; `None` until a search needs them.
     columns: Option<Columns>,
     at: u64,
-    /// The entry as of which the columns were read from the store. A search of an older state cannot use them: they fetch
-    /// groups of levels from the view later, and the older view may not have those groups yet.
+    /// The entry as of which the columns were read from the store. A search of an older state cannot use them: they
+    /// fetch groups of levels from the view later, and the older view may not have those groups yet.
     since: u64,
     /// The last committed entry.
     head: u64,
@@ -149,9 +149,9 @@ impl IndexCache {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts over from the state at entry `head`, in a journal of `size` entries. The two differ while the index is rebuilt:
-    /// the changes that are announced then happened long ago, and the views of searches still show the index before it, with
-    /// texts that were erased since.
+    /// Starts over from the state at entry `head`, in a journal of `size` entries. The two differ while the index is
+    /// rebuilt: the changes that are announced then happened long ago, and the views of searches still show the index
+    /// before it, with texts that were erased since.
     pub(crate) fn restart(&self, head: u64, size: u64) {
         *self.write() =
             ColumnState { head, announced: head, forgotten: size, ..ColumnState::default() };
@@ -188,8 +188,8 @@ impl IndexCache {
         state.recent.retain(|change| change.seq <= head);
     }
 
-    /// Hands over columns of the state that `view` shows. Those of the documents in the set are out of date; what they say
-    /// must be read from the view.
+    /// Hands over columns of the state that `view` shows. Those of the documents in the set are out of date; what they
+    /// say must be read from the view.
     pub(crate) fn with_columns<T>(
         &self,
         view: &View<'_>,

@@ -1,7 +1,7 @@
 //! The metadata of a memory that ranking needs: its session, when it came, how important it is, whether it is hidden.
 //!
-//! Ranking asks this of thousands of memories for one question. A head is a row of the store; this is a line of a column in
-//! memory. What must stay true: the metadata says of its memory what its head says, entry by entry.
+//! Ranking asks this of thousands of memories for one question. A head is a row of the store; this is a line of a
+//! column in memory. What must stay true: the metadata says of its memory what its head says, entry by entry.
 //!
 //! The row, numbers little-endian:
 //!

@@ -1,9 +1,17 @@
-//! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
+//! Recall as a journal hook: the rows of a memory are staged in the commit that writes it.
 //!
-//! Rows: the text index under its own prefixes, `0x90 | id` the vectors of a memory, `0x91` and `0x92` the entities it
-//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` and `0x97` blocks of
-//! `0x90` and `0x93`, `0x87` vectors, place and tokens of memories whose block is not full yet. All of it follows from the journal and
-//! the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be restored and because some questions include them; erased ones are gone from every row.
+//! | rows | what | module |
+//! |---|---|---|
+//! | `80` to `86` | the text index | `text` |
+//! | `87` | codes, metadata and passages of memories in the open segment | `segments` |
+//! | `90`, `93`, `94` | codes, metadata and passages of a memory | `segments` |
+//! | `91`, `92` | the entities that memories name | `entities::rows` |
+//! | `95` | the language | `language` |
+//! | `96`, `97` | closed segments, and groups of levels | `segments` |
+//!
+//! What must stay true: all rows follow from the journal and the bodies, and none of them is part of a root. Forgotten
+//! memories stay indexed, because they can be restored and because some questions include them; erased ones are gone
+//! from every row.
 
 use std::sync::Arc;
 
@@ -30,10 +38,11 @@ const OPENED: &str = "a hook is opened before it is used";
 #[derive(Debug)]
 pub struct RecallHook {
     settings: IndexSettings,
-    /// Of the last commit, and of the entries since.
+    /// The analyzer as of the last commit, to return to when a batch is aborted.
     committed: Analyzer,
+    /// The analyzer as of the last entry.
     analyzer: Analyzer,
-    /// For heads, and for bodies that nobody prepared.
+    /// Analyzes heads, and bodies that nobody prepared.
     indexer: Indexer,
     preparer: Arc<Preparer>,
     cache: Arc<IndexCache>,
@@ -74,28 +83,29 @@ impl RecallHook {
         self.text.as_mut().expect(OPENED)
     }
 
-    /// Indexes a memory; `new` if it was never there.
+    /// Indexes a memory; `is_new` if it was never there.
     fn put(
         &mut self,
         view: &View<'_>,
-        (head, made): (&Head, &PreparedBody),
-        new: bool,
+        head: &Head,
+        body: &PreparedBody,
+        is_new: bool,
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         let doc = head.id.get();
         let of_head = self.indexer.head(head);
-        let [before, after] = &made.words;
+        let [before, after] = &body.words;
         let (text, words) = (self.text.as_mut().expect(OPENED), [before, &of_head, after]);
-        if new {
+        if is_new {
             text.add(view, doc, &words, staged)?;
-            entities::rows::add(doc, &made.names, staged);
+            entities::rows::add(doc, &body.names, staged);
         } else {
             text.put(view, doc, &words, staged)?;
-            entities::rows::put(view, doc, &made.names, staged)?;
+            entities::rows::put(view, doc, &body.names, staged)?;
         }
-        staged.set(self.row(RowKind::Codes, doc), Some(made.codes_row.clone()));
-        staged.set(self.row(RowKind::Passages, doc), Some(made.passages_row.clone()));
-        self.put_meta(head, Some(made.codes.clone()), staged);
+        staged.set(self.row(RowKind::Codes, doc), Some(body.codes_row.clone()));
+        staged.set(self.row(RowKind::Passages, doc), Some(body.passages_row.clone()));
+        self.put_meta(head, Some(body.codes.clone()), staged);
         Ok(())
     }
 
@@ -154,28 +164,30 @@ impl RecallHook {
         let version = view.required_version(id, head.version)?;
         if let Some(body) = view.body(&version)? {
             let made = self.indexer.make(&body);
-            self.put(view, (&head, &made), false, staged)?;
+            self.put(view, &head, &made, false, staged)?;
         }
         Ok(())
     }
 
-    /// The memory as this entry wrote it; nothing if its text was erased since. The body beside the entry is the one that
-    /// counts from here on, so it need not be looked for.
+    /// The memory as this entry wrote it; nothing if its text was erased since. The body beside the entry is the one
+    /// that counts from here on, so it need not be looked for.
     fn put_written(
         &mut self,
         view: &View<'_>,
-        (recorded, id, hash): (Recorded<'_>, MemoryId, Digest),
+        recorded: Recorded<'_>,
+        id: MemoryId,
+        hash: Digest,
         staged: &mut Staged<'_>,
     ) -> Result<()> {
         let Some(sealed) = recorded.sealed else { return Ok(()) };
         let head = view.required_head(id)?;
-        let new = id.get() == recorded.entry.seq;
+        let is_new = id.get() == recorded.entry.seq;
         if let Some(made) = PreparedBody::find(recorded.prepared, &self.analyzer) {
-            return self.put(view, (&head, made), new, staged);
+            return self.put(view, &head, made, is_new, staged);
         }
         let body = sealed.open_checked(&format!("body {}", recorded.entry.seq), hash)?;
         let made = self.indexer.make(&body);
-        self.put(view, (&head, &made), new, staged)
+        self.put(view, &head, &made, is_new, staged)
     }
 }
 
@@ -193,8 +205,8 @@ impl JournalHook for RecallHook {
     fn open(&mut self, view: &View<'_>) -> Result<()> {
         self.seq = view.counters()?.size;
         self.present = view.last_seq()?;
-        // While the index is made again its tails are of the past, without what was erased since: no reader may take them
-        // for those of its own past.
+        // While the index is rebuilt, its memtables are those of earlier entries, without texts that were erased since.
+        // A search of the index before it must not take them for its own, so they are published nowhere.
         let rebuilding = self.seq < self.present;
         let memtable =
             if rebuilding { MemtableHandle::default() } else { self.cache.memtable.clone() };
@@ -216,11 +228,11 @@ impl JournalHook for RecallHook {
         segments::close(view, self.position(), staged)?;
         match recorded.payload {
             Payload::Write(write) => match MemoryId::new(recorded.entry.seq) {
-                Some(id) => self.put_written(view, (recorded, id, write.body_hash), staged),
+                Some(id) => self.put_written(view, recorded, id, write.body_hash, staged),
                 None => Ok(()),
             },
             Payload::Update(update) => {
-                self.put_written(view, (recorded, update.id, update.body_hash), staged)
+                self.put_written(view, recorded, update.id, update.body_hash, staged)
             }
             // Tags, kind and topic key are words too.
             Payload::UpdateHead(update)

@@ -1,7 +1,7 @@
 //! The codes of an optional model in memory, beside those of the built-in one.
 //!
-//! What must stay true: nothing of an erased memory stays here, and a code is used only for the version of a memory whose
-//! text it was made of.
+//! What must stay true: nothing of an erased memory stays here, and a code is used only for the version of a memory
+//! whose text it was made of.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};

@@ -1,9 +1,10 @@
-//! Optional models: what of a memory they read, and how their vectors come into memory beside those of the built-in one.
+//! Optional models: what of a memory they read, and how their vectors come into memory beside those of the built-in
+//! one.
 //!
-//! Vectors come from outside (a cache, an embedder) and may be missing for some memories, or for all. Each is of one version
-//! of a memory; a search uses it only while that is the current version, so a vector that comes late or early is never
-//! taken for that of another text. What must stay true: no save waits for any of this, and the vectors in memory can be
-//! dropped at any time.
+//! Vectors come from outside (a cache, an embedder) and may be missing for some memories, or for all. Each is of one
+//! version of a memory; a search uses it only while that is the current version, so a vector that comes late or early
+//! is never taken for that of another text. What must stay true: no save waits for any of this, and the vectors in
+//! memory can be dropped at any time.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,8 +24,8 @@ pub fn texts(body: &Body) -> Vec<String> {
     passages::cut(&dense(body)).into_iter().map(str::to_owned).collect()
 }
 
-/// The vectors of a memory, in the order of `TextPart::n`, from those of its texts. The whole of several passages is what they
-/// have in common: models read only the beginning of a long text, and reading it twice would cost twice.
+/// The vectors of a memory, in the order of `TextPart::n`, from those of its texts. The whole of several passages is
+/// what they have in common: models read only the beginning of a long text, and reading it twice would cost twice.
 pub fn vectors(of_texts: Vec<Embedding>) -> Vec<Embedding> {
     if of_texts.len() < 2 {
         return of_texts;
@@ -100,7 +101,8 @@ pub enum LoadError<E> {
     Source(E),
 }
 
-/// Brings the vectors of a model into memory, unless they are there. `open` opens their source, and is called only then.
+/// Brings the vectors of a model into memory, unless they are there. `open` opens their source, and is called only
+/// then.
 pub fn load<S: VectorSource>(
     reading: &Reading,
     model: &str,

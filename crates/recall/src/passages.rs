@@ -1,8 +1,8 @@
 //! The passages of a memory: their vectors and their tokens, as rows.
 //!
-//! A memory of a few sentences is one passage. A longer one is cut into several, because a vector of many sentences is near
-//! everything and nothing, and because a long text has a match for every word. What ranking asks of every candidate besides,
-//! who spoke and when, stands there too, so that bodies are read for answers only.
+//! A memory of a few sentences is one passage. A longer one is cut into several, because a vector of many sentences is
+//! near everything and nothing, and because a long text has a match for every word. What ranking asks of every
+//! candidate besides, who spoke and when, stands there too, so that bodies are read for answers only.
 //!
 //! There are two rows, because a scan needs all vectors and a question the tokens of a few memories. Numbers are
 //! little-endian. The codes:
@@ -44,8 +44,8 @@ const WHOLE_WORDS: usize = 120;
 /// Passages of one memory. Those of a text that would need more are longer instead.
 const PASSAGES_MAX: usize = 64;
 
-/// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one says
-/// later is found by its words and its vector.
+/// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one
+/// says later is found by its words and its vector.
 const TOKENS_MAX: usize = 512;
 
 /// The tokens of each passage, who speaks in the memory, and when it happened.

@@ -1,8 +1,8 @@
 //! What a body alone decides of a memory's rows: its words, counted; what it names; its vectors and tokens.
 //!
 //! This is most of the work of a write, and none of it needs the store: callers do it on their own threads before the
-//! writer's turn, and a rebuild does it in the hook. What must stay true: the same body in the same language gives the same
-//! result, whoever prepares it and after whatever other bodies.
+//! writer's turn, and a rebuild does it in the hook. What must stay true: the same body in the same language gives the
+//! same result, whoever prepares it and after whatever other bodies.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -98,7 +98,8 @@ impl Indexer {
     }
 }
 
-/// Indexers that are kept for the next callers. If more callers come at once, they get fresh ones, which know no words yet.
+/// Indexers that are kept for the next callers. If more callers come at once, they get fresh ones, which know no words
+/// yet.
 const INDEXERS_MAX: usize = 4;
 
 /// Prepares bodies for whoever is about to write them.

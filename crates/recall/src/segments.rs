@@ -1,21 +1,22 @@
 //! Segments: the rows of memories that came one after the other, packed into one row.
 //!
-//! The first search of an open actor needs the sketches and the metadata of all memories. A hundred rows of many memories
-//! are read ten times as fast as a hundred thousand rows of one, so both are packed: a *segment* covers a fixed number of
-//! journal entries. Levels of vectors are needed for a few memories only, so they lie apart, in groups that fill a page of
-//! the store.
+//! The first search of an open actor needs the sketches and the metadata of all memories. A hundred rows of many
+//! memories are read ten times as fast as a hundred thousand rows of one, so both are packed: a *segment* covers a
+//! fixed number of journal entries. Levels of vectors are needed for a few memories only, so they lie apart, in groups
+//! that fill a page of the store.
 //!
-//! While a segment is open, all rows of its memories lie beside each other, the newest first and right behind the newest row
-//! of the text index, so that a write changes one page and not one for each kind. The entry that ends a segment closes it:
-//! metadata and sketches move into the segment's row, levels into groups, passages into rows of their own. A memory that
-//! changes later gets rows of its own, which count instead of what the segment says. An erased memory is taken out of its
-//! segment and its group at once.
+//! While a segment is open, all rows of its memories lie beside each other, the newest first and right behind the
+//! newest row of the text index, so that a write changes one page and not one for each kind. The entry that ends a
+//! segment closes it: metadata and sketches move into the segment's row, levels into groups, passages into rows of
+//! their own. A memory that changes later gets rows of its own, which count instead of what the segment says. An erased
+//! memory is taken out of its segment and its group at once.
 //!
-//! What must stay true: which rows there are depends on the entries alone, and never on how they were grouped into commits.
+//! What must stay true: which rows there are depends on the entries alone, and never on how they were grouped into
+//! commits.
 //!
 //! | key | value |
 //! |---|---|
-//! | `87`, u64::MAX - id as u64, kind as u8 | a row of a memory in the open segment: kind 1 codes, 2 metadata, 3 passages |
+//! | `87`, u64::MAX - id as u64, kind as u8 | a row in the open segment: kind 1 codes, 2 metadata, 3 passages |
 //! | `90`, id as u64 | codes of a memory that changed after its segment was closed |
 //! | `93`, id as u64 | metadata of such a memory |
 //! | `94`, id as u64 | passages of a memory in a closed segment |

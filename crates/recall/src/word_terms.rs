@@ -1,5 +1,5 @@
-//! Words of texts that were shown, with their terms: an answer's previews look at hundreds of words, most of them met before,
-//! and to find the stem of one costs more than to look it up.
+//! Words of texts that were shown, with their terms: an answer's previews look at hundreds of words, most of them met
+//! before, and to find the stem of one costs more than to look it up.
 //!
 //! What must stay true: it changes the time and never a term, and after an erasure no word of before is kept.
 

@@ -1,5 +1,6 @@
 //! Goal: an index that another version of the program made is made again when the actor opens, and answers as before.
-//! Method: the row that names format and settings is rewritten in a real store, as an earlier or a later build would have it.
+//! Method: the row that names format and settings is rewritten in a real store, as an earlier or a later build would
+//! have it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

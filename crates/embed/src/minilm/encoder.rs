@@ -1,7 +1,8 @@
 //! The forward pass of a BERT encoder: rows of tokens in, one mean row for each text out.
 //!
-//! Texts of a batch are packed one after the other without padding: the linear layers see all rows at once, attention sees
-//! each text alone. What must stay true: a text's vector does not depend on what else is in the batch, up to the last bits.
+//! Texts of a batch are packed one after the other without padding: the linear layers see all rows at once, attention
+//! sees each text alone. What must stay true: a text's vector does not depend on what else is in the batch, up to the
+//! last bits.
 
 use std::ops::Range;
 
@@ -16,7 +17,8 @@ use super::weights::Tensors;
 /// y = x W + b.
 #[derive(Debug)]
 struct Linear {
-    /// One row for each input, where the file has one for each output: the product reads it in this order, twice as fast.
+    /// One row for each input, where the file has one for each output: the product reads it in this order, twice as
+    /// fast.
     weight: Array2<f32>,
     bias: Vec<f32>,
 }
@@ -179,7 +181,8 @@ impl Encoder {
         each_row(x, |row| self.norm.apply(row));
     }
 
-    /// Attention within one text: each row of `mixed` becomes a mean of the values, weighted by how keys answer its query.
+    /// Attention within one text: each row of `mixed` becomes a mean of the values, weighted by how keys answer its
+    /// query.
     fn attend(&self, read: &ArrayView2<'_, f32>, mut mixed: ArrayViewMut2<'_, f32>) {
         let (tokens, width) = (read.nrows(), self.hidden / self.heads);
         let scale = 1.0 / count(width).sqrt();

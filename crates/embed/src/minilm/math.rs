@@ -1,4 +1,5 @@
-//! The functions between the matrix products, in f32, written so that the compiler can run them on several values at once.
+//! The functions between the matrix products, in f32, written so that the compiler can run them on several values at
+//! once.
 
 /// Below this, e^x is zero for our purposes; the reduction needs a bound.
 const LOWEST: f32 = -87.0;

@@ -1,10 +1,10 @@
 //! all-MiniLM-L6-v2 from a local folder: the optional better model, with a forward pass of its own.
 //!
-//! A folder holds `config.json`, `vocab.txt` and `model.safetensors`. The model reads at most 256 tokens of a text, the two
-//! marks around it included, as its own authors set it: what comes later in a long text is not in its vector. The work is in
-//! f32, whose last bits differ between processors, so these vectors live in a cache and never in a root; the built-in model
-//! is the one whose numbers are the same everywhere. What must stay true: the model's id names the weights, the
-//! vocabulary and every setting the numbers depend on.
+//! A folder holds `config.json`, `vocab.txt` and `model.safetensors`. The model reads at most 256 tokens of a text, the
+//! two marks around it included, as its own authors set it: what comes later in a long text is not in its vector. The
+//! work is in f32, whose last bits differ between processors, so these vectors live in a cache and never in a root; the
+//! built-in model is the one whose numbers are the same everywhere. What must stay true: the model's id names the
+//! weights, the vocabulary and every setting the numbers depend on.
 
 mod config;
 mod encoder;

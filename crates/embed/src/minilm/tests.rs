@@ -1,4 +1,5 @@
-//! A tiny model of the same architecture, written as a real folder, against vectors made by `tools/model/minilm_reference.py`.
+//! A tiny model of the same architecture, written as a real folder, against vectors made by
+//! `tools/model/minilm_reference.py`.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Terms by number: whoever handles many texts passes on numbers and not copies of the same words.
 //!
-//! What must stay true: within one lexicon a number means one term. A number is worth nothing to anybody else and is written
-//! nowhere; the order in which terms got theirs shows in no row.
+//! What must stay true: within one lexicon a number means one term. A number is worth nothing to anybody else and is
+//! written nowhere; the order in which terms got theirs shows in no row.
 
 use std::sync::Arc;
 

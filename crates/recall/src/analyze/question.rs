@@ -24,7 +24,8 @@ pub struct ParsedQuestion {
     pub excluded_phrases: Vec<Vec<String>>,
     /// Folded content words as asked, not stemmed: for names and for dense queries.
     pub surface: Vec<String>,
-    /// There are words outside the quotes: a quote is then the name of something, and what does not hold it may still answer.
+    /// There are words outside the quotes: a quote is then the name of something, and what does not hold it may still
+    /// answer.
     pub beside_phrases: bool,
 }
 

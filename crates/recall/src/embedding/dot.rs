@@ -2,8 +2,9 @@
 
 use std::hint::black_box;
 
-/// Work that gains from wide instructions. `call` is to be `inline(always)` and all it calls too: what is not inlined is
-/// compiled for the oldest machine. A closure does as well if the compiler inlines it, which it does with short ones only.
+/// Work that gains from wide instructions. `call` is to be `inline(always)` and all it calls too: what is not inlined
+/// is compiled for the oldest machine. A closure does as well if the compiler inlines it, which it does with short ones
+/// only.
 pub(crate) use pulp::NullaryFnOnce as Wide;
 
 /// Runs a loop over products or bits with the widest instructions of this machine. All of it is whole numbers, so the
@@ -27,8 +28,8 @@ pub(crate) const FETCHED: usize = 32;
 /// Bytes that memory hands over at once.
 const LINE: usize = 64;
 
-/// Reads a byte of each line of some rows. They lie far apart, and a wait for memory costs more than a product: asked for
-/// together they come together.
+/// Reads a byte of each line of some rows. They lie far apart, and a wait for memory costs more than a product: asked
+/// for together they come together.
 #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
 #[inline(always)]
 pub(crate) fn fetch<'r, T: Copy + Into<i32> + 'r>(rows: impl Iterator<Item = &'r [T]>) {

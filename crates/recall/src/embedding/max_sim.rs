@@ -1,7 +1,7 @@
 //! Late interaction over static tokens: each token of the question looks for its best match in the document.
 //!
-//! It sees what pooling blurs: one rare word that agrees. What must stay true: the result is an integer in `0..=SIM_ONE`,
-//! whatever the weights and lengths, and the memo changes the time and never the score.
+//! It sees what pooling blurs: one rare word that agrees. What must stay true: the result is an integer in
+//! `0..=SIM_ONE`, whatever the weights and lengths, and the memo changes the time and never the score.
 
 use super::static_model::row_bytes;
 use super::{DIMS, FETCHED, TokenTable, UNKNOWN, Wide, dot, fetch, widest};
@@ -69,8 +69,8 @@ impl<'a> MaxSim<'a> {
         self.mean(&found)
     }
 
-    /// The best similarity in the document for each of the question's tokens. Its tokens were learned before; what was not
-    /// says nothing.
+    /// The best similarity in the document for each of the question's tokens. Its tokens were learned before; what was
+    /// not says nothing.
     pub fn matches(&self, document: impl Iterator<Item = u32> + Clone) -> Vec<i32> {
         let mut found = vec![[0; LANES]; self.lanes()];
         let (rows, similarities) = (&self.rows, &self.similarities);
@@ -84,8 +84,8 @@ impl<'a> MaxSim<'a> {
         self.tokens.len().div_ceil(LANES)
     }
 
-    /// Compares tokens with the question. All those of many documents at once, because the table is larger than what the
-    /// machine keeps near: in order, and fetched together, rows are waited for less.
+    /// Compares tokens with the question. All those of many documents at once, because the table is larger than what
+    /// the machine keeps near: in order, and fetched together, rows are waited for less.
     pub fn learn(&mut self, tokens: impl Iterator<Item = u32>) {
         let mut any = false;
         for id in tokens {
@@ -141,7 +141,7 @@ impl Wide for Compare<'_> {
                 for part in self.wide.chunks(LANES) {
                     let mut lanes = [0; LANES];
                     for (lane, own) in lanes.iter_mut().zip(part) {
-                        *lane = cosine(own, (&row, inverse));
+                        *lane = cosine(own, &row, inverse);
                     }
                     self.similarities.push(lanes);
                 }
@@ -185,7 +185,8 @@ impl<D: Iterator<Item = u32> + Clone> Wide for Match<'_, D> {
 /// Cosine of two tokens' rows times `SIM_ONE`; the rows come widened, with their inverse lengths.
 #[expect(clippy::inline_always, reason = "a call would leave the instructions of `widest`")]
 #[inline(always)]
-fn cosine((own, own_inverse): &Row, (row, inverse): (&[i16; DIMS], i64)) -> i32 {
+fn cosine(own: &Row, row: &[i16; DIMS], inverse: i64) -> i32 {
+    let (own, own_inverse) = own;
     let dot = dot(own, row, |value| value);
     // 2^22 * 2^26 / 2^16 = 2^32 at most, times 2^26 again: within i64.
     let once = (i64::from(dot) * own_inverse) >> 16;

@@ -1,8 +1,8 @@
 //! Meaning as numbers: a text becomes a vector of unit length, without a network and without a download.
 //!
-//! Owns the `Embedder` trait, the `Embedding` every model must produce, and the built-in static model. What must stay true:
-//! an embedding is a function of (model id, text) alone, bit for bit, on every machine. So everything from the table to the
-//! score is integer arithmetic, and a model whose output changes in any way gets another id.
+//! Owns the `Embedder` trait, the `Embedding` every model must produce, and the built-in static model. What must stay
+//! true: an embedding is a function of (model id, text) alone, bit for bit, on every machine. So everything from the
+//! table to the score is integer arithmetic, and a model whose output changes in any way gets another id.
 
 mod dot;
 #[cfg(test)]
@@ -29,9 +29,4 @@ pub trait Embedder: Send + Sync {
 
     /// The zero vector when the text holds nothing the model knows.
     fn embed(&self, text: &str) -> Embedding;
-
-    /// Token-level access for late interaction, where the model has a vector for each token.
-    fn token_table(&self) -> Option<&TokenTable> {
-        None
-    }
 }

@@ -1,8 +1,8 @@
 //! The built-in model: one row of 256 small numbers for each token, and a text is the sum of its rows.
 //!
-//! The table is `model/minilm-static256-regressed-int8.bin` (made by `tools/model`, see `NOTICE`): u32 rows, u32 dims, an f32
-//! scale for each row, i8 rows. What must stay true: the float scales are turned into integers from their bits, so no
-//! float is ever computed with; and `MODEL` changes whenever the table, the vocabulary or this arithmetic does.
+//! The table is `model/minilm-static256-regressed-int8.bin` (made by `tools/model`, see `NOTICE`): u32 rows, u32 dims,
+//! an f32 scale for each row, i8 rows. What must stay true: the float scales are turned into integers from their bits,
+//! so no float is ever computed with; and `MODEL` changes whenever the table, the vocabulary or this arithmetic does.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -194,10 +194,6 @@ impl Embedder for StaticEmbedder {
 
     fn embed(&self, text: &str) -> Embedding {
         self.embed_ids(&self.table.token_ids(text))
-    }
-
-    fn token_table(&self) -> Option<&TokenTable> {
-        Some(&self.table)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The vector every model produces: i16 values, length 32767.
 //!
-//! Because the length is fixed, the dot product of two embeddings is their cosine times `ONE`, and no partial sum can leave
-//! an i32. Both rest on `Embedding` having no constructor that skips the normalisation or its check.
+//! Because the length is fixed, the dot product of two embeddings is their cosine times `ONE`, and no partial sum can
+//! leave an i32. Both rest on `Embedding` having no constructor that skips the normalisation or its check.
 
 /// The dot product of an embedding with itself, up to rounding: cosine 1.
 pub const ONE: i64 = UNIT * UNIT;

@@ -1,8 +1,8 @@
 //! The index of entities: which memories name a file, a package, an error.
 //!
-//! Rows: `0x91 | kind u8 | length u16 | key | id u64`, big-endian, with the value as it is written there; `0x92 | id u64` with
-//! what the memory names: for each a kind u8, a length u16 and the value. The second exists so that an update can take out
-//! what is no longer named; a memory that names nothing has no row.
+//! Rows: `0x91 | kind u8 | length u16 | key | id u64`, big-endian, with the value as it is written there; `0x92 | id
+//! u64` with what the memory names: for each a kind u8, a length u16 and the value. The second exists so that an update
+//! can take out what is no longer named; a memory that names nothing has no row.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;

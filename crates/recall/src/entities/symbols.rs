@@ -9,8 +9,8 @@ use super::{EntityKind, EntitySet};
 const LOOK_AHEAD: usize = 96;
 
 /// Words after a keyword that show it was prose.
-const PROSE: &str = "a an and are as at be but by can do does fails for from has have i if in into is it its main not of on or \
-so that the then this to was were when which will with";
+const PROSE: &str = "a an and are as at be but by can do does fails for from has have i if in into is it its main \
+not of on or so that the then this to was were when which will with";
 
 fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphanumeric())

@@ -1,8 +1,8 @@
 //! A labelled set: memories, questions, and which memories answer which question.
 //!
-//! Owns the format of such a set, how it becomes memories, and how an answer is judged by it. Files are the caller's: the
-//! set comes in as text. What must stay true: a set is saved through the ordinary commands, one project per group, so that
-//! what is measured is what users get.
+//! Owns the format of such a set, how it becomes memories, and how an answer is judged by it. Files are the caller's:
+//! the set comes in as text. What must stay true: a set is saved through the ordinary commands, one project per group,
+//! so that what is measured is what users get.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     const CORPUS_TEXT: &str = r#"
-{"_id": "a", "group": "g", "session": "s1", "time": "1:56 pm on 8 May, 2023", "speaker": "Ada", "text": "Hello", "caption": null}
+{"_id": "a", "group": "g", "session": "s1", "time": "1:56 pm on 8 May, 2023", "speaker": "Ada", "text": "Hello"}
 {"_id": "b", "group": "g", "session": "s1", "text": "World"}
 {"_id": "c", "text": "Alone", "title": ""}
 "#;

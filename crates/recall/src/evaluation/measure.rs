@@ -105,9 +105,9 @@ pub struct Difference {
 /// Random assignments of a paired test.
 const ASSIGNMENTS: u32 = 10_000;
 
-/// A paired randomisation test: if two configurations were the same, each question's difference could as well have had the
-/// other sign. `p` is the share of random signs that give a sum at least as far from zero, counting the one that was seen.
-/// The same differences and seed always give the same answer.
+/// A paired randomisation test: if two configurations were the same, each question's difference could as well have had
+/// the other sign. `p` is the share of random signs that give a sum at least as far from zero, counting the one that
+/// was seen. The same differences and seed always give the same answer.
 pub fn paired(differences: &[f64], seed: u64) -> Difference {
     let sum: f64 = differences.iter().sum();
     // Sums of the same numbers in another order differ by rounding.

@@ -1,8 +1,10 @@
-//! Meaning by an optional model: the question as the model is asked it, and its scores on the scale of the built-in model.
+//! Meaning by an optional model: the question as the model is asked it, and its scores on the scale of the built-in
+//! model.
 //!
-//! Not every memory has a vector of the model: a new one waits for it, and after a change of models most do. Cosines of two
-//! models are not comparable, so for each question the model's scores are moved to where the built-in model puts the same
-//! memories, lowest to lowest and highest to highest. Who has no vector keeps its score and is neither lifted nor sunk.
+//! Not every memory has a vector of the model: a new one waits for it, and after a change of models most do. Cosines of
+//! two models are not comparable, so for each question the model's scores are moved to where the built-in model puts
+//! the same memories, lowest to lowest and highest to highest. Who has no vector keeps its score and is neither lifted
+//! nor sunk.
 
 use kernel::Reading;
 use kernel::memory::Millis;
@@ -27,8 +29,8 @@ pub struct ModelQuestion {
     pub vector: Embedding,
 }
 
-/// What to ask an optional model for: the question without the names of who speaks, which every turn of theirs resembles,
-/// and without what must not be there. Small words stay: a model that reads sentences wants them.
+/// What to ask an optional model for: the question without the names of who speaks, which every turn of theirs
+/// resembles, and without what must not be there. Small words stay: a model that reads sentences wants them.
 pub fn question_text(
     reading: &Reading,
     gate: Option<&dyn Gate>,

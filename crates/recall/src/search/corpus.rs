@@ -1,7 +1,7 @@
 //! The memories that a question is asked of, as of the state that its view shows.
 //!
-//! What must stay true: every retriever asks `admits` before it counts a memory, so that nothing the filters refuse takes
-//! the place of something they accept.
+//! What must stay true: every retriever asks `admits` before it counts a memory, so that nothing the filters refuse
+//! takes the place of something they accept.
 
 use std::collections::BTreeSet;
 
@@ -70,8 +70,8 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
-    /// Whether a memory may be in the answer. A store that cannot be read lets nothing through; reading the memory for the
-    /// answer then says why.
+    /// Whether a memory may be in the answer. A store that cannot be read lets nothing through; reading the memory for
+    /// the answer then says why.
     pub(super) fn admits(&self, id: u64) -> bool {
         if self.by_doc_meta {
             return self.filter.is_indexed(id) && self.is_visible(id);

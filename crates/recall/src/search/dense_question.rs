@@ -9,8 +9,8 @@ use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
 use crate::error::Result;
 use crate::text::{TextSearch, idf};
 
-/// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the model:
-/// a question of a hundred kilobytes would take gigabytes.
+/// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the
+/// model: a question of a hundred kilobytes would take gigabytes.
 const INTERACTION_TOKENS: usize = 128;
 
 pub(super) struct DenseQuestion {

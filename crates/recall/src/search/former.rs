@@ -1,8 +1,9 @@
 //! Memories as they were: a question about an earlier moment looks at the text of that moment.
 //!
-//! The indexes hold the present version of each memory. Those whose version at the moment asked about is another one are few,
-//! and are analyzed for the question: their words join the memtable of the index under numbers of their own, their vectors, tokens
-//! and entities are taken in place of the stored ones. What must stay true: nothing is found by what was written later.
+//! The indexes hold the present version of each memory. Those whose version at the moment asked about is another one
+//! are few, and are analyzed for the question: their words join the memtable of the index under numbers of their own,
+//! their vectors, tokens and entities are taken in place of the stored ones. What must stay true: nothing is found by
+//! what was written later.
 
 use std::collections::BTreeMap;
 

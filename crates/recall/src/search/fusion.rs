@@ -1,7 +1,7 @@
 //! Fusion: each arm's scores on one scale for this question, added by weight.
 //!
-//! Min-max per question and not ranks: how far ahead a memory is says more than that it is ahead. An arm whose candidates
-//! all score the same moves none of them.
+//! Min-max per question and not ranks: how far ahead a memory is says more than that it is ahead. An arm whose
+//! candidates all score the same moves none of them.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// The largest weight that can be asked for, in hundredths.
 const WEIGHT_MAX: u32 = 10_000;
 
-/// One on every scale.
+/// What the best candidate has on the scale of an arm.
 pub(super) const ONE: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,10 @@
 //! Search: a question in ordinary words, and the memories that answer it, best first.
 //!
-//! Three arms look at the same candidates: words (BM25F), meaning (one vector per memory) and late interaction (each word of
-//! the question looks for its best match). Scores are put on one scale per question and added by weight; who is named,
-//! which date is named and what the neighbours in a session say add a little. Everything is a whole number, ties go to the
-//! smaller id, the clock is a parameter: the same question at the same root gives the same answer.
+//! Three arms do most of the ranking: words (BM25F), meaning (one vector per memory) and late interaction (each word of
+//! the question looks for its best match). All arms score the same candidates. Scores are put on one scale per question
+//! and added by weight; who is named, which date is named and what the neighbours in a session say add a little.
+//! Everything is a whole number, ties go to the smaller id, the clock is a parameter: the same question at the same
+//! root gives the same answer.
 
 mod by_model;
 mod context;
@@ -47,7 +48,6 @@ use scoring::Candidate;
 
 pub use by_model::{ModelQuestion, question_text};
 pub use fusion::{Arm, ArmScore, ArmWeights};
-pub use preview::preview;
 pub use similar::similar;
 
 /// Hits a search may return.
@@ -63,7 +63,7 @@ pub struct SearchQuery {
     pub scope: Option<Scope>,
     pub types: Vec<MemoryType>,
     pub kinds: Vec<String>,
-    /// All of them.
+    /// A memory must have all of them.
     pub tags: Vec<String>,
     pub session: Option<String>,
     pub created_from: Option<Millis>,
@@ -80,8 +80,8 @@ pub struct SearchQuery {
     pub model: Option<ModelQuestion>,
 }
 
-/// A speaker whose memories stand before those of others, as if the question named them a little: in talks with an assistant
-/// the person says what is so, and the assistant says it again at length.
+/// A speaker whose memories stand before those of others, as if the question named them a little: in talks with an
+/// assistant the person says what is so, and the assistant says it again at length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpeakerBoost {
     speaker: String,
@@ -137,9 +137,9 @@ pub struct Hit {
     pub arms: Vec<ArmScore>,
     /// Its meaning was judged by the query's model, and not by the built-in one.
     pub by_model: bool,
-    /// Around the best passage.
+    /// The text around the best passage.
     pub preview: String,
-    /// What the full text would cost.
+    /// What the full text would cost a model, in tokens.
     pub tokens: u32,
     /// What replaces it, at most `kernel::find::LABELS_MAX`.
     pub superseded_by: Vec<LinkedMemory>,
@@ -180,8 +180,8 @@ pub fn search(
     let corrected = spelling::corrected(&context)?;
     context.question = corrected.as_ref().unwrap_or(question);
     let mut outcome = answer(&context)?;
-    // Memories with the phrase that a question quotes stand first. If there are few, the question is asked again with the
-    // phrase as single words: an answer may be told without the name.
+    // Memories with the phrase that a question quotes stand first. If there are few, the question is asked again with
+    // the phrase as single words: an answer may be told without the name.
     if outcome.hits.len() < context.limit()
         && let Some(loose) = context.question.without_phrases()
     {
@@ -199,8 +199,8 @@ fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
     let mut fusion = Fusion::new(&candidates, weights);
     let mut found = best(&filter, &fusion, limit)?;
     if found.len() < limit.min(candidates.len()) && candidates.len() >= CANDIDATES {
-        // Expired and superseded memories filled the candidate list, so fewer than `limit` current ones are left. Retrieval
-        // runs again, with the visibility check applied to every candidate instead of only to the winners.
+        // Expired and superseded memories filled the candidate list, so fewer than `limit` current ones are left.
+        // Retrieval runs again, with the visibility check applied to every candidate instead of only to the winners.
         filter.check_visibility();
         candidates = retrievers::gather(context, &filter)?;
         fusion = Fusion::new(&candidates, weights);

@@ -13,7 +13,7 @@ pub(super) fn fits(analyzer: &Analyzer, question: &ParsedQuestion, row: &MemoryR
         && !question.excluded_phrases.iter().any(|phrase| holds_phrase(&terms, phrase))
 }
 
-/// Questions without such parts need not look.
+/// Whether a question has such parts. Without them no text need be read.
 pub(super) fn are_in(question: &ParsedQuestion) -> bool {
     !question.phrases.is_empty()
         || !question.excluded.is_empty()
@@ -31,7 +31,7 @@ fn terms_of(analyzer: &Analyzer, row: &MemoryRow) -> HashSet<(String, u32)> {
     terms
 }
 
-/// The words of a phrase stand one after the other.
+/// Whether the words of a phrase stand one after the other somewhere.
 fn holds_phrase(terms: &HashSet<(String, u32)>, phrase: &[String]) -> bool {
     let Some((first, rest)) = phrase.split_first() else { return true };
     let at = |word: &String, position: u32| terms.contains(&(word.clone(), position));

@@ -6,11 +6,6 @@ use crate::word_terms::{SharedWordTerms, WordTerms};
 /// Characters of a preview.
 const PREVIEW_CHARS: usize = 300;
 
-/// Around the densest run of the question's words; the beginning if there is none.
-pub fn preview(analyzer: &Analyzer, question: &ParsedQuestion, text: &str) -> String {
-    Previews::new(analyzer, question, &SharedWordTerms::default()).of(text)
-}
-
 /// Previews of the texts that answer one question.
 pub(super) struct Previews<'q> {
     analyzer: &'q Analyzer,
@@ -20,8 +15,8 @@ pub(super) struct Previews<'q> {
     initials: Initials,
 }
 
-/// How the question's terms begin. Most words of a text begin otherwise, and need not be stemmed to see that they are not asked
-/// for.
+/// How the question's terms begin. Most words of a text begin otherwise, and need not be stemmed to see that they are
+/// not asked for.
 struct Initials(Option<[bool; 256]>);
 
 impl Initials {
@@ -70,6 +65,7 @@ impl<'q> Previews<'q> {
             && self.words.any(self.analyzer, word, |term| terms.iter().any(|other| other == term))
     }
 
+    /// The passage around the densest run of the question's words; the beginning of the text if it has none.
     pub(super) fn of(&mut self, text: &str) -> String {
         let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let chars: Vec<char> = flat.chars().collect();

@@ -55,8 +55,8 @@ impl Rankings {
         self.words.best().chain(self.meaning.best()).chain(self.entities.best()).collect()
     }
 
-    /// All that words and meaning found, candidates or not, ascending: what a session is about shows in more memories than
-    /// those that are candidates.
+    /// All that words and meaning found, candidates or not, ascending: what a session is about shows in more memories
+    /// than those that are candidates.
     pub(super) fn found(&self) -> Vec<u64> {
         let (words, meaning) = (&self.words.order, &self.meaning.order);
         let mut found: Vec<u64> =

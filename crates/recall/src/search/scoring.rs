@@ -1,4 +1,5 @@
-//! Scoring: what every arm says of every candidate. All scores are as the arm measures them; `fusion` puts them on one scale.
+//! Scoring: what every arm says of every candidate. All scores are as the arm measures them; `fusion` puts them on one
+//! scale.
 
 use super::corpus::Corpus;
 use super::dates::DateWords;
@@ -94,8 +95,8 @@ impl<'a> Scorer<'a> {
         })
     }
 
-    /// How well the best passage answers word for word: a long text has a match for every word, but not in one place. What
-    /// each word of the question found is added to what its session covers.
+    /// How well the best passage answers word for word: a long text has a match for every word, but not in one place.
+    /// What each word of the question found is added to what its session covers.
     fn interaction(&mut self, row: &CandidateRow<'_>) -> u64 {
         if !self.corpus.context.counts(Arm::Interaction) {
             return 0;

@@ -1,7 +1,7 @@
 //! Memories near a given one, by its own vectors.
 //!
-//! Two memories are as near as their nearest passages. The score is that nearness and nothing else: a copy of a memory is
-//! at the top, also when it was replaced.
+//! Two memories are as near as their nearest passages. The score is that nearness and nothing else: a copy of a memory
+//! is at the top, also when it was replaced.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub fn similar(
     }
     let version = view.required_version(id, head.version)?;
     let title = view.body(&version)?.map(|body| body.title).unwrap_or_default();
-    // Previews begin where a memory speaks of the same.
+    // Previews show where the other memory uses the words of this title.
     let about = analyzer.question(&title);
     let (question, codes) = (&analyzer.question(""), segments::read_codes(&view, id.get())?);
     let cache = &*reading.shared::<IndexCache>().unwrap_or_default();

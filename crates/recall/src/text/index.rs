@@ -33,10 +33,6 @@ pub struct TextIndex {
 }
 
 impl TextIndex {
-    pub fn open(view: &View<'_>) -> Result<TextIndex> {
-        TextIndex::open_with(view, IndexSettings::default(), MemtableHandle::default())
-    }
-
     /// Starts from the state that `view` shows and publishes its memtable through `published`.
     pub fn open_with(
         view: &View<'_>,
@@ -101,11 +97,12 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Takes a document out of the rows, all its versions, and every word that only it had. To be called whenever content
-    /// is erased, whether the document is still indexed or not: words of dead versions lie in the dictionary and in runs.
+    /// Takes a document out of the rows, all its versions, and every word that only it had. To be called whenever
+    /// content is erased, whether the document is still indexed or not: words of dead versions lie in the dictionary
+    /// and in runs.
     ///
-    /// All other documents are indexed anew, ascending. That is what makes a rebuild, which cannot read the erased body,
-    /// arrive at the same rows: nothing from before the last erasure is left of either.
+    /// All other documents are indexed anew, ascending. That is what makes a rebuild, which cannot read the erased
+    /// body, arrive at the same rows: nothing from before the last erasure is left of either.
     pub fn erase(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
         self.erase_pending(view, doc)?;
         self.hand_over(|key, value| staged.set(key, value));
@@ -131,7 +128,7 @@ impl TextIndex {
         }
     }
 
-    /// The batch is gone.
+    /// The batch was aborted: returns to the state of the last commit.
     pub fn aborted(&mut self) {
         self.pending.clear();
         self.term_ids.clear();
@@ -192,7 +189,7 @@ impl TextIndex {
         }
         let records = self.pending.rows(view, &rows::forwards())?;
         self.wipe(view)?;
-        // Ids from before, and those that take their places.
+        // The ids of terms before the erasure, and the ids that the same terms get now.
         let mut again: HashMap<u32, u32> = HashMap::new();
         for (key, value) in records {
             let kept = rows::trailing_doc(&key)?;

@@ -1,7 +1,7 @@
 //! What a search reads: posting lists per term and run, walked in windows of documents, and the pages of the dead.
 //!
-//! A term has one list per run and one for the memtable. A document is alive in one list at most, so the largest impact over the
-//! lists bounds what the term can add to it.
+//! A term has one list per run and one for the memtable. A document is alive in one list at most, so the largest impact
+//! over the lists bounds what the term can add to it.
 
 use std::ops::Range;
 
@@ -273,7 +273,7 @@ impl TermLists {
 #[derive(Clone, Debug)]
 enum Page {
     Unread,
-    /// Nobody died.
+    /// The page was read, and no document of the window is dead.
     Empty,
     Bitmap(Vec<u8>),
 }

@@ -1,8 +1,8 @@
 //! The memtable: the documents put since the last flush, and the versions that died since. There are at most as many as
 //! changes between two flushes, so a search may look at each.
 //!
-//! A memtable never changes once it is published. The writer copies the list of documents (pointers) once per commit; the
-//! documents themselves are shared.
+//! A memtable never changes once it is published. The writer copies the list of documents (pointers) once per commit;
+//! the documents themselves are shared.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -20,7 +20,7 @@ use super::score::{FieldWeights, impact};
 type Impacts = Arc<[(u32, u8)]>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Memtable {
+pub(super) struct Memtable {
     /// The journal entry of the last change: says which commits this memtable fits.
     pub(super) seq: u64,
     /// By document.
@@ -111,7 +111,7 @@ pub struct MemtableHandle(Arc<RwLock<Arc<Memtable>>>);
 
 impl MemtableHandle {
     /// Held only for the copy of a pointer, by readers and by the writer alike.
-    pub fn current(&self) -> Arc<Memtable> {
+    pub(super) fn current(&self) -> Arc<Memtable> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 

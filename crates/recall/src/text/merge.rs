@@ -1,11 +1,12 @@
-//! Making runs: a flush turns the memtable into one. Merging them: eight of a level become one of the next; large runs that are mostly dead are joined.
+//! Making runs: a flush turns the memtable into one. Merging them: eight of a level become one of the next; large runs
+//! that are mostly dead are joined.
 //!
-//! A merge goes in slices, one with every change, and is over before the next flush: no write waits for a whole one. The runs
-//! it is made of answer until it is done. What dies in them meanwhile is marked dead in the new run too; whether a slice still
-//! met its posting makes no difference to what follows.
+//! A merge goes in slices, one with every change, and is over before the next flush: no write waits for a whole one.
+//! The runs it is made of answer until it is done. What dies in them meanwhile is marked dead in the new run too;
+//! whether a slice still met its posting makes no difference to what follows.
 //!
-//! A merge drops dead postings. Each one it drops is added to the term's difference, so that postings plus differences, over
-//! all runs, stay the exact live document frequency.
+//! A merge drops dead postings. Each one it drops is added to the term's difference, so that postings plus differences,
+//! over all runs, stay the exact live document frequency.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -11,8 +11,8 @@ use super::bytes::{Cursor, push_varint};
 use super::rows::{self, damaged};
 use super::score::{FieldWeight, FieldWeights};
 
-/// Of all rows of recall, whoever makes them: raised whenever one is made otherwise. The number comes first in the row, and
-/// the row stays where it is, so that every build can tell its own rows from those of others.
+/// Of all rows of recall, whoever makes them: raised whenever one is made otherwise. The number comes first in the row,
+/// and the row stays where it is, so that every build can tell its own rows from those of others.
 const FORMAT: u64 = 4;
 
 /// Numbers above it are no format of any build, but damage.

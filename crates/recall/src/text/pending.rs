@@ -1,7 +1,7 @@
 //! Rows that are written and not in the view yet, laid over it.
 //!
-//! A hook's view does not show what the hook staged during the same entry, but a flush must see the put that caused it and
-//! a merge the flush. So everything written since the entry began is read from here first.
+//! A hook's view does not show what the hook staged during the same entry, but a flush must see the put that caused it
+//! and a merge the flush. So everything written since the entry began is read from here first.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};

@@ -1,8 +1,8 @@
 //! Posting rows: the posting blocks of one run, packed into rows of about a kilobyte.
 //!
-//! Most terms of a run have a posting or two. A row for each would make flushes and merges move hundreds of thousands of
-//! rows, so neighbouring blocks share one. The key of a row is that of its first block; a term may begin inside the row
-//! before its own key. A row is a sequence of items:
+//! Most terms of a run have a posting or two. A row for each would make flushes and merges move hundreds of thousands
+//! of rows, so neighbouring blocks share one. The key of a row is that of its first block; a term may begin inside the
+//! row before its own key. A row is a sequence of items:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -87,11 +87,11 @@ pub(super) type VisitTermBlock<'v> = dyn FnMut(u32, u64, &[u8]) -> Result<()> + 
 /// What a visitor gets of one term: first document (0 for a difference), where the block lies, the block.
 pub(super) type VisitBlock<'v> = dyn FnMut(u64, Range<usize>, &[u8]) -> Result<()> + 'v;
 
-/// Appends the rows of a run that say something of a term to `bytes`, and visits what they say, in order: the first document
-/// (0 for a difference), and where its block lies in `bytes`.
+/// Appends the rows of a run that say something of a term to `bytes`, and visits what they say, in order: the first
+/// document (0 for a difference), and where its block lies in `bytes`.
 ///
-/// Backwards from the end, because that finds the row that the term begins in without a search of its own: a search in the
-/// store costs more than what there is to read of most terms.
+/// Backwards from the end, because that finds the row that the term begins in without a search of its own: a search in
+/// the store costs more than what there is to read of most terms.
 pub(super) fn read(
     view: &View<'_>,
     run: u32,

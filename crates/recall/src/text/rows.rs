@@ -10,10 +10,11 @@
 //! 86 | ff x 8 | 0                 -> meta
 //! ```
 //!
-//! The record of a new document, meta and the first row of the next prefix are neighbours: a write changes one page for them.
+//! The record of a new document, meta and the first row of the next prefix are neighbours: a write changes one page for
+//! them.
 //!
-//! An *epoch* is the time between two flushes. A forward record carries the epoch of its put, a run covers a range of epochs:
-//! together they say where the postings of a document lie, whatever was merged since.
+//! An *epoch* is the time between two flushes. A forward record carries the epoch of its put, a run covers a range of
+//! epochs: together they say where the postings of a document lie, whatever was merged since.
 
 use kernel::error::{Error, Result};
 use kernel::store::KeyRange;

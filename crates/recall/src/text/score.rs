@@ -1,7 +1,7 @@
 //! Integer BM25F: what a term is worth in a document (`impact`) and in the corpus (`idf`).
 //!
-//! An impact is stored with the posting, so it may depend on nothing but the document and constants: the reference lengths
-//! are frozen. There are no floats: the same document has the same impact on every machine.
+//! An impact is stored with the posting, so it may depend on nothing but the document and constants: the reference
+//! lengths are frozen. There are no floats: the same document has the same impact on every machine.
 
 /// A part of a document. Terms of all fields share one dictionary; the field decides what an occurrence is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,7 +48,8 @@ pub struct FieldWeights {
 impl Default for FieldWeights {
     fn default() -> FieldWeights {
         let field = |weight: u16, reference| FieldWeight { sixteenths: weight * 16, reference };
-        // Short fields have short references: against 64 terms a title of six would count threefold on top of its weight.
+        // Short fields have short references: against 64 terms a title of six would count threefold on top of its
+        // weight.
         FieldWeights {
             fields: [field(3, 8), field(1, 64), field(2, 4), field(1, 2), field(1, 4), field(2, 8)],
         }
@@ -61,8 +62,8 @@ const K1: u64 = 58_982;
 /// Occurrences beyond this change nothing: the impact is saturated long before.
 const TF_MAX: u32 = 65_535;
 
-/// How much of the largest possible contribution a term makes to a document, 1..=255: `255 * t / (t + k1)` where `t` is the
-/// sum over the fields of weight * tf / (1/4 + 3/4 * length / reference).
+/// How much of the largest possible contribution a term makes to a document, 1..=255: `255 * t / (t + k1)` where `t` is
+/// the sum over the fields of weight * tf / (1/4 + 3/4 * length / reference).
 pub fn impact(weights: &FieldWeights, lengths: &[u32; FIELDS], tfs: &[u32; FIELDS]) -> u8 {
     let mut total = 0u64;
     for ((field, length), tf) in weights.fields.iter().zip(lengths).zip(tfs) {

@@ -1,7 +1,7 @@
 //! Searching one consistent state: the best few documents by MaxScore, in windows of documents.
 //!
-//! The windows go upwards, so a later document must beat the threshold to get in: at equal scores the smaller id stays. In
-//! each window the terms that together cannot beat it are only asked about documents that the others brought up.
+//! The windows go upwards, so a later document must beat the threshold to get in: at equal scores the smaller id stays.
+//! In each window the terms that together cannot beat it are only asked about documents that the others brought up.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;

@@ -1,5 +1,5 @@
-//! Ids of terms that the writer met before: most words of a document are in every other, and a look here is a tenth of a
-//! look into the dictionary.
+//! Ids of terms that the writer met before: most words of a document are in every other, and a look here is a tenth of
+//! a look into the dictionary.
 //!
 //! What must stay true: what is kept here is in the dictionary, committed or staged; `clear` when that is no longer so.
 

@@ -1,7 +1,7 @@
 //! What a document says, counted: how often each term occurs in each field.
 //!
-//! Terms stand here as text, because their ids are the index's business: counting needs the document alone and can be done
-//! by anybody, before the index is asked.
+//! Terms stand here as text, because their ids are the index's business: counting needs the document alone and can be
+//! done by anybody, before the index is asked.
 
 use super::score::{FIELDS, TextField};
 use crate::analyze::{Lexicon, LexiconId};

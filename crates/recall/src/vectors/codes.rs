@@ -1,9 +1,9 @@
 //! The columns of one set of vectors, and the scan over them.
 //!
-//! Each vector is a sketch (two bits for each dimension) and i8 codes scaled by its own largest component; a document has one
-//! vector or several, and is as near as its nearest. Rows are in the order of their documents, so what was inserted when
-//! never shows. Up to `EXACT_UP_TO` vectors the scan ranks all by their codes; above, sketches first choose which. All
-//! choices are by (farness or score, then document).
+//! Each vector is a sketch (two bits for each dimension) and i8 codes scaled by its own largest component; a document
+//! has one vector or several, and is as near as its nearest. Rows are in the order of their documents, so what was
+//! inserted when never shows. Up to `EXACT_UP_TO` vectors the scan ranks all by their codes; above, sketches first
+//! choose which. All choices are by (farness or score, then document).
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use super::scan::{self, Scan};
 use super::sketch::{QuerySketch, Rotation};
 use crate::embedding::{Embedding, FETCHED, Wide, dot, fetch, widest};
 
-/// So many vectors are ranked one by one: about a millisecond.
+/// Up to so many vectors are all ranked by their codes, which takes about a millisecond.
 pub const EXACT_UP_TO: usize = 20_000;
 
 /// A found document; the score is the cosine times `embedding::ONE`.
@@ -67,17 +67,13 @@ impl Codes {
         self.sketches.reserve(vectors.saturating_mul(self.rotation.bytes()));
     }
 
-    /// Vectors.
+    /// The number of vectors.
     pub fn len(&self) -> usize {
         self.docs.len()
     }
 
     pub fn is_empty(&self) -> bool {
         self.docs.is_empty()
-    }
-
-    pub fn contains(&self, doc: u64) -> bool {
-        self.docs.binary_search(&doc).is_ok()
     }
 
     /// Bytes held by the columns.
@@ -90,8 +86,8 @@ impl Codes {
         start..start + self.docs[start..].iter().take_while(|other| **other == doc).count()
     }
 
-    /// The first row at or after a document. Documents are numbered almost without gaps, so a guess is close: looking from
-    /// there in growing steps touches a few lines of memory, where halving would touch one for each step.
+    /// The first row at or after a document. Documents are numbered almost without gaps, so a guess is close: looking
+    /// from there in growing steps touches a few lines of memory, where halving would touch one for each step.
     fn first_row(&self, doc: u64) -> usize {
         let docs = &self.docs[..];
         let Some(&last) = docs.last() else { return 0 };

@@ -1,10 +1,11 @@
-//! The levels of vectors: those that are held for themselves, and groups of them that are read when a question comes near.
+//! The levels of vectors: those that are held for themselves, and groups of them that are read when a question comes
+//! near.
 //!
-//! Sketches choose a hundredth of all vectors; only the levels of those are looked at. So memory holds the levels that were
-//! asked for, and the first question of a large store does not wait until all are read. A group is read whole, because
-//! memories that came together are asked for together. Once a quarter of all groups is asked for, the rest is read too:
-//! reading all in one pass costs a fraction of reading each for itself. What must stay true: reading a group changes what
-//! is held and never a score.
+//! Sketches choose a hundredth of all vectors; only the levels of those are looked at. So memory holds the levels that
+//! were asked for, and the first question of a large store does not wait until all are read. A group is read whole,
+//! because memories that came together are asked for together. Once a quarter of all groups is asked for, the rest is
+//! read too: reading all in one pass costs a fraction of reading each for itself. What must stay true: reading a group
+//! changes what is held and never a score.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -19,16 +20,16 @@ impl LevelAddress {
     pub(super) const GROUP: LevelAddress = LevelAddress(u32::MAX);
 }
 
-/// The levels of documents whose numbers follow one another. Its row: for each of the 15 documents the length of its levels
-/// in bytes, u16 little-endian, then all levels.
+/// The levels of documents whose numbers follow one another. Its row: for each of the 15 documents the length of its
+/// levels in bytes, u16 little-endian, then all levels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LevelGroup {
+pub(crate) struct LevelGroup {
     /// Where the levels of each end.
     ends: [usize; GROUP_DOCS],
     levels: Vec<u8>,
 }
 
-/// With a vector of 256 bytes each they fill a page of the store.
+/// The documents of a group: with a vector of 256 bytes each they fill a page of the store.
 const GROUP_DOCS: usize = 15;
 
 impl LevelGroup {
@@ -64,7 +65,7 @@ impl LevelGroup {
         (!self.levels.is_empty()).then(|| lengths.chain(self.levels.iter().copied()).collect())
     }
 
-    /// What `encode` gave, and nothing of no bytes.
+    /// Reads what `encode` wrote; no bytes are an empty group.
     pub(crate) fn decode(bytes: &[u8]) -> Option<LevelGroup> {
         let mut group = LevelGroup::default();
         if bytes.is_empty() {
@@ -188,7 +189,7 @@ impl LevelStore {
             }
             *end = u16::try_from(levels.len() / self.dims.max(1)).unwrap_or(u16::MAX);
         }
-        // Somebody else may have read it meanwhile: the same.
+        // Another search may have read the group meanwhile. It read the same bytes, so either copy will do.
         let held = LoadedGroup { ends, levels: levels.into_boxed_slice() };
         if place.set(held).is_ok() {
             self.held.fetch_add(1, Relaxed);

@@ -1,12 +1,13 @@
 //! The sketch: a vector after a fixed rotation, two bits for each component.
 //!
-//! Real embeddings put much of their length in few directions; the rotation (random signs, then a Hadamard transform, twice)
-//! spreads it over all components, and two bits are then enough to tell where each lies among four equal steps. Integers
-//! only, and the seed is fixed: sketches of different processes are the same.
+//! Real embeddings put much of their length in few directions; the rotation (random signs, then a Hadamard transform,
+//! twice) spreads it over all components, and two bits are then enough to tell where each lies among four equal steps.
+//! Integers only, and the seed is fixed: sketches of different processes are the same.
 //!
-//! A step is as wide as the components are on average, and the four are -3, -1, 1 and 3 halves of one. They are numbered 0 to
-//! 3, so a sum over the numbers orders as one over the values does. Byte `b` of a sketch holds the components `b`, `b + n`,
-//! `b + 2n` and `b + 3n` of `4n`, from its lowest bits up, so that a loop over bytes needs no shuffling.
+//! A step is as wide as the components are on average, and the four are -3, -1, 1 and 3 halves of one. They are
+//! numbered 0 to 3, so a sum over the numbers orders as one over the values does. Byte `b` of a sketch holds the
+//! components `b`, `b + n`, `b + 2n` and `b + 3n` of `4n`, from its lowest bits up, so that a loop over bytes needs no
+//! shuffling.
 
 use super::code::{LEVELS, rounded};
 use super::sums;
@@ -126,7 +127,8 @@ impl QuerySketch {
 /// Sums that differ by less than this power of two count as the same: a few dozen of a hundred thousand vectors.
 const FARNESS_BITS: u32 = 4;
 
-/// Small for a large sum; no sum is above the most.
+/// How far a sketch is by its sum with the question: the larger the sum, the nearer. `most` is the largest sum there
+/// is.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "512 components * 127 * 3 * 2 / 16 is below 2^16"

@@ -11,7 +11,8 @@ use crate::support::{Twice, answers, assert_same, hooks_flushed_after, turn};
 
 const TURNS: u64 = 260;
 
-/// A history of turns in sessions, with updates, tags, forgetting, restoring and an erasure. Returns what it answers on the way.
+/// A history of turns in sessions, with updates, tags, forgetting, restoring and an erasure. Returns what it answers on
+/// the way.
 fn history(flush_docs: u32, group: usize) -> (Twice, Vec<Vec<SearchOutcome>>) {
     let disk = Disk::new();
     let twice = Twice::open_with(&disk, hooks_flushed_after(flush_docs));

@@ -73,7 +73,8 @@ struct Seen {
 // recall: a save is found by the very next search; a reading keeps its state
 #[test]
 fn every_moment_of_a_commit_shows_one_state() {
-    // Codes are loaded by whoever asks first: before all, between seal and commit, or between commit and acknowledgement.
+    // Codes are loaded by whoever asks first: before all, between seal and commit, or between commit and
+    // acknowledgement.
     for first in [None, Some(Moment::Sealed), Some(Moment::Durable)] {
         let disk = Disk::new();
         let mut readings: Vec<(Reading, Vec<SearchOutcome>)> = Vec::new();

@@ -34,7 +34,8 @@ pub(crate) enum Moment {
 
 type Look = Box<dyn FnMut(Moment) -> Result<()> + Send>;
 
-/// A store that lets somebody look before and after every commit, on the writer's own thread. An error fails the commit.
+/// A store that lets somebody look before and after every commit, on the writer's own thread. An error fails the
+/// commit.
 pub(crate) struct Watched {
     inner: RedbStorage,
     look: Mutex<Option<Look>>,

@@ -38,8 +38,8 @@ fn assert_equal(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    // For every history and flush size the answers are those of the naive scorer, with the memtable in memory, with the memtable
-    // read from the store, and after a reopen.
+    // For every history and flush size the answers are those of the naive scorer, with the memtable in memory, with the
+    // memtable read from the store, and after a reopen.
     #[test]
     fn searches_equal_the_naive_scorer(
         steps in steps(true, 160), query in query(), excluded in prop::collection::vec(word(), 0..2),
