@@ -160,7 +160,8 @@ fn install(args: &InstallArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     let mut progress = Progress::new(out, "copied bytes");
     let model = install::install(inv.folder(), &source, wanted, &mut |done, size| {
         progress.at(done, size);
-    })?;
+    })
+    .map_err(EmbedError::from)?;
     let folder = install::folder(inv.folder()).display().to_string();
     let view = json!({"model": model.model(), "dims": model.dims(), "sha256": model.digest(),
         "folder": folder});
