@@ -77,7 +77,7 @@ fn weights(shapes: &[(String, Vec<usize>)]) -> Vec<u8> {
 fn vocabulary() -> String {
     let table = StaticEmbedder::shared().table();
     let pieces = (0..).map_while(|id| table.piece(id)).take(size("vocab_size"));
-    pieces.map(|piece| format!("{piece}\n")).collect()
+    pieces.flat_map(|piece| [piece, "\n"]).collect()
 }
 
 fn folder(weights: &[u8]) -> tempfile::TempDir {

@@ -52,7 +52,7 @@ pub(super) fn gather(
         let mut sessions = sessions_of(corpus, &rankings, &candidates, &meaning)?;
         sessions.bring_neighbours(&rankings.leaders(), &mut candidates);
         let rows = passages.rows(candidates)?;
-        Scorer::new(corpus, &rankings, &meaning, dense.interaction(), sessions).score(rows)
+        Scorer::new(corpus, &rankings, &meaning, dense.interaction(), sessions).score(&rows)
     })
 }
 

@@ -54,7 +54,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// Scores all candidates. A session is weighed when all of its candidates are, so the session arm comes last.
-    pub(super) fn score(mut self, rows: Vec<CandidateRow<'_>>) -> Result<Vec<Candidate>> {
+    pub(super) fn score(mut self, rows: &[CandidateRow<'_>]) -> Result<Vec<Candidate>> {
         if self.corpus.context.counts(Arm::Interaction) {
             let tokens = rows.iter().flat_map(|row| row.passages.passages().flatten());
             self.interaction.learn(tokens.copied().map(u32::from));
