@@ -6,13 +6,13 @@ use kernel::memory::{Body, Fields, Head, Millis};
 
 use crate::analyze::{Analyzer, Lexicon, Memo};
 use crate::entities::{self, Entity};
-use crate::text::Field;
+use crate::text::TextField;
 
 /// A memory as the indexes see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// All occurrences, by field; the numbers are those of the memo's lexicon.
-    pub terms: Vec<(Field, u32)>,
+    pub terms: Vec<(TextField, u32)>,
     /// What the vector is made of, see `dense`.
     pub dense: String,
     /// Files, symbols and the like that it names.
@@ -21,7 +21,7 @@ pub struct Document {
 
 impl Document {
     /// All occurrences as text. The lexicon is that of the memo that the document was made with.
-    pub fn words<'l>(&self, lexicon: &'l Lexicon) -> impl Iterator<Item = (Field, &'l str)> {
+    pub fn words<'l>(&self, lexicon: &'l Lexicon) -> impl Iterator<Item = (TextField, &'l str)> {
         self.terms.iter().map(|(field, number)| (*field, lexicon.term(*number)))
     }
 }
@@ -118,34 +118,34 @@ pub fn dense(body: &Body) -> String {
 }
 
 /// All occurrences of terms so far.
-type Terms = Vec<(Field, u32)>;
+type Terms = Vec<(TextField, u32)>;
 
 /// What is said: title, content and typed fields.
 pub(crate) fn said_words(analyzer: &Analyzer, memo: &mut Memo, body: &Body, terms: &mut Terms) {
-    let mut add = |field: Field, text: &str| {
+    let mut add = |field: TextField, text: &str| {
         analyzer.numbers(memo, text, |number| terms.push((field, number)));
     };
     let repeats = body.content.trim().starts_with(body.title.trim().trim_end_matches(['…', '.']));
     if !repeats {
-        add(Field::TITLE, &body.title);
+        add(TextField::TITLE, &body.title);
     }
-    add(Field::CONTENT, &body.content);
+    add(TextField::CONTENT, &body.content);
     for text in typed_text(&body.fields) {
-        add(Field::CONTENT, text);
+        add(TextField::CONTENT, text);
     }
 }
 
 /// What it was filed under.
 pub(crate) fn head_words(analyzer: &Analyzer, memo: &mut Memo, head: &Head, terms: &mut Terms) {
-    let mut add = |field: Field, text: &str| {
+    let mut add = |field: TextField, text: &str| {
         analyzer.numbers(memo, text, |number| terms.push((field, number)));
     };
     for tag in &head.tags {
-        add(Field::TAGS, tag);
+        add(TextField::TAGS, tag);
     }
-    add(Field::TAGS, &head.kind);
+    add(TextField::TAGS, &head.kind);
     if let Some(topic_key) = &head.topic_key {
-        add(Field::TAGS, topic_key);
+        add(TextField::TAGS, topic_key);
     }
 }
 
@@ -157,17 +157,17 @@ pub(crate) fn about_words(
     entities: &[Entity],
     terms: &mut Terms,
 ) {
-    let mut add = |field: Field, text: &str| {
+    let mut add = |field: TextField, text: &str| {
         analyzer.numbers(memo, text, |number| terms.push((field, number)));
     };
     for speaker in speakers(body) {
-        add(Field::SPEAKER, speaker);
+        add(TextField::SPEAKER, speaker);
     }
     if let Some(at) = happened(body) {
-        add(Field::DATE, &date_words(at));
+        add(TextField::DATE, &date_words(at));
     }
     for entity in entities {
-        add(Field::ENTITIES, &entity.value);
+        add(TextField::ENTITIES, &entity.value);
     }
 }
 

@@ -1,3 +1,3 @@
 //! Recall fails only where the store beneath it fails, or on a question no search can be made of.
 
-pub use kernel::{Error, Result};
+pub(crate) use kernel::{Error, Result};

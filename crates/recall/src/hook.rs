@@ -1,46 +1,55 @@
-//! Recall as a journal hook: words and vectors of a memory are staged in the commit that writes it.
+//! Recall as a journal hook: the rows of a memory are staged in the commit that writes it.
 //!
-//! Rows: the text index under its own prefixes, `0x90 | id` the vectors of a memory, `0x91` and `0x92` the entities it
-//! names, `0x93 | id` where it stands, `0x94 | id` what it says, by tokens, `0x95` the language, `0x96` and `0x97` blocks of
-//! `0x90` and `0x93`, `0x87` vectors, place and tokens of memories whose block is not full yet. All of it follows from the journal and
-//! the bodies; none of it is part of a root. Forgotten memories stay indexed, because they can be restored and because some questions include them; erased ones are gone from every row.
+//! | rows | what | module |
+//! |---|---|---|
+//! | `80` to `86` | the text index | `text` |
+//! | `87` | codes, metadata and passages of memories in the open segment | `segments` |
+//! | `90`, `93`, `94` | codes, metadata and passages of a memory | `segments` |
+//! | `91`, `92` | the entities that memories name | `entities::rows` |
+//! | `95` | the language | `language` |
+//! | `96`, `97` | closed segments, and groups of levels | `segments` |
+//!
+//! What must stay true: all rows follow from the journal and the bodies, and none of them is part of a root. Forgotten
+//! memories stay indexed, because they can be restored and because some questions include them; erased ones are gone
+//! from every row.
 
 use std::sync::Arc;
 
 use kernel::Result;
 use kernel::digest::Digest;
-use kernel::hook::{JournalHook, Prepare, RecordedEntry, SharedState, HookRows};
+use kernel::hook::{JournalHook, Prepare, Recorded, Shared, Staged};
 use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Head, MemoryId};
 use kernel::store::View;
 
 use crate::analyze::{ANALYZER_VERSION, Analyzer, Language};
-use crate::blocks::{self, Kind};
+use crate::columns::{DocChange, IndexCache};
+use crate::doc_meta::DocMeta;
 use crate::entities;
-use crate::entities::rows::Names;
+use crate::entities::rows::EntityRows;
 use crate::language;
-use crate::places::Place;
-use crate::prepare::{Desk, Made, Preparer};
-use crate::resident::{Change, Resident};
-use crate::text::{Settings, TailHandle, TextIndex};
+use crate::prepare::{Indexer, PreparedBody, Preparer};
+use crate::segments::{self, RowKind, SegmentPosition};
+use crate::text::{IndexSettings, MemtableHandle, TextIndex};
 use crate::vectors::Code;
 
 const OPENED: &str = "a hook is opened before it is used";
 
 #[derive(Debug)]
 pub struct RecallHook {
-    settings: Settings,
-    /// Of the last commit, and of the entries since.
+    settings: IndexSettings,
+    /// The analyzer as of the last commit, to return to when a batch is aborted.
     committed: Analyzer,
+    /// The analyzer as of the last entry.
     analyzer: Analyzer,
-    /// For heads, and for bodies that nobody prepared.
-    desk: Desk,
+    /// Analyzes heads, and bodies that nobody prepared.
+    indexer: Indexer,
     preparer: Arc<Preparer>,
-    resident: Arc<Resident>,
+    cache: Arc<IndexCache>,
     /// `None` until `open`.
     text: Option<TextIndex>,
     /// Memories that changed since the last commit.
-    changes: Vec<Change>,
+    changes: Vec<DocChange>,
     /// The last entry seen.
     seq: u64,
     /// The last entry of the journal when the hook was opened.
@@ -49,20 +58,20 @@ pub struct RecallHook {
 
 impl RecallHook {
     pub fn new() -> RecallHook {
-        RecallHook::with_settings(Settings::default())
+        RecallHook::with_settings(IndexSettings::default())
     }
 
     /// A hook whose index is flushed at other points. They change rows and never an answer.
-    pub fn with_settings(settings: Settings) -> RecallHook {
+    pub fn with_settings(settings: IndexSettings) -> RecallHook {
         let analyzer = Analyzer::new(Language::None);
         let preparer = Preparer::new();
         RecallHook {
-            settings: Settings { analyzer: ANALYZER_VERSION, ..settings },
+            settings: IndexSettings { analyzer: ANALYZER_VERSION, ..settings },
             committed: analyzer.clone(),
             analyzer,
-            desk: preparer.desk(),
+            indexer: preparer.indexer(),
             preparer: Arc::new(preparer),
-            resident: Arc::default(),
+            cache: Arc::default(),
             text: None,
             changes: Vec::new(),
             seq: 0,
@@ -74,41 +83,46 @@ impl RecallHook {
         self.text.as_mut().expect(OPENED)
     }
 
-    /// Indexes a memory; `new` if it was never there.
+    /// Indexes a memory; `is_new` if it was never there.
     fn put(
         &mut self,
         view: &View<'_>,
-        (head, made): (&Head, &Made),
-        new: bool,
-        staged: &mut HookRows<'_>,
+        head: &Head,
+        body: &PreparedBody,
+        is_new: bool,
+        staged: &mut Staged<'_>,
     ) -> Result<()> {
         let doc = head.id.get();
-        let of_head = self.desk.head(head);
-        let [before, after] = &made.words;
+        let of_head = self.indexer.head(head);
+        let [before, after] = &body.words;
         let (text, words) = (self.text.as_mut().expect(OPENED), [before, &of_head, after]);
-        if new {
+        if is_new {
             text.add(view, doc, &words, staged)?;
-            entities::rows::add(doc, &made.names, staged);
+            entities::rows::add(doc, &body.names, staged);
         } else {
             text.put(view, doc, &words, staged)?;
-            entities::rows::put(view, doc, &made.names, staged)?;
+            entities::rows::put(view, doc, &body.names, staged)?;
         }
-        staged.set(self.row(Kind::Codes, doc), Some(made.codes_row.clone()));
-        staged.set(self.row(Kind::Said, doc), Some(made.said_row.clone()));
-        self.place(head, Some(made.codes.clone()), staged);
+        staged.set(self.row(RowKind::Codes, doc), Some(body.codes_row.clone()));
+        staged.set(self.row(RowKind::Passages, doc), Some(body.passages_row.clone()));
+        self.put_meta(head, Some(body.codes.clone()), staged);
         Ok(())
     }
 
-    /// Where this entry writes a row of a memory.
-    fn row(&self, kind: Kind, doc: u64) -> Vec<u8> {
-        blocks::row(kind, doc, (self.seq, blocks::entries(self.settings.flush_docs)))
+    fn position(&self) -> SegmentPosition {
+        SegmentPosition::new(self.seq, self.settings.flush_docs)
     }
 
-    /// Notes where a memory stands from this entry on.
-    fn place(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut HookRows<'_>) {
-        let (seq, doc, place) = (self.seq, head.id.get(), Place::of(head));
-        staged.set(self.row(Kind::Place, doc), place.as_ref().map(Place::encode));
-        self.changes.push(Change { seq, doc, codes, place });
+    /// The key under which this entry writes a row of a memory.
+    fn row(&self, kind: RowKind, doc: u64) -> Vec<u8> {
+        self.position().key(kind, doc)
+    }
+
+    /// Writes the metadata of a memory as of this entry, and notes the change for searches.
+    fn put_meta(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
+        let (seq, doc, meta) = (self.seq, head.id.get(), DocMeta::of(head));
+        staged.set(self.row(RowKind::Meta, doc), meta.as_ref().map(DocMeta::encode));
+        self.changes.push(DocChange { seq, doc, codes, meta });
     }
 
     /// Reads every text in another language from now on.
@@ -116,7 +130,7 @@ impl RecallHook {
         &mut self,
         view: &View<'_>,
         language: Language,
-        staged: &mut HookRows<'_>,
+        staged: &mut Staged<'_>,
     ) -> Result<()> {
         staged.set(language::key(), Some(language::encode(language)));
         self.read_in(Analyzer::new(language));
@@ -125,8 +139,8 @@ impl RecallHook {
             let head = view.required_head(id)?;
             let version = view.required_version(id, head.version)?;
             if let Some(body) = view.body(&version)? {
-                let ([before, after], _) = self.desk.words(&body);
-                let of_head = self.desk.head(&head);
+                let ([before, after], _) = self.indexer.words(&body);
+                let of_head = self.indexer.head(&head);
                 self.text().put(view, doc, &[&before, &of_head, &after], staged)?;
             }
         }
@@ -134,7 +148,7 @@ impl RecallHook {
     }
 
     fn read_in(&mut self, analyzer: Analyzer) {
-        self.desk.read_in(&analyzer);
+        self.indexer.read_in(&analyzer);
         self.preparer.read_in(&analyzer);
         self.analyzer = analyzer;
     }
@@ -144,34 +158,36 @@ impl RecallHook {
         &mut self,
         view: &View<'_>,
         id: MemoryId,
-        staged: &mut HookRows<'_>,
+        staged: &mut Staged<'_>,
     ) -> Result<()> {
         let head = view.required_head(id)?;
         let version = view.required_version(id, head.version)?;
         if let Some(body) = view.body(&version)? {
-            let made = self.desk.make(&body);
-            self.put(view, (&head, &made), false, staged)?;
+            let made = self.indexer.make(&body);
+            self.put(view, &head, &made, false, staged)?;
         }
         Ok(())
     }
 
-    /// The memory as this entry wrote it; nothing if its text was erased since. The body beside the entry is the one that
-    /// counts from here on, so it need not be looked for.
+    /// The memory as this entry wrote it; nothing if its text was erased since. The body beside the entry is the one
+    /// that counts from here on, so it need not be looked for.
     fn put_written(
         &mut self,
         view: &View<'_>,
-        (recorded, id, hash): (RecordedEntry<'_>, MemoryId, Digest),
-        staged: &mut HookRows<'_>,
+        recorded: Recorded<'_>,
+        id: MemoryId,
+        hash: Digest,
+        staged: &mut Staged<'_>,
     ) -> Result<()> {
         let Some(sealed) = recorded.sealed else { return Ok(()) };
         let head = view.required_head(id)?;
-        let new = id.get() == recorded.entry.seq;
-        if let Some(made) = Made::find(recorded.prepared, &self.analyzer) {
-            return self.put(view, (&head, made), new, staged);
+        let is_new = id.get() == recorded.entry.seq;
+        if let Some(made) = PreparedBody::find(recorded.prepared, &self.analyzer) {
+            return self.put(view, &head, made, is_new, staged);
         }
         let body = sealed.open_checked(&format!("body {}", recorded.entry.seq), hash)?;
-        let made = self.desk.make(&body);
-        self.put(view, (&head, &made), new, staged)
+        let made = self.indexer.make(&body);
+        self.put(view, &head, &made, is_new, staged)
     }
 }
 
@@ -189,33 +205,34 @@ impl JournalHook for RecallHook {
     fn open(&mut self, view: &View<'_>) -> Result<()> {
         self.seq = view.counters()?.size;
         self.present = view.last_seq()?;
-        // While the index is made again its tails are of the past, without what was erased since: no reader may take them
-        // for those of its own past.
+        // While the index is rebuilt, its memtables are those of earlier entries, without texts that were erased since.
+        // A search of the index before it must not take them for its own, so they are published nowhere.
         let rebuilding = self.seq < self.present;
-        let tail = if rebuilding { TailHandle::default() } else { self.resident.tail.clone() };
-        self.text = Some(TextIndex::open_with(view, self.settings, tail)?);
+        let memtable =
+            if rebuilding { MemtableHandle::default() } else { self.cache.memtable.clone() };
+        self.text = Some(TextIndex::open_with(view, self.settings, memtable)?);
         self.read_in(language::analyzer(view)?);
         self.committed = self.analyzer.clone();
         self.changes.clear();
-        self.resident.restart(self.seq, self.present);
+        self.cache.restart(self.seq, self.present);
         Ok(())
     }
 
     fn entry(
         &mut self,
         view: &View<'_>,
-        recorded: RecordedEntry<'_>,
-        staged: &mut HookRows<'_>,
+        recorded: Recorded<'_>,
+        staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.seq = recorded.entry.seq;
-        blocks::close(view, self.seq, blocks::entries(self.settings.flush_docs), staged)?;
+        segments::close(view, self.position(), staged)?;
         match recorded.payload {
             Payload::Write(write) => match MemoryId::new(recorded.entry.seq) {
-                Some(id) => self.put_written(view, (recorded, id, write.body_hash), staged),
+                Some(id) => self.put_written(view, recorded, id, write.body_hash, staged),
                 None => Ok(()),
             },
             Payload::Update(update) => {
-                self.put_written(view, (recorded, update.id, update.body_hash), staged)
+                self.put_written(view, recorded, update.id, update.body_hash, staged)
             }
             // Tags, kind and topic key are words too.
             Payload::UpdateHead(update)
@@ -229,18 +246,18 @@ impl JournalHook for RecallHook {
             | Payload::Tombstone(TombstoneMemory { id, .. })
             | Payload::Restore(Restore { id, .. }) => {
                 let head = view.required_head(*id)?;
-                self.place(&head, None, staged);
+                self.put_meta(&head, None, staged);
                 Ok(())
             }
             Payload::Erase(erase) => match view.head(erase.id)? {
                 Some(head) => {
                     let doc = erase.id.get();
                     self.text().erase(view, doc, staged)?;
-                    entities::rows::put(view, doc, &Names::default(), staged)?;
-                    blocks::erase(view, doc, staged)?;
-                    staged.set(self.row(Kind::Codes, doc), None);
-                    staged.set(self.row(Kind::Said, doc), None);
-                    self.place(&head, Some(Vec::new()), staged);
+                    entities::rows::put(view, doc, &EntityRows::default(), staged)?;
+                    segments::erase(view, doc, staged)?;
+                    staged.set(self.row(RowKind::Codes, doc), None);
+                    staged.set(self.row(RowKind::Passages, doc), None);
+                    self.put_meta(&head, Some(Vec::new()), staged);
                     Ok(())
                 }
                 None => Ok(()),
@@ -253,8 +270,8 @@ impl JournalHook for RecallHook {
         }
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
-        self.resident.announce(self.seq, self.changes.drain(..));
+    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+        self.cache.announce(self.seq, self.changes.drain(..));
         Ok(())
     }
 
@@ -262,21 +279,21 @@ impl JournalHook for RecallHook {
         self.text().committed();
         self.committed = self.analyzer.clone();
         if self.seq >= self.present {
-            let tail = self.resident.tail.clone();
-            self.text().publish_in(tail);
+            let memtable = self.cache.memtable.clone();
+            self.text().publish_in(memtable);
         }
-        self.resident.committed(self.seq);
+        self.cache.committed(self.seq);
     }
 
     fn aborted(&mut self) {
         self.text().aborted();
         self.read_in(self.committed.clone());
         self.changes.clear();
-        self.resident.aborted();
+        self.cache.aborted();
     }
 
-    fn shared(&self) -> Option<SharedState> {
-        Some(Arc::<Resident>::clone(&self.resident))
+    fn shared(&self) -> Option<Shared> {
+        Some(Arc::<IndexCache>::clone(&self.cache))
     }
 
     fn preparer(&self) -> Option<Arc<dyn Prepare>> {

@@ -1,11 +1,11 @@
 //! The language of an actor: which stemmer reads its words.
 //!
-//! It is part of the journal: a change is an entry, and with it every text is analyzed anew. What must stay true: documents and
-//! questions of one state are read in the same language, on every machine and after every rebuild.
+//! It is part of the journal: a change is an entry, and with it every text is analyzed anew. What must stay true:
+//! documents and questions of one state are read in the same language, on every machine and after every rebuild.
 
 use kernel::Reading;
 use kernel::command::MigrationDraft;
-use kernel::{Error, Result};
+use kernel::error::{Error, Result};
 use kernel::journal::Migration;
 use kernel::store::View;
 
@@ -49,7 +49,8 @@ pub fn language(reading: &Reading) -> Result<Language> {
     read(&reading.view())
 }
 
-/// What to submit so that an actor is read in another language. Every text is analyzed anew in the commit of this entry.
+/// What to submit so that an actor is read in another language. Every text is analyzed anew in the commit of this
+/// entry.
 pub fn change(from: Language, to: Language) -> MigrationDraft {
     MigrationDraft { component: COMPONENT.into(), from: from.code(), to: to.code() }
 }

@@ -1,39 +1,47 @@
-//! Recall: finds the right memory, at once, offline.
+//! Recall: finds the right memory, at once and offline.
 //!
-//! - [`analyze`]: text into terms, questions into clauses.
-//! - [`entities`]: files, packages, symbols and the like that a text names.
-//! - [`embed`]: text into vectors, with a model that is part of the program.
-//! - [`models`]: vectors of optional models, made outside.
-//! - [`vectors`]: codes of vectors and the scan over them.
-//! - [`text`]: the inverted index inside the actor's store.
-//! - [`document`]: what of a memory can be found; [`language`]: in which language it is read.
-//! - `prepare`: all that a body alone decides, made before the commit; [`hook`]: keeps every row current in the commit that
-//!   changes a memory.
-//! - `passages`: a memory's vectors and tokens as rows; `places`: its session, its date, whether it is out of sight;
-//!   `resident`: what of them is kept in memory for searches.
-//! - [`search`]: questions answered; [`measure`]: how well; [`labelled`]: by which questions and answers.
+//! What users of this crate call:
 //!
-//! What must stay true: every row follows from the journal and the bodies; ranking is a function of (state, question, now).
+//! - [`RecallHook`] keeps every row current in the commit that changes a memory.
+//! - [`search`] answers questions; [`similar`](search::similar) finds memories near a given one.
+//! - [`language`] says in which language an actor is read, [`analyze`] turns texts into terms and questions into
+//!   clauses.
+//! - [`entities`] finds files, packages, symbols and the like that a text names.
+//! - [`embedding`] turns text into vectors with a model that is part of the program; [`models`] takes vectors of
+//!   optional models, which are made outside (crate `embed`).
+//! - [`evaluation`] measures how well searches do on a labelled set.
+//!
+//! What a memory becomes, from its text to what a search reads:
+//!
+//! - [`document`]: the words of a memory by field; `prepare`: all that a body alone decides, made before the commit.
+//! - [`text`]: the inverted index inside the actor's store; [`vectors`]: codes of vectors, and the scan over them.
+//! - `passages`: vectors and tokens of a memory as rows; `doc_meta`: its session, its date, whether it is hidden;
+//!   `segments`: where these rows lie.
+//! - `columns`: what of the rows is kept in memory for searches; `model_codes`: the codes of an optional model beside
+//!   them.
+//!
+//! What must stay true: every row follows from the journal and the bodies; ranking is a function of state, question and
+//! clock; nothing here asks a network or opens a file.
 
 pub mod analyze;
-mod blocks;
+mod columns;
+mod doc_meta;
 pub mod document;
-pub mod embed;
+pub mod embedding;
 pub mod entities;
-pub mod error;
-pub mod hook;
+mod error;
+pub mod evaluation;
+mod hook;
 mod ids;
-mod known_words;
-pub mod labelled;
 pub mod language;
-pub mod measure;
+mod model_codes;
 pub mod models;
 mod passages;
-mod places;
 mod prepare;
-mod resident;
 pub mod search;
+mod segments;
 pub mod text;
 pub mod vectors;
+mod word_terms;
 
 pub use hook::RecallHook;

@@ -1,30 +1,31 @@
-//! Optional models: what of a memory they read, and their codes in memory beside those of the built-in one.
+//! Optional models: what of a memory they read, and how their vectors come into memory beside those of the built-in
+//! one.
 //!
-//! Vectors come from outside (a cache, an embedder) and may be missing for some memories, or for all. Each is of one version
-//! of a memory; a search uses it only while that is the current version, so a vector that comes late or early is never
-//! taken for that of another text. What must stay true: nothing of an erased memory stays here, no save waits for any of
-//! this, and what is here can be dropped at any time.
+//! Vectors come from outside (a cache, an embedder) and may be missing for some memories, or for all. Each is of one
+//! version of a memory; a search uses it only while that is the current version, so a vector that comes late or early
+//! is never taken for that of another text. What must stay true: no save waits for any of this, and the vectors in
+//! memory can be dropped at any time.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{PoisonError, RwLock};
+use std::collections::{BTreeMap, HashMap};
 
 use kernel::memory::{Body, MemoryId};
 use kernel::{Digest, Reading};
 
+use crate::columns::IndexCache;
 use crate::document::dense;
-use crate::embed::{CacheError, Embedding, EmbeddingCache};
+use crate::embedding::Embedding;
 use crate::error::Result;
+use crate::model_codes::ModelCodes;
 use crate::passages;
-use crate::resident::Resident;
-use crate::vectors::{Code, Coder, Codes, Hit};
+use crate::vectors::Code;
 
 /// The texts of a memory that a model reads: its passages, of which a short one has one.
 pub fn texts(body: &Body) -> Vec<String> {
     passages::cut(&dense(body)).into_iter().map(str::to_owned).collect()
 }
 
-/// The vectors of a memory, in the order of `embed::Part`, from those of its texts. The whole of several passages is what they
-/// have in common: models read only the beginning of a long text, and reading it twice would cost twice.
+/// The vectors of a memory, in the order of `TextPart::n`, from those of its texts. The whole of several passages is
+/// what they have in common: models read only the beginning of a long text, and reading it twice would cost twice.
 pub fn vectors(of_texts: Vec<Embedding>) -> Vec<Embedding> {
     if of_texts.len() < 2 {
         return of_texts;
@@ -54,155 +55,110 @@ pub fn each_text(
 
 /// Vectors that were made for a memory: of the whole text, then of its passages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct MemoryVectors {
     pub id: MemoryId,
     /// The version whose text they are of.
     pub version: u32,
     pub vectors: Vec<Embedding>,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error(transparent)]
-    Store(#[from] kernel::Error),
-    #[error(transparent)]
-    Cache(#[from] CacheError),
+/// What a vector was made of: a text as a whole, or one passage of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TextPart {
+    pub body: Digest,
+    /// 0 is the whole, 1 the first passage.
+    pub n: u8,
 }
 
-/// Brings the vectors of a model into memory, unless they are there. `open` opens its cache, and is called only then.
-pub fn load(
+impl TextPart {
+    pub fn whole(body: Digest) -> TextPart {
+        TextPart { body, n: 0 }
+    }
+}
+
+/// Where the vectors of a model come from. Recall reads no files itself.
+pub trait VectorSource {
+    type Error;
+
+    fn dims(&self) -> usize;
+
+    /// True if there is a vector of the whole text, and then of all its passages too.
+    fn contains(&self, body: &Digest) -> bool;
+
+    /// Visits every vector, in any order.
+    fn scan(
+        &self,
+        visit: &mut dyn FnMut(TextPart, Embedding),
+    ) -> std::result::Result<(), Self::Error>;
+}
+
+/// Why the vectors of a model could not be brought into memory; `E` is the error of their source.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError<E> {
+    #[error(transparent)]
+    Store(#[from] kernel::Error),
+    #[error("{0}")]
+    Source(E),
+}
+
+/// Brings the vectors of a model into memory, unless they are there. `open` opens their source, and is called only
+/// then.
+pub fn load<S: VectorSource>(
     reading: &Reading,
     model: &str,
-    open: impl FnOnce() -> std::result::Result<EmbeddingCache, CacheError>,
-) -> std::result::Result<(), LoadError> {
-    let Some(resident) = reading.shared::<Resident>() else { return Ok(()) };
-    let shelf = &resident.models;
-    if shelf.read(model, |codes| codes.is_some()) {
+    open: impl FnOnce() -> std::result::Result<S, S::Error>,
+) -> std::result::Result<(), LoadError<S::Error>> {
+    let Some(cache) = reading.shared::<IndexCache>() else { return Ok(()) };
+    if cache.models.read(model, |codes| codes.is_some()) {
         return Ok(());
     }
-    // Held while the cache is read: what is added to it meanwhile is told to `remember`, which waits for this.
-    let mut codes = shelf.codes.write().unwrap_or_else(PoisonError::into_inner);
-    if codes.as_ref().is_none_or(|codes| codes.model != model) {
-        *codes = Some(ModelCodes::read(reading, model, &open()?)?);
+    // The lock is held while the source is read: vectors that are added to it meanwhile come through `remember`,
+    // which waits for this.
+    let mut codes = cache.models.write();
+    if codes.as_ref().is_none_or(|codes| codes.model() != model) {
+        *codes = Some(read_codes(reading, model, &open().map_err(LoadError::Source)?)?);
     }
     Ok(())
 }
 
 /// Adds vectors that were just made, if those of their model are in memory.
-pub fn remember(reading: &Reading, model: &str, made: &[Made]) {
-    let Some(resident) = reading.shared::<Resident>() else { return };
-    let mut codes = resident.models.codes.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(codes) = codes.as_mut().filter(|codes| codes.model == model) {
-        for made in made {
-            if codes.erased.contains(&made.id.get()) {
-                continue;
-            }
-            let coded: Vec<Code> = made.vectors.iter().map(|v| codes.coder.code(v)).collect();
-            codes.set(made.id.get(), made.version, &coded);
+pub fn remember(reading: &Reading, model: &str, made: &[MemoryVectors]) {
+    let Some(cache) = reading.shared::<IndexCache>() else { return };
+    let mut codes = cache.models.write();
+    if let Some(codes) = codes.as_mut().filter(|codes| codes.model() == model) {
+        for MemoryVectors { id, version, vectors } in made {
+            codes.add(id.get(), *version, vectors);
         }
     }
 }
 
-/// The codes of one model, of the memories that have some.
-#[derive(Debug)]
-pub(crate) struct ModelCodes {
-    model: String,
-    coder: Coder,
-    codes: Codes,
-    /// The version each memory's codes are of.
-    versions: HashMap<u64, u32>,
-    /// Memories erased since this was read: vectors that were under way come too late.
-    erased: HashSet<u64>,
-}
-
-impl ModelCodes {
-    fn read(
-        reading: &Reading,
-        model: &str,
-        cache: &EmbeddingCache,
-    ) -> std::result::Result<ModelCodes, LoadError> {
-        let (coder, codes) = (Coder::new(cache.dims()), Codes::new(cache.dims()));
-        let (versions, erased) = (HashMap::new(), HashSet::new());
-        let mut all = ModelCodes { model: model.to_owned(), coder, codes, versions, erased };
-        let mut owners: HashMap<Digest, Vec<(u64, u32)>> = HashMap::new();
-        each_text(reading, 0, &mut |id, version, body| {
-            // Without the whole some passages may be missing.
-            if cache.contains(&body) {
-                owners.entry(body).or_default().push((id.get(), version));
-            }
-            true
-        })?;
-        let mut found: BTreeMap<u64, (u32, Vec<(u8, Code)>)> = BTreeMap::new();
-        cache.scan(&mut |part, vector| {
-            for (doc, version) in owners.get(&part.body).into_iter().flatten() {
-                let (_, codes) = found.entry(*doc).or_insert_with(|| (*version, Vec::new()));
-                codes.push((part.n, all.coder.code(&vector)));
-            }
-        })?;
-        for (doc, (version, mut codes)) in found {
-            codes.sort_by_key(|(n, _)| *n);
-            let codes: Vec<Code> = codes.into_iter().map(|(_, code)| code).collect();
-            all.set(doc, version, &codes);
+/// The codes of all memories whose current text the source has a vector of.
+fn read_codes<S: VectorSource>(
+    reading: &Reading,
+    model: &str,
+    source: &S,
+) -> std::result::Result<ModelCodes, LoadError<S::Error>> {
+    let mut all = ModelCodes::new(model, source.dims());
+    let mut owners: HashMap<Digest, Vec<(u64, u32)>> = HashMap::new();
+    each_text(reading, 0, &mut |id, version, body| {
+        // The vector of the whole text is written last: where it is missing, some passages may be missing too.
+        if source.contains(&body) {
+            owners.entry(body).or_default().push((id.get(), version));
         }
-        Ok(all)
-    }
-
-    fn set(&mut self, doc: u64, version: u32, codes: &[Code]) {
-        if self.codes.set(doc, codes) {
-            self.versions.insert(doc, version);
+        true
+    })?;
+    let mut found: BTreeMap<u64, (u32, Vec<(u8, Code)>)> = BTreeMap::new();
+    let scanned = source.scan(&mut |part, vector| {
+        for (doc, version) in owners.get(&part.body).into_iter().flatten() {
+            let (_, codes) = found.entry(*doc).or_insert_with(|| (*version, Vec::new()));
+            codes.push((part.n, all.code(&vector)));
         }
+    });
+    scanned.map_err(LoadError::Source)?;
+    for (doc, (version, mut codes)) in found {
+        codes.sort_by_key(|(n, _)| *n);
+        let codes: Vec<Code> = codes.into_iter().map(|(_, code)| code).collect();
+        all.set(doc, version, &codes);
     }
-
-    pub(crate) fn dims(&self) -> usize {
-        self.codes.dims()
-    }
-
-    /// Are the codes of a memory those of this version?
-    pub(crate) fn are_of(&self, doc: u64, version: u32) -> bool {
-        self.versions.get(&doc) == Some(&version)
-    }
-
-    pub(crate) fn score(&self, question: &Embedding, doc: u64) -> Option<i64> {
-        self.codes.score(question, doc)
-    }
-
-    /// The nearest memories, by the versions that were current when their vectors were made.
-    pub(crate) fn top_k(
-        &self,
-        question: &Embedding,
-        k: usize,
-        filter: &dyn Fn(u64) -> bool,
-    ) -> Vec<Hit> {
-        self.codes.top_k(question, k, filter)
-    }
-}
-
-/// Where the codes of the model in use stand.
-#[derive(Debug, Default)]
-pub(crate) struct Shelf {
-    codes: RwLock<Option<ModelCodes>>,
-}
-
-impl Shelf {
-    /// Hands over the codes of a model; `None` if they are not here.
-    pub(crate) fn read<T>(&self, model: &str, look: impl FnOnce(Option<&ModelCodes>) -> T) -> T {
-        let codes = self.codes.read().unwrap_or_else(PoisonError::into_inner);
-        look(codes.as_ref().filter(|codes| codes.model == model))
-    }
-
-    /// Takes out what was erased.
-    pub(crate) fn erase(&self, docs: impl IntoIterator<Item = u64>) {
-        let mut codes = self.codes.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(codes) = codes.as_mut() {
-            for doc in docs {
-                codes.codes.set(doc, &[]);
-                codes.versions.remove(&doc);
-                codes.erased.insert(doc);
-            }
-        }
-    }
-
-    pub(crate) fn clear(&self) {
-        *self.codes.write().unwrap_or_else(PoisonError::into_inner) = None;
-    }
+    Ok(all)
 }

@@ -1,21 +1,37 @@
-//! The passages of a memory as rows: their vectors and their tokens.
+//! The passages of a memory: their vectors and their tokens, as rows.
 //!
-//! A memory of a few sentences is one passage. A longer one is cut into several, because a vector of many sentences is near
-//! everything and nothing, and because a long text has a match for every word. What ranking asks of every candidate besides,
-//! who spoke and when, stands there too, so that bodies are read for answers only.
+//! A memory of a few sentences is one passage. A longer one is cut into several, because a vector of many sentences is
+//! near everything and nothing, and because a long text has a match for every word. What ranking asks of every
+//! candidate besides, who spoke and when, stands there too, so that bodies are read for answers only.
 //!
-//! Two rows, because a scan wants all vectors and a question the words of a few memories. Codes: version, dimensions u16,
-//! count u16, the codes, each a scale i16, its levels i8 and its sketch. What was said: version, when it happened i64 (the least for never); count of speakers u8, each a
-//! length u8 and its folded name; then for each passage a count of tokens u16 and the tokens u16. Numbers are little-endian.
+//! There are two rows, because a scan needs all vectors and a question the tokens of a few memories. Numbers are
+//! little-endian. The codes:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version, 2 |
+//! | 2 | dimensions, u16 |
+//! | 2 | count of codes, u16 |
+//! | for each code: 2 | scale, i16 |
+//! | dimensions | levels, i8 each |
+//! | rest of the code | sketch, see `vectors` |
+//!
+//! The passages:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version, 2 |
+//! | 8 | when it happened, i64 milliseconds; the least number for never |
+//! | 1 | count of speakers |
+//! | for each speaker: 1 + n | length of the folded name, the name |
+//! | for each passage: 2 + 2 * n | count of tokens u16, each token u16 |
 
-use kernel::Error;
+use kernel::error::Error;
 use kernel::memory::{Body, Millis};
-use kernel::store::View;
 
 use crate::analyze::fold;
-use crate::blocks::{self, Found, Kind};
 use crate::document::{happened, speakers};
-use crate::embed::{DIMS, StaticEmbedder};
+use crate::embedding::{DIMS, StaticEmbedder};
 use crate::error::Result;
 use crate::vectors::{Code, Coder, Codes};
 
@@ -28,13 +44,13 @@ const WHOLE_WORDS: usize = 120;
 /// Passages of one memory. Those of a text that would need more are longer instead.
 const PASSAGES_MAX: usize = 64;
 
-/// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one says
-/// later is found by its words and its vector.
+/// Tokens kept per passage for late interaction. A passage of ordinary words has a third of them; what a longer one
+/// says later is found by its words and its vector.
 const TOKENS_MAX: usize = 512;
 
-/// What was said, by whom, and when.
+/// The tokens of each passage, who speaks in the memory, and when it happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct Passages {
     pub(crate) happened: Option<Millis>,
     /// Folded, as questions are. Those that are too long to be named in a question are left out.
     pub(crate) speakers: Vec<String>,
@@ -78,7 +94,7 @@ fn place_in(text: &str, part: &str) -> usize {
 }
 
 /// Vectors and tokens of a text; who speaks in it and when it happened.
-pub(crate) fn of(coder: &Coder, text: &str, body: &Body) -> (Vec<Code>, Said) {
+pub(crate) fn of(coder: &Coder, text: &str, body: &Body) -> (Vec<Code>, Passages) {
     let embedder = StaticEmbedder::shared();
     let parts = cut(text).into_iter();
     let tokens: Vec<Vec<u32>> = parts.map(|part| embedder.table().token_ids(part)).collect();
@@ -86,7 +102,7 @@ pub(crate) fn of(coder: &Coder, text: &str, body: &Body) -> (Vec<Code>, Said) {
     let whole = (tokens.len() > 1).then_some(whole);
     let codes = whole.iter().chain(&each).map(|vector| coder.code(vector)).collect();
     let speakers = speakers(body).iter().map(|name| fold(name)).collect();
-    (codes, Said::new(happened(body), speakers, &tokens))
+    (codes, Passages::new(happened(body), speakers, &tokens))
 }
 
 /// One code for the whole text; if that is cut, one more for each passage.
@@ -102,25 +118,29 @@ pub(crate) fn encode_codes(codes: &[Code]) -> Vec<u8> {
     out
 }
 
-/// The codes of a memory in the state that a view shows.
-pub(crate) fn read_codes(view: &View<'_>, doc: u64) -> Result<Vec<Code>> {
-    let codes = blocks::of(view, doc)?.codes;
-    if codes.is_empty() { Ok(Vec::new()) } else { decode_codes(doc, &codes) }
+/// The codes of a memory, in either of the two forms in which the store has them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CodeBytes<'f> {
+    /// A whole row of codes.
+    Row(&'f [u8]),
+    /// Their heads, from a segment; the levels are in a group.
+    Heads(&'f [u8]),
 }
 
-fn decode_codes(doc: u64, bytes: &[u8]) -> Result<Vec<Code>> {
+/// Reads what `encode_codes` wrote.
+pub(crate) fn decode_codes(doc: u64, bytes: &[u8]) -> Result<Vec<Code>> {
     let (dims, codes) = split(bytes).ok_or_else(|| damaged(doc))?;
     let codes = codes.chunks_exact(Code::size(dims));
     codes.map(|code| Code::read(dims, code).ok_or_else(|| damaged(doc))).collect()
 }
 
 /// Adds the codes of a memory. Memories come in ascending order.
-pub(crate) fn append_codes(all: &mut Codes, doc: u64, found: Found<'_>) -> Result<()> {
+pub(crate) fn append_codes(all: &mut Codes, doc: u64, found: CodeBytes<'_>) -> Result<()> {
     let appended = match found {
-        Found::Row(row) => split(row).and_then(|(dims, codes)| {
+        CodeBytes::Row(row) => split(row).and_then(|(dims, codes)| {
             codes.chunks_exact(Code::size(dims)).try_for_each(|code| all.append(doc, code))
         }),
-        Found::Heads(heads) => all.append_heads(doc, heads),
+        CodeBytes::Heads(heads) => all.append_heads(doc, heads),
     };
     appended.ok_or_else(|| damaged(doc))
 }
@@ -155,14 +175,14 @@ pub(crate) fn join_codes(doc: u64, heads: &[u8], levels: &[u8]) -> Result<Vec<u8
     Ok(encode_codes(&codes))
 }
 
-impl Said {
-    fn new(happened: Option<Millis>, speakers: Vec<String>, passages: &[Vec<u32>]) -> Said {
-        let mut said = Said { happened, speakers, ..Said::default() };
-        for tokens in passages {
-            said.tokens.extend(tokens.iter().take(TOKENS_MAX).map(|token| short(*token)));
-            said.ends.push(said.tokens.len());
+impl Passages {
+    fn new(happened: Option<Millis>, speakers: Vec<String>, texts: &[Vec<u32>]) -> Passages {
+        let mut passages = Passages { happened, speakers, ..Passages::default() };
+        for tokens in texts {
+            passages.tokens.extend(tokens.iter().take(TOKENS_MAX).map(|token| short(*token)));
+            passages.ends.push(passages.tokens.len());
         }
-        said
+        passages
     }
 
     /// The tokens of each passage.
@@ -189,10 +209,9 @@ impl Said {
         out
     }
 
-    /// What a memory says in the state that a view shows; nothing if it is not there.
-    pub(crate) fn read(view: &View<'_>, doc: u64) -> Result<Said> {
-        let Some(bytes) = blocks::get(view, Kind::Said, doc)? else { return Ok(Said::default()) };
-        decode_said(&bytes).ok_or_else(|| damaged(doc))
+    /// Reads what `encode` wrote; `doc` names the memory if that fails.
+    pub(crate) fn decode(doc: u64, bytes: &[u8]) -> Result<Passages> {
+        decode_passages(bytes).ok_or_else(|| damaged(doc))
     }
 }
 
@@ -220,35 +239,37 @@ fn split(bytes: &[u8]) -> Option<(usize, &[u8])> {
     (version == VERSION && whole).then_some((dims, codes))
 }
 
-fn decode_said(bytes: &[u8]) -> Option<Said> {
+fn decode_passages(bytes: &[u8]) -> Option<Passages> {
     let (&version, rest) = bytes.split_first()?;
     let (happened, rest) = rest.split_first_chunk::<8>()?;
     let happened = i64::from_le_bytes(*happened);
     let (&speakers, mut rest) = rest.split_first()?;
-    let mut said =
-        Said { happened: (happened != NEVER).then_some(Millis(happened)), ..Said::default() };
+    let mut passages = Passages {
+        happened: (happened != NEVER).then_some(Millis(happened)),
+        ..Passages::default()
+    };
     for _ in 0..speakers {
         let (&length, after) = rest.split_first()?;
         let (name, after) = after.split_at_checked(length.into())?;
-        said.speakers.push(String::from_utf8(name.to_vec()).ok()?);
+        passages.speakers.push(String::from_utf8(name.to_vec()).ok()?);
         rest = after;
     }
-    said.tokens.reserve(rest.len() / 2);
+    passages.tokens.reserve(rest.len() / 2);
     while let Some((count, after)) = rest.split_first_chunk::<2>() {
         let (tokens, after) =
             after.split_at_checked(2 * usize::from(u16::from_le_bytes(*count)))?;
         let tokens = tokens.as_chunks().0.iter();
-        said.tokens.extend(tokens.map(|pair| u16::from_le_bytes(*pair)));
-        said.ends.push(said.tokens.len());
+        passages.tokens.extend(tokens.map(|pair| u16::from_le_bytes(*pair)));
+        passages.ends.push(passages.tokens.len());
         rest = after;
     }
-    (version == VERSION && rest.is_empty()).then_some(said)
+    (version == VERSION && rest.is_empty()).then_some(passages)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::Embedder;
+    use crate::embedding::Embedder;
     use proptest::prelude::*;
 
     #[test]
@@ -284,12 +305,12 @@ mod tests {
                 texts.iter().map(|t| coder.code(&StaticEmbedder::shared().embed(t))).collect();
             let tokens: Vec<Vec<u32>> =
                 texts.iter().map(|t| t.bytes().map(u32::from).collect()).collect();
-            let said = Said::new(happened, speakers, &tokens);
-            prop_assert_eq!(said.passages().count(), texts.len());
-            let bytes = said.encode();
-            prop_assert_eq!(decode_said(&bytes), Some(said.clone()));
+            let passages = Passages::new(happened, speakers, &tokens);
+            prop_assert_eq!(passages.passages().count(), texts.len());
+            let bytes = passages.encode();
+            prop_assert_eq!(decode_passages(&bytes), Some(passages.clone()));
             let shorter = &bytes[..cut_at.index(bytes.len())];
-            prop_assert_ne!(decode_said(shorter), Some(said));
+            prop_assert_ne!(decode_passages(shorter), Some(passages));
             let bytes = encode_codes(&codes);
             prop_assert_eq!(&decode_codes(7, &bytes).unwrap(), &codes);
             let (heads, levels) = split_codes(7, &bytes).unwrap();

@@ -1,56 +1,59 @@
 //! What a body alone decides of a memory's rows: its words, counted; what it names; its vectors and tokens.
 //!
-//! It is most of the work of a write, and none of it needs the store: callers do it on their own threads before the pen's
-//! turn, and a rebuild does it in the hook. What must stay true: the same body in the same language gives the same, whoever
-//! prepares it and after whatever other bodies.
+//! This is most of the work of a write, and none of it needs the store: callers do it on their own threads before the
+//! writer's turn, and a rebuild does it in the hook. What must stay true: the same body in the same language gives the
+//! same result, whoever prepares it and after whatever other bodies.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kernel::hook::{Prepare, PreparedBody};
+use kernel::hook::{Prepare, Prepared};
 use kernel::memory::{Body, Head};
 
 use crate::analyze::{Analyzer, Language, Memo};
 use crate::document;
-use crate::embed::DIMS;
-use crate::entities::rows::Names;
+use crate::embedding::DIMS;
+use crate::entities::rows::EntityRows;
 use crate::entities::{self, Entity};
 use crate::passages;
-use crate::text::{Counter, Words};
+use crate::text::{TermCounter, TermCounts};
 use crate::vectors::{Code, Coder};
 
 /// A body as the indexes take it.
 #[derive(Debug)]
-pub(crate) struct Made {
-    /// In which its words were read.
+pub(crate) struct PreparedBody {
+    /// The analyzer that read its words.
     analyzer: Analyzer,
-    /// Words that stand before those of the head, and after them.
-    pub(crate) words: [Words; 2],
-    pub(crate) names: Names,
+    /// TermCounts that stand before those of the head, and after them.
+    pub(crate) words: [TermCounts; 2],
+    pub(crate) names: EntityRows,
     pub(crate) codes: Vec<Code>,
     pub(crate) codes_row: Vec<u8>,
-    pub(crate) said_row: Vec<u8>,
+    pub(crate) passages_row: Vec<u8>,
 }
 
-impl Made {
+impl PreparedBody {
     /// What was prepared for an entry, if it was and in this language.
-    pub(crate) fn find<'p>(prepared: &'p [PreparedBody], analyzer: &Analyzer) -> Option<&'p Made> {
-        let made = prepared.iter().find_map(|prepared| prepared.downcast_ref::<Made>());
+    pub(crate) fn find<'p>(
+        prepared: &'p [Prepared],
+        analyzer: &Analyzer,
+    ) -> Option<&'p PreparedBody> {
+        let made = prepared.iter().find_map(|prepared| prepared.downcast_ref::<PreparedBody>());
         made.filter(|made| made.analyzer == *analyzer)
     }
 }
 
-/// What one thread works with. It learns words as it goes, which saves time and changes nothing.
+/// Analyzes bodies and heads for one thread. It remembers words as it goes, which saves time and changes no result.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Indexer {
     analyzer: Analyzer,
     memo: Memo,
-    counter: Counter,
+    counter: TermCounter,
     coder: Arc<Coder>,
 }
 
-impl Desk {
-    pub(crate) fn new(analyzer: Analyzer, coder: Arc<Coder>) -> Desk {
-        Desk { analyzer, memo: Memo::default(), counter: Counter::default(), coder }
+impl Indexer {
+    pub(crate) fn new(analyzer: Analyzer, coder: Arc<Coder>) -> Indexer {
+        Indexer { analyzer, memo: Memo::default(), counter: TermCounter::default(), coder }
     }
 
     /// Reads in another language from now on.
@@ -61,7 +64,7 @@ impl Desk {
     }
 
     /// The words of a body before those of the head and after them; what it names.
-    pub(crate) fn words(&mut self, body: &Body) -> ([Words; 2], Vec<Entity>) {
+    pub(crate) fn words(&mut self, body: &Body) -> ([TermCounts; 2], Vec<Entity>) {
         self.memo.make_room();
         let named = entities::extract(&body.title, &body.content);
         let mut terms = Vec::with_capacity(16 + body.content.len() / 6);
@@ -73,21 +76,21 @@ impl Desk {
         ([before, after], named)
     }
 
-    pub(crate) fn make(&mut self, body: &Body) -> Made {
+    pub(crate) fn make(&mut self, body: &Body) -> PreparedBody {
         let (words, named) = self.words(body);
-        let (codes, said) = passages::of(&self.coder, &document::dense(body), body);
-        Made {
+        let (codes, passages) = passages::of(&self.coder, &document::dense(body), body);
+        PreparedBody {
             analyzer: self.analyzer.clone(),
             words,
-            names: Names::of(&named),
+            names: EntityRows::of(&named),
             codes_row: passages::encode_codes(&codes),
-            said_row: said.encode(),
+            passages_row: passages.encode(),
             codes,
         }
     }
 
     /// The words of a head.
-    pub(crate) fn head(&mut self, head: &Head) -> Words {
+    pub(crate) fn head(&mut self, head: &Head) -> TermCounts {
         self.memo.make_room();
         let mut terms = Vec::new();
         document::head_words(&self.analyzer, &mut self.memo, head, &mut terms);
@@ -95,49 +98,50 @@ impl Desk {
     }
 }
 
-/// Desks that are kept for the next caller. More callers at once get fresh ones, which know no words yet.
-const DESKS_MAX: usize = 4;
+/// Indexers that are kept for the next callers. If more callers come at once, they get fresh ones, which know no words
+/// yet.
+const INDEXERS_MAX: usize = 4;
 
 /// Prepares bodies for whoever is about to write them.
 #[derive(Debug)]
 pub(crate) struct Preparer {
     analyzer: Mutex<Analyzer>,
     coder: Arc<Coder>,
-    desks: Mutex<Vec<Desk>>,
+    indexers: Mutex<Vec<Indexer>>,
 }
 
 impl Preparer {
     pub(crate) fn new() -> Preparer {
         let analyzer = Mutex::new(Analyzer::new(Language::None));
-        Preparer { analyzer, coder: Arc::new(Coder::new(DIMS)), desks: Mutex::default() }
+        Preparer { analyzer, coder: Arc::new(Coder::new(DIMS)), indexers: Mutex::default() }
     }
 
-    pub(crate) fn desk(&self) -> Desk {
-        Desk::new(held(&self.analyzer).clone(), Arc::clone(&self.coder))
+    pub(crate) fn indexer(&self) -> Indexer {
+        Indexer::new(lock(&self.analyzer).clone(), Arc::clone(&self.coder))
     }
 
     /// In which language texts are read. What was prepared in another is prepared again by the hook.
     pub(crate) fn read_in(&self, analyzer: &Analyzer) {
-        held(&self.analyzer).clone_from(analyzer);
+        lock(&self.analyzer).clone_from(analyzer);
     }
 }
 
 impl Prepare for Preparer {
-    fn prepare(&self, body: &Body) -> PreparedBody {
-        let analyzer = held(&self.analyzer).clone();
-        let kept = held(&self.desks).pop();
-        let mut desk = kept.unwrap_or_else(|| self.desk());
-        desk.read_in(&analyzer);
-        let made = desk.make(body);
-        let mut desks = held(&self.desks);
-        if desks.len() < DESKS_MAX {
-            desks.push(desk);
+    fn prepare(&self, body: &Body) -> Prepared {
+        let analyzer = lock(&self.analyzer).clone();
+        let kept = lock(&self.indexers).pop();
+        let mut indexer = kept.unwrap_or_else(|| self.indexer());
+        indexer.read_in(&analyzer);
+        let made = indexer.make(body);
+        let mut indexers = lock(&self.indexers);
+        if indexers.len() < INDEXERS_MAX {
+            indexers.push(indexer);
         }
         Box::new(made)
     }
 }
 
-/// Whoever panicked while holding one of these had not begun to change it.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// A thread that panicked while it held one of these locks had not begun to change what it guards.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,7 +13,7 @@ use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Relation};
 use kernel::store::{EngineOptions, RedbStorage};
 use kernel::{Cortex, Options};
 use recall::RecallHook;
-use recall::search::{Arm, Favoured, Hit, Query, search};
+use recall::search::{Arm, Hit, SearchQuery, SpeakerBoost, search};
 use testkit::Disk;
 use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
 
@@ -25,10 +25,10 @@ fn open(disk: &Disk) -> Cortex {
 }
 
 fn ask(cortex: &Cortex, text: &str) -> Vec<u64> {
-    asked(cortex, &Query::new(text, 10))
+    asked(cortex, &SearchQuery::new(text, 10))
 }
 
-fn asked(cortex: &Cortex, query: &Query) -> Vec<u64> {
+fn asked(cortex: &Cortex, query: &SearchQuery) -> Vec<u64> {
     let reading = cortex.read().unwrap();
     let answer = search(&reading, None, query, at(1_000)).unwrap();
     answer.hits.iter().map(|hit| hit.id.get()).collect()
@@ -96,7 +96,7 @@ fn a_name_in_quotes_leads_the_answer_and_does_not_empty_it() {
     let distinct: BTreeSet<u64> = quoted.iter().copied().collect();
     assert_eq!(distinct.len(), quoted.len());
     let reading = cortex.read().unwrap();
-    let two = Query::new("which database has the \"signing key\"?", 2);
+    let two = SearchQuery::new("which database has the \"signing key\"?", 2);
     let hits = search(&reading, None, &two, at(1_000)).unwrap().hits;
     assert_eq!(hits.len(), 2);
     assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
@@ -106,7 +106,7 @@ fn a_name_in_quotes_leads_the_answer_and_does_not_empty_it() {
 }
 
 /// Memories that a question finds by its words.
-fn by_words(cortex: &Cortex, query: &Query) -> Vec<u64> {
+fn by_words(cortex: &Cortex, query: &SearchQuery) -> Vec<u64> {
     let reading = cortex.read().unwrap();
     let hits = search(&reading, None, query, at(1_000)).unwrap().hits;
     let spoken = |hit: &Hit| hit.arms.iter().any(|arm| arm.arm == Arm::Words && arm.score > 0);
@@ -125,16 +125,16 @@ fn a_mistyped_word_finds_what_was_meant() {
         ("normalisirt", 6),
         ("who plays xenoblade?", 8),
     ] {
-        assert_eq!(by_words(&cortex, &Query::new(question, 10)), [meant], "{question}");
+        assert_eq!(by_words(&cortex, &SearchQuery::new(question, 10)), [meant], "{question}");
     }
     // A word is no slip because nobody used it, and of a short one nobody can tell.
     for question in ["march", "lots", "zzyzxq"] {
-        assert_eq!(by_words(&cortex, &Query::new(question, 10)), [0; 0], "{question}");
+        assert_eq!(by_words(&cortex, &SearchQuery::new(question, 10)), [0; 0], "{question}");
     }
     // What was spelt so at the time is found at the time.
     let update = body(MemoryType::Fact, "The match was lost", "Played Xenoblade instead.");
     cortex.update(stamp(20), Revision::new(id(8), None, update, salt(30))).unwrap();
-    let then = Query { as_of: Some(at(19)), ..Query::new("xeonoblade", 10) };
+    let then = SearchQuery { as_of: Some(at(19)), ..SearchQuery::new("xeonoblade", 10) };
     assert_eq!(by_words(&cortex, &then), [8]);
 }
 
@@ -160,7 +160,7 @@ fn answers_follow_every_change_and_survive_a_rebuild() {
     cortex.update(stamp(20), Revision::new(id(3), None, update, salt(30))).unwrap();
     assert_eq!(ask(&cortex, "tuesdays").first(), Some(&3));
     // At an earlier moment the version of that moment is shown.
-    let earlier = Query { as_of: Some(at(19)), ..Query::new("tuesdays", 10) };
+    let earlier = SearchQuery { as_of: Some(at(19)), ..SearchQuery::new("tuesdays", 10) };
     let reading = cortex.read().unwrap();
     let answer = search(&reading, None, &earlier, at(1_000)).unwrap();
     let hit = answer.hits.iter().find(|hit| hit.id == id(3)).unwrap();
@@ -172,7 +172,7 @@ fn answers_follow_every_change_and_survive_a_rebuild() {
     assert_eq!(ask(&cortex, "zebra").first(), Some(&5), "tags are words");
     cortex.tombstone(stamp(22), removal(2)).unwrap();
     assert!(!ask(&cortex, "empty password login").contains(&2));
-    let mut forgotten = Query::new("empty password login", 10);
+    let mut forgotten = SearchQuery::new("empty password login", 10);
     forgotten.include_forgotten = true;
     assert_eq!(asked(&cortex, &forgotten).first(), Some(&2));
     cortex.restore(stamp(23), removal(2)).unwrap();
@@ -198,7 +198,7 @@ fn answers_follow_every_change_and_survive_a_rebuild() {
 #[test]
 fn filters_apply_before_the_best_are_taken() {
     let cortex = filled(&Disk::new());
-    let mut query = Query::new("key store login deploy", 10);
+    let mut query = SearchQuery::new("key store login deploy", 10);
     query.project = Some("web".into());
     let found = asked(&cortex, &query);
     assert!(!found.is_empty() && found.iter().all(|id| id % 2 == 0), "{found:?}");
@@ -239,8 +239,8 @@ fn who_spoke_and_when_helps() {
     said(4, "User", 90, "The boiler was repaired on Tuesday.");
     said(5, "Assistant", 91, "The boiler was repaired on Tuesday.");
     for (speaker, first) in [("user", 4), ("ASSISTANT", 5)] {
-        let mut query = Query::new("when was the boiler repaired", 5);
-        query.favoured = Some(Favoured::new(speaker, 50));
+        let mut query = SearchQuery::new("when was the boiler repaired", 5);
+        query.boost = Some(SpeakerBoost::new(speaker, 50));
         assert_eq!(asked(&cortex, &query).first(), Some(&first), "{speaker}");
         query.text = "what did Bob say about hiking".into();
         assert_eq!(asked(&cortex, &query).first(), Some(&2), "{speaker}");
@@ -294,7 +294,7 @@ fn no_question_is_a_syntax_error() {
         let found = ask(&cortex, text);
         assert!(found.len() <= 7, "{text:?}");
     }
-    let huge = Query::new("y".repeat(300_000), 10);
+    let huge = SearchQuery::new("y".repeat(300_000), 10);
     let reading = cortex.read().unwrap();
     let refused = search(&reading, None, &huge, at(0)).unwrap_err();
     assert_eq!(refused.code(), "too_large");

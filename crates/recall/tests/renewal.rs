@@ -1,5 +1,6 @@
 //! Goal: an index that another version of the program made is made again when the actor opens, and answers as before.
-//! Method: the row that names format and settings is rewritten in a real store, as an earlier or a later build would have it.
+//! Method: the row that names format and settings is rewritten in a real store, as an earlier or a later build would
+//! have it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use kernel::store::Space;
 use kernel::{Cortex, Options, Result};
 use recall::RecallHook;
-use recall::search::{Query, search};
+use recall::search::{SearchQuery, search};
 use testkit::build::{
     Dump, ada, assert_clean, at, dump, fact, removal, revision, size, stamp, tamper,
 };
@@ -58,7 +59,7 @@ fn filled() -> Disk {
 fn answers(cortex: &Cortex) -> Vec<String> {
     let reading = cortex.read().unwrap();
     ["which database", "login", "key", "when do we deploy", "restart the file", "cats"]
-        .map(|text| search(&reading, None, &Query::new(text, 10), at(1_000)).unwrap())
+        .map(|text| search(&reading, None, &SearchQuery::new(text, 10), at(1_000)).unwrap())
         .map(|answer| format!("{:?}", answer.hits))
         .to_vec()
 }
@@ -114,7 +115,8 @@ fn an_index_of_another_version_is_made_again_and_answers_the_same() {
         assert_clean(&cortex);
         // What is saved next is found.
         let saved = cortex.write(stamp(4), fact(9, "Zebras have stripes", "")).unwrap().seq;
-        let found = search(&cortex.read().unwrap(), None, &Query::new("zebras", 1), at(1_000));
+        let found =
+            search(&cortex.read().unwrap(), None, &SearchQuery::new("zebras", 1), at(1_000));
         assert_eq!(found.unwrap().hits[0].id.get(), saved);
         drop(cortex);
         let (cortex, heard) = open(&disk);

@@ -1,7 +1,7 @@
 //! Terms by number: whoever handles many texts passes on numbers and not copies of the same words.
 //!
-//! What must stay true: within one life a number means one term. A number is worth nothing to anybody else and is written
-//! nowhere; the order in which terms got theirs shows in no row.
+//! What must stay true: within one lexicon a number means one term. A number is worth nothing to anybody else and is
+//! written nowhere; the order in which terms got theirs shows in no row.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use std::sync::Arc;
 pub struct Lexicon {
     numbers: foldhash::HashMap<Arc<str>, u32>,
     terms: Vec<Arc<str>>,
-    life: Life,
+    id: LexiconId,
 }
 
 /// Says which lexicon a number belongs to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Life(Arc<()>);
+pub(crate) struct LexiconId(Arc<()>);
 
-impl PartialEq for Life {
-    fn eq(&self, other: &Life) -> bool {
+impl PartialEq for LexiconId {
+    fn eq(&self, other: &LexiconId) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
@@ -48,7 +48,7 @@ impl Lexicon {
         self.terms.is_empty()
     }
 
-    pub(crate) fn life(&self) -> &Life {
-        &self.life
+    pub(crate) fn id(&self) -> &LexiconId {
+        &self.id
     }
 }

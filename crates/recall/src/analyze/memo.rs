@@ -12,7 +12,7 @@ const WORD_BYTES_MAX: usize = 32;
 
 #[derive(Debug, Default)]
 pub struct Memo {
-    words: foldhash::HashMap<Box<str>, Known>,
+    words: foldhash::HashMap<Box<str>, TermRange>,
     /// The terms of all words, one after the other.
     terms: Vec<u32>,
     lexicon: Lexicon,
@@ -20,7 +20,7 @@ pub struct Memo {
 
 /// Where the terms of a word stand.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct TermRange {
     start: u32,
     end: u32,
 }
@@ -50,7 +50,7 @@ impl Memo {
         analyze: impl FnOnce(&mut dyn FnMut(&str)),
         emit: &mut impl FnMut(u32),
     ) {
-        if let Some(Known { start, end }) = self.words.get(word) {
+        if let Some(TermRange { start, end }) = self.words.get(word) {
             self.terms[place(*start)..place(*end)].iter().copied().for_each(emit);
             return;
         }
@@ -60,7 +60,7 @@ impl Memo {
         let ends = (u32::try_from(start), u32::try_from(self.terms.len()));
         match ends {
             (Ok(start), Ok(end)) if word.len() <= WORD_BYTES_MAX => {
-                self.words.insert(word.into(), Known { start, end });
+                self.words.insert(word.into(), TermRange { start, end });
             }
             _ => self.terms.truncate(start),
         }

@@ -22,9 +22,9 @@ mod tests;
 pub use fold::{MAX_TERM, fold};
 pub use language::Language;
 pub use lexicon::Lexicon;
-pub(crate) use lexicon::Life;
+pub(crate) use lexicon::LexiconId;
 pub use memo::Memo;
-pub use question::Question;
+pub use question::ParsedQuestion;
 
 use fold::{cut, lower, normalize, strip};
 use scan::{Scanner, Token, is_joiner, parts, segments};
@@ -85,8 +85,8 @@ impl Analyzer {
         }
     }
 
-    /// Parses a question; see [`Question`].
-    pub fn question(&self, text: &str) -> Question {
+    /// Parses a question; see [`ParsedQuestion`].
+    pub fn question(&self, text: &str) -> ParsedQuestion {
         question::parse(self, text)
     }
 

@@ -11,7 +11,7 @@ use super::{Analyzer, Language, Role, stop};
 
 /// The clauses of a question, each list without repetition and in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct ParsedQuestion {
     /// Stems to rank by, those of quoted words included; stop words are left out unless nothing else is there.
     pub terms: Vec<String>,
     /// Quoted phrases: terms at consecutive positions.
@@ -24,31 +24,32 @@ pub struct Question {
     pub excluded_phrases: Vec<Vec<String>>,
     /// Folded content words as asked, not stemmed: for names and for dense queries.
     pub surface: Vec<String>,
-    /// There are words outside the quotes: a quote is then the name of something, and what does not hold it may still answer.
+    /// There are words outside the quotes: a quote is then the name of something, and what does not hold it may still
+    /// answer.
     pub beside_phrases: bool,
 }
 
-impl Question {
+impl ParsedQuestion {
     /// Nothing to search for; exclusions alone find nothing.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.phrases.is_empty() && self.prefixes.is_empty()
     }
 
     /// The question for which a phrase is its words; `None` if nothing but phrases was asked for.
-    pub fn without_phrases(&self) -> Option<Question> {
+    pub fn without_phrases(&self) -> Option<ParsedQuestion> {
         let loose = self.beside_phrases && !self.phrases.is_empty();
-        loose.then(|| Question { phrases: Vec::new(), ..self.clone() })
+        loose.then(|| ParsedQuestion { phrases: Vec::new(), ..self.clone() })
     }
 }
 
 /// A list that keeps first appearances.
 #[derive(Default)]
-struct Distinct {
+struct DistinctList {
     list: Vec<String>,
     seen: HashSet<String>,
 }
 
-impl Distinct {
+impl DistinctList {
     fn push(&mut self, text: String) {
         if self.seen.insert(text.clone()) {
             self.list.push(text);
@@ -58,29 +59,29 @@ impl Distinct {
 
 #[derive(Default)]
 struct Parser {
-    terms: Distinct,
+    terms: DistinctList,
     /// Terms of stop words, used only if there is nothing else.
-    stops: Distinct,
-    prefixes: Distinct,
-    excluded: Distinct,
-    surface: Distinct,
-    stop_surface: Distinct,
+    stops: DistinctList,
+    prefixes: DistinctList,
+    excluded: DistinctList,
+    surface: DistinctList,
+    stop_surface: DistinctList,
     phrases: Vec<Vec<String>>,
     excluded_phrases: Vec<Vec<String>>,
     beside_phrases: bool,
 }
 
-pub(super) fn parse(analyzer: &Analyzer, text: &str) -> Question {
+pub(super) fn parse(analyzer: &Analyzer, text: &str) -> ParsedQuestion {
     let text = normalize(text);
     let mut parser = Parser::default();
     let mut plain = 0;
     let mut at = 0;
-    let mut dead = Dead::default();
+    let mut unmatched = UnmatchedQuotes::default();
     while let Some(found) = text[at..].find(is_opening) {
         let open = at + found;
         let quote = text[open..].chars().next().unwrap_or('"');
         let inside = open + quote.len_utf8();
-        let Some(close) = dead.close(&text, inside, quote) else {
+        let Some(close) = unmatched.close(&text, inside, quote) else {
             // An unmatched quote is punctuation.
             at = inside;
             continue;
@@ -106,9 +107,9 @@ fn is_opening(c: char) -> bool {
 
 /// Remembers quotes known to have no partner any more, so that a text full of them stays linear.
 #[derive(Default)]
-struct Dead(Vec<char>);
+struct UnmatchedQuotes(Vec<char>);
 
-impl Dead {
+impl UnmatchedQuotes {
     fn close(&mut self, text: &str, from: usize, quote: char) -> Option<usize> {
         if self.0.contains(&quote) {
             return None;
@@ -228,13 +229,13 @@ impl Parser {
         self.prefixes.push(super::cut(folded));
     }
 
-    fn finish(mut self) -> Question {
+    fn finish(mut self) -> ParsedQuestion {
         let nothing = self.terms.list.is_empty() && self.prefixes.list.is_empty();
         if nothing {
             self.terms = self.stops;
             self.surface = self.stop_surface;
         }
-        Question {
+        ParsedQuestion {
             terms: self.terms.list,
             phrases: self.phrases,
             prefixes: self.prefixes.list,

@@ -33,7 +33,8 @@ fn is_letter(c: char) -> bool {
 }
 
 fn is_emoji(c: char) -> bool {
-    matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b50}' | '\u{2b55}' | '\u{1f000}'..='\u{1f3fa}' | '\u{1f400}'..='\u{1faff}')
+    let symbol = matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b50}' | '\u{2b55}');
+    symbol || matches!(c, '\u{1f000}'..='\u{1f3fa}' | '\u{1f400}'..='\u{1faff}')
 }
 
 /// Joins the parts of an identifier when a word character stands on both sides.

@@ -14,7 +14,7 @@ fn terms(language: Language, text: &str) -> Vec<String> {
     all(language, text).into_iter().map(|(term, _)| term).collect()
 }
 
-fn ask(text: &str) -> Question {
+fn ask(text: &str) -> ParsedQuestion {
     Analyzer::new(Language::English).question(text)
 }
 
@@ -213,7 +213,10 @@ fn long_text_is_linear() {
 
 proptest! {
     #[test]
-    fn any_text_has_bounded_terms_in_order(text in "\\PC{0,80}|[\\x00-\\x7f]{0,60}|[a-zA-Zäéßığ*\"'_./:-]{0,40}", pick in 0..Language::ALL.len()) {
+    fn any_text_has_bounded_terms_in_order(
+        text in "\\PC{0,80}|[\\x00-\\x7f]{0,60}|[a-zA-Zäéßığ*\"'_./:-]{0,40}",
+        pick in 0..Language::ALL.len(),
+    ) {
         let language = Language::ALL[pick];
         let found = all(language, &text);
         prop_assert_eq!(&found, &all(language, &text));
@@ -225,7 +228,10 @@ proptest! {
     }
 
     #[test]
-    fn a_word_is_found_by_itself(word in "\\w{1,20}|[a-zA-Z]{1,12}([._/-][a-zA-Z0-9]{1,8}){0,3}|[äöüéèñçßışğ]{2,6}[a-z]{2,6}", pick in 0..Language::ALL.len()) {
+    fn a_word_is_found_by_itself(
+        word in "\\w{1,20}|[a-zA-Z]{1,12}([._/-][a-zA-Z0-9]{1,8}){0,3}|[äöüéèñçßışğ]{2,6}[a-z]{2,6}",
+        pick in 0..Language::ALL.len(),
+    ) {
         let language = Language::ALL[pick];
         let have = all(language, &format!("before {word} after"));
         let question = Analyzer::new(language).question(&word);

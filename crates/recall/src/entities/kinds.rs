@@ -5,15 +5,15 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::{EntityKind, Found};
+use super::{EntityKind, EntitySet};
 
 /// Extensions that make a bare word a file.
 static EXTENSIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words(
-        "go ts tsx js jsx mjs cjs py pyi rs java kt kts rb php cs cpp cc hpp swift scala lua zig ex exs \
-erl hs ml clj dart yaml yml json jsonl toml xml ini cfg conf env lock sql sh bash zsh ps1 bat md mdx rst txt csv tsv css scss \
-sass less html htm proto graphql gql vue svelte tf tfvars gradle ipynb pdf png jpg jpeg svg gif log db sqlite wasm so dll exe \
-zip tar gz mod sum",
+        "go ts tsx js jsx mjs cjs py pyi rs java kt kts rb php cs cpp cc hpp swift scala lua zig ex exs erl hs ml \
+clj dart yaml yml json jsonl toml xml ini cfg conf env lock sql sh bash zsh ps1 bat md mdx rst txt csv tsv css scss \
+sass less html htm proto graphql gql vue svelte tf tfvars gradle ipynb pdf png jpg jpeg svg gif log db sqlite wasm \
+so dll exe zip tar gz mod sum",
     )
 });
 /// One-letter extensions; others are abbreviations (`e.g`, `i.e`).
@@ -45,10 +45,10 @@ typescript react django rails angular ubuntu debian kubernetes terraform version
 });
 static ERRNO: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words(
-        "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV \
-ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE EDEADLK ENAMETOOLONG \
-ENOSYS ENOTEMPTY ELOOP ENOTSUP EPROTO EADDRINUSE EADDRNOTAVAIL ENETUNREACH ECONNABORTED ECONNRESET ECONNREFUSED ENOTCONN \
-ETIMEDOUT EHOSTUNREACH EALREADY EINPROGRESS ESTALE EWOULDBLOCK ENOTFOUND EAI_AGAIN ERESOLVE EINTEGRITY \
+        "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV ENODEV \
+ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE EDEADLK ENAMETOOLONG \
+ENOSYS ENOTEMPTY ELOOP ENOTSUP EPROTO EADDRINUSE EADDRNOTAVAIL ENETUNREACH ECONNABORTED ECONNRESET ECONNREFUSED \
+ENOTCONN ETIMEDOUT EHOSTUNREACH EALREADY EINPROGRESS ESTALE EWOULDBLOCK ENOTFOUND EAI_AGAIN ERESOLVE EINTEGRITY \
 SIGSEGV SIGABRT SIGKILL SIGTERM SIGBUS SIGILL SIGFPE SIGPIPE",
     )
 });
@@ -107,7 +107,13 @@ pub(super) fn endpoint_path(word: &str) -> &str {
 }
 
 /// Adds what the piece is. `imported`: code around it says that it is a package.
-pub(super) fn classify(piece: &str, imported: bool, before: &str, last: &str, found: &mut Found) {
+pub(super) fn classify(
+    piece: &str,
+    imported: bool,
+    before: &str,
+    last: &str,
+    found: &mut EntitySet,
+) {
     // Most words are prose. A plain one can only be a package, and only after a word that says so.
     let plain = !imported && piece.bytes().all(|b| b.is_ascii_lowercase());
     if plain && !matches!(last, "add" | "install") {
@@ -205,7 +211,7 @@ fn is_package_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-fn package(piece: &str, imported: bool, before: &str, last: &str, found: &mut Found) -> bool {
+fn package(piece: &str, imported: bool, before: &str, last: &str, found: &mut EntitySet) -> bool {
     // `name@1.2.3`, with or without a scope.
     if let Some(at) = piece.rfind('@').filter(|at| *at > 0) {
         let (name, version) = (&piece[..at], &piece[at + 1..]);

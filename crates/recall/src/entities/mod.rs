@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-pub use rows::{Listed, list};
+pub use rows::{EntityCount, list};
 
 use crate::analyze::fold;
 
@@ -87,7 +87,7 @@ impl Entity {
 
 /// Everything the title and the content name: sorted, without repetition, at most [`MAX_ENTITIES`].
 pub fn extract(title: &str, content: &str) -> Vec<Entity> {
-    let mut found = Found::default();
+    let mut found = EntitySet::default();
     for text in [title, content] {
         scan(text, &mut found);
         symbols::scan(text, &mut found);
@@ -96,9 +96,9 @@ pub fn extract(title: &str, content: &str) -> Vec<Entity> {
 }
 
 #[derive(Default)]
-struct Found(BTreeSet<Entity>);
+struct EntitySet(BTreeSet<Entity>);
 
-impl Found {
+impl EntitySet {
     fn add(&mut self, kind: EntityKind, value: &str) {
         if !value.is_empty() && value.len() <= MAX_VALUE && self.0.len() < MAX_ENTITIES {
             self.0.insert(Entity { kind, value: value.to_owned() });
@@ -108,7 +108,7 @@ impl Found {
 
 /// What the words before tell about the next piece.
 #[derive(Default)]
-struct Before<'a> {
+struct PrecedingWords<'a> {
     word: &'a str,
     last: &'a str,
     /// Inside a statement that began with `import` or `export`.
@@ -116,8 +116,8 @@ struct Before<'a> {
 }
 
 /// Walks the text by words; each is a URL, the path of an endpoint, or pieces between brackets and quotes.
-fn scan(text: &str, found: &mut Found) {
-    let mut before = Before::default();
+fn scan(text: &str, found: &mut EntitySet) {
+    let mut before = PrecedingWords::default();
     let mut end = 0;
     let urls = text.contains("://");
     for word in text.split_whitespace() {
@@ -142,7 +142,7 @@ fn scan(text: &str, found: &mut Found) {
             let path = kinds::endpoint_path(word);
             if !path.is_empty() {
                 found.add(EntityKind::Endpoint, &format!("{} {path}", before.last));
-                before = Before::default();
+                before = PrecedingWords::default();
                 continue;
             }
         }
@@ -168,7 +168,7 @@ fn url_start(word: &str) -> Option<usize> {
 }
 
 /// Splits at what cannot be inside a name, and classifies what lies between.
-fn pieces<'a>(word: &'a str, before: &mut Before<'a>, found: &mut Found) {
+fn pieces<'a>(word: &'a str, before: &mut PrecedingWords<'a>, found: &mut EntitySet) {
     // Most words are one piece, with nothing to trim.
     if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         kinds::classify(word, false, before.word, before.last, found);

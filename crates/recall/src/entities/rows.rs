@@ -1,17 +1,17 @@
 //! The index of entities: which memories name a file, a package, an error.
 //!
-//! Rows: `0x91 | kind u8 | length u16 | key | id u64`, big-endian, with the value as it is written there; `0x92 | id u64` with
-//! what the memory names: for each a kind u8, a length u16 and the value. The second exists so that an update can take out
-//! what is no longer named; a memory that names nothing has no row.
+//! Rows: `0x91 | kind u8 | length u16 | key | id u64`, big-endian, with the value as it is written there; `0x92 | id
+//! u64` with what the memory names: for each a kind u8, a length u16 and the value. The second exists so that an update
+//! can take out what is no longer named; a memory that names nothing has no row.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use kernel::find::MemoryReader;
-use kernel::hook::HookRows;
+use kernel::find::Lens;
+use kernel::hook::Staged;
 use kernel::keys;
 use kernel::memory::{MemoryId, Millis};
-use kernel::grants::Gate;
+use kernel::scope::Gate;
 use kernel::store::{KeyRange, View};
 use kernel::{Error, Reading};
 
@@ -43,25 +43,30 @@ fn short(text: &str) -> u16 {
 
 /// What a body names, as rows are made of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct EntityRows {
     /// By the beginning of their keys, as it is written. `src/a.rs` and `./src/a.rs` are one; the first is kept.
     named: BTreeMap<Vec<u8>, String>,
     /// The memory's own row; empty if it names nothing.
     row: Vec<u8>,
 }
 
-impl Names {
-    pub(crate) fn of(entities: &[Entity]) -> Names {
+impl EntityRows {
+    pub(crate) fn of(entities: &[Entity]) -> EntityRows {
         let mut named = BTreeMap::new();
         for entity in entities {
             named.entry(prefix(entity)).or_insert_with(|| entity.value.clone());
         }
-        Names { named, row: encode(entities) }
+        EntityRows { named, row: encode(entities) }
     }
 }
 
 /// Sets what a memory names, in place of what it named before. Nothing takes it out.
-pub(crate) fn put(view: &View<'_>, doc: u64, names: &Names, staged: &mut HookRows<'_>) -> Result<()> {
+pub(crate) fn put(
+    view: &View<'_>,
+    doc: u64,
+    names: &EntityRows,
+    staged: &mut Staged<'_>,
+) -> Result<()> {
     let old = view.get(&names_key(doc))?;
     let old = old.map(|bytes| decode(doc, &bytes)).transpose()?.unwrap_or_default();
     replace(doc, &old, names, staged);
@@ -69,11 +74,11 @@ pub(crate) fn put(view: &View<'_>, doc: u64, names: &Names, staged: &mut HookRow
 }
 
 /// Sets what a memory names that was never there.
-pub(crate) fn add(doc: u64, names: &Names, staged: &mut HookRows<'_>) {
+pub(crate) fn add(doc: u64, names: &EntityRows, staged: &mut Staged<'_>) {
     replace(doc, &[], names, staged);
 }
 
-fn replace(doc: u64, old: &[Entity], names: &Names, staged: &mut HookRows<'_>) {
+fn replace(doc: u64, old: &[Entity], names: &EntityRows, staged: &mut Staged<'_>) {
     let row = |prefix: &[u8]| [prefix, &doc.to_be_bytes()].concat();
     for gone in old.iter().map(prefix).filter(|prefix| !names.named.contains_key(prefix)) {
         staged.set(row(&gone), None);
@@ -130,7 +135,7 @@ pub(crate) fn naming(
 
 /// An entity, and in how many memories it is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct EntityCount {
     /// As the oldest of them writes it.
     pub entity: Entity,
     pub memories: u32,
@@ -143,9 +148,9 @@ pub fn list(
     kind: Option<EntityKind>,
     project: Option<&str>,
     now: Millis,
-) -> Result<Vec<Listed>> {
+) -> Result<Vec<EntityCount>> {
     let view = reading.view();
-    let lens = MemoryReader::new(&view, gate, None, now)?;
+    let lens = Lens::new(&view, gate, None, now)?;
     let mut shown: HashMap<u64, bool> = HashMap::new();
     let mut is_shown = |doc: u64| -> Result<bool> {
         if let Some(shown) = shown.get(&doc) {
@@ -160,7 +165,7 @@ pub fn list(
         Ok(fits)
     };
     let kinds = EntityKind::ALL.into_iter().filter(|other| kind.is_none_or(|kind| kind == *other));
-    let mut listed: Vec<Listed> = Vec::new();
+    let mut listed: Vec<EntityCount> = Vec::new();
     for kind in kinds {
         let mut named: BTreeMap<Vec<u8>, (String, u32)> = BTreeMap::new();
         view.scan(&KeyRange::prefix(&[NAMED, code(kind)]), &mut |key, value| {
@@ -175,7 +180,7 @@ pub fn list(
         listed.extend(
             named
                 .into_values()
-                .map(|(value, memories)| Listed { entity: Entity { kind, value }, memories }),
+                .map(|(value, memories)| EntityCount { entity: Entity { kind, value }, memories }),
         );
     }
     listed.sort_by(|a, b| (b.memories, &a.entity).cmp(&(a.memories, &b.entity)));

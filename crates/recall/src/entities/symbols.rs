@@ -3,20 +3,20 @@
 //! Must stay true: a keyword that is also an English word (`type`, `class`, `function`) declares only
 //! what looks like a name; look-ahead is bounded, so the scan is linear.
 
-use super::{EntityKind, Found};
+use super::{EntityKind, EntitySet};
 
 /// How far brackets between a keyword and its name are followed: receivers and generics are short.
 const LOOK_AHEAD: usize = 96;
 
 /// Words after a keyword that show it was prose.
-const PROSE: &str = "a an and are as at be but by can do does fails for from has have i if in into is it its main not of on or \
-so that the then this to was were when which will with";
+const PROSE: &str = "a an and are as at be but by can do does fails for from has have i if in into is it its main \
+not of on or so that the then this to was were when which will with";
 
 fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphanumeric())
 }
 
-pub(super) fn scan(text: &str, found: &mut Found) {
+pub(super) fn scan(text: &str, found: &mut EntitySet) {
     let mut at = 0;
     let mut open_tick = false;
     while let Some(c) = text[at..].chars().next() {
@@ -82,7 +82,7 @@ fn is_code(name: &str, ticked: bool, rest: &str) -> bool {
 }
 
 /// If `word` is a keyword, adds what it declares and returns where that ends; else returns `end`.
-fn declared(text: &str, word: &str, end: usize, found: &mut Found) -> usize {
+fn declared(text: &str, word: &str, end: usize, found: &mut EntitySet) -> usize {
     let strong = match word {
         "fn" | "func" | "def" | "impl" => true,
         "type" | "class" | "struct" | "enum" | "trait" | "interface" | "function" | "const"
@@ -157,7 +157,7 @@ fn closing(text: &str, open: usize, opening: char, closing: char) -> Option<usiz
 }
 
 /// The `for Type` of an implementation.
-fn implemented(text: &str, from: usize, found: &mut Found) {
+fn implemented(text: &str, from: usize, found: &mut EntitySet) {
     let from = if text[from..].starts_with('<') {
         closing(text, from, '<', '>').unwrap_or(from)
     } else {

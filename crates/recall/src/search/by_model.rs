@@ -1,22 +1,26 @@
-//! Meaning by an optional model: the question as the model is asked it, and its scores on the scale of the built-in model.
+//! Meaning by an optional model: the question as the model is asked it, and its scores on the scale of the built-in
+//! model.
 //!
-//! Not every memory has a vector of the model: a new one waits for it, and after a change of models most do. Cosines of two
-//! models are not comparable, so for each question the model's scores are moved to where the built-in model puts the same
-//! memories, lowest to lowest and highest to highest. Who has no vector keeps its score and is neither lifted nor sunk.
+//! Not every memory has a vector of the model: a new one waits for it, and after a change of models most do. Cosines of
+//! two models are not comparable, so for each question the model's scores are moved to where the built-in model puts
+//! the same memories, lowest to lowest and highest to highest. Who has no vector keeps its score and is neither lifted
+//! nor sunk.
 
 use kernel::Reading;
 use kernel::memory::Millis;
-use kernel::grants::Gate;
+use kernel::scope::Gate;
 
-use super::Query;
-use super::arms::{Scores, TAKEN, names_in};
-use super::filter::{Judge, Lens};
-use super::past::Past;
-use crate::embed::Embedding;
+use super::context::SearchContext;
+use super::corpus::Corpus;
+use super::filter::MemoryFilter;
+use super::ranking::Ranking;
+use super::retrievers::{TAKEN, speakers_found};
+use super::{SearchQuery, check};
+use crate::columns::IndexCache;
+use crate::embedding::Embedding;
 use crate::error::Result;
 use crate::language;
-use crate::models::ModelCodes;
-use crate::resident::Resident;
+use crate::model_codes::ModelCodes;
 
 /// The question as an optional model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,21 +29,21 @@ pub struct ModelQuestion {
     pub vector: Embedding,
 }
 
-/// What to ask an optional model for: the question without the names of who speaks, which every turn of theirs resembles,
-/// and without what must not be there. Small words stay: a model that reads sentences wants them.
+/// What to ask an optional model for: the question without the names of who speaks, which every turn of theirs
+/// resembles, and without what must not be there. Small words stay: a model that reads sentences wants them.
 pub fn question_text(
     reading: &Reading,
     gate: Option<&dyn Gate>,
-    query: &Query,
+    query: &SearchQuery,
     now: Millis,
 ) -> Result<String> {
-    super::check(query)?;
+    check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
-    let question = analyzer.question(&query.text);
-    let lens = Lens::new(&view, gate, query, (analyzer, &question), now)?;
-    let resident = reading.shared::<Resident>().unwrap_or_default();
-    let names = names_in(&view, &resident, &lens, (analyzer, &question))?;
+    let question = &analyzer.question(&query.text);
+    let cache = &*reading.shared::<IndexCache>().unwrap_or_default();
+    let context = SearchContext { view: &view, cache, gate, query, analyzer, question, now };
+    let names = speakers_found(&context, &MemoryFilter::new(&context)?)?;
     let kept = query.text.split_whitespace().filter(|chunk| {
         let excluded = chunk.strip_prefix('-').is_some_and(|c| c.starts_with(char::is_alphabetic));
         let word = analyzer.folded(chunk.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -48,37 +52,33 @@ pub fn question_text(
     Ok(kept.collect::<Vec<_>>().join(" "))
 }
 
-/// The model's side of the meaning arm.
+/// The meaning arm by the query's model.
 pub(super) struct ByModel<'a> {
     codes: &'a ModelCodes,
     question: &'a Embedding,
-    judge: &'a Judge<'a>,
-    past: &'a Past,
+    corpus: &'a Corpus<'a>,
     scale: Scale,
 }
 
 impl<'a> ByModel<'a> {
-    /// `None` if the model has nothing to say to the question.
-    pub(super) fn new(
-        codes: Option<&'a ModelCodes>,
-        question: Option<&'a ModelQuestion>,
-        (judge, past): (&'a Judge<'a>, &'a Past),
-    ) -> Option<ByModel<'a>> {
-        let (codes, question) = (codes?, &question?.vector);
+    /// `None` if the query brings no vector of a model whose codes are in memory.
+    pub(super) fn new(corpus: &'a Corpus<'a>) -> Option<ByModel<'a>> {
+        let (codes, question) = (corpus.model?, &corpus.context.query.model.as_ref()?.vector);
         let fits = question.dims() == codes.dims() && !question.is_zero();
-        fits.then(|| ByModel { codes, question, judge, past, scale: Scale::default() })
+        fits.then(|| ByModel { codes, question, corpus, scale: Scale::default() })
     }
 
     /// The memories that the model finds nearest, best first.
     pub(super) fn nearest(&self) -> Vec<u64> {
-        let admits = |doc| self.knows(doc) && self.judge.admits(doc);
+        let admits = |doc| self.knows(doc) && self.corpus.admits(doc);
         self.codes.top_k(self.question, TAKEN, &admits).iter().map(|hit| hit.doc).collect()
     }
 
-    /// Vectors are of the present text. Of a memory that said something else then, the model knows nothing.
+    /// Whether the model has a vector of the memory as it is. Vectors are of the present text, so of a memory that had
+    /// another text at the moment asked about there is none.
     fn knows(&self, id: u64) -> bool {
-        let place = self.judge.placed.get(id).filter(|_| self.past.get(id).is_none());
-        place.is_some_and(|place| self.codes.are_of(id, place.versions))
+        let meta = self.corpus.docs.get(id).filter(|_| self.corpus.former.get(id).is_none());
+        meta.is_some_and(|meta| self.codes.are_of(id, meta.versions))
     }
 
     fn raw(&self, id: u64) -> Option<i64> {
@@ -123,7 +123,7 @@ impl Scale {
 
     fn place(&self, score: i64) -> i64 {
         let Some([of, onto]) = self.ends else { return score };
-        // Scores are at most `embed::ONE`, so no product comes near the limits.
+        // Scores are at most `embedding::ONE`, so no product comes near the limits.
         let wide = |a: i64, b: i64| i128::from(a) - i128::from(b);
         let moved = wide(score, of.0).saturating_mul(wide(onto.1, onto.0));
         match moved.checked_div(wide(of.1, of.0)) {
@@ -135,10 +135,10 @@ impl Scale {
 
 /// Both models' nearest by one score, best first.
 pub(super) fn merged(
-    built_in: Scores,
+    built_in: Ranking,
     model: Vec<u64>,
     score: impl Fn(u64) -> Result<u64>,
-) -> Result<Scores> {
+) -> Result<Ranking> {
     let mut ids = [built_in.order, model].concat();
     ids.sort_unstable();
     ids.dedup();
@@ -148,7 +148,7 @@ pub(super) fn merged(
     }
     found.sort_by_key(|(id, score)| (std::cmp::Reverse(*score), *id));
     found.truncate(TAKEN);
-    Ok(Scores::new(found))
+    Ok(Ranking::new(found))
 }
 
 #[cfg(test)]

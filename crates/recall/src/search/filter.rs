@@ -5,20 +5,17 @@ use std::rc::Rc;
 
 use kernel::find::{self, Standing};
 use kernel::keys::{self, Index};
-use kernel::memory::{Body, Head, MemoryId, Millis, Usage, Version};
-use kernel::grants::Gate;
-use kernel::store::View;
+use kernel::memory::{Body, Head, MemoryId, Usage, Version};
 use rustc_hash::FxHashMap;
 
-use super::{Named, Query, phrases};
-use crate::analyze::{Analyzer, Question};
+use super::context::SearchContext;
+use super::{LinkedMemory, phrases};
 use crate::error::Result;
 use crate::ids::Ids;
-use crate::places::Placed;
 
 /// A memory with all that ranking looks at.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct MemoryRow {
     pub(super) head: Head,
     pub(super) version: Version,
     pub(super) usage: Usage,
@@ -27,30 +24,22 @@ pub(super) struct Row {
     pub(super) superseded_by: Vec<MemoryId>,
 }
 
-pub(super) struct Lens<'a> {
-    view: &'a View<'a>,
-    gate: Option<&'a dyn Gate>,
-    query: &'a Query,
-    analyzer: &'a Analyzer,
-    question: &'a Question,
+/// The filters of a query, the gate of whoever asks, and the phrases of the question.
+pub(super) struct MemoryFilter<'a> {
+    context: &'a SearchContext<'a>,
     /// How the kernel sees a memory: the version that counts, where it stands, what replaced it.
-    seen: find::MemoryReader<'a>,
+    seen: find::Lens<'a>,
     /// Ids that pass every filter that has an index; `None`: no such filter.
     allowed: Option<Ids>,
-    /// Whether a memory is shown now is asked with everything else, and not only of the best.
-    close: bool,
+    /// Whether a memory is shown now is asked of every memory, and not only of the best.
+    checks_visibility: bool,
     /// Heads are looked at once per question.
     judged: RefCell<FxHashMap<u64, Option<Rc<Head>>>>,
 }
 
-impl<'a> Lens<'a> {
-    pub(super) fn new(
-        view: &'a View<'a>,
-        gate: Option<&'a dyn Gate>,
-        query: &'a Query,
-        (analyzer, question): (&'a Analyzer, &'a Question),
-        now: Millis,
-    ) -> Result<Lens<'a>> {
+impl<'a> MemoryFilter<'a> {
+    pub(super) fn new(context: &'a SearchContext<'a>) -> Result<MemoryFilter<'a>> {
+        let SearchContext { view, gate, query, now, .. } = *context;
         let mut sets: Vec<Vec<Index>> = Vec::new();
         sets.extend(query.project.as_deref().map(|p| vec![keys::by_project(p)]));
         sets.extend(query.session.as_deref().map(|s| vec![keys::by_session(s)]));
@@ -66,24 +55,23 @@ impl<'a> Lens<'a> {
                 None => allowed = Some(listed),
             }
         }
-        let seen = find::MemoryReader::new(view, gate, query.as_of, now)?;
+        let seen = find::Lens::new(view, gate, query.as_of, now)?;
         let judged = RefCell::default();
-        let close = false;
-        Ok(Lens { view, gate, query, analyzer, question, seen, allowed, close, judged })
+        Ok(MemoryFilter { context, seen, allowed, checks_visibility: false, judged })
     }
 
-    /// Admits only what is shown now. Costs a version for each memory.
-    pub(super) fn look_closer(&mut self) {
-        self.close = true;
+    /// From now on admits only what is shown now. This costs reading a version for each memory.
+    pub(super) fn check_visibility(&mut self) {
+        self.checks_visibility = true;
         self.judged.borrow_mut().clear();
     }
 
-    /// Indexes and places tell all of it; no head need be read.
-    fn decided_by_places(&self) -> bool {
-        let query = self.query;
-        !self.close
-            && self.gate.is_none()
-            && !phrases::are_in(self.question)
+    /// Whether indexes and metadata answer every filter of the query, so that no head need be read.
+    pub(super) fn is_decided_by_doc_meta(&self) -> bool {
+        let SearchContext { gate, query, question, .. } = *self.context;
+        !self.checks_visibility
+            && gate.is_none()
+            && !phrases::are_in(question)
             && query.scope.is_none()
             && query.kinds.is_empty()
             && query.created_from.is_none()
@@ -91,31 +79,28 @@ impl<'a> Lens<'a> {
             && query.as_of.is_none()
     }
 
-    pub(super) fn asks_about_the_past(&self) -> bool {
-        self.query.as_of.is_some()
-    }
-
     /// Passes the filters that have an index.
-    fn indexed(&self, id: u64) -> bool {
+    pub(super) fn is_indexed(&self, id: u64) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(id))
     }
 
     /// The head of a memory that may be in the answer.
-    fn head(&self, id: u64) -> Result<Option<Rc<Head>>> {
-        if !self.indexed(id) {
+    pub(super) fn head(&self, id: u64) -> Result<Option<Rc<Head>>> {
+        if !self.is_indexed(id) {
             return Ok(None);
         }
         if let Some(judged) = self.judged.borrow().get(&id) {
             return Ok(judged.clone());
         }
-        let head = MemoryId::new(id).map(|id| self.view.head(id)).transpose()?.flatten();
+        let SearchContext { view, analyzer, question, .. } = *self.context;
+        let head = MemoryId::new(id).map(|id| view.head(id)).transpose()?.flatten();
         let mut judged = head.filter(|head| self.admits_head(head)).map(Rc::new);
-        let asks_phrases = phrases::are_in(self.question);
-        if (asks_phrases || self.close)
+        let asks_phrases = phrases::are_in(question);
+        if (asks_phrases || self.checks_visibility)
             && let Some(head) = &judged
-            && !self.read_row(head)?.is_some_and(|row| {
-                !asks_phrases || phrases::fits(self.analyzer, self.question, &row)
-            })
+            && !self
+                .read_row(head)?
+                .is_some_and(|row| !asks_phrases || phrases::fits(analyzer, question, &row))
         {
             judged = None;
         }
@@ -124,8 +109,8 @@ impl<'a> Lens<'a> {
     }
 
     fn admits_head(&self, head: &Head) -> bool {
-        let query = self.query;
-        let seen = self.gate.is_none_or(|gate| gate.sees(head));
+        let SearchContext { gate, query, .. } = *self.context;
+        let seen = gate.is_none_or(|gate| gate.sees(head));
         let forgotten = match (&head.tombstone, query.as_of) {
             (Some(tombstone), Some(moment)) => tombstone.at <= moment,
             (tombstone, _) => tombstone.is_some(),
@@ -141,67 +126,35 @@ impl<'a> Lens<'a> {
     }
 
     /// The memory in full, if it is shown now.
-    pub(super) fn row(&self, id: u64) -> Result<Option<Row>> {
+    pub(super) fn row(&self, id: u64) -> Result<Option<MemoryRow>> {
         self.head(id)?.map_or(Ok(None), |head| self.read_row(&head))
     }
 
-    fn read_row(&self, head: &Head) -> Result<Option<Row>> {
+    fn read_row(&self, head: &Head) -> Result<Option<MemoryRow>> {
         let Some(row) = self.seen.row_of(head.clone())? else { return Ok(None) };
-        if !row.standing.is_shown_to(self.query.include_forgotten, self.query.include_archived) {
+        let query = self.context.query;
+        if !row.standing.is_shown_to(query.include_forgotten, query.include_archived) {
             return Ok(None);
         }
         let body = self.seen.body(&row)?;
-        let find::MemoryRow { head, version, usage, standing, superseded_by } = row;
-        Ok(Some(Row { head, version, usage, body, standing, superseded_by }))
+        let find::Row { head, version, usage, standing, superseded_by } = row;
+        Ok(Some(MemoryRow { head, version, usage, body, standing, superseded_by }))
     }
 
     /// Memories that contradict this one or that it contradicts.
-    pub(super) fn contradicts(&self, row: &Row) -> Result<Vec<Named>> {
-        self.named(&self.seen.contradicted_by(row.head.id)?)
+    pub(super) fn contradicts(&self, row: &MemoryRow) -> Result<Vec<LinkedMemory>> {
+        self.linked(&self.seen.contradicted_by(row.head.id)?)
     }
 
     /// Memories with the titles they had at the moment asked about.
-    pub(super) fn named(&self, ids: &[MemoryId]) -> Result<Vec<Named>> {
-        let mut named = Vec::with_capacity(ids.len());
+    pub(super) fn linked(&self, ids: &[MemoryId]) -> Result<Vec<LinkedMemory>> {
+        let mut linked = Vec::with_capacity(ids.len());
         for id in ids {
             if let Some(row) = self.seen.row(*id)? {
                 let title = self.seen.body(&row)?.map(|body| body.title);
-                named.push(Named { id: *id, title });
+                linked.push(LinkedMemory { id: *id, title });
             }
         }
-        Ok(named)
-    }
-}
-
-/// Says which memories may be in the answer, and where they stand.
-pub(super) struct Judge<'a> {
-    lens: &'a Lens<'a>,
-    pub(super) placed: Placed<'a>,
-    by_places: bool,
-}
-
-impl<'a> Judge<'a> {
-    pub(super) fn new(lens: &'a Lens<'a>, placed: Placed<'a>) -> Judge<'a> {
-        Judge { lens, placed, by_places: lens.decided_by_places() }
-    }
-
-    /// A store that cannot be read lets nothing through; the row itself then says why.
-    pub(super) fn admits(&self, id: u64) -> bool {
-        if self.by_places {
-            return self.lens.indexed(id) && self.stands(id);
-        }
-        self.lens.head(id).is_ok_and(|head| head.is_some())
-    }
-
-    /// What `admits_head` says, where nothing else is asked.
-    fn stands(&self, id: u64) -> bool {
-        let query = self.lens.query;
-        if !query.include_forgotten && !query.include_archived {
-            return self.placed.in_sight(id);
-        }
-        self.placed.get(id).is_some_and(|place| {
-            (query.include_forgotten || !place.forgotten)
-                && (query.include_archived || !place.archived)
-        })
+        Ok(linked)
     }
 }

@@ -1,45 +1,36 @@
 //! Meaning: how near the vectors of memories are to that of the question.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use kernel::store::View;
 use rustc_hash::FxHashMap;
 
-use super::arms::{Scores, TAKEN};
 use super::by_model::{self, ByModel};
-use super::filter::Judge;
-use super::past::Past;
-use crate::blocks::InStore;
-use crate::embed::Embedding;
+use super::corpus::Corpus;
+use super::ranking::Ranking;
+use super::retrievers::TAKEN;
+use crate::embedding::Embedding;
 use crate::error::Result;
-use crate::passages;
+use crate::segments::{self, StoredGroups};
 use crate::vectors::Codes;
 
 /// How near memories are to the question, as of one state.
 pub(super) struct Meaning<'a> {
-    view: &'a View<'a>,
-    codes: &'a Codes,
-    /// Documents whose codes belong to another state.
-    stale: &'a BTreeSet<u64>,
-    past: &'a Past,
+    corpus: &'a Corpus<'a>,
     question: &'a Embedding,
-    /// Decides where it has a vector.
+    /// The query's model, which decides where it has a vector.
     model: Option<ByModel<'a>>,
     /// Scores that were asked for: sessions, candidates and their neighbours ask for the same ones.
     asked: RefCell<FxHashMap<u64, u64>>,
 }
 
 impl<'a> Meaning<'a> {
-    pub(super) fn new(
-        (view, codes, stale): (&'a View<'a>, &'a Codes, &'a BTreeSet<u64>),
-        past: &'a Past,
-        question: &'a Embedding,
-    ) -> Meaning<'a> {
-        Meaning { view, codes, stale, past, question, model: None, asked: RefCell::default() }
+    pub(super) fn new(corpus: &'a Corpus<'a>, question: &'a Embedding) -> Meaning<'a> {
+        Meaning { corpus, question, model: None, asked: RefCell::default() }
     }
 
-    /// What is less than alike says no more than nothing.
+    /// How near a memory is; 0 for one that points away from the question, or has no vector.
     pub(super) fn score(&self, id: u64) -> Result<u64> {
         if let Some(score) = self.asked.borrow().get(&id) {
             return Ok(*score);
@@ -52,11 +43,11 @@ impl<'a> Meaning<'a> {
     /// Finds the scores of many memories at once, which costs less than one after the other.
     pub(super) fn learn(&self, ids: impl Iterator<Item = u64>) -> Result<()> {
         let mut asked = self.asked.borrow_mut();
-        let other = |id: &u64| self.stale.contains(id) || self.past.get(*id).is_some();
         if self.model.is_some() || self.question.is_zero() {
             return Ok(());
         }
-        let mut fresh: Vec<u64> = ids.filter(|id| !asked.contains_key(id) && !other(id)).collect();
+        let mut fresh: Vec<u64> =
+            ids.filter(|id| !asked.contains_key(id) && self.is_in_columns(*id)).collect();
         fresh.sort_unstable();
         fresh.dedup();
         let scores = self.scores(&fresh)?;
@@ -65,9 +56,18 @@ impl<'a> Meaning<'a> {
         Ok(())
     }
 
-    /// How near memories are that are not stale.
+    /// Whether the columns hold the text of a memory that counts: it neither changed since, nor was another one then.
+    fn is_in_columns(&self, id: u64) -> bool {
+        !self.corpus.stale.contains(&id) && self.corpus.former.get(id).is_none()
+    }
+
+    fn groups(&self) -> StoredGroups<'a> {
+        StoredGroups(self.corpus.context.view)
+    }
+
+    /// How near memories are whose vectors are in the columns.
     fn scores(&self, ids: &[u64]) -> Result<Vec<Option<i64>>> {
-        self.codes.scores_with(self.question, ids, &InStore(self.view))
+        self.corpus.codes.scores_with(self.question, ids, &self.groups())
     }
 
     /// `None` if the question or the memory has no vector.
@@ -84,11 +84,11 @@ impl<'a> Meaning<'a> {
         if self.question.is_zero() {
             return Ok(None);
         }
-        let score = if let Some(former) = self.past.get(id) {
+        let score = if let Some(former) = self.corpus.former.get(id) {
             former.codes.score(self.question, id)
-        } else if self.stale.contains(&id) {
-            let mut fresh = Codes::new(self.codes.dims());
-            fresh.set(id, &passages::read_codes(self.view, id)?);
+        } else if self.corpus.stale.contains(&id) {
+            let mut fresh = Codes::new(self.corpus.codes.dims());
+            fresh.set(id, &segments::read_codes(self.corpus.context.view, id)?);
             fresh.score(self.question, id)
         } else {
             self.scores(&[id])?.into_iter().next().flatten()
@@ -96,14 +96,10 @@ impl<'a> Meaning<'a> {
         Ok(score.map(|score| u64::try_from(score).unwrap_or(0)))
     }
 
-    /// The nearest by either model; from here on the optional one decides where it has a vector.
-    pub(super) fn nearest_by(
-        &mut self,
-        judge: &Judge<'_>,
-        model: Option<ByModel<'a>>,
-    ) -> Result<Scores> {
-        let near = self.nearest(judge)?;
-        let Some(mut model) = model else {
+    /// The nearest by either model. From here on the query's model decides where it has a vector.
+    pub(super) fn nearest_by_models(&mut self) -> Result<Ranking> {
+        let near = self.nearest()?;
+        let Some(mut model) = ByModel::new(self.corpus) else {
             self.asked.borrow_mut().clone_from(&near.scores);
             return Ok(near);
         };
@@ -114,19 +110,19 @@ impl<'a> Meaning<'a> {
     }
 
     /// The nearest memories that may be shown, best first.
-    pub(super) fn nearest(&self, judge: &Judge<'_>) -> Result<Scores> {
-        let other = |doc| self.stale.contains(&doc) || self.past.get(doc).is_some();
-        let current = |doc| !other(doc) && judge.admits(doc);
-        let hits = self.codes.top_k_with(self.question, TAKEN, &current, &InStore(self.view))?;
+    pub(super) fn nearest(&self) -> Result<Ranking> {
+        let Corpus { codes, stale, former, .. } = self.corpus;
+        let current = |doc| self.is_in_columns(doc) && self.corpus.admits(doc);
+        let hits = codes.top_k_with(self.question, TAKEN, &current, &self.groups())?;
         let mut found: Vec<(u64, u64)> =
             hits.iter().map(|hit| (hit.doc, u64::try_from(hit.score).unwrap_or(0))).collect();
         let others: BTreeSet<u64> =
-            self.stale.iter().copied().chain(self.past.iter().map(|(id, _)| id)).collect();
-        for id in others.into_iter().filter(|id| judge.admits(*id)) {
+            stale.iter().copied().chain(former.iter().map(|(id, _)| id)).collect();
+        for id in others.into_iter().filter(|id| self.corpus.admits(*id)) {
             found.extend(self.known(id)?.map(|score| (id, score)));
         }
-        found.sort_unstable_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
+        found.sort_unstable_by_key(|(doc, score)| (Reverse(*score), *doc));
         found.truncate(TAKEN);
-        Ok(Scores::new(found))
+        Ok(Ranking::new(found))
     }
 }

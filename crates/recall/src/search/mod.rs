@@ -1,19 +1,26 @@
 //! Search: a question in ordinary words, and the memories that answer it, best first.
 //!
-//! Three arms look at the same candidates: words (BM25F), meaning (one vector per memory) and late interaction (each word of
-//! the question looks for its best match). Scores are put on one scale per question and added by weight; who is named,
-//! which date is named and what the neighbours in a session say add a little. Everything is a whole number, ties go to the
-//! smaller id, the clock is a parameter: the same question at the same root gives the same answer.
+//! Three arms do most of the ranking: words (BM25F), meaning (one vector per memory) and late interaction (each word of
+//! the question looks for its best match). All arms score the same candidates. Scores are put on one scale per question
+//! and added by weight; who is named, which date is named and what the neighbours in a session say add a little.
+//! Everything is a whole number, ties go to the smaller id, the clock is a parameter: the same question at the same
+//! root gives the same answer.
 
-mod arms;
 mod by_model;
+mod context;
+mod corpus;
 mod dates;
+mod dense_question;
 mod filter;
-mod fuse;
+mod former;
+mod fusion;
 mod meaning;
-mod past;
+mod passage_reader;
 mod phrases;
 mod preview;
+mod ranking;
+mod retrievers;
+mod scoring;
 mod sessions;
 mod similar;
 mod spelling;
@@ -23,24 +30,24 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use kernel::Reading;
 use kernel::find::Standing;
-use kernel::render::Form;
+use kernel::forms::Form;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
-use kernel::grants::Gate;
-use kernel::store::View;
+use kernel::scope::Gate;
 
-use crate::analyze::{Analyzer, Question, fold};
+use crate::analyze::fold;
+use crate::columns::IndexCache;
 use crate::error::{Error, Result};
 use crate::language;
-use crate::resident::Resident;
 
-use arms::Candidate;
-use filter::{Lens, Row};
-use fuse::Fused;
+use context::SearchContext;
+use filter::{MemoryFilter, MemoryRow};
+use fusion::Fusion;
 use preview::Previews;
+use ranking::CANDIDATES;
+use scoring::Candidate;
 
 pub use by_model::{ModelQuestion, question_text};
-pub use fuse::{Arm, ArmScore, Weights};
-pub use preview::preview;
+pub use fusion::{Arm, ArmScore, ArmWeights};
 pub use similar::similar;
 
 /// Hits a search may return.
@@ -50,13 +57,13 @@ pub const QUESTION_BYTES_MAX: usize = 262_144;
 
 /// What is asked, and where to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct SearchQuery {
     pub text: String,
     pub project: Option<String>,
     pub scope: Option<Scope>,
     pub types: Vec<MemoryType>,
     pub kinds: Vec<String>,
-    /// All of them.
+    /// A memory must have all of them.
     pub tags: Vec<String>,
     pub session: Option<String>,
     pub created_from: Option<Millis>,
@@ -65,26 +72,26 @@ pub struct Query {
     pub include_forgotten: bool,
     pub include_archived: bool,
     pub limit: usize,
-    pub weights: Weights,
-    /// Who is heard first.
-    pub favoured: Option<Favoured>,
+    pub weights: ArmWeights,
+    /// Who stands before others.
+    pub boost: Option<SpeakerBoost>,
     /// The question in an optional model. Memories with a vector of it (`models::load`) are judged by it, the others by
     /// the built-in one.
     pub model: Option<ModelQuestion>,
 }
 
-/// A speaker whose memories stand before those of others, as if the question named them a little: in talks with an assistant
-/// the person says what is so, and the assistant says it again at length.
+/// A speaker whose memories stand before those of others, as if the question named them a little: in talks with an
+/// assistant the person says what is so, and the assistant says it again at length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Favoured {
+pub struct SpeakerBoost {
     speaker: String,
     share: u32,
 }
 
-impl Favoured {
+impl SpeakerBoost {
     /// `share`: hundredths of what it counts to be named in the question.
-    pub fn new(speaker: &str, share: u32) -> Favoured {
-        Favoured { speaker: fold(speaker), share: share.min(100) }
+    pub fn new(speaker: &str, share: u32) -> SpeakerBoost {
+        SpeakerBoost { speaker: fold(speaker), share: share.min(100) }
     }
 
     /// Thousandths for a memory in which these speak.
@@ -93,9 +100,9 @@ impl Favoured {
     }
 }
 
-impl Query {
-    pub fn new(text: impl Into<String>, limit: usize) -> Query {
-        Query {
+impl SearchQuery {
+    pub fn new(text: impl Into<String>, limit: usize) -> SearchQuery {
+        SearchQuery {
             text: text.into(),
             project: None,
             scope: None,
@@ -109,8 +116,8 @@ impl Query {
             include_forgotten: false,
             include_archived: false,
             limit,
-            weights: Weights::default(),
-            favoured: None,
+            weights: ArmWeights::default(),
+            boost: None,
             model: None,
         }
     }
@@ -130,26 +137,26 @@ pub struct Hit {
     pub arms: Vec<ArmScore>,
     /// Its meaning was judged by the query's model, and not by the built-in one.
     pub by_model: bool,
-    /// Around the best passage.
+    /// The text around the best passage.
     pub preview: String,
-    /// What the full text would cost.
+    /// What the full text would cost a model, in tokens.
     pub tokens: u32,
     /// What replaces it, at most `kernel::find::LABELS_MAX`.
-    pub superseded_by: Vec<Named>,
+    pub superseded_by: Vec<LinkedMemory>,
     /// What it contradicts or is contradicted by, whichever of the two said so; as many.
-    pub contradicts: Vec<Named>,
+    pub contradicts: Vec<LinkedMemory>,
 }
 
 /// A memory that a hit points at. Those that may not be seen are never named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct LinkedMemory {
     pub id: MemoryId,
     /// `None` when it was erased.
     pub title: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct SearchOutcome {
     pub hits: Vec<Hit>,
     /// Memories that at least one arm looked at.
     pub candidates: usize,
@@ -161,63 +168,57 @@ pub struct Answer {
 pub fn search(
     reading: &Reading,
     gate: Option<&dyn Gate>,
-    query: &Query,
+    query: &SearchQuery,
     now: Millis,
-) -> Result<Answer> {
+) -> Result<SearchOutcome> {
     check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
-    let mut question = analyzer.question(&query.text);
-    let resident = reading.shared::<Resident>().unwrap_or_default();
-    let state = (&view, &*resident);
-    // The dictionary holds words that a delegate may not see, and not those of an earlier time.
-    if gate.is_none() && query.as_of.is_none() {
-        question = spelling::corrected(state, analyzer, question)?;
-    }
-    let mut answer = answer(state, gate, query, (analyzer, &question), now)?;
-    // What holds the name that a question quotes stands first. It need not be all: the answer may be told without the name.
-    if answer.hits.len() < query.limit.min(LIMIT_MAX)
-        && let Some(loose) = question.without_phrases()
+    let question = &analyzer.question(&query.text);
+    let cache = &*reading.shared::<IndexCache>().unwrap_or_default();
+    let mut context = SearchContext { view: &view, cache, gate, query, analyzer, question, now };
+    let corrected = spelling::corrected(&context)?;
+    context.question = corrected.as_ref().unwrap_or(question);
+    let mut outcome = answer(&context)?;
+    // Memories with the phrase that a question quotes stand first. If there are few, the question is asked again with
+    // the phrase as single words: an answer may be told without the name.
+    if outcome.hits.len() < context.limit()
+        && let Some(loose) = context.question.without_phrases()
     {
-        let rest = self::answer(state, gate, query, (analyzer, &loose), now)?;
-        answer.continue_with(rest, query.limit.min(LIMIT_MAX));
+        let rest = answer(&SearchContext { question: &loose, ..context })?;
+        outcome.continue_with(rest, context.limit());
     }
-    Ok(answer)
+    Ok(outcome)
 }
 
 /// Answers a question as it stands.
-fn answer(
-    (view, resident): (&View<'_>, &Resident),
-    gate: Option<&dyn Gate>,
-    query: &Query,
-    (analyzer, question): (&Analyzer, &Question),
-    now: Millis,
-) -> Result<Answer> {
-    let limit = query.limit.min(LIMIT_MAX);
-    let mut lens = Lens::new(view, gate, query, (analyzer, question), now)?;
-    let mut candidates = arms::gather(view, resident, &lens, query, (analyzer, question))?;
-    let mut fused = Fused::new(&candidates, query.weights);
-    let mut found = best(&lens, &fused, limit)?;
-    if found.len() < limit.min(candidates.len()) && candidates.len() >= arms::CANDIDATES {
-        // What is over took the places of what is not: judge every memory before it is ranked.
-        lens.look_closer();
-        candidates = arms::gather(view, resident, &lens, query, (analyzer, question))?;
-        fused = Fused::new(&candidates, query.weights);
-        found = best(&lens, &fused, limit)?;
+fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
+    let (limit, weights) = (context.limit(), context.query.weights);
+    let mut filter = MemoryFilter::new(context)?;
+    let mut candidates = retrievers::gather(context, &filter)?;
+    let mut fusion = Fusion::new(&candidates, weights);
+    let mut found = best(&filter, &fusion, limit)?;
+    if found.len() < limit.min(candidates.len()) && candidates.len() >= CANDIDATES {
+        // Expired and superseded memories filled the candidate list, so fewer than `limit` current ones are left.
+        // Retrieval runs again, with the visibility check applied to every candidate instead of only to the winners.
+        filter.check_visibility();
+        candidates = retrievers::gather(context, &filter)?;
+        fusion = Fusion::new(&candidates, weights);
+        found = best(&filter, &fusion, limit)?;
     }
-    let mut previews = Previews::new(analyzer, question, &resident.words);
+    let mut previews = Previews::new(context.analyzer, context.question, &context.cache.words);
     let mut hits = Vec::new();
     for (candidate, row, score) in found {
-        let said = (fused.arms(candidate), candidate.by_model);
-        hits.push(hit(&lens, &mut previews, row, score, said)?);
+        let (arms, by_model) = (fusion.arms(candidate), candidate.by_model);
+        hits.push(hit(&filter, &mut previews, RankedRow { row, score, arms, by_model })?);
     }
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
-    Ok(Answer { hits, candidates: candidates.len(), by_model })
+    Ok(SearchOutcome { hits, candidates: candidates.len(), by_model })
 }
 
-impl Answer {
+impl SearchOutcome {
     /// Adds what another answer has besides, and no more hits than `limit`. What comes later scores no higher.
-    fn continue_with(&mut self, other: Answer, limit: usize) {
+    fn continue_with(&mut self, other: SearchOutcome, limit: usize) {
         let known: BTreeSet<MemoryId> = self.hits.iter().map(|hit| hit.id).collect();
         let most = self.hits.last().map_or(u64::MAX, |hit| hit.score);
         let rest = other.hits.into_iter().filter(|hit| !known.contains(&hit.id));
@@ -228,27 +229,30 @@ impl Answer {
     }
 }
 
-fn check(query: &Query) -> Result<()> {
+fn check(query: &SearchQuery) -> Result<()> {
     let (size, max) = (query.text.len(), QUESTION_BYTES_MAX);
     if size > max { Err(Error::TooLarge { field: "question", size, max }) } else { Ok(()) }
 }
 
-/// A row as an answer.
-fn hit(
-    lens: &Lens<'_>,
-    previews: &mut Previews<'_>,
-    row: Row,
+/// A memory with its place in the answer.
+struct RankedRow {
+    row: MemoryRow,
     score: u64,
-    (arms, by_model): (Vec<ArmScore>, bool),
-) -> Result<Hit> {
+    arms: Vec<ArmScore>,
+    by_model: bool,
+}
+
+/// A ranked memory as it is answered.
+fn hit(filter: &MemoryFilter<'_>, previews: &mut Previews<'_>, ranked: RankedRow) -> Result<Hit> {
+    let RankedRow { row, score, arms, by_model } = ranked;
     let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
-    let full = kernel::render::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
+    let full = kernel::forms::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
     Ok(Hit {
         id: row.head.id,
         preview: previews.of(&text),
-        tokens: kernel::render::tokens(&full),
-        superseded_by: lens.named(&row.superseded_by)?,
-        contradicts: lens.contradicts(&row)?,
+        tokens: kernel::forms::tokens(&full),
+        superseded_by: filter.linked(&row.superseded_by)?,
+        contradicts: filter.contradicts(&row)?,
         head: row.head,
         version: row.version,
         usage: row.usage,
@@ -265,14 +269,14 @@ fn hit(
 /// Whether a memory is shown and whether it was replaced needs its version and its usage, which are read from the best
 /// downwards and only until there are enough.
 fn best<'c>(
-    lens: &Lens<'_>,
-    fused: &Fused<'c>,
+    filter: &MemoryFilter<'_>,
+    fusion: &Fusion<'c>,
     limit: usize,
-) -> Result<Vec<(&'c Candidate, Row, u64)>> {
+) -> Result<Vec<(&'c Candidate, MemoryRow, u64)>> {
     let mut waiting: BinaryHeap<(u64, Reverse<MemoryId>, usize)> = BinaryHeap::new();
-    let mut halved: Vec<(&Candidate, Row)> = Vec::new();
+    let mut halved: Vec<(&Candidate, MemoryRow)> = Vec::new();
     let mut found = Vec::new();
-    let mut ranked = fused.ranked().into_iter().peekable();
+    let mut ranked = fusion.ranked().into_iter().peekable();
     while found.len() < limit {
         let next = ranked.peek().map(|(candidate, score)| (*score, Reverse(candidate.id)));
         let replaced = waiting.peek().map(|(score, id, _)| (*score, Reverse(id.0.get())));
@@ -283,7 +287,7 @@ fn best<'c>(
             continue;
         }
         let Some((candidate, score)) = ranked.next() else { break };
-        let Some(row) = lens.row(candidate.id)? else { continue };
+        let Some(row) = filter.row(candidate.id)? else { continue };
         if row.standing == Standing::Superseded {
             waiting.push((score / 2, Reverse(row.head.id), halved.len()));
             halved.push((candidate, row));

@@ -2,25 +2,25 @@
 
 use std::collections::HashSet;
 
-use super::filter::Row;
-use crate::analyze::{Analyzer, Question};
+use super::filter::MemoryRow;
+use crate::analyze::{Analyzer, ParsedQuestion};
 
 /// Does the memory hold all phrases of the question, and nothing that it excludes?
-pub(super) fn fits(analyzer: &Analyzer, question: &Question, row: &Row) -> bool {
+pub(super) fn fits(analyzer: &Analyzer, question: &ParsedQuestion, row: &MemoryRow) -> bool {
     let terms = terms_of(analyzer, row);
     question.phrases.iter().all(|phrase| holds_phrase(&terms, phrase))
         && !question.excluded.iter().any(|term| terms.iter().any(|t| t.0 == *term))
         && !question.excluded_phrases.iter().any(|phrase| holds_phrase(&terms, phrase))
 }
 
-/// Questions without such parts need not look.
-pub(super) fn are_in(question: &Question) -> bool {
+/// Whether a question has such parts. Without them no text need be read.
+pub(super) fn are_in(question: &ParsedQuestion) -> bool {
     !question.phrases.is_empty()
         || !question.excluded.is_empty()
         || !question.excluded_phrases.is_empty()
 }
 
-fn terms_of(analyzer: &Analyzer, row: &Row) -> HashSet<(String, u32)> {
+fn terms_of(analyzer: &Analyzer, row: &MemoryRow) -> HashSet<(String, u32)> {
     let mut terms = HashSet::new();
     if let Some(body) = &row.body {
         let text = format!("{}\n{}", body.title, body.content);
@@ -31,7 +31,7 @@ fn terms_of(analyzer: &Analyzer, row: &Row) -> HashSet<(String, u32)> {
     terms
 }
 
-/// The words of a phrase stand one after the other.
+/// Whether the words of a phrase stand one after the other somewhere.
 fn holds_phrase(terms: &HashSet<(String, u32)>, phrase: &[String]) -> bool {
     let Some((first, rest)) = phrase.split_first() else { return true };
     let at = |word: &String, position: u32| terms.contains(&(word.clone(), position));

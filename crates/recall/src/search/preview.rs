@@ -1,32 +1,27 @@
 //! The passage of a text that answers best, cut to a few lines.
 
-use crate::analyze::{Analyzer, Language, Question};
-use crate::known_words::{KnownWords, Shared};
+use crate::analyze::{Analyzer, Language, ParsedQuestion};
+use crate::word_terms::{SharedWordTerms, WordTerms};
 
 /// Characters of a preview.
 const PREVIEW_CHARS: usize = 300;
 
-/// Around the densest run of the question's words; the beginning if there is none.
-pub fn preview(analyzer: &Analyzer, question: &Question, text: &str) -> String {
-    Previews::new(analyzer, question, &Shared::default()).of(text)
-}
-
 /// Previews of the texts that answer one question.
 pub(super) struct Previews<'q> {
     analyzer: &'q Analyzer,
-    question: &'q Question,
-    shared: &'q Shared,
-    words: KnownWords,
+    question: &'q ParsedQuestion,
+    shared: &'q SharedWordTerms,
+    words: WordTerms,
     initials: Initials,
 }
 
-/// How the question's terms begin. Most words of a text begin otherwise, and need not be stemmed to see that they are not asked
-/// for.
+/// How the question's terms begin. Most words of a text begin otherwise, and need not be stemmed to see that they are
+/// not asked for.
 struct Initials(Option<[bool; 256]>);
 
 impl Initials {
     /// Only in English, which is all suffixes: there a word of plain letters and its terms begin alike.
-    fn of(analyzer: &Analyzer, question: &Question) -> Initials {
+    fn of(analyzer: &Analyzer, question: &ParsedQuestion) -> Initials {
         let begins = || {
             let mut begins = [false; 256];
             for byte in question.terms.iter().filter_map(|term| term.bytes().next()) {
@@ -57,8 +52,8 @@ fn plain_initial(word: &str) -> Option<u8> {
 impl<'q> Previews<'q> {
     pub(super) fn new(
         analyzer: &'q Analyzer,
-        question: &'q Question,
-        shared: &'q Shared,
+        question: &'q ParsedQuestion,
+        shared: &'q SharedWordTerms,
     ) -> Previews<'q> {
         let initials = Initials::of(analyzer, question);
         Previews { analyzer, question, shared, words: shared.take(), initials }
@@ -70,6 +65,7 @@ impl<'q> Previews<'q> {
             && self.words.any(self.analyzer, word, |term| terms.iter().any(|other| other == term))
     }
 
+    /// The passage around the densest run of the question's words; the beginning of the text if it has none.
     pub(super) fn of(&mut self, text: &str) -> String {
         let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let chars: Vec<char> = flat.chars().collect();
@@ -115,7 +111,7 @@ impl Drop for Previews<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::StaticEmbedder;
+    use crate::embedding::StaticEmbedder;
 
     #[test]
     fn every_term_of_a_plain_english_word_begins_as_it_does() {

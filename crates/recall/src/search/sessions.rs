@@ -1,4 +1,6 @@
-//! Sessions: what was said before and after belongs to what was said.
+//! Sessions: a memory is scored with its neighbours in the session, and a session by all of its turns.
+//!
+//! In a talk, the turn that answers a question often does not repeat its words; the turns around it do.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -6,9 +8,9 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::filter::Judge;
-use super::fuse::ONE;
-use crate::embed::{MaxSim, SIM_ONE};
+use super::corpus::Corpus;
+use super::fusion::ONE;
+use crate::embedding::{MaxSim, SIM_ONE};
 
 /// Turns of a session that count for what the session is about.
 const BEST_TURNS: usize = 6;
@@ -17,7 +19,7 @@ const COVERAGE: u64 = 25;
 
 /// The sessions of the candidates. A name is compared once for each copy of it; after that a session is a number.
 pub(super) struct Sessions<'a> {
-    judge: &'a Judge<'a>,
+    corpus: &'a Corpus<'a>,
     session_of: FxHashMap<u64, usize>,
     numbers: FxHashMap<&'a str, usize>,
     /// Copies of names by where they are: most memories of a session share one.
@@ -29,34 +31,35 @@ struct Session<'a> {
     name: &'a str,
     /// All its ids, ascending, admitted or not; only of those whose neighbours were asked for.
     members: OnceCell<Cow<'a, [u64]>>,
-    told: Told,
+    score: SessionScore,
 }
 
-/// What a session has to say to a question.
+/// How much a session is about the question.
 #[derive(Default)]
-struct Told {
-    /// How much its turns are about it, each.
+struct SessionScore {
+    /// How much each of its turns is about the question.
     turns: Vec<u64>,
     /// The best match of each word of the question in any turn.
     covered: Vec<i32>,
-    score: u64,
+    /// Of turns and coverage, once the session is weighed.
+    sum: u64,
 }
 
 impl<'a> Sessions<'a> {
-    pub(super) fn new(judge: &'a Judge<'a>) -> Sessions<'a> {
+    pub(super) fn new(corpus: &'a Corpus<'a>) -> Sessions<'a> {
         let (session_of, numbers, copies, all) = <_>::default();
-        Sessions { judge, session_of, numbers, copies, all }
+        Sessions { corpus, session_of, numbers, copies, all }
     }
 
     /// Looks up the session of a memory.
     pub(super) fn add(&mut self, id: u64) {
-        let judge = self.judge;
-        let place = judge.placed.get(id);
-        let Some(name) = place.and_then(|place| place.session.as_deref()) else { return };
+        let corpus = self.corpus;
+        let meta = corpus.docs.get(id);
+        let Some(name) = meta.and_then(|meta| meta.session.as_deref()) else { return };
         let number = *self.copies.entry(name.as_ptr()).or_insert_with(|| {
             *self.numbers.entry(name).or_insert_with(|| {
-                let (members, told) = <_>::default();
-                self.all.push(Session { name, members, told });
+                let (members, score) = <_>::default();
+                self.all.push(Session { name, members, score });
                 self.all.len() - 1
             })
         });
@@ -65,46 +68,46 @@ impl<'a> Sessions<'a> {
 
     /// Notes how much a turn is about the question.
     pub(super) fn turn(&mut self, id: u64, about: u64) {
-        if let Some(told) = self.told(id) {
-            told.turns.push(about);
+        if let Some(score) = self.score_mut(id) {
+            score.turns.push(about);
         }
     }
 
     /// Where to note which words of the question a turn has a match for.
     pub(super) fn coverage(&mut self, id: u64) -> Option<&mut Vec<i32>> {
-        self.told(id).map(|told| &mut told.covered)
+        self.score_mut(id).map(|score| &mut score.covered)
     }
 
-    fn told(&mut self, id: u64) -> Option<&mut Told> {
+    fn score_mut(&mut self, id: u64) -> Option<&mut SessionScore> {
         let session = *self.session_of.get(&id)?;
-        Some(&mut self.all[session].told)
+        Some(&mut self.all[session].score)
     }
 
     /// A session about the question has several turns about it, and together they say something to each of its words.
     pub(super) fn weigh(&mut self, question: &MaxSim<'_>) {
-        let told = self.all.iter().map(|session| session.told.turns());
-        let best = told.max().unwrap_or(0).max(1);
-        for Session { told, .. } in &mut self.all {
-            let covered = u64::try_from(question.mean(&told.covered)).unwrap_or(0);
+        let turns = self.all.iter().map(|session| session.score.turns());
+        let best = turns.max().unwrap_or(0).max(1);
+        for Session { score, .. } in &mut self.all {
+            let covered = u64::try_from(question.mean(&score.covered)).unwrap_or(0);
             let covered = covered * ONE / SIM_ONE.unsigned_abs() * COVERAGE / 100;
-            told.score = told.turns() * ONE / best + covered;
+            score.sum = score.turns() * ONE / best + covered;
         }
     }
 
     /// What the session of a memory is worth, once it is weighed.
     pub(super) fn score(&self, id: u64) -> u64 {
-        self.session_of.get(&id).map_or(0, |session| self.all[*session].told.score)
+        self.session_of.get(&id).map_or(0, |session| self.all[*session].score.sum)
     }
 
     /// The turns before and after, if they may be in the answer.
     pub(super) fn neighbours(&self, id: u64) -> [Option<u64>; 2] {
         let Some(session) = self.session_of.get(&id) else { return [None, None] };
         let session = &self.all[*session];
-        let members = session.members.get_or_init(|| self.judge.placed.members(session.name));
+        let members = session.members.get_or_init(|| self.corpus.docs.members(session.name));
         let at = members.partition_point(|other| *other < id);
-        let before = members[..at].iter().rev().copied().find(|id| self.judge.admits(*id));
+        let before = members[..at].iter().rev().copied().find(|id| self.corpus.admits(*id));
         let rest = members.get(at + 1..).unwrap_or_default();
-        [before, rest.iter().copied().find(|id| self.judge.admits(*id))]
+        [before, rest.iter().copied().find(|id| self.corpus.admits(*id))]
     }
 
     /// Adds the neighbours of some memories to `ids`.
@@ -119,7 +122,7 @@ impl<'a> Sessions<'a> {
     }
 }
 
-impl Told {
+impl SessionScore {
     fn turns(&self) -> u64 {
         let sum = |turns: &[u64]| turns.iter().fold(0u64, |sum, about| sum.saturating_add(*about));
         if self.turns.len() <= BEST_TURNS {
@@ -131,7 +134,7 @@ impl Told {
     }
 }
 
-/// A score with a share of its neighbours'.
+/// A score with a share of the scores of the neighbours in the session.
 pub(super) fn smooth(own: u64, [before, after]: [Option<u64>; 2]) -> u64 {
     own.saturating_mul(100)
         .saturating_add(before.unwrap_or(0).saturating_mul(45))

@@ -1,27 +1,27 @@
 //! Memories near a given one, by its own vectors.
 //!
-//! Two memories are as near as their nearest passages. The score is that nearness and nothing else: a copy of a memory is
-//! at the top, also when it was replaced.
+//! Two memories are as near as their nearest passages. The score is that nearness and nothing else: a copy of a memory
+//! is at the top, also when it was replaced.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use kernel::Reading;
 use kernel::memory::{MemoryId, Millis};
-use kernel::grants::Gate;
+use kernel::scope::Gate;
 
-use super::filter::{Judge, Lens};
-use super::fuse::{Arm, ArmScore, ONE};
+use super::context::SearchContext;
+use super::corpus::with_corpus;
+use super::filter::MemoryFilter;
+use super::fusion::{Arm, ArmScore, ONE};
 use super::meaning::Meaning;
-use super::past::Past;
 use super::preview::Previews;
-use super::{Answer, LIMIT_MAX, Query, hit};
-use crate::embed;
+use super::{RankedRow, SearchOutcome, SearchQuery, hit};
+use crate::columns::IndexCache;
+use crate::embedding;
 use crate::error::{Error, Result};
 use crate::language;
-use crate::passages;
-use crate::places::Placed;
-use crate::resident::Resident;
+use crate::segments;
 
 /// The memories nearest to `id`, itself left out. Of the query, filters and limit count; its text and weights do not.
 ///
@@ -30,9 +30,9 @@ pub fn similar(
     reading: &Reading,
     gate: Option<&dyn Gate>,
     id: MemoryId,
-    query: &Query,
+    query: &SearchQuery,
     now: Millis,
-) -> Result<Answer> {
+) -> Result<SearchOutcome> {
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
     let head = view.head(id)?.filter(|head| gate.is_none_or(|gate| gate.sees(head)));
@@ -42,19 +42,16 @@ pub fn similar(
     }
     let version = view.required_version(id, head.version)?;
     let title = view.body(&version)?.map(|body| body.title).unwrap_or_default();
-    // Previews begin where a memory speaks of the same.
+    // Previews show where the other memory uses the words of this title.
     let about = analyzer.question(&title);
-    let (nothing, codes) = (analyzer.question(""), passages::read_codes(&view, id.get())?);
-    let lens = Lens::new(&view, gate, query, (analyzer, &nothing), now)?;
-    let resident = reading.shared::<Resident>().unwrap_or_default();
+    let (question, codes) = (&analyzer.question(""), segments::read_codes(&view, id.get())?);
+    let cache = &*reading.shared::<IndexCache>().unwrap_or_default();
+    let context = SearchContext { view: &view, cache, gate, query, analyzer, question, now };
+    let filter = MemoryFilter::new(&context)?;
     let mut near: BTreeMap<u64, u64> = BTreeMap::new();
-    resident.with_columns(&view, |columns, stale| {
-        let judge = Judge::new(&lens, Placed::new(&view, &columns.places, stale)?);
-        let past = Past::new(&lens, &judge, analyzer)?;
+    with_corpus(&context, &filter, |corpus| {
         for code in codes {
-            let question = code.embedding();
-            let meaning = Meaning::new((&view, &columns.codes, stale), &past, &question);
-            let found = meaning.nearest(&judge)?;
+            let found = Meaning::new(corpus, &code.embedding()).nearest()?;
             for other in found.order.iter().filter(|other| **other != id.get()) {
                 let nearest = near.entry(*other).or_default();
                 *nearest = found.of(*other).max(*nearest);
@@ -65,16 +62,17 @@ pub fn similar(
     let mut ranked: Vec<(u64, u64)> = near.into_iter().filter(|(_, score)| *score > 0).collect();
     ranked.sort_unstable_by_key(|(other, score)| (Reverse(*score), *other));
     let candidates = ranked.len();
-    let mut previews = Previews::new(analyzer, &about, &resident.words);
+    let mut previews = Previews::new(analyzer, &about, &cache.words);
     let mut hits = Vec::new();
     for (other, score) in ranked {
-        if hits.len() == query.limit.min(LIMIT_MAX) {
+        if hits.len() == context.limit() {
             break;
         }
-        let Some(row) = lens.row(other)? else { continue };
-        let score = (score.saturating_mul(ONE) / embed::ONE.unsigned_abs()).min(ONE);
+        let Some(row) = filter.row(other)? else { continue };
+        let score = (score.saturating_mul(ONE) / embedding::ONE.unsigned_abs()).min(ONE);
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
-        hits.push(hit(&lens, &mut previews, row, score, (vec![arm], false))?);
+        let ranked = RankedRow { row, score, arms: vec![arm], by_model: false };
+        hits.push(hit(&filter, &mut previews, ranked)?);
     }
-    Ok(Answer { hits, candidates, by_model: 0 })
+    Ok(SearchOutcome { hits, candidates, by_model: 0 })
 }

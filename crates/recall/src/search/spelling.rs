@@ -1,30 +1,31 @@
 //! Spelling: a word that no memory has and no dictionary knows is asked for as the nearest word that a memory has.
 //!
-//! People mistype what they ask for and what they save; either way the words do not meet. What must stay true: a word that is
-//! found, or that is a word at all, is never replaced, so a question that is spelt well is asked as it stands.
+//! People mistype what they ask for and what they save; either way the words do not meet. What must stay true: a word
+//! that is found, or that is a word at all, is never replaced, so a question that is spelt well is asked as it stands.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use kernel::store::View;
-
-use crate::analyze::{Analyzer, Question};
-use crate::embed::StaticEmbedder;
+use super::context::SearchContext;
+use crate::analyze::{Analyzer, ParsedQuestion};
+use crate::embedding::StaticEmbedder;
 use crate::error::Result;
-use crate::resident::Resident;
-use crate::text::Search;
+use crate::text::TextSearch;
 
-/// Letters of a word that may be mistyped. Of shorter ones too many words are one letter away; longer ones nobody types.
+/// Letters of a word that may be mistyped. Of shorter ones too many words are one letter away; longer ones nobody
+/// types.
 const LETTERS: std::ops::RangeInclusive<usize> = 5..=24;
 /// Words of one question that are looked for under other spellings. Each costs some hundred looks into the dictionary.
 const WORDS_MAX: usize = 4;
 
-/// The question with the words that somebody used for those that nobody did.
-pub(super) fn corrected(
-    (view, resident): (&View<'_>, &Resident),
-    analyzer: &Analyzer,
-    mut question: Question,
-) -> Result<Question> {
+/// The question with the nearest words that memories have, in place of words that none has; `None` if it stays as it
+/// is.
+pub(super) fn corrected(context: &SearchContext<'_>) -> Result<Option<ParsedQuestion>> {
+    let SearchContext { view, cache, gate, query, analyzer, question, .. } = *context;
+    // The dictionary holds words that a delegate may not see, and only words of the present.
+    if gate.is_some() || query.as_of.is_some() {
+        return Ok(None);
+    }
     let odd = |word: &&String| {
         LETTERS.contains(&word.len())
             && word.bytes().all(|b| b.is_ascii_lowercase())
@@ -32,9 +33,10 @@ pub(super) fn corrected(
     };
     let words: Vec<String> = question.surface.iter().filter(odd).take(WORDS_MAX).cloned().collect();
     if words.is_empty() {
-        return Ok(question);
+        return Ok(None);
     }
-    let search = Search::new(view, &resident.tail)?;
+    let mut question = question.clone();
+    let search = TextSearch::new(view, &cache.memtable)?;
     for word in words {
         let Some(asked) = stem(analyzer, &word) else { continue };
         if search.df(&asked)? > 0 {
@@ -45,10 +47,10 @@ pub(super) fn corrected(
             replace(&mut question.terms, &asked, term);
         }
     }
-    Ok(question)
+    Ok(Some(question))
 }
 
-/// A word of the model's vocabulary is spelt as it should be.
+/// Whether a word is spelt right: the model's vocabulary has it as one piece.
 fn is_known(word: &str) -> bool {
     StaticEmbedder::shared().table().token_ids(word).len() == 1
 }
@@ -60,10 +62,10 @@ fn stem(analyzer: &Analyzer, word: &str) -> Option<String> {
     terms.pop().filter(|_| terms.is_empty())
 }
 
-/// The word one slip away that most memories have, with its term; among equals one that the model knows, then the first of
-/// the alphabet.
+/// The word one slip away that most memories have, with its term; among equals one that the model knows, then the first
+/// of the alphabet.
 fn nearest(
-    search: &Search<'_>,
+    search: &TextSearch<'_>,
     analyzer: &Analyzer,
     word: &str,
 ) -> Result<Option<(String, String)>> {

@@ -1,8 +1,9 @@
 //! Posting blocks: up to 128 documents of one term with their impacts, and the largest impact in the head.
 //!
-//! `max impact u8 | count - 1 u8 | varint(last - first) | impact | (varint gap, impact)*`. The first document is in the key.
+//! `max impact u8 | count - 1 u8 | varint(last - first) | impact | (varint gap, impact)*`. The first document is in the
+//! key.
 
-use kernel::Result;
+use kernel::error::Result;
 
 use super::bytes::{Cursor, push_varint};
 use super::rows::damaged;

@@ -1,8 +1,9 @@
-//! The postings of a tail by term.
+//! The postings of a memtable by term.
 //!
-//! A tail is kept by document, because that is how it changes. To find the documents of a term, a search looks into each of
-//! them; once that has been done as often as sorting them all would have cost, they are sorted, and the searches that follow
-//! on the same tail look up a term at once. What must stay true: sorted or not, the postings are the same.
+//! A memtable is kept by document, because that is how it changes. To find the documents of a term, a search looks into
+//! each of them; once that has been done as often as sorting them all would have cost, they are sorted, and the
+//! searches that follow on the same memtable look up a term at once. What must stay true: sorted or not, the postings
+//! are the same.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +21,8 @@ pub(super) struct ByTerm {
 }
 
 impl ByTerm {
-    /// Places and impacts of a term, ascending; `None` while it does not pay to know. `documents` are terms with impacts.
+    /// Places and impacts of a term, ascending; `None` while it does not pay to know. `documents` are terms with
+    /// impacts.
     pub(super) fn postings<'d>(
         &self,
         term: u32,

@@ -3,75 +3,71 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use kernel::{Error, Result};
-use kernel::hook::HookRows;
+use kernel::error::{Error, Result};
+use kernel::hook::Staged;
 use kernel::store::{KeyRange, View};
 
-use super::known::Known;
+use super::memtable::{Memtable, MemtableHandle};
 use super::merge;
-use super::meta::{Meta, Settings};
-use super::pending::Pending;
-use super::rows::{self, Forward, PAGE_DOCS, damaged};
+use super::meta::{IndexSettings, Meta};
+use super::pending::PendingRows;
+use super::rows::{self, ForwardRecord, PAGE_DOCS, damaged};
 use super::score::FIELDS;
-use super::tail::{Tail, TailHandle};
-use super::words::Words;
+use super::term_ids::TermIdCache;
+use super::words::TermCounts;
 
 /// The writer's side of the index. Follows the life of a hook: changes, then `committed` or `aborted`.
 #[derive(Debug)]
 pub struct TextIndex {
-    settings: Settings,
+    settings: IndexSettings,
     meta: Meta,
-    tail: Arc<Tail>,
-    pending: Pending,
+    memtable: Arc<Memtable>,
+    pending: PendingRows,
     /// The entry being applied.
     entry: u64,
     /// Ids of terms, committed or not.
-    known: Known,
-    published: TailHandle,
+    term_ids: TermIdCache,
+    published: MemtableHandle,
     /// State as of the last commit, to return to when a batch is aborted.
-    committed: (Meta, Arc<Tail>),
+    committed: (Meta, Arc<Memtable>),
 }
 
 impl TextIndex {
-    pub fn open(view: &View<'_>) -> Result<TextIndex> {
-        TextIndex::open_with(view, Settings::default(), TailHandle::default())
-    }
-
-    /// Starts from the state that `view` shows and publishes its tail through `published`.
+    /// Starts from the state that `view` shows and publishes its memtable through `published`.
     pub fn open_with(
         view: &View<'_>,
-        settings: Settings,
-        published: TailHandle,
+        settings: IndexSettings,
+        published: MemtableHandle,
     ) -> Result<TextIndex> {
         let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(settings));
         if meta.settings != settings {
             let reason = "another analyzer, or other weights";
             return Err(Error::outdated("the index", reason));
         }
-        let tail = Arc::new(Tail::read(view, &meta)?);
-        published.publish(Arc::clone(&tail));
+        let memtable = Arc::new(Memtable::read(view, &meta)?);
+        published.publish(Arc::clone(&memtable));
         Ok(TextIndex {
             settings,
-            committed: (meta.clone(), Arc::clone(&tail)),
+            committed: (meta.clone(), Arc::clone(&memtable)),
             meta,
-            tail,
-            pending: Pending::default(),
+            memtable,
+            pending: PendingRows::default(),
             entry: 0,
-            known: Known::default(),
+            term_ids: TermIdCache::default(),
             published,
         })
     }
 
-    /// Publishes the tail in another place from now on.
-    pub(crate) fn publish_in(&mut self, published: TailHandle) {
+    /// Publishes the memtable in another place from now on.
+    pub(crate) fn publish_in(&mut self, published: MemtableHandle) {
         if !self.published.is(&published) {
             published.publish(Arc::clone(&self.committed.1));
             self.published = published;
         }
     }
 
-    /// Where searches get the tail from.
-    pub fn handle(&self) -> TailHandle {
+    /// Where searches get the memtable from.
+    pub fn handle(&self) -> MemtableHandle {
         self.published.clone()
     }
 
@@ -80,8 +76,8 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        parts: &[&Words],
-        staged: &mut HookRows<'_>,
+        parts: &[&TermCounts],
+        staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.put_pending(view, doc, parts)?;
         self.hand_over(|key, value| staged.set(key, value));
@@ -93,27 +89,28 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        parts: &[&Words],
-        staged: &mut HookRows<'_>,
+        parts: &[&TermCounts],
+        staged: &mut Staged<'_>,
     ) -> Result<()> {
         self.add_pending(view, doc, parts)?;
         self.pending.give_away(|key, value| staged.set(key, value));
         Ok(())
     }
 
-    /// Takes a document out of the rows, all its versions, and every word that only it had. To be called whenever content
-    /// is erased, whether the document is still indexed or not: words of dead versions lie in the dictionary and in runs.
+    /// Takes a document out of the rows, all its versions, and every word that only it had. To be called whenever
+    /// content is erased, whether the document is still indexed or not: words of dead versions lie in the dictionary
+    /// and in runs.
     ///
-    /// All other documents are indexed anew, ascending. That is what makes a rebuild, which cannot read the erased body,
-    /// arrive at the same rows: nothing from before the last erasure is left of either.
-    pub fn erase(&mut self, view: &View<'_>, doc: u64, staged: &mut HookRows<'_>) -> Result<()> {
+    /// All other documents are indexed anew, ascending. That is what makes a rebuild, which cannot read the erased
+    /// body, arrive at the same rows: nothing from before the last erasure is left of either.
+    pub fn erase(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
         self.erase_pending(view, doc)?;
         self.hand_over(|key, value| staged.set(key, value));
         Ok(())
     }
 
     /// Takes all documents out, as if there had never been one. Returns them, ascending.
-    pub fn clear(&mut self, view: &View<'_>, staged: &mut HookRows<'_>) -> Result<Vec<u64>> {
+    pub fn clear(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<Vec<u64>> {
         self.begin(view)?;
         let records = self.pending.rows(view, &rows::forwards())?;
         self.wipe(view)?;
@@ -125,17 +122,17 @@ impl TextIndex {
     /// The batch is durable: searches see its changes from now on.
     pub fn committed(&mut self) {
         self.pending.clear();
-        if !Arc::ptr_eq(&self.committed.1, &self.tail) {
-            self.committed = (self.meta.clone(), Arc::clone(&self.tail));
-            self.published.publish(Arc::clone(&self.tail));
+        if !Arc::ptr_eq(&self.committed.1, &self.memtable) {
+            self.committed = (self.meta.clone(), Arc::clone(&self.memtable));
+            self.published.publish(Arc::clone(&self.memtable));
         }
     }
 
-    /// The batch is gone.
+    /// The batch was aborted: returns to the state of the last commit.
     pub fn aborted(&mut self) {
         self.pending.clear();
-        self.known.clear();
-        (self.meta, self.tail) = self.committed.clone();
+        self.term_ids.clear();
+        (self.meta, self.memtable) = self.committed.clone();
     }
 
     pub(super) fn hand_over(&mut self, set: impl FnMut(Vec<u8>, Option<Vec<u8>>)) {
@@ -156,14 +153,14 @@ impl TextIndex {
         &mut self,
         view: &View<'_>,
         doc: u64,
-        parts: &[&Words],
+        parts: &[&TermCounts],
     ) -> Result<()> {
         self.begin(view)?;
         self.take_out(view, doc)?;
         self.add_pending(view, doc, parts)
     }
 
-    fn add_pending(&mut self, view: &View<'_>, doc: u64, parts: &[&Words]) -> Result<()> {
+    fn add_pending(&mut self, view: &View<'_>, doc: u64, parts: &[&TermCounts]) -> Result<()> {
         if doc == 0 {
             return Err(Error::invalid("doc", "0 names no document"));
         }
@@ -173,7 +170,7 @@ impl TextIndex {
         for part in parts {
             add_up(&mut lengths, &part.lengths);
             for (term, tfs) in part.iter() {
-                let id = match self.known.id(term) {
+                let id = match self.term_ids.id(term) {
                     Some(id) => id,
                     None => self.term_id(view, term)?,
                 };
@@ -192,14 +189,14 @@ impl TextIndex {
         }
         let records = self.pending.rows(view, &rows::forwards())?;
         self.wipe(view)?;
-        // Ids from before, and those that take their places.
+        // The ids of terms before the erasure, and the ids that the same terms get now.
         let mut again: HashMap<u32, u32> = HashMap::new();
         for (key, value) in records {
             let kept = rows::trailing_doc(&key)?;
             if kept == doc {
                 continue;
             }
-            let forward = Forward::decode(&value)?;
+            let forward = ForwardRecord::decode(&value)?;
             let mut terms = Vec::with_capacity(forward.terms.len());
             for (term, tfs) in forward.terms {
                 let word =
@@ -235,8 +232,8 @@ impl TextIndex {
             self.pending.set(key, None);
         }
         self.meta = Meta::new(self.settings);
-        self.tail = Arc::default();
-        self.known.clear();
+        self.memtable = Arc::default();
+        self.term_ids.clear();
         Ok(())
     }
 
@@ -250,27 +247,27 @@ impl TextIndex {
             }
             again
         });
-        let forward = Forward { epoch: self.meta.epoch, lengths, terms };
+        let forward = ForwardRecord { epoch: self.meta.epoch, lengths, terms };
         self.pending.set(rows::forward(doc), Some(forward.encode()));
         if doc <= self.meta.flushed {
-            self.pending.set(rows::in_tail(doc), Some(Vec::new()));
+            self.pending.set(rows::in_memtable(doc), Some(Vec::new()));
         }
-        Arc::make_mut(&mut self.tail).put(doc, &forward, &self.settings.weights);
+        Arc::make_mut(&mut self.memtable).put(doc, &forward, &self.settings.weights);
         self.meta.documents += 1;
     }
 
     /// Removes the current version of a document, if there is one.
     fn take_out(&mut self, view: &View<'_>, doc: u64) -> Result<()> {
         let Some(bytes) = self.pending.get(view, &rows::forward(doc))? else { return Ok(()) };
-        let forward = Forward::decode(&bytes)?;
+        let forward = ForwardRecord::decode(&bytes)?;
         self.pending.set(rows::forward(doc), None);
         self.meta.documents = self.meta.documents.saturating_sub(1);
-        let tail = Arc::make_mut(&mut self.tail);
+        let memtable = Arc::make_mut(&mut self.memtable);
         if forward.epoch == self.meta.epoch {
             if doc <= self.meta.flushed {
-                self.pending.set(rows::in_tail(doc), None);
+                self.pending.set(rows::in_memtable(doc), None);
             }
-            tail.remove(doc);
+            memtable.remove(doc);
             return Ok(());
         }
         // Its postings stay where they are until a merge; the page of the dead hides them, the burial corrects the df.
@@ -283,7 +280,7 @@ impl TextIndex {
         let terms: Arc<[u32]> = forward.terms.iter().map(|(term, _)| *term).collect();
         let row = rows::encode_terms(terms.iter().copied());
         self.pending.set(rows::buried(doc), Some(row));
-        tail.bury(doc, terms);
+        memtable.bury(doc, terms);
         Ok(())
     }
 
@@ -299,7 +296,7 @@ impl TextIndex {
             self.pending.set(key, Some(id.to_be_bytes().to_vec()));
             id
         };
-        self.known.learn(term, id);
+        self.term_ids.learn(term, id);
         Ok(id)
     }
 
@@ -308,8 +305,8 @@ impl TextIndex {
     fn changed(&mut self, view: &View<'_>) -> Result<()> {
         self.meta.changes += 1;
         if self.meta.changes >= self.settings.flush_docs.max(1) {
-            let tail = std::mem::take(&mut self.tail);
-            merge::flush_and_begin(view, &mut self.pending, &mut self.meta, &tail)?;
+            let memtable = std::mem::take(&mut self.memtable);
+            merge::flush_and_begin(view, &mut self.pending, &mut self.meta, &memtable)?;
         } else {
             merge::advance(view, &mut self.pending, &mut self.meta)?;
         }
@@ -320,7 +317,7 @@ impl TextIndex {
     /// Writes the meta row, under the number of the entry that is being applied.
     fn stamp(&mut self) {
         self.meta.seq = self.entry;
-        Arc::make_mut(&mut self.tail).seq = self.entry;
+        Arc::make_mut(&mut self.memtable).seq = self.entry;
         self.pending.set(rows::meta(), Some(self.meta.encode()));
     }
 }

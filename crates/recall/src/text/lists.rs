@@ -1,19 +1,19 @@
 //! What a search reads: posting lists per term and run, walked in windows of documents, and the pages of the dead.
 //!
-//! A term has one list per run and one for the tail. A document is alive in one list at most, so the largest impact over the
-//! lists bounds what the term can add to it.
+//! A term has one list per run and one for the memtable. A document is alive in one list at most, so the largest impact
+//! over the lists bounds what the term can add to it.
 
 use std::ops::Range;
 
-use kernel::Result;
+use kernel::error::Result;
 use kernel::store::View;
 
 use super::block::{self, BLOCK_POSTINGS};
 use super::bytes::Cursor;
+use super::memtable::Memtable;
 use super::meta::{Meta, Run};
+use super::posting_rows;
 use super::rows::{self, PAGE_DOCS, damaged};
-use super::slab;
-use super::tail::Tail;
 
 /// A block that spans more windows is decoded to find the next document, so that sparse ids do not cost empty windows.
 const WIDE_BLOCK: u64 = 64 * PAGE_DOCS;
@@ -36,7 +36,7 @@ struct Block {
 
 #[derive(Debug, Default)]
 struct List {
-    /// Place of the run in the list of runs; `None` for the tail.
+    /// Place of the run in the list of runs; `None` for the memtable.
     run: Option<usize>,
     blocks: Vec<Block>,
     /// The first block that may hold what comes next; windows only go up.
@@ -107,7 +107,8 @@ impl List {
     fn each(
         &mut self,
         window: Window,
-        (bytes, dead): (&[u8], Option<&[u8]>),
+        bytes: &[u8],
+        dead: Option<&[u8]>,
         visit: &mut impl FnMut(u64, u8),
     ) -> Result<()> {
         let mut at = self.at;
@@ -134,7 +135,7 @@ impl List {
     }
 
     /// The impact of one document, if it is alive in this list.
-    fn find(&mut self, doc: u64, (bytes, dead): (&[u8], Option<&[u8]>)) -> Result<Option<u8>> {
+    fn find(&mut self, doc: u64, bytes: &[u8], dead: Option<&[u8]>) -> Result<Option<u8>> {
         if dead.is_some_and(|page| rows::is_dead(page, doc)) {
             return Ok(None);
         }
@@ -165,13 +166,18 @@ pub(super) struct TermLists {
 }
 
 impl TermLists {
-    pub(super) fn read(view: &View<'_>, meta: &Meta, tail: &Tail, term: u32) -> Result<TermLists> {
+    pub(super) fn read(
+        view: &View<'_>,
+        meta: &Meta,
+        memtable: &Memtable,
+        term: u32,
+    ) -> Result<TermLists> {
         let mut lists = Vec::with_capacity(meta.runs.len() + 1);
         let mut bytes = Vec::with_capacity(ROWS_BYTES);
         let (mut postings, mut differences) = (0u64, 0i64);
         for (at, run) in meta.runs.iter().enumerate() {
             let mut list = List { run: Some(at), ..List::default() };
-            slab::read(view, run.id, term, &mut bytes, &mut |first, place, value| {
+            posting_rows::read(view, run.id, term, &mut bytes, &mut |first, place, value| {
                 if first == 0 {
                     let difference = Cursor::new(value).signed();
                     differences +=
@@ -185,7 +191,7 @@ impl TermLists {
                 lists.push(list);
             }
         }
-        let recent = tail.postings(term);
+        let recent = memtable.postings(term);
         if !recent.is_empty() {
             let mut list = List::default();
             for (first, value) in block::encode(&recent) {
@@ -195,7 +201,8 @@ impl TermLists {
             }
             lists.push(list);
         }
-        let df = postings.saturating_sub(tail.buried_with(term)).saturating_add_signed(differences);
+        let df =
+            postings.saturating_sub(memtable.buried_with(term)).saturating_add_signed(differences);
         Ok(TermLists { lists, bytes, df, ..TermLists::default() })
     }
 
@@ -235,7 +242,7 @@ impl TermLists {
     pub(super) fn each(
         &mut self,
         window: Window,
-        dead: &mut Dead<'_>,
+        dead: &mut DeadPages<'_>,
         mut visit: impl FnMut(u64, u64),
     ) -> Result<()> {
         self.enter(window);
@@ -243,7 +250,7 @@ impl TermLists {
         for at in &self.inside {
             let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
-            list.each(window, (&self.bytes, page), &mut |doc, impact| {
+            list.each(window, &self.bytes, page, &mut |doc, impact| {
                 visit(doc, factor.saturating_mul(impact.into()));
             })?;
         }
@@ -251,11 +258,11 @@ impl TermLists {
     }
 
     /// What the term adds to one document of the window that `bound` was last asked for.
-    pub(super) fn find(&mut self, doc: u64, dead: &mut Dead<'_>) -> Result<u64> {
+    pub(super) fn find(&mut self, doc: u64, dead: &mut DeadPages<'_>) -> Result<u64> {
         for at in &self.inside {
             let list = &mut self.lists[*at];
             let page = dead.page(list.run)?;
-            if let Some(impact) = list.find(doc, (&self.bytes, page))? {
+            if let Some(impact) = list.find(doc, &self.bytes, page)? {
                 return Ok(self.factor.saturating_mul(impact.into()));
             }
         }
@@ -266,22 +273,22 @@ impl TermLists {
 #[derive(Clone, Debug)]
 enum Page {
     Unread,
-    /// Nobody died.
+    /// The page was read, and no document of the window is dead.
     Empty,
     Bitmap(Vec<u8>),
 }
 
 /// The pages of the dead of one window, read when first needed.
-pub(super) struct Dead<'s> {
+pub(super) struct DeadPages<'s> {
     view: &'s View<'s>,
     runs: &'s [Run],
     page: u64,
     pages: Vec<Page>,
 }
 
-impl<'s> Dead<'s> {
-    pub(super) fn new(view: &'s View<'s>, runs: &'s [Run]) -> Dead<'s> {
-        Dead { view, runs, page: 0, pages: vec![Page::Unread; runs.len()] }
+impl<'s> DeadPages<'s> {
+    pub(super) fn new(view: &'s View<'s>, runs: &'s [Run]) -> DeadPages<'s> {
+        DeadPages { view, runs, page: 0, pages: vec![Page::Unread; runs.len()] }
     }
 
     pub(super) fn enter(&mut self, window: Window) {

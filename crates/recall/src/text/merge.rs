@@ -1,25 +1,26 @@
-//! Making runs: a flush turns the tail into one. Merging them: eight of a level become one of the next; large runs that are mostly dead are joined.
+//! Making runs: a flush turns the memtable into one. Merging them: eight of a level become one of the next; large runs
+//! that are mostly dead are joined.
 //!
-//! A merge goes in slices, one with every change, and is over before the next flush: no write waits for a whole one. The runs
-//! it is made of answer until it is done. What dies in them meanwhile is marked dead in the new run too; whether a slice still
-//! met its posting makes no difference to what follows.
+//! A merge goes in slices, one with every change, and is over before the next flush: no write waits for a whole one.
+//! The runs it is made of answer until it is done. What dies in them meanwhile is marked dead in the new run too;
+//! whether a slice still met its posting makes no difference to what follows.
 //!
-//! A merge drops dead postings. Each one it drops is added to the term's difference, so that postings plus differences, over
-//! all runs, stay the exact live document frequency.
+//! A merge drops dead postings. Each one it drops is added to the term's difference, so that postings plus differences,
+//! over all runs, stay the exact live document frequency.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use kernel::Result;
+use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};
 use super::bytes::Cursor;
-use super::meta::{Job, Meta, Run};
-use super::pending::Pending;
+use super::memtable::Memtable;
+use super::meta::{MergeJob, Meta, Run};
+use super::pending::PendingRows;
+use super::posting_rows::{self, PostingWriter};
 use super::rows::{self, PAGE_DOCS, damaged};
-use super::slab::{self, Writer};
-use super::tail::Tail;
 
 const FAN_IN: usize = 8;
 
@@ -32,22 +33,22 @@ const SLICES: u32 = 8;
 /// Postings and difference, by term.
 type Lists = BTreeMap<u32, (Vec<Posting>, i64)>;
 
-/// Turns the tail into a run.
-fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
+/// Turns the memtable into a run.
+fn flush(pending: &mut PendingRows, meta: &mut Meta, memtable: &Memtable) {
     meta.changes = 0;
-    if tail.docs.is_empty() && tail.buried.is_empty() {
+    if memtable.docs.is_empty() && memtable.buried.is_empty() {
         return;
     }
     // One list of all postings, sorted: a map of lists would allocate one for each of some ten thousand terms.
     let mut postings: Vec<(u32, Posting)> = Vec::new();
-    for (doc, terms) in &tail.docs {
+    for (doc, terms) in &memtable.docs {
         postings.extend(terms.iter().map(|(term, impact)| (*term, (*doc, *impact))));
         if *doc <= meta.flushed {
-            pending.set(rows::in_tail(*doc), None);
+            pending.set(rows::in_memtable(*doc), None);
         }
     }
     let mut differences: BTreeMap<u32, i64> = BTreeMap::new();
-    for (doc, terms) in &tail.buried {
+    for (doc, terms) in &memtable.buried {
         for term in terms.iter() {
             *differences.entry(*term).or_default() -= 1;
         }
@@ -55,7 +56,7 @@ fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
     }
     postings.sort_unstable();
     let (id, epoch) = (meta.next_run, meta.epoch);
-    let mut writer = Writer::new(id);
+    let mut writer = PostingWriter::new(id);
     let mut list: Vec<Posting> = Vec::new();
     for of_term in postings.chunk_by(|a, b| a.0 == b.0) {
         let term = of_term[0].0;
@@ -73,8 +74,8 @@ fn flush(pending: &mut Pending, meta: &mut Meta, tail: &Tail) {
     writer.close(pending);
     meta.next_run += 1;
     meta.epoch += 1;
-    meta.flushed = tail.docs.last().map_or(meta.flushed, |(doc, _)| meta.flushed.max(*doc));
-    let docs = u64::try_from(tail.docs.len()).unwrap_or(u64::MAX);
+    meta.flushed = memtable.docs.last().map_or(meta.flushed, |(doc, _)| meta.flushed.max(*doc));
+    let docs = u64::try_from(memtable.docs.len()).unwrap_or(u64::MAX);
     meta.runs.push(Run { id, level: 0, epochs: (epoch, epoch), docs, dead: 0 });
 }
 
@@ -111,12 +112,12 @@ fn begin(meta: &mut Meta) {
     };
     let slice = meta.next_term.div_ceil((meta.settings.flush_docs / SLICES).max(1)).max(1);
     let sources = merged.iter().map(|run| run.id).collect();
-    meta.job = Some(Job { run, sources, done: false, terms: 0..meta.next_term, slice });
+    meta.job = Some(MergeJob { run, sources, done: false, terms: 0..meta.next_term, slice });
     meta.next_run += 1;
 }
 
 /// Does the next slice of the merge under way, if there is one.
-pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -> Result<()> {
+pub(super) fn advance(view: &View<'_>, pending: &mut PendingRows, meta: &mut Meta) -> Result<()> {
     let Some(job) = &mut meta.job else { return Ok(()) };
     let start = job.terms.start;
     let end = start.saturating_add(job.slice).min(job.terms.end);
@@ -131,10 +132,10 @@ pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -
     } else {
         let mut lists = Lists::new();
         for source in &job.sources {
-            let dead = graves(view, pending, *source)?;
+            let dead = dead_bitmaps(view, pending, *source)?;
             gather(view, pending, *source, &(start..end), &dead, &mut lists)?;
         }
-        let mut writer = Writer::new(job.run.id);
+        let mut writer = PostingWriter::new(job.run.id);
         for (term, (postings, difference)) in &mut lists {
             // Runs overlap where documents were updated. A document is alive in one of them at most.
             postings.sort_unstable();
@@ -165,17 +166,17 @@ pub(super) fn advance(view: &View<'_>, pending: &mut Pending, meta: &mut Meta) -
     Ok(())
 }
 
-/// Flushes the tail. Whatever was due before is finished first: runs of a level stay neighbours.
+/// Flushes the memtable. Whatever was due before is finished first: runs of a level stay neighbours.
 pub(super) fn flush_and_begin(
     view: &View<'_>,
-    pending: &mut Pending,
+    pending: &mut PendingRows,
     meta: &mut Meta,
-    tail: &Tail,
+    memtable: &Memtable,
 ) -> Result<()> {
     while meta.job.is_some() {
         advance(view, pending, meta)?;
     }
-    flush(pending, meta, tail);
+    flush(pending, meta, memtable);
     begin(meta);
     Ok(())
 }
@@ -183,7 +184,7 @@ pub(super) fn flush_and_begin(
 /// Notes a death in a run that is being merged.
 pub(super) fn bury(
     view: &View<'_>,
-    pending: &mut Pending,
+    pending: &mut PendingRows,
     meta: &mut Meta,
     epoch: u32,
     doc: u64,
@@ -198,11 +199,11 @@ pub(super) fn bury(
     Ok(())
 }
 
-type Graves = BTreeMap<u64, Vec<u8>>;
+type DeadBitmaps = BTreeMap<u64, Vec<u8>>;
 
 /// The pages of the dead of a run.
-fn graves(view: &View<'_>, pending: &Pending, run: u32) -> Result<Graves> {
-    let mut pages = Graves::new();
+fn dead_bitmaps(view: &View<'_>, pending: &PendingRows, run: u32) -> Result<DeadBitmaps> {
+    let mut pages = DeadBitmaps::new();
     for (key, page) in pending.rows(view, &KeyRange::prefix(&rows::dead_of(run)))? {
         pages.insert(rows::trailing_doc(&key)?, page);
     }
@@ -212,17 +213,17 @@ fn graves(view: &View<'_>, pending: &Pending, run: u32) -> Result<Graves> {
 /// Adds what a run says of some terms to `lists`.
 fn gather(
     view: &View<'_>,
-    pending: &Pending,
+    pending: &PendingRows,
     run: u32,
     terms: &Range<u32>,
-    dead: &Graves,
+    dead: &DeadBitmaps,
     lists: &mut Lists,
 ) -> Result<()> {
     let mut read = Vec::new();
     let alive = |(doc, _): &Posting| {
         !dead.get(&(doc / PAGE_DOCS)).is_some_and(|page| rows::is_dead(page, *doc))
     };
-    slab::read_pending(view, pending, run, terms, &mut |term, first, value| {
+    posting_rows::read_pending(view, pending, run, terms, &mut |term, first, value| {
         let (postings, difference) = lists.entry(term).or_default();
         if first == 0 {
             *difference += Cursor::new(value)

@@ -4,15 +4,15 @@
 
 use std::ops::Range;
 
-use kernel::{Error, Result};
+use kernel::error::{Error, Result};
 use kernel::store::View;
 
 use super::bytes::{Cursor, push_varint};
 use super::rows::{self, damaged};
-use super::score::{FieldWeight, Weights};
+use super::score::{FieldWeight, FieldWeights};
 
-/// Of all rows of recall, whoever makes them: raised whenever one is made otherwise. The number comes first in the row, and
-/// the row stays where it is, so that every build can tell its own rows from those of others.
+/// Of all rows of recall, whoever makes them: raised whenever one is made otherwise. The number comes first in the row,
+/// and the row stays where it is, so that every build can tell its own rows from those of others.
 const FORMAT: u64 = 4;
 
 /// Numbers above it are no format of any build, but damage.
@@ -23,20 +23,20 @@ pub const FLUSH_DOCS: u32 = 1024;
 
 /// What the rows depend on besides the documents. An index made with other settings must be rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct IndexSettings {
     pub flush_docs: u32,
-    pub weights: Weights,
+    pub weights: FieldWeights,
     /// Version of whatever makes the terms.
     pub analyzer: u32,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { flush_docs: FLUSH_DOCS, weights: Weights::default(), analyzer: 1 }
+impl Default for IndexSettings {
+    fn default() -> IndexSettings {
+        IndexSettings { flush_docs: FLUSH_DOCS, weights: FieldWeights::default(), analyzer: 1 }
     }
 }
 
-/// An immutable set of postings: what the tail held at one flush, or several such merged.
+/// An immutable set of postings: what the memtable held at one flush, or several such merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) id: u32,
@@ -57,7 +57,7 @@ impl Run {
 
 /// A merge under way. It advances by a slice with every change; searches see nothing of it until it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Job {
+pub(super) struct MergeJob {
     /// The run that is being made.
     pub(super) run: Run,
     /// Those it is made of: neighbours in the list of runs until it takes their place.
@@ -72,7 +72,7 @@ pub(super) struct Job {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Meta {
-    pub(super) settings: Settings,
+    pub(super) settings: IndexSettings,
     /// The journal entry of the last change.
     pub(super) seq: u64,
     /// Live documents.
@@ -83,15 +83,15 @@ pub(super) struct Meta {
     pub(super) changes: u32,
     pub(super) next_run: u32,
     pub(super) next_term: u32,
-    /// The largest document of all flushes: a later one can only be in the tail.
+    /// The largest document of all flushes: a later one can only be in the memtable.
     pub(super) flushed: u64,
-    pub(super) job: Option<Job>,
+    pub(super) job: Option<MergeJob>,
     /// By epoch, oldest first.
     pub(super) runs: Vec<Run>,
 }
 
 impl Meta {
-    pub(super) fn new(settings: Settings) -> Meta {
+    pub(super) fn new(settings: IndexSettings) -> Meta {
         Meta {
             settings,
             seq: 0,
@@ -172,14 +172,14 @@ impl Meta {
         let mut cursor = Cursor::new(bytes);
         cursor.varint()?;
         let (analyzer, flush_docs) = (cursor.u32()?, cursor.u32()?);
-        let mut weights = Weights::default();
+        let mut weights = FieldWeights::default();
         for field in &mut weights.fields {
             *field = FieldWeight {
                 sixteenths: u16::try_from(cursor.varint()?).ok()?,
                 reference: u16::try_from(cursor.varint()?).ok()?,
             };
         }
-        let mut meta = Meta::new(Settings { flush_docs, weights, analyzer });
+        let mut meta = Meta::new(IndexSettings { flush_docs, weights, analyzer });
         meta.seq = cursor.varint()?;
         meta.documents = cursor.varint()?;
         for n in [&mut meta.epoch, &mut meta.changes, &mut meta.next_run, &mut meta.next_term] {
@@ -197,7 +197,7 @@ impl Meta {
             while !cursor.is_empty() {
                 sources.push(cursor.u32()?);
             }
-            meta.job = Some(Job { run, sources, done, terms, slice });
+            meta.job = Some(MergeJob { run, sources, done, terms, slice });
         }
         Some(meta)
     }
@@ -223,11 +223,11 @@ mod tests {
 
     #[test]
     fn the_row_reads_back_and_cuts_are_noticed() {
-        let mut meta = Meta::new(Settings { analyzer: 7, ..Settings::default() });
+        let mut meta = Meta::new(IndexSettings { analyzer: 7, ..IndexSettings::default() });
         (meta.seq, meta.documents, meta.next_term, meta.flushed) = (1 << 40, 9, 300, 1 << 39);
         meta.runs.push(Run { id: 3, level: 1, epochs: (0, 7), docs: 70, dead: 2 });
         meta.runs.push(Run { id: 4, level: 0, epochs: (8, 8), docs: 10, dead: 0 });
-        let job = Job {
+        let job = MergeJob {
             run: Run { id: 5, level: 2, epochs: (0, 8), docs: 70, dead: 1 },
             sources: vec![3, 4],
             done: false,

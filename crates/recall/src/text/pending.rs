@@ -1,22 +1,22 @@
 //! Rows that are written and not in the view yet, laid over it.
 //!
-//! A hook's view does not show what the hook staged during the same entry, but a flush must see the put that caused it and
-//! a merge the flush. So everything written since the entry began is read from here first.
+//! A hook's view does not show what the hook staged during the same entry, but a flush must see the put that caused it
+//! and a merge the flush. So everything written since the entry began is read from here first.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
-use kernel::Result;
+use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingRows {
     rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// Keys written since they were last handed over, some more than once.
     fresh: Vec<Vec<u8>>,
 }
 
-impl Pending {
+impl PendingRows {
     pub(super) fn set(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
         self.fresh.push(key.clone());
         self.rows.insert(key, value);

@@ -2,20 +2,21 @@
 //!
 //! ```text
 //! 80 | term bytes                 -> term id u32 BE; ids in order of first appearance
-//! 82 | run u32 | term u32 | doc   -> slab: blocks of up to 128 postings from this term and document on
-//! 84 | 0 | doc u64                -> the document is in the tail, although it was there before the last flush
+//! 82 | run u32 | term u32 | doc   -> posting row: blocks of up to 128 postings from this term and document on
+//! 84 | 0 | doc u64                -> the document is in the memtable, although it was there before the last flush
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
 //! 85 | run u32 | doc / 4096 u64   -> bitmap of documents whose postings in the run are dead
 //! 86 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
 //! 86 | ff x 8 | 0                 -> meta
 //! ```
 //!
-//! The record of a new document, meta and the first row of the next prefix are neighbours: a write changes one page for them.
+//! The record of a new document, meta and the first row of the next prefix are neighbours: a write changes one page for
+//! them.
 //!
-//! An *epoch* is the time between two flushes. A forward record carries the epoch of its put, a run covers a range of epochs:
-//! together they say where the postings of a document lie, whatever was merged since.
+//! An *epoch* is the time between two flushes. A forward record carries the epoch of its put, a run covers a range of
+//! epochs: together they say where the postings of a document lie, whatever was merged since.
 
-use kernel::{Error, Result};
+use kernel::error::{Error, Result};
 use kernel::store::KeyRange;
 
 use super::bytes::{Cursor, push_varint};
@@ -101,11 +102,11 @@ pub(super) fn former_meta() -> Vec<u8> {
     vec![FORMER_META]
 }
 
-pub(super) fn in_tail(doc: u64) -> Vec<u8> {
+pub(super) fn in_memtable(doc: u64) -> Vec<u8> {
     [&[ASIDE, 0], doc.to_be_bytes().as_slice()].concat()
 }
 
-pub(super) fn all_in_tail() -> Vec<u8> {
+pub(super) fn all_in_memtable() -> Vec<u8> {
     vec![ASIDE, 0]
 }
 
@@ -150,7 +151,7 @@ fn place(doc: u64) -> (usize, u8) {
 
 /// What a document says, by term: all that is needed to take it out again or to index it anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Forward {
+pub(super) struct ForwardRecord {
     pub(super) epoch: u32,
     pub(super) lengths: [u32; FIELDS],
     /// By term id.
@@ -160,7 +161,7 @@ pub(super) struct Forward {
 /// One occurrence in the content and none elsewhere: by far the most frequent case, and one bit.
 const PLAIN: [u32; FIELDS] = [0, 1, 0, 0, 0, 0];
 
-impl Forward {
+impl ForwardRecord {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(16 + 2 * self.terms.len());
         push_varint(&mut out, self.epoch.into());
@@ -181,13 +182,13 @@ impl Forward {
         out
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Forward> {
-        Forward::parse(bytes).ok_or_else(|| damaged("forward record", "does not decode"))
+    pub(super) fn decode(bytes: &[u8]) -> Result<ForwardRecord> {
+        ForwardRecord::parse(bytes).ok_or_else(|| damaged("forward record", "does not decode"))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Forward> {
+    fn parse(bytes: &[u8]) -> Option<ForwardRecord> {
         let mut cursor = Cursor::new(bytes);
-        let mut forward = Forward { epoch: cursor.u32()?, ..Forward::default() };
+        let mut forward = ForwardRecord { epoch: cursor.u32()?, ..ForwardRecord::default() };
         for length in &mut forward.lengths {
             *length = cursor.u32()?;
         }
@@ -244,8 +245,8 @@ mod tests {
             epoch: u32, lengths: [u32; FIELDS],
             terms in prop::collection::btree_map(any::<u32>(), prop_oneof![Just(PLAIN), any::<[u32; FIELDS]>()], 0..20),
         ) {
-            let forward = Forward { epoch, lengths, terms: terms.into_iter().collect() };
-            prop_assert_eq!(&Forward::decode(&forward.encode()).unwrap(), &forward);
+            let forward = ForwardRecord { epoch, lengths, terms: terms.into_iter().collect() };
+            prop_assert_eq!(&ForwardRecord::decode(&forward.encode()).unwrap(), &forward);
             let ids: Vec<u32> = forward.terms.iter().map(|(term, _)| *term).collect();
             prop_assert_eq!(decode_terms(&encode_terms(ids.iter().copied())).unwrap(), ids);
         }

@@ -1,24 +1,30 @@
 //! Integer BM25F: what a term is worth in a document (`impact`) and in the corpus (`idf`).
 //!
-//! An impact is stored with the posting, so it may depend on nothing but the document and constants: the reference lengths
-//! are frozen. There are no floats: the same document has the same impact on every machine.
+//! An impact is stored with the posting, so it may depend on nothing but the document and constants: the reference
+//! lengths are frozen. There are no floats: the same document has the same impact on every machine.
 
 /// A part of a document. Terms of all fields share one dictionary; the field decides what an occurrence is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Field(u8);
+pub struct TextField(u8);
 
 pub const FIELDS: usize = 6;
 
-impl Field {
-    pub const TITLE: Field = Field(0);
-    pub const CONTENT: Field = Field(1);
-    pub const TAGS: Field = Field(2);
-    pub const SPEAKER: Field = Field(3);
-    pub const DATE: Field = Field(4);
-    pub const ENTITIES: Field = Field(5);
+impl TextField {
+    pub const TITLE: TextField = TextField(0);
+    pub const CONTENT: TextField = TextField(1);
+    pub const TAGS: TextField = TextField(2);
+    pub const SPEAKER: TextField = TextField(3);
+    pub const DATE: TextField = TextField(4);
+    pub const ENTITIES: TextField = TextField(5);
 
-    pub const ALL: [Field; FIELDS] =
-        [Field::TITLE, Field::CONTENT, Field::TAGS, Field::SPEAKER, Field::DATE, Field::ENTITIES];
+    pub const ALL: [TextField; FIELDS] = [
+        TextField::TITLE,
+        TextField::CONTENT,
+        TextField::TAGS,
+        TextField::SPEAKER,
+        TextField::DATE,
+        TextField::ENTITIES,
+    ];
 
     pub fn index(self) -> usize {
         usize::from(self.0)
@@ -35,15 +41,16 @@ pub struct FieldWeight {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weights {
+pub struct FieldWeights {
     pub fields: [FieldWeight; FIELDS],
 }
 
-impl Default for Weights {
-    fn default() -> Weights {
+impl Default for FieldWeights {
+    fn default() -> FieldWeights {
         let field = |weight: u16, reference| FieldWeight { sixteenths: weight * 16, reference };
-        // Short fields have short references: against 64 terms a title of six would count threefold on top of its weight.
-        Weights {
+        // Short fields have short references: against 64 terms a title of six would count threefold on top of its
+        // weight.
+        FieldWeights {
             fields: [field(3, 8), field(1, 64), field(2, 4), field(1, 2), field(1, 4), field(2, 8)],
         }
     }
@@ -55,9 +62,9 @@ const K1: u64 = 58_982;
 /// Occurrences beyond this change nothing: the impact is saturated long before.
 const TF_MAX: u32 = 65_535;
 
-/// How much of the largest possible contribution a term makes to a document, 1..=255: `255 * t / (t + k1)` where `t` is the
-/// sum over the fields of weight * tf / (1/4 + 3/4 * length / reference).
-pub fn impact(weights: &Weights, lengths: &[u32; FIELDS], tfs: &[u32; FIELDS]) -> u8 {
+/// How much of the largest possible contribution a term makes to a document, 1..=255: `255 * t / (t + k1)` where `t` is
+/// the sum over the fields of weight * tf / (1/4 + 3/4 * length / reference).
+pub fn impact(weights: &FieldWeights, lengths: &[u32; FIELDS], tfs: &[u32; FIELDS]) -> u8 {
     let mut total = 0u64;
     for ((field, length), tf) in weights.fields.iter().zip(lengths).zip(tfs) {
         let reference = u64::from(field.reference.max(1));
@@ -112,7 +119,7 @@ mod tests {
 
     #[test]
     fn known_impacts() {
-        let weights = Weights::default();
+        let weights = FieldWeights::default();
         let content = |length, tf| impact(&weights, &[0, length, 0, 0, 0, 0], &[0, tf, 0, 0, 0, 0]);
         // At the reference length an occurrence counts once: 255 * 1 / 1.9.
         assert_eq!(content(64, 1), 134);
@@ -128,7 +135,7 @@ mod tests {
         fn more_occurrences_never_count_less(
             lengths: [u32; FIELDS], mut tfs: [u32; FIELDS], field in 0..FIELDS, more: u32,
         ) {
-            let weights = Weights::default();
+            let weights = FieldWeights::default();
             let before = impact(&weights, &lengths, &tfs);
             tfs[field] = tfs[field].saturating_add(more);
             prop_assert!(impact(&weights, &lengths, &tfs) >= before);

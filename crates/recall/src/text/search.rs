@@ -1,7 +1,7 @@
-//! Searching one consistent state: windowed MaxScore for the best few, and an exhaustive scorer for all.
+//! Searching one consistent state: the best few documents by MaxScore, in windows of documents.
 //!
-//! The windows go upwards, so a later document must beat the threshold to get in: at equal scores the smaller id stays. In
-//! each window the terms that together cannot beat it are only asked about documents that the others brought up.
+//! The windows go upwards, so a later document must beat the threshold to get in: at equal scores the smaller id stays.
+//! In each window the terms that together cannot beat it are only asked about documents that the others brought up.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -9,59 +9,60 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use kernel::Result;
+use kernel::error::Result;
 use kernel::store::{KeyRange, View};
 
-use super::lists::{Dead, TermLists, Window};
-use super::meta::{Meta, Settings};
-use super::rows::{self, Forward, PAGE_DOCS};
-use super::score::{FIELDS, Field, idf};
-use super::tail::{Tail, TailHandle};
+use super::lists::{DeadPages, TermLists, Window};
+use super::memtable::{Memtable, MemtableHandle};
+use super::meta::{IndexSettings, Meta};
+use super::rows::{self, ForwardRecord, PAGE_DOCS};
+use super::score::{FIELDS, TextField, idf};
 
 const WINDOW: usize = 4096;
 
 /// Says whether a document may be in the answer.
-pub type Filter<'f> = dyn Fn(u64) -> bool + 'f;
+pub type DocFilter<'f> = dyn Fn(u64) -> bool + 'f;
 
 /// Documents with their scores, best first; equal scores by document.
-pub type Scores = Vec<(u64, u64)>;
+pub type DocScores = Vec<(u64, u64)>;
 
-pub struct Search<'a> {
+pub struct TextSearch<'a> {
     view: &'a View<'a>,
     meta: Meta,
-    tail: Arc<Tail>,
+    memtable: Arc<Memtable>,
     /// Words of added documents that the dictionary does not have.
     added: HashMap<String, u32>,
     /// Frequencies of terms whose lists were read: whoever asks for them next need not read the lists again.
     counted: RefCell<HashMap<String, u64>>,
 }
 
-impl std::fmt::Debug for Search<'_> {
+impl std::fmt::Debug for TextSearch<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Search").field("meta", &self.meta).finish_non_exhaustive()
+        f.debug_struct("TextSearch").field("meta", &self.meta).finish_non_exhaustive()
     }
 }
 
-impl<'a> Search<'a> {
+impl<'a> TextSearch<'a> {
     /// A search of the state that `view` shows.
-    pub fn new(view: &'a View<'a>, tail: &TailHandle) -> Result<Search<'a>> {
-        let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(Settings::default()));
-        let current = tail.current();
+    pub fn new(view: &'a View<'a>, memtable: &MemtableHandle) -> Result<TextSearch<'a>> {
+        let meta = Meta::read(view)?.unwrap_or_else(|| Meta::new(IndexSettings::default()));
+        let current = memtable.current();
         // A commit may have come between the view and this line, or come here before the view sees it.
         let fits = current.seq == meta.seq;
-        let tail = if fits { current } else { Arc::new(Tail::read(view, &meta)?) };
-        Ok(Search { view, meta, tail, added: HashMap::new(), counted: RefCell::default() })
+        let memtable = if fits { current } else { Arc::new(Memtable::read(view, &meta)?) };
+        Ok(TextSearch { view, meta, memtable, added: HashMap::new(), counted: RefCell::default() })
     }
 
     /// Adds documents for this search alone. None of them has a number that the index has.
     pub fn add<'d>(
         &mut self,
-        documents: impl Iterator<Item = (u64, &'d [(Field, String)])>,
+        documents: impl Iterator<Item = (u64, &'d [(TextField, String)])>,
     ) -> Result<()> {
         self.counted.take();
         for (doc, terms) in documents {
             let (lengths, terms) = count(terms);
-            let mut forward = Forward { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
+            let mut forward =
+                ForwardRecord { epoch: 0, lengths, terms: Vec::with_capacity(terms.len()) };
             for (term, tfs) in terms {
                 let fresh = u32::try_from(self.added.len()).unwrap_or(u32::MAX);
                 let id = match self.term_id(term)? {
@@ -74,7 +75,7 @@ impl<'a> Search<'a> {
                 forward.terms.push((id, tfs));
             }
             forward.terms.sort_unstable();
-            Arc::make_mut(&mut self.tail).put(doc, &forward, &self.meta.settings.weights);
+            Arc::make_mut(&mut self.memtable).put(doc, &forward, &self.meta.settings.weights);
         }
         Ok(())
     }
@@ -108,7 +109,7 @@ impl<'a> Search<'a> {
             }
             let term = rows::parse_term_id(value)?;
             // Words of deleted documents stay in the dictionary.
-            if TermLists::read(self.view, &self.meta, &self.tail, term)?.df > 0 {
+            if TermLists::read(self.view, &self.meta, &self.memtable, term)?.df > 0 {
                 terms.push(rows::parse_term(key)?);
             }
             Ok(ControlFlow::Continue(()))
@@ -121,12 +122,12 @@ impl<'a> Search<'a> {
         &self,
         query: &[(String, u32)],
         k: usize,
-        filter: &Filter<'_>,
+        filter: &DocFilter<'_>,
         excluded: &[String],
-    ) -> Result<Scores> {
+    ) -> Result<DocScores> {
         let mut terms = self.weighted(query)?;
         let mut barring = self.all_lists(excluded)?;
-        let mut dead = Dead::new(self.view, &self.meta.runs);
+        let mut dead = DeadPages::new(self.view, &self.meta.runs);
         let mut best = Best::new(k);
         let mut scratch = Scratch::new();
         let mut from = 0;
@@ -143,32 +144,9 @@ impl<'a> Search<'a> {
         Ok(best.into_sorted())
     }
 
-    /// Scores of all documents that have a term of the query and pass the filter.
-    pub fn score_all(&self, query: &[(String, u32)], filter: &Filter<'_>) -> Result<Scores> {
-        let mut scores: BTreeMap<u64, u64> = BTreeMap::new();
-        let mut dead = Dead::new(self.view, &self.meta.runs);
-        for mut term in self.weighted(query)? {
-            let mut from = 0;
-            while let Some(next) = term.next(from)? {
-                let start = next - next % PAGE_DOCS;
-                let window = (start, start | (PAGE_DOCS - 1));
-                dead.enter(window);
-                term.each(window, &mut dead, |doc, score| {
-                    let sum = scores.entry(doc).or_default();
-                    *sum = sum.saturating_add(score);
-                })?;
-                let Some(after) = window.1.checked_add(1) else { break };
-                from = after;
-            }
-        }
-        let mut scores: Scores = scores.into_iter().filter(|(doc, _)| filter(*doc)).collect();
-        scores.sort_unstable_by_key(|(doc, score)| (Reverse(*score), *doc));
-        Ok(scores)
-    }
-
     fn lists(&self, term: &str) -> Result<Option<TermLists>> {
         let Some(id) = self.term_id(term)? else { return Ok(None) };
-        let lists = TermLists::read(self.view, &self.meta, &self.tail, id)?;
+        let lists = TermLists::read(self.view, &self.meta, &self.memtable, id)?;
         self.counted.borrow_mut().insert(term.to_owned(), lists.df);
         Ok(Some(lists))
     }
@@ -197,7 +175,7 @@ impl<'a> Search<'a> {
 }
 
 /// Field lengths, and how often each term occurs in each field.
-fn count(terms: &[(Field, String)]) -> ([u32; FIELDS], BTreeMap<&str, [u32; FIELDS]>) {
+fn count(terms: &[(TextField, String)]) -> ([u32; FIELDS], BTreeMap<&str, [u32; FIELDS]>) {
     let mut lengths = [0u32; FIELDS];
     let mut counted: BTreeMap<&str, [u32; FIELDS]> = BTreeMap::new();
     for (field, term) in terms {
@@ -222,13 +200,13 @@ fn nearest(terms: &mut [TermLists], from: u64) -> Result<Option<u64>> {
 /// Sums of one window. Reused, because clearing costs less than allocating.
 struct Scratch {
     sums: Vec<u64>,
-    touched: Places,
-    barred: Places,
+    touched: WindowBits,
+    barred: WindowBits,
 }
 
 impl Scratch {
     fn new() -> Scratch {
-        Scratch { sums: vec![0; WINDOW], touched: Places::new(), barred: Places::new() }
+        Scratch { sums: vec![0; WINDOW], touched: WindowBits::new(), barred: WindowBits::new() }
     }
 
     fn window(
@@ -236,8 +214,8 @@ impl Scratch {
         window: Window,
         terms: &mut [TermLists],
         barring: &mut [TermLists],
-        dead: &mut Dead<'_>,
-        filter: &Filter<'_>,
+        dead: &mut DeadPages<'_>,
+        filter: &DocFilter<'_>,
         best: &mut Best,
     ) -> Result<()> {
         let mut bounds: Vec<(u64, usize)> =
@@ -296,11 +274,11 @@ fn place(doc: u64) -> usize {
 }
 
 /// A set of places of a window.
-struct Places([u64; WINDOW / 64]);
+struct WindowBits([u64; WINDOW / 64]);
 
-impl Places {
-    fn new() -> Places {
-        Places([0; WINDOW / 64])
+impl WindowBits {
+    fn new() -> WindowBits {
+        WindowBits([0; WINDOW / 64])
     }
 
     fn insert(&mut self, place: usize) {
@@ -311,8 +289,8 @@ impl Places {
         self.0[place / 64] >> (place % 64) & 1 == 1
     }
 
-    fn take(&mut self) -> Places {
-        std::mem::replace(self, Places::new())
+    fn take(&mut self) -> WindowBits {
+        std::mem::replace(self, WindowBits::new())
     }
 }
 
@@ -341,7 +319,7 @@ impl Best {
         }
     }
 
-    fn into_sorted(self) -> Scores {
+    fn into_sorted(self) -> DocScores {
         self.heap.into_sorted_vec().into_iter().map(|(Reverse(score), doc)| (doc, score)).collect()
     }
 }

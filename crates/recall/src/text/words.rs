@@ -1,14 +1,14 @@
 //! What a document says, counted: how often each term occurs in each field.
 //!
-//! Terms stand here as text, because their ids are the index's business: counting needs the document alone and can be done
-//! by anybody, before the index is asked.
+//! Terms stand here as text, because their ids are the index's business: counting needs the document alone and can be
+//! done by anybody, before the index is asked.
 
-use super::score::{FIELDS, Field};
-use crate::analyze::{Lexicon, Life};
+use super::score::{FIELDS, TextField};
+use crate::analyze::{Lexicon, LexiconId};
 
 /// The terms of a document or of a part of it, in order of first occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct TermCounts {
     pub(super) lengths: [u32; FIELDS],
     /// All terms, one after the other.
     text: String,
@@ -22,7 +22,7 @@ struct Count {
     tfs: [u32; FIELDS],
 }
 
-impl Words {
+impl TermCounts {
     /// How many different terms.
     pub(super) fn len(&self) -> usize {
         self.counts.len()
@@ -37,29 +37,29 @@ impl Words {
 
 /// Counts terms by their numbers: one look for each occurrence.
 #[derive(Debug, Default)]
-pub struct Counter {
-    life: Life,
+pub struct TermCounter {
+    lexicon: LexiconId,
     /// For each number of the lexicon, where it was met last.
-    met: Vec<Met>,
+    met: Vec<LastSeen>,
     /// Documents counted so far.
     document: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Met {
+struct LastSeen {
     document: u64,
     /// Its place among the terms of that document.
     place: usize,
 }
 
-impl Counter {
-    pub fn count(&mut self, lexicon: &Lexicon, terms: &[(Field, u32)]) -> Words {
-        if self.life != *lexicon.life() {
-            *self = Counter { life: lexicon.life().clone(), ..Counter::default() };
+impl TermCounter {
+    pub fn count(&mut self, lexicon: &Lexicon, terms: &[(TextField, u32)]) -> TermCounts {
+        if self.lexicon != *lexicon.id() {
+            *self = TermCounter { lexicon: lexicon.id().clone(), ..TermCounter::default() };
         }
-        self.met.resize(lexicon.len(), Met::default());
+        self.met.resize(lexicon.len(), LastSeen::default());
         self.document += 1;
-        let mut words = Words::default();
+        let mut words = TermCounts::default();
         words.counts.reserve(terms.len());
         for (field, number) in terms {
             let field = field.index();
@@ -69,7 +69,7 @@ impl Counter {
             };
             words.lengths[field] = words.lengths[field].saturating_add(1);
             if met.document != self.document {
-                *met = Met { document: self.document, place: words.counts.len() };
+                *met = LastSeen { document: self.document, place: words.counts.len() };
                 words.text.push_str(lexicon.term(*number));
                 words.counts.push(Count { end: words.text.len(), tfs: [0; FIELDS] });
             }
@@ -86,10 +86,11 @@ mod tests {
 
     #[test]
     fn terms_are_counted_by_field_in_order_of_first_occurrence() {
-        let (mut lexicon, mut counter) = (Lexicon::default(), Counter::default());
+        let (mut lexicon, mut counter) = (Lexicon::default(), TermCounter::default());
         for texts in [["b", "a", "b"], ["c", "c", "b"]] {
-            let terms: Vec<_> = texts.iter().map(|t| (Field::CONTENT, lexicon.number(t))).collect();
-            let titled = [&[(Field::TITLE, lexicon.number("a"))], terms.as_slice()].concat();
+            let terms: Vec<_> =
+                texts.iter().map(|t| (TextField::CONTENT, lexicon.number(t))).collect();
+            let titled = [&[(TextField::TITLE, lexicon.number("a"))], terms.as_slice()].concat();
             let words = counter.count(&lexicon, &titled);
             let mut want: Vec<&str> = vec!["a"];
             for text in texts {
@@ -98,11 +99,11 @@ mod tests {
                 }
             }
             assert_eq!(words.iter().map(|(term, _)| term).collect::<Vec<_>>(), want);
-            assert_eq!(words.lengths[Field::CONTENT.index()], 3);
+            assert_eq!(words.lengths[TextField::CONTENT.index()], 3);
             for (term, tfs) in words.iter() {
                 let said = texts.iter().filter(|t| **t == term).count();
-                assert_eq!(tfs[Field::CONTENT.index()], u32::try_from(said).unwrap());
-                assert_eq!(tfs[Field::TITLE.index()], u32::from(term == "a"));
+                assert_eq!(tfs[TextField::CONTENT.index()], u32::try_from(said).unwrap());
+                assert_eq!(tfs[TextField::TITLE.index()], u32::from(term == "a"));
             }
         }
     }

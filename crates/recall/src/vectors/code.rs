@@ -1,7 +1,7 @@
 //! One vector as it is kept: i8 levels scaled by its largest component, and its sketch.
 
 use super::sketch::{self, Rotation};
-use crate::embed::Embedding;
+use crate::embedding::Embedding;
 
 /// Levels go from -127 to 127.
 pub(super) const LEVELS: i64 = 127;
@@ -51,7 +51,7 @@ impl Code {
         out.extend(&self.sketch);
     }
 
-    /// Bytes of what is not its levels.
+    /// Bytes of a code without its levels: scale and sketch.
     pub(crate) fn head_size(dims: usize) -> usize {
         Code::size(dims) - dims
     }
@@ -74,8 +74,9 @@ impl Code {
 
 /// Each value as a share of `scale`, rounded half away from zero as `rounded` does.
 ///
-/// By a product and a shift, because a division for each value costs more than all the rest of a code. The quotient is exact:
-/// a dividend is below 2^23 and the scale below 2^15, so what the reciprocal is too large by adds less than 2^-2.
+/// By a product and a shift, because a division for each value costs more than all the rest of a code. The quotient is
+/// exact: a dividend is below 2^23 and the scale below 2^15, so what the reciprocal is too large by adds less than
+/// 2^-2.
 fn levels(values: &[i16], scale: i16) -> Vec<i8> {
     let by = u64::from(scale.unsigned_abs());
     let reciprocal = (1u64 << 40) / by + 1;
@@ -99,7 +100,7 @@ pub(super) fn rounded(value: i64, by: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::{Embedder, HashEmbedder};
+    use crate::embedding::{Embedder, HashEmbedder};
 
     #[test]
     fn levels_are_those_of_a_division() {

@@ -1,9 +1,9 @@
 //! The columns of one set of vectors, and the scan over them.
 //!
-//! Each vector is a sketch (two bits for each dimension) and i8 codes scaled by its own largest component; a document has one
-//! vector or several, and is as near as its nearest. Rows are in the order of their documents, so what was inserted when
-//! never shows. Up to `EXACT_UP_TO` vectors the scan ranks all by their codes; above, sketches first choose which. All
-//! choices are by (farness or score, then document).
+//! Each vector is a sketch (two bits for each dimension) and i8 codes scaled by its own largest component; a document
+//! has one vector or several, and is as near as its nearest. Rows are in the order of their documents, so what was
+//! inserted when never shows. Up to `EXACT_UP_TO` vectors the scan ranks all by their codes; above, sketches first
+//! choose which. All choices are by (farness or score, then document).
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
@@ -11,17 +11,17 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::code::{Code, LEVELS, rounded};
-use super::levels::{At, Group, Levels};
+use super::level_store::{LevelAddress, LevelGroup, LevelStore};
 use super::scan::{self, Scan};
-use super::sketch::{Asked, Rotation};
-use crate::embed::{Embedding, FETCHED, Wide, dot, fetch, widest};
+use super::sketch::{QuerySketch, Rotation};
+use crate::embedding::{Embedding, FETCHED, Wide, dot, fetch, widest};
 
-/// So many vectors are ranked one by one: about a millisecond.
+/// Up to so many vectors are all ranked by their codes, which takes about a millisecond.
 pub const EXACT_UP_TO: usize = 20_000;
 
-/// A found document; the score is the cosine times `embed::ONE`.
+/// A found document; the score is the cosine times `embedding::ONE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hit {
+pub struct VectorHit {
     pub doc: u64,
     pub score: i64,
 }
@@ -36,8 +36,8 @@ pub struct Codes {
     sketches: Vec<u8>,
     scales: Vec<i16>,
     /// Where the levels are.
-    at: Vec<At>,
-    levels: Levels,
+    at: Vec<LevelAddress>,
+    levels: LevelStore,
     spare: Mutex<Vec<Scan>>,
 }
 
@@ -50,7 +50,7 @@ impl Codes {
             sketches: Vec::new(),
             scales: Vec::new(),
             at: Vec::new(),
-            levels: Levels::new(dims),
+            levels: LevelStore::new(dims),
             spare: Mutex::default(),
         }
     }
@@ -67,17 +67,13 @@ impl Codes {
         self.sketches.reserve(vectors.saturating_mul(self.rotation.bytes()));
     }
 
-    /// Vectors.
+    /// The number of vectors.
     pub fn len(&self) -> usize {
         self.docs.len()
     }
 
     pub fn is_empty(&self) -> bool {
         self.docs.is_empty()
-    }
-
-    pub fn contains(&self, doc: u64) -> bool {
-        self.docs.binary_search(&doc).is_ok()
     }
 
     /// Bytes held by the columns.
@@ -90,8 +86,8 @@ impl Codes {
         start..start + self.docs[start..].iter().take_while(|other| **other == doc).count()
     }
 
-    /// The first row at or after a document. Documents are numbered almost without gaps, so a guess is close: looking from
-    /// there in growing steps touches a few lines of memory, where halving would touch one for each step.
+    /// The first row at or after a document. Documents are numbered almost without gaps, so a guess is close: looking
+    /// from there in growing steps touches a few lines of memory, where halving would touch one for each step.
     fn first_row(&self, doc: u64) -> usize {
         let docs = &self.docs[..];
         let Some(&last) = docs.last() else { return 0 };
@@ -127,7 +123,7 @@ impl Codes {
         for at in &self.at[old.clone()] {
             self.levels.release(doc, *at);
         }
-        let at: Vec<At> =
+        let at: Vec<LevelAddress> =
             codes.clone().map(|code| self.levels.hold(code.levels.iter().copied())).collect();
         let n = at.len();
         self.docs.splice(old.clone(), std::iter::repeat_n(doc, n));
@@ -143,7 +139,7 @@ impl Codes {
         let (scale, levels, sketch) = Code::parts(self.dims, bytes)?;
         if scale > 0 {
             let at = self.levels.hold(levels.iter().map(|level| level.cast_signed()));
-            self.push(doc, (scale, sketch), at);
+            self.push(doc, scale, sketch, at);
         }
         Some(())
     }
@@ -157,12 +153,12 @@ impl Codes {
             if sketch.len() != self.rotation.bytes() {
                 return None;
             }
-            self.push(doc, (i16::from_le_bytes(*scale), sketch), At::GROUP);
+            self.push(doc, i16::from_le_bytes(*scale), sketch, LevelAddress::GROUP);
         }
         Some(())
     }
 
-    fn push(&mut self, doc: u64, (scale, sketch): (i16, &[u8]), at: At) {
+    fn push(&mut self, doc: u64, scale: i16, sketch: &[u8], at: LevelAddress) {
         self.docs.push(doc);
         self.scales.push(scale);
         self.sketches.extend(sketch);
@@ -176,12 +172,12 @@ impl Codes {
 
     /// How near some documents are. For codes without groups.
     pub fn scores(&self, query: &Embedding, docs: &[u64]) -> Vec<Option<i64>> {
-        let Ok(scores) = self.scores_with(query, docs, &NoGroups);
+        let Ok(scores) = self.scores_with(query, docs, &NoGroupSource);
         scores
     }
 
     /// How near some documents are; `groups` gives those that are not in memory yet.
-    pub(crate) fn scores_with<G: Groups>(
+    pub(crate) fn scores_with<G: GroupSource>(
         &self,
         query: &Embedding,
         docs: &[u64],
@@ -194,19 +190,24 @@ impl Codes {
     }
 
     /// The nearest `k` documents by their codes, best first. For codes without groups.
-    pub fn top_k(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<Hit> {
-        let Ok(hits) = self.top_k_with(query, k, filter, &NoGroups);
+    pub fn top_k(
+        &self,
+        query: &Embedding,
+        k: usize,
+        filter: &dyn Fn(u64) -> bool,
+    ) -> Vec<VectorHit> {
+        let Ok(hits) = self.top_k_with(query, k, filter, &NoGroupSource);
         hits
     }
 
     /// The nearest `k` documents by their codes, best first; `groups` gives those that are not in memory yet.
-    pub(crate) fn top_k_with<G: Groups>(
+    pub(crate) fn top_k_with<G: GroupSource>(
         &self,
         query: &Embedding,
         k: usize,
         filter: &dyn Fn(u64) -> bool,
         groups: &G,
-    ) -> Result<Vec<Hit>, G::Error> {
+    ) -> Result<Vec<VectorHit>, G::Error> {
         if k == 0 || query.dims() != self.dims || query.is_zero() {
             return Ok(Vec::new());
         }
@@ -216,11 +217,12 @@ impl Codes {
             self.candidates(query, k, filter)
         };
         let scores = self.row_scores(query, &rows, groups)?;
-        let hits = rows.iter().zip(scores).map(|(row, score)| Hit { doc: self.docs[*row], score });
+        let hits =
+            rows.iter().zip(scores).map(|(row, score)| VectorHit { doc: self.docs[*row], score });
         Ok(best(hits.collect(), k))
     }
 
-    fn row_scores<G: Groups>(
+    fn row_scores<G: GroupSource>(
         &self,
         query: &Embedding,
         rows: &[usize],
@@ -233,10 +235,10 @@ impl Codes {
     }
 
     /// Brings the levels of some rows into memory.
-    fn read_levels<G: Groups>(&self, rows: &[usize], groups: &G) -> Result<(), G::Error> {
+    fn read_levels<G: GroupSource>(&self, rows: &[usize], groups: &G) -> Result<(), G::Error> {
         let wanted = rows.iter().map(|row| (self.docs[*row], self.at[*row]));
         let wanted = wanted.filter(|(doc, at)| self.levels.wants(*doc, *at));
-        let mut wanted: Vec<u64> = wanted.map(|(doc, _)| Group::of(doc)).collect();
+        let mut wanted: Vec<u64> = wanted.map(|(doc, _)| LevelGroup::of(doc)).collect();
         wanted.dedup();
         let is_here = |doc| !self.rows_of(doc).is_empty();
         if self.levels.wants_all(wanted.len()) {
@@ -253,7 +255,7 @@ impl Codes {
     /// Rows the filter accepts that the sketches leave, ascending.
     fn candidates(&self, query: &Embedding, k: usize, filter: &dyn Fn(u64) -> bool) -> Vec<usize> {
         let mut scan = self.spare().pop().unwrap_or_default();
-        let asked = Asked::new(&self.rotation, query.values());
+        let asked = QuerySketch::new(&self.rotation, query.values());
         let keep = scan::kept(self.len(), k);
         scan.look(&asked, &self.sketches, self.len());
         let rows = scan.nearest(keep, &|row| filter(self.docs[row]));
@@ -273,26 +275,26 @@ impl Codes {
 }
 
 /// Where groups of levels are read from.
-pub(crate) trait Groups {
+pub(crate) trait GroupSource {
     type Error;
 
-    fn group(&self, number: u64) -> Result<Group, Self::Error>;
+    fn group(&self, number: u64) -> Result<LevelGroup, Self::Error>;
 
     /// All of them, which takes a fraction of the time.
-    fn each(&self, visit: &mut dyn FnMut(u64, &Group)) -> Result<(), Self::Error>;
+    fn each(&self, visit: &mut dyn FnMut(u64, &LevelGroup)) -> Result<(), Self::Error>;
 }
 
 /// For codes that have all their levels in memory, and never ask.
-struct NoGroups;
+struct NoGroupSource;
 
-impl Groups for NoGroups {
+impl GroupSource for NoGroupSource {
     type Error = Infallible;
 
-    fn group(&self, _: u64) -> Result<Group, Infallible> {
-        Ok(Group::default())
+    fn group(&self, _: u64) -> Result<LevelGroup, Infallible> {
+        Ok(LevelGroup::default())
     }
 
-    fn each(&self, _: &mut dyn FnMut(u64, &Group)) -> Result<(), Infallible> {
+    fn each(&self, _: &mut dyn FnMut(u64, &LevelGroup)) -> Result<(), Infallible> {
         Ok(())
     }
 }
@@ -324,7 +326,7 @@ impl Wide for RowScores<'_> {
 }
 
 /// The best `k` documents, each with its nearest vector. Hits come in the order of their documents.
-fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
+fn best(mut hits: Vec<VectorHit>, k: usize) -> Vec<VectorHit> {
     hits.dedup_by(|later, kept| {
         let same = later.doc == kept.doc;
         if same {
@@ -332,7 +334,7 @@ fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
         }
         same
     });
-    let order = |hit: &Hit| (Reverse(hit.score), hit.doc);
+    let order = |hit: &VectorHit| (Reverse(hit.score), hit.doc);
     if k < hits.len() {
         hits.select_nth_unstable_by_key(k, order);
         hits.truncate(k);

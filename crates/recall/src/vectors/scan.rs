@@ -1,15 +1,15 @@
 //! The scan: how far every sketch is from a question, and which rows are the nearest that a filter accepts.
 //!
-//! What must stay true: the rows are a function of the sketches, the question and the filter; of equally far ones the first
-//! are taken.
+//! What must stay true: the rows are a function of the sketches, the question and the filter; of equally far ones the
+//! first are taken.
 
 use std::ops::RangeInclusive;
 
-use super::sketch::Asked;
+use super::sketch::QuerySketch;
 
-/// What the sketches leave to be ranked by codes: at least so many vectors, so many for each result asked for, and one of so
-/// many of all. Of 100,000 generated memories they find what ranking all by codes would: 0.985 of the true ten, and of
-/// the four hundred that a search takes 0.94.
+/// What the sketches leave to be ranked by codes: at least so many vectors, so many for each result asked for, and one
+/// of so many of all. Of 100,000 generated memories they find what ranking all by codes would: 0.985 of the true ten,
+/// and of the four hundred that a search takes 0.94.
 const LEAST: usize = 1_200;
 const FOR_EACH: usize = 3;
 const ONE_OF: usize = 500;
@@ -19,18 +19,18 @@ pub(super) fn kept(vectors: usize, k: usize) -> usize {
     k.saturating_mul(FOR_EACH).max(LEAST).max(vectors / ONE_OF)
 }
 
-/// What a scan writes down. Kept for the next one: asking the system for so much memory each time costs as much as a step of
-/// the scan.
+/// What a scan writes down. Kept for the next one: asking the system for so much memory each time costs as much as a
+/// step of the scan.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     far: Vec<u16>,
-    /// How many rows are how far.
+    /// For each distance the number of rows that are so far.
     counts: Vec<u32>,
 }
 
 impl Scan {
     /// Finds out how far each row is.
-    pub(super) fn look(&mut self, asked: &Asked, sketches: &[u8], rows: usize) {
+    pub(super) fn look(&mut self, asked: &QuerySketch, sketches: &[u8], rows: usize) {
         self.far.resize(rows, 0);
         asked.far(sketches, &mut self.far);
         self.counts.clear();
@@ -42,8 +42,8 @@ impl Scan {
 
     /// The nearest `keep` rows that the filter accepts, in ascending order.
     ///
-    /// Rings of growing distance are looked at until there are enough: the filter is the caller's and may be slow, so it is
-    /// asked of the nearest first, and of others only if those do not suffice.
+    /// Rings of growing distance are looked at until there are enough: the filter is the caller's and may be slow, so
+    /// it is asked of the nearest first, and of others only if those do not suffice.
     pub(super) fn nearest(&self, keep: usize, accepts: &dyn Fn(usize) -> bool) -> Vec<usize> {
         let mut accepted: Vec<(u16, u32)> = Vec::with_capacity(keep.min(self.far.len()));
         let (mut from, mut target) = (0u16, keep);

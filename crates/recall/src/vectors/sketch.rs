@@ -1,12 +1,13 @@
 //! The sketch: a vector after a fixed rotation, two bits for each component.
 //!
-//! Real embeddings put much of their length in few directions; the rotation (random signs, then a Hadamard transform, twice)
-//! spreads it over all components, and two bits are then enough to tell where each lies among four equal steps. Integers
-//! only, and the seed is fixed: sketches of different processes are the same.
+//! Real embeddings put much of their length in few directions; the rotation (random signs, then a Hadamard transform,
+//! twice) spreads it over all components, and two bits are then enough to tell where each lies among four equal steps.
+//! Integers only, and the seed is fixed: sketches of different processes are the same.
 //!
-//! A step is as wide as the components are on average, and the four are -3, -1, 1 and 3 halves of one. They are numbered 0 to
-//! 3, so a sum over the numbers orders as one over the values does. Byte `b` of a sketch holds the components `b`, `b + n`,
-//! `b + 2n` and `b + 3n` of `4n`, from its lowest bits up, so that a loop over bytes needs no shuffling.
+//! A step is as wide as the components are on average, and the four are -3, -1, 1 and 3 halves of one. They are
+//! numbered 0 to 3, so a sum over the numbers orders as one over the values does. Byte `b` of a sketch holds the
+//! components `b`, `b + n`, `b + 2n` and `b + 3n` of `4n`, from its lowest bits up, so that a loop over bytes needs no
+//! shuffling.
 
 use super::code::{LEVELS, rounded};
 use super::sums;
@@ -87,13 +88,13 @@ impl Rotation {
 /// A question, ready to be compared with sketches.
 ///
 /// Its components are known better than those of the sketches, so they are not cut to two bits but to a byte.
-pub(super) struct Asked {
+pub(super) struct QuerySketch {
     /// For each place in a byte the components that sketches have there.
     parts: [Vec<i8>; PER_BYTE],
 }
 
-impl Asked {
-    pub(super) fn new(rotation: &Rotation, values: &[i16]) -> Asked {
+impl QuerySketch {
+    pub(super) fn new(rotation: &Rotation, values: &[i16]) -> QuerySketch {
         let rotated = rotation.rotated(values);
         let largest = rotated.iter().map(|value| value.abs()).max().unwrap_or(0).max(1);
         let byte = |value: &i32| {
@@ -101,7 +102,7 @@ impl Asked {
         };
         let mut parts = rotated.chunks(rotation.bytes());
         let part = |_| parts.next().unwrap_or_default().iter().map(byte).collect();
-        Asked { parts: SHIFTS.map(part) }
+        QuerySketch { parts: SHIFTS.map(part) }
     }
 
     /// One more than the farthest that a sketch can be.
@@ -126,7 +127,8 @@ impl Asked {
 /// Sums that differ by less than this power of two count as the same: a few dozen of a hundred thousand vectors.
 const FARNESS_BITS: u32 = 4;
 
-/// Small for a large sum; no sum is above the most.
+/// How far a sketch is by its sum with the question: the larger the sum, the nearer. `most` is the largest sum there
+/// is.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "512 components * 127 * 3 * 2 / 16 is below 2^16"
@@ -161,12 +163,13 @@ fn splitmix(state: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::{Embedder, Embedding, HashEmbedder, StaticEmbedder};
+    use crate::embedding::{Embedder, Embedding, HashEmbedder, StaticEmbedder};
 
     fn far(question: &Embedding, other: &Embedding) -> u16 {
         let rotation = Rotation::new(question.dims());
         let mut out = [0];
-        Asked::new(&rotation, question.values()).far(&rotation.sketch(other.values()), &mut out);
+        QuerySketch::new(&rotation, question.values())
+            .far(&rotation.sketch(other.values()), &mut out);
         out[0]
     }
 
@@ -217,7 +220,7 @@ mod tests {
         for dims in [64, 256, 384] {
             let rotation = Rotation::new(dims);
             let model = HashEmbedder::new(dims);
-            let asked = Asked::new(&rotation, model.embed("a dog barks").values());
+            let asked = QuerySketch::new(&rotation, model.embed("a dog barks").values());
             for text in ["a dog barks", "the puppy is barking", "quarterly tax report"] {
                 let sketch = rotation.sketch(model.embed(text).values());
                 let parts = asked.parts.concat();

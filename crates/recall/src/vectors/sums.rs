@@ -1,9 +1,9 @@
 //! Sums of a question's components, each times its number in a sketch: what a scan computes for every vector there is.
 //!
-//! One loop in plain Rust for every machine, and one with the instructions of AVX2, which multiply bytes with bytes and are
-//! four times as fast; the compiler does not find them by itself. What must stay true: both give the same sums.
+//! One loop in plain Rust for every machine, and one with the instructions of AVX2, which multiply bytes with bytes and
+//! are four times as fast; the compiler does not find them by itself. What must stay true: both give the same sums.
 
-use crate::embed::{Wide, widest};
+use crate::embedding::{Wide, widest};
 
 use super::sketch::PER_BYTE;
 

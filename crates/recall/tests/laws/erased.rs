@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use kernel::store::KeyRange;
-use recall::search::{Query, Weights};
+use recall::search::{ArmWeights, SearchQuery};
 use testkit::Disk;
 use testkit::build::{assert_clean, body, dump, fact, holds, id, removal, salt, stamp};
 
@@ -64,14 +64,17 @@ fn nothing_is_left(flush_docs: u32) {
     let revised = body(kernel::memory::MemoryType::Fact, "a picture", &sentence.repeat(30));
     let revision = kernel::command::Revision::new(id(secret), None, revised, salt(99));
     twice.warm.update(stamp(2), revision).unwrap();
-    let everything = |weights| Query {
+    let everything = |weights| SearchQuery {
         weights,
         include_forgotten: true,
         include_archived: true,
-        ..Query::new("xylograph of Quetzalpetlatl above the fireplace", 100)
+        ..SearchQuery::new("xylograph of Quetzalpetlatl above the fireplace", 100)
     };
-    let arms =
-        [Weights::default(), Weights([1, 0, 0, 0, 0, 0, 0, 0]), Weights([0, 1, 0, 0, 0, 0, 0, 0])];
+    let arms = [
+        ArmWeights::default(),
+        ArmWeights([1, 0, 0, 0, 0, 0, 0, 0]),
+        ArmWeights([0, 1, 0, 0, 0, 0, 0, 0]),
+    ];
     for weights in arms {
         let found = ask(&twice.warm.read().unwrap(), &everything(weights));
         assert_eq!(ids(&found).first(), Some(&secret));

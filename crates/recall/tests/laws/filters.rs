@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use kernel::command::{Command, Draft, HeadRevision};
 use kernel::journal::HeadPatch;
 use kernel::memory::{Head, MemoryType, Millis, Scope};
-use kernel::grants::Gate;
-use kernel::{Reading, Submission};
+use kernel::scope::Gate;
+use kernel::{Reading, Request};
 use recall::analyze::Memo;
 use recall::document::document;
-use recall::search::{Query, Weights, search};
+use recall::search::{ArmWeights, SearchQuery, search};
 use recall::text::{FIELDS, idf, impact};
 use testkit::Disk;
 use testkit::build::{at, body, id, removal, salt, stamp};
@@ -17,7 +17,7 @@ use testkit::build::{at, body, id, removal, salt, stamp};
 use crate::support::{Twice, analyzer, ids};
 
 const MEMORIES: u64 = 3_000;
-const WORDS: Weights = Weights([1, 0, 0, 0, 0, 0, 0, 0]);
+const WORDS: ArmWeights = ArmWeights([1, 0, 0, 0, 0, 0, 0, 0]);
 const TYPES: [MemoryType; 3] = [MemoryType::Fact, MemoryType::Goal, MemoryType::Decision];
 
 fn mixed(n: u64) -> u64 {
@@ -59,7 +59,7 @@ fn filled() -> Twice {
         let each = chunk.iter().map(|n| {
             let second = i64::try_from(*n).unwrap();
             let command = Command::Write(Box::new(draft(*n)));
-            Submission { stamp: stamp(second), command, authority: None }
+            Request { stamp: stamp(second), command, authority: None }
         });
         twice.warm.submit_bulk(each.collect()).unwrap().into_iter().for_each(|o| drop(o.unwrap()));
     }
@@ -74,7 +74,7 @@ fn filled() -> Twice {
     twice
 }
 
-fn passes(head: &Head, query: &Query, gate: Option<&dyn Gate>) -> bool {
+fn passes(head: &Head, query: &SearchQuery, gate: Option<&dyn Gate>) -> bool {
     let moment = query.as_of.unwrap_or(Millis(i64::MAX));
     let forgotten = head.tombstone.as_ref().is_some_and(|gone| gone.at <= moment);
     gate.is_none_or(|gate| gate.sees(head))
@@ -115,7 +115,7 @@ impl Reference {
     }
 
     /// The best memories that pass, by words alone.
-    fn best(&self, query: &Query, gate: Option<&dyn Gate>) -> Vec<u64> {
+    fn best(&self, query: &SearchQuery, gate: Option<&dyn Gate>) -> Vec<u64> {
         let question = analyzer().question(&query.text);
         let df =
             |term: &String| self.0.iter().filter(|(_, terms, _)| terms.contains_key(term)).count();
@@ -130,7 +130,11 @@ impl Reference {
                 let counts = terms.get(*term)?;
                 Some(
                     16 * rarity
-                        * u64::from(impact(&recall::text::Weights::default(), lengths, counts)),
+                        * u64::from(impact(
+                            &recall::text::FieldWeights::default(),
+                            lengths,
+                            counts,
+                        )),
                 )
             };
             let score: u64 = asked.iter().filter_map(worth).sum();
@@ -150,27 +154,27 @@ fn hits_equal_those_of_a_reference_that_filters_first() {
     let twice = filled();
     let reading = twice.warm.read().unwrap();
     let reference = Reference::new(&reading);
-    let base = |text: &str| Query { weights: WORDS, ..Query::new(text, 8) };
+    let base = |text: &str| SearchQuery { weights: WORDS, ..SearchQuery::new(text, 8) };
     let mut queries = Vec::new();
     for text in ["apple", "birch cedar", "elder fern unique77x", "lorem", "dahlia lorem apple"] {
         let base = base(text);
-        let time = |from, to| Query { created_from: from, created_until: to, ..base.clone() };
+        let time = |from, to| SearchQuery { created_from: from, created_until: to, ..base.clone() };
         queries.extend([
             base.clone(),
-            Query { project: Some("p2".into()), ..base.clone() },
-            Query { project: Some("rare".into()), ..base.clone() },
-            Query { project: Some("none".into()), ..base.clone() },
-            Query { kinds: vec!["odd".into()], ..base.clone() },
-            Query { kinds: vec!["kind0".into(), "odd".into()], ..base.clone() },
-            Query { tags: vec!["seldom".into()], ..base.clone() },
-            Query { tags: vec!["t1".into(), "u2".into()], ..base.clone() },
-            Query { scope: Some(Scope::Personal), ..base.clone() },
-            Query { types: vec![MemoryType::Goal], ..base.clone() },
-            Query { types: TYPES[..2].to_vec(), project: Some("p1".into()), ..base.clone() },
-            Query { session: Some("s700".into()), ..base.clone() },
-            Query { as_of: Some(at(1_500)), ..base.clone() },
-            Query { include_archived: true, ..base.clone() },
-            Query { include_forgotten: true, include_archived: true, ..base.clone() },
+            SearchQuery { project: Some("p2".into()), ..base.clone() },
+            SearchQuery { project: Some("rare".into()), ..base.clone() },
+            SearchQuery { project: Some("none".into()), ..base.clone() },
+            SearchQuery { kinds: vec!["odd".into()], ..base.clone() },
+            SearchQuery { kinds: vec!["kind0".into(), "odd".into()], ..base.clone() },
+            SearchQuery { tags: vec!["seldom".into()], ..base.clone() },
+            SearchQuery { tags: vec!["t1".into(), "u2".into()], ..base.clone() },
+            SearchQuery { scope: Some(Scope::Personal), ..base.clone() },
+            SearchQuery { types: vec![MemoryType::Goal], ..base.clone() },
+            SearchQuery { types: TYPES[..2].to_vec(), project: Some("p1".into()), ..base.clone() },
+            SearchQuery { session: Some("s700".into()), ..base.clone() },
+            SearchQuery { as_of: Some(at(1_500)), ..base.clone() },
+            SearchQuery { include_archived: true, ..base.clone() },
+            SearchQuery { include_forgotten: true, include_archived: true, ..base.clone() },
             time(Some(at(2_990)), None),
             time(None, Some(at(12))),
             time(Some(at(100)), Some(at(140))),
@@ -196,14 +200,14 @@ fn memories_that_are_over_do_not_crowd_out_the_others() {
     let many = (1..=400u64).map(|n| {
         let mut draft = Draft::new(body(MemoryType::Fact, "apple apple", "apple"), salt(n));
         draft.expires = Some(at(50));
-        Submission { stamp: stamp(1), command: Command::Write(Box::new(draft)), authority: None }
+        Request { stamp: stamp(1), command: Command::Write(Box::new(draft)), authority: None }
     });
     twice.warm.submit_bulk(many.collect()).unwrap().into_iter().for_each(|o| drop(o.unwrap()));
     let text = "a long text in which an apple is named once among many other words";
     let draft = Draft::new(body(MemoryType::Fact, "still true", text), salt(900));
     let saved = twice.warm.write(stamp(2), draft).unwrap().id.unwrap();
-    for weights in [WORDS, Weights::default()] {
-        let query = Query { weights, ..Query::new("apple", 5) };
+    for weights in [WORDS, ArmWeights::default()] {
+        let query = SearchQuery { weights, ..SearchQuery::new("apple", 5) };
         let found = search(&twice.warm.read().unwrap(), None, &query, at(100)).unwrap();
         assert_eq!(ids(&found), [saved.get()]);
     }

@@ -1,9 +1,9 @@
 //! Where the index is flushed and merged changes no answer, of no arm.
 
-use kernel::Submission;
+use kernel::Request;
 use kernel::command::{Command, Draft, HeadRevision, Revision};
 use kernel::journal::HeadPatch;
-use recall::search::Answer;
+use recall::search::SearchOutcome;
 use testkit::Disk;
 use testkit::build::{assert_clean, id, removal, salt, stamp};
 
@@ -11,8 +11,9 @@ use crate::support::{Twice, answers, assert_same, hooks_flushed_after, turn};
 
 const TURNS: u64 = 260;
 
-/// A history of turns in sessions, with updates, tags, forgetting, restoring and an erasure. Returns what it answers on the way.
-fn history(flush_docs: u32, group: usize) -> (Twice, Vec<Vec<Answer>>) {
+/// A history of turns in sessions, with updates, tags, forgetting, restoring and an erasure. Returns what it answers on
+/// the way.
+fn history(flush_docs: u32, group: usize) -> (Twice, Vec<Vec<SearchOutcome>>) {
     let disk = Disk::new();
     let twice = Twice::open_with(&disk, hooks_flushed_after(flush_docs));
     let mut commands = Vec::new();
@@ -35,7 +36,7 @@ fn history(flush_docs: u32, group: usize) -> (Twice, Vec<Vec<Answer>>) {
     commands.push(Command::Erase(removal(30)));
     let mut told = Vec::new();
     for batch in commands.chunks(group) {
-        let requests = batch.iter().map(|command| Submission {
+        let requests = batch.iter().map(|command| Request {
             stamp: stamp(1),
             command: command.clone(),
             authority: None,

@@ -1,25 +1,25 @@
 //! An actor is read in one language, and a change of it is an entry of the journal like any other.
 
-use kernel::Submission;
+use kernel::Request;
 use kernel::command::Command;
 use recall::analyze::Language;
 use recall::language::{change, language};
-use recall::search::{Query, Weights};
+use recall::search::{ArmWeights, SearchQuery};
 use testkit::Disk;
 use testkit::build::{assert_clean, fact, removal, stamp};
 
 use crate::support::{Twice, ask, ids};
 
-const WORDS: Weights = Weights([1, 0, 0, 0, 0, 0, 0, 0]);
+const WORDS: ArmWeights = ArmWeights([1, 0, 0, 0, 0, 0, 0, 0]);
 
-fn by_words(text: &str) -> Query {
-    Query { weights: WORDS, ..Query::new(text, 50) }
+fn by_words(text: &str) -> SearchQuery {
+    SearchQuery { weights: WORDS, ..SearchQuery::new(text, 50) }
 }
 
 fn speak(twice: &Twice, when: i64, to: Language) {
     let from = language(&twice.warm.read().unwrap()).unwrap();
     let command = Command::Migration(change(from, to));
-    twice.warm.submit(Submission { stamp: stamp(when), command, authority: None }).unwrap();
+    twice.warm.submit(Request { stamp: stamp(when), command, authority: None }).unwrap();
 }
 
 #[test]

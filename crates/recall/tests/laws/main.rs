@@ -1,5 +1,5 @@
-//! What recall promises, tried where it could break: between the steps of a commit, during a rebuild, behind rare filters,
-//! after an erasure, and with questions nobody should ask.
+//! What recall promises, tried where it could break: between the steps of a commit, during a rebuild, behind rare
+//! filters, after an erasure, and with questions nobody should ask.
 //!
 //! Method: every answer of the open actor is compared in full with that of a reader which keeps nothing in memory.
 

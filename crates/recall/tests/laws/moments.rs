@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernel::command::{Command, Draft, HeadRevision, Revision};
-use kernel::hook::{JournalHook, RecordedEntry, HookRows};
+use kernel::hook::{JournalHook, Recorded, Staged};
 use kernel::journal::HeadPatch;
 use kernel::store::View;
-use kernel::{Cortex, Error, Reading, Submission, Result};
+use kernel::{Cortex, Error, Reading, Request, Result};
 use recall::RecallHook;
-use recall::search::{Answer, Query, Weights};
+use recall::search::{ArmWeights, SearchOutcome, SearchQuery};
 use testkit::Disk;
 use testkit::build::{fact, id, removal, salt, stamp};
 
@@ -21,27 +21,27 @@ fn draft(n: u64) -> Draft {
     draft
 }
 
-fn request(command: Command) -> Submission {
-    Submission { stamp: stamp(1), command, authority: None }
+fn request(command: Command) -> Request {
+    Request { stamp: stamp(1), command, authority: None }
 }
 
-fn write(n: u64) -> Submission {
+fn write(n: u64) -> Request {
     request(Command::Write(Box::new(draft(n))))
 }
 
-fn update(n: u64, to: u64) -> Submission {
+fn update(n: u64, to: u64) -> Request {
     // Turns eight apart have the same type.
     let revision = Revision::new(id(n), None, turn(to), salt(1_000 + to));
     request(Command::Update(Box::new(revision)))
 }
 
-fn tags(n: u64, tag: &str) -> Submission {
+fn tags(n: u64, tag: &str) -> Request {
     let patch = HeadPatch { tags: Some(vec![tag.into()]), ..HeadPatch::default() };
     request(Command::UpdateHead(HeadRevision { id: id(n), expected: None, patch, reason: None }))
 }
 
 /// Changes of every kind, in commits of one or several.
-fn commits() -> Vec<Vec<Submission>> {
+fn commits() -> Vec<Vec<Request>> {
     vec![
         vec![write(14)],
         vec![update(3, 27)],
@@ -65,18 +65,19 @@ fn filled(disk: &Disk) -> Twice {
 
 struct Seen {
     moment: Moment,
-    fresh: Vec<Answer>,
-    cold: Vec<Answer>,
-    old: Vec<Answer>,
+    fresh: Vec<SearchOutcome>,
+    cold: Vec<SearchOutcome>,
+    old: Vec<SearchOutcome>,
 }
 
 // recall: a save is found by the very next search; a reading keeps its state
 #[test]
 fn every_moment_of_a_commit_shows_one_state() {
-    // Codes are loaded by whoever asks first: before all, between seal and commit, or between commit and acknowledgement.
+    // Codes are loaded by whoever asks first: before all, between seal and commit, or between commit and
+    // acknowledgement.
     for first in [None, Some(Moment::Sealed), Some(Moment::Durable)] {
         let disk = Disk::new();
-        let mut readings: Vec<(Reading, Vec<Answer>)> = Vec::new();
+        let mut readings: Vec<(Reading, Vec<SearchOutcome>)> = Vec::new();
         let mut twice = filled(&disk);
         for commit in commits() {
             let before = answers(&twice.cold.read().unwrap());
@@ -156,12 +157,12 @@ impl JournalHook for Failing {
         Ok(())
     }
 
-    fn entry(&mut self, _: &View<'_>, r: RecordedEntry<'_>, _: &mut HookRows<'_>) -> Result<()> {
+    fn entry(&mut self, _: &View<'_>, r: Recorded<'_>, _: &mut Staged<'_>) -> Result<()> {
         let fails = self.entry.load(Ordering::Relaxed) && r.entry.seq.is_multiple_of(2);
         if fails { Err(Error::corrupt("entry", "told to fail")) } else { Ok(()) }
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
         let fails = self.seal.load(Ordering::Relaxed);
         if fails { Err(Error::corrupt("seal", "told to fail")) } else { Ok(()) }
     }
@@ -234,7 +235,8 @@ fn a_reading_from_before_a_block_was_full_shows_its_state() {
     let (early, then) = (twice.warm.read().unwrap(), answers(&twice.cold.read().unwrap()));
     write(30..=50);
     // By words alone: the block is loaded, and no vector of it was looked at.
-    let by_words = Query { weights: Weights([1, 0, 0, 0, 0, 0, 0, 0]), ..Query::new("key", 5) };
+    let by_words =
+        SearchQuery { weights: ArmWeights([1, 0, 0, 0, 0, 0, 0, 0]), ..SearchQuery::new("key", 5) };
     assert!(!ask(&twice.warm.read().unwrap(), &by_words).hits.is_empty());
     assert_same(&answers(&early), &then, "before the block was full");
     let (full, later) = (twice.warm.read().unwrap(), twice.agree("the block is full"));
@@ -276,7 +278,7 @@ fn a_rebuild_disturbs_no_reading() {
         notes.lock().unwrap().push((done, past, now));
     };
     twice.warm.rebuild(Box::new(progress)).unwrap();
-    let check_past = |past_answers: &[Vec<Answer>], when: &str| {
+    let check_past = |past_answers: &[Vec<SearchOutcome>], when: &str| {
         for (found, (_, then)) in past_answers.iter().zip(past.lock().unwrap().iter()) {
             assert_same(found, then, when);
         }
@@ -298,11 +300,11 @@ fn a_rebuild_disturbs_no_reading() {
 fn a_thousand_saves_are_each_found_by_the_next_search() {
     let twice = Twice::open(&Disk::new());
     let (cortex, done) = (&twice.warm, AtomicBool::new(false));
-    let find = |word: &str, weights: Weights| -> Vec<u64> {
-        let query = Query { weights, ..Query::new(word, 10) };
+    let find = |word: &str, weights: ArmWeights| -> Vec<u64> {
+        let query = SearchQuery { weights, ..SearchQuery::new(word, 10) };
         ids(&ask(&cortex.read().unwrap(), &query))
     };
-    let words = |word: &str| find(word, Weights::default());
+    let words = |word: &str| find(word, ArmWeights::default());
     std::thread::scope(|threads| {
         for writer in 1..=2u64 {
             let done = &done;
@@ -341,7 +343,7 @@ fn a_thousand_saves_are_each_found_by_the_next_search() {
                     assert_eq!(words(&word).first(), Some(&saved));
                 }
                 7 => {
-                    let meaning = Weights([0, 1, 0, 0, 0, 0, 0, 0]);
+                    let meaning = ArmWeights([0, 1, 0, 0, 0, 0, 0, 0]);
                     assert!(find(&format!("about {word}. text"), meaning).contains(&saved));
                 }
                 _ => {}

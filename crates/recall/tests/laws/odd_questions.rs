@@ -1,6 +1,6 @@
 //! No question is a syntax error and none takes the program down: an answer or a clear refusal, the same every time.
 
-use recall::search::{Query, search};
+use recall::search::{SearchQuery, search};
 use testkit::Disk;
 use testkit::build::{at, fact, stamp};
 use testkit::questions::odd;
@@ -22,7 +22,7 @@ fn five_hundred_odd_questions_are_answered() {
     let (warm, cold) = (twice.warm.read().unwrap(), twice.cold.read().unwrap());
     let (mut slowest, mut answered) = ((std::time::Duration::ZERO, String::new()), 0);
     for text in &questions {
-        let query = Query::new(text.clone(), 10);
+        let query = SearchQuery::new(text.clone(), 10);
         let started = std::time::Instant::now();
         let first = search(&warm, None, &query, at(10)).unwrap();
         let name: String = text.chars().take(12).collect();

@@ -2,23 +2,23 @@
 
 use kernel::command::Revision;
 use kernel::memory::{MemoryType, Millis};
-use recall::search::{Answer, Query, Weights};
+use recall::search::{ArmWeights, SearchOutcome, SearchQuery};
 use testkit::Disk;
 use testkit::build::{at, body, fact, id, removal, salt, stamp};
 
 use crate::support::{Twice, ask, ids};
 
-const WORDS: Weights = Weights([1, 0, 0, 0, 0, 0, 0, 0]);
-const MEANING: Weights = Weights([0, 1, 0, 0, 0, 0, 0, 0]);
-const ENTITIES: Weights = Weights([0, 0, 0, 0, 0, 0, 0, 1]);
+const WORDS: ArmWeights = ArmWeights([1, 0, 0, 0, 0, 0, 0, 0]);
+const MEANING: ArmWeights = ArmWeights([0, 1, 0, 0, 0, 0, 0, 0]);
+const ENTITIES: ArmWeights = ArmWeights([0, 0, 0, 0, 0, 0, 0, 1]);
 
-fn then(text: &str, weights: Weights, moment: Option<Millis>) -> Query {
-    Query { weights, as_of: moment, ..Query::new(text, 50) }
+fn then(text: &str, weights: ArmWeights, moment: Option<Millis>) -> SearchQuery {
+    SearchQuery { weights, as_of: moment, ..SearchQuery::new(text, 50) }
 }
 
 /// What both openings of the actor answer.
 #[track_caller]
-fn found(twice: &Twice, query: &Query) -> Answer {
+fn found(twice: &Twice, query: &SearchQuery) -> SearchOutcome {
     let warm = ask(&twice.warm.read().unwrap(), query);
     assert!(warm == ask(&twice.cold.read().unwrap(), query), "{query:?}");
     warm
@@ -59,9 +59,9 @@ fn memories_are_found_by_what_they_said_then() {
             let answer = found(&twice, &then(misses, WORDS, moment));
             assert!(!ids(&answer).contains(&memory), "{misses} at {moment:?}");
             let phrase = format!("\"the {misses}\"");
-            assert!(ids(&found(&twice, &then(&phrase, Weights::default(), moment))).is_empty());
+            assert!(ids(&found(&twice, &then(&phrase, ArmWeights::default(), moment))).is_empty());
         }
-        let shown = found(&twice, &then("lighthouse", Weights::default(), Some(at(5))));
+        let shown = found(&twice, &then("lighthouse", ArmWeights::default(), Some(at(5))));
         assert!(shown.hits[0].preview.contains("lamp"), "{}", shown.hits[0].preview);
     }
 }

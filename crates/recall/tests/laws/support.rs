@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::hook::JournalHook;
 use kernel::memory::{Body, Event, Fields, MemoryType, Millis};
-use kernel::store::{EngineOptions, StoreReader, RedbStorage, Storage, WriteSet};
+use kernel::store::{EngineOptions, Reader, RedbStorage, Storage, WriteSet};
 use kernel::{Cortex, HookFactory, Options, Reading, Result};
 use recall::RecallHook;
 use recall::analyze::{Analyzer, Language};
-use recall::search::{Answer, Query, search};
-use recall::text::Settings;
+use recall::search::{SearchOutcome, SearchQuery, search};
+use recall::text::IndexSettings;
 use testkit::Disk;
 use testkit::build::{ada, at, body};
 
@@ -19,7 +19,7 @@ pub(crate) fn analyzer() -> Analyzer {
 
 /// Hooks whose index is flushed, and whose rows are moved into blocks, after so many changes.
 pub(crate) fn hooks_flushed_after(flush_docs: u32) -> HookFactory {
-    let settings = Settings { flush_docs, ..Settings::default() };
+    let settings = IndexSettings { flush_docs, ..IndexSettings::default() };
     Arc::new(move || vec![Box::new(RecallHook::with_settings(settings)) as Box<dyn JournalHook>])
 }
 
@@ -34,7 +34,8 @@ pub(crate) enum Moment {
 
 type Look = Box<dyn FnMut(Moment) -> Result<()> + Send>;
 
-/// A store that lets somebody look before and after every commit, on the writer's own thread. An error fails the commit.
+/// A store that lets somebody look before and after every commit, on the writer's own thread. An error fails the
+/// commit.
 pub(crate) struct Watched {
     inner: RedbStorage,
     look: Mutex<Option<Look>>,
@@ -62,7 +63,7 @@ impl Watched {
 }
 
 impl Storage for Watched {
-    fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
+    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
         self.inner.reader()
     }
 
@@ -94,7 +95,7 @@ impl Storage for Watched {
 struct Second(Arc<Watched>);
 
 impl Storage for Second {
-    fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
+    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
         self.0.reader()
     }
 
@@ -150,7 +151,7 @@ impl Twice {
 
     /// Both give the same answers; returns them.
     #[track_caller]
-    pub(crate) fn agree(&self, when: &str) -> Vec<Answer> {
+    pub(crate) fn agree(&self, when: &str) -> Vec<SearchOutcome> {
         let cold = answers(&self.cold.read().unwrap());
         assert_same(&answers(&self.warm.read().unwrap()), &cold, when);
         cold
@@ -175,23 +176,23 @@ pub(crate) const QUESTIONS: [&str; 14] = [
     "the",
 ];
 
-pub(crate) fn ask(reading: &Reading, query: &Query) -> Answer {
+pub(crate) fn ask(reading: &Reading, query: &SearchQuery) -> SearchOutcome {
     search(reading, None, query, at(1_000_000)).unwrap()
 }
 
-pub(crate) fn answers(reading: &Reading) -> Vec<Answer> {
-    QUESTIONS.iter().map(|text| ask(reading, &Query::new(*text, 20))).collect()
+pub(crate) fn answers(reading: &Reading) -> Vec<SearchOutcome> {
+    QUESTIONS.iter().map(|text| ask(reading, &SearchQuery::new(*text, 20))).collect()
 }
 
-pub(crate) fn ids(answer: &Answer) -> Vec<u64> {
+pub(crate) fn ids(answer: &SearchOutcome) -> Vec<u64> {
     answer.hits.iter().map(|hit| hit.id.get()).collect()
 }
 
 /// Compared in full, told in short.
 #[track_caller]
-pub(crate) fn assert_same(found: &[Answer], expected: &[Answer], when: &str) {
+pub(crate) fn assert_same(found: &[SearchOutcome], expected: &[SearchOutcome], when: &str) {
     for ((found, expected), question) in found.iter().zip(expected).zip(QUESTIONS) {
-        let short = |answer: &Answer| -> Vec<(u64, u64)> {
+        let short = |answer: &SearchOutcome| -> Vec<(u64, u64)> {
             answer.hits.iter().map(|hit| (hit.id.get(), hit.score)).collect()
         };
         assert_eq!(short(found), short(expected), "{when}: {question}");

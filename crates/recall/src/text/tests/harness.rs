@@ -1,25 +1,26 @@
-//! A store in memory with the index over it, and a scorer that knows nothing of blocks, runs or tails.
+//! A store in memory with the index over it, and a scorer that knows nothing of blocks, runs or memtables.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use kernel::codec;
-use kernel::Result;
+use kernel::error::Result;
 use kernel::keys;
 use kernel::state::Counters;
-use kernel::store::{KeyRange, StoreReader, Side, Space, View, Visit, WriteSet};
+use kernel::store::{KeyRange, Reader, Side, Space, View, Visit, WriteSet};
 use proptest::prelude::*;
 
 use crate::analyze::Lexicon;
 use crate::text::{
-    Counter, FIELDS, Field, Scores, Search, Settings, TailHandle, TextIndex, Words, idf, impact,
+    DocScores, FIELDS, IndexSettings, MemtableHandle, TermCounter, TermCounts, TextField,
+    TextIndex, TextSearch, idf, impact,
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rows(pub(super) BTreeMap<Vec<u8>, Vec<u8>>);
 
-impl StoreReader for Rows {
+impl Reader for Rows {
     fn get(&self, _: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(self.0.get(key).cloned())
     }
@@ -39,7 +40,7 @@ impl StoreReader for Rows {
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    Put(u64, Vec<(Field, String)>),
+    Put(u64, Vec<(TextField, String)>),
     Erase(u64),
 }
 
@@ -47,25 +48,25 @@ pub(super) enum Step {
 pub(super) struct Bench {
     pub(super) rows: Rows,
     pub(super) index: TextIndex,
-    settings: Settings,
+    settings: IndexSettings,
     batch: WriteSet,
     seq: u64,
 }
 
 /// Terms as the index takes them.
-pub(super) fn words(terms: &[(Field, String)]) -> Words {
+pub(super) fn words(terms: &[(TextField, String)]) -> TermCounts {
     let mut lexicon = Lexicon::default();
     let numbers: Vec<_> =
         terms.iter().map(|(field, term)| (*field, lexicon.number(term))).collect();
-    Counter::default().count(&lexicon, &numbers)
+    TermCounter::default().count(&lexicon, &numbers)
 }
 
 impl Bench {
     pub(super) fn new(flush_docs: u32) -> Bench {
-        let settings = Settings { flush_docs, ..Settings::default() };
+        let settings = IndexSettings { flush_docs, ..IndexSettings::default() };
         let rows = Rows::default();
         let view = View::new(&rows, Side::A);
-        let index = TextIndex::open_with(&view, settings, TailHandle::default()).unwrap();
+        let index = TextIndex::open_with(&view, settings, MemtableHandle::default()).unwrap();
         Bench { rows, index, settings, batch: WriteSet::new(), seq: 0 }
     }
 
@@ -134,18 +135,18 @@ impl Bench {
 
     pub(super) fn reopen(&mut self) {
         let view = View::new(&self.rows, Side::A);
-        self.index = TextIndex::open_with(&view, self.settings, TailHandle::default()).unwrap();
+        self.index = TextIndex::open_with(&view, self.settings, MemtableHandle::default()).unwrap();
     }
 
-    pub(super) fn search<T>(&self, ask: impl FnOnce(&Search<'_>) -> T) -> T {
+    pub(super) fn search<T>(&self, ask: impl FnOnce(&TextSearch<'_>) -> T) -> T {
         let view = View::new(&self.rows, Side::A);
-        ask(&Search::new(&view, &self.index.handle()).unwrap())
+        ask(&TextSearch::new(&view, &self.index.handle()).unwrap())
     }
 
-    /// The same with a tail read from the store.
-    pub(super) fn search_cold<T>(&self, ask: impl FnOnce(&Search<'_>) -> T) -> T {
+    /// The same with a memtable read from the store.
+    pub(super) fn search_cold<T>(&self, ask: impl FnOnce(&TextSearch<'_>) -> T) -> T {
         let view = View::new(&self.rows, Side::A);
-        ask(&Search::new(&view, &TailHandle::default()).unwrap())
+        ask(&TextSearch::new(&view, &MemtableHandle::default()).unwrap())
     }
 
     /// The rows without the counters, which are the kernel's.
@@ -157,11 +158,11 @@ impl Bench {
 
 /// The documents as they are after some steps.
 #[derive(Default)]
-pub(super) struct Naive(BTreeMap<u64, Vec<(Field, String)>>);
+pub(super) struct Naive(BTreeMap<u64, Vec<(TextField, String)>>);
 
 impl Naive {
     pub(super) fn after(steps: &[Step]) -> Naive {
-        let mut docs: BTreeMap<u64, Vec<(Field, String)>> = BTreeMap::new();
+        let mut docs: BTreeMap<u64, Vec<(TextField, String)>> = BTreeMap::new();
         for step in steps {
             match step {
                 Step::Put(doc, terms) => {
@@ -187,9 +188,9 @@ impl Naive {
         u64::try_from(self.0.keys().filter(|doc| self.has(**doc, term)).count()).unwrap()
     }
 
-    pub(super) fn scores(&self, query: &[(String, u32)]) -> Scores {
-        let weights = crate::text::Weights::default();
-        let mut scores = Scores::new();
+    pub(super) fn scores(&self, query: &[(String, u32)]) -> DocScores {
+        let weights = crate::text::FieldWeights::default();
+        let mut scores = DocScores::new();
         let worth_of = |(word, weight): &(String, u32)| {
             (word.clone(), u64::from(*weight) * idf(self.documents(), self.df(word)))
         };
@@ -232,7 +233,7 @@ fn doc() -> impl Strategy<Value = u64> {
 }
 
 fn step(erase: bool) -> impl Strategy<Value = Step> {
-    let field = (0..FIELDS).prop_map(|n| Field::ALL[n]);
+    let field = (0..FIELDS).prop_map(|n| TextField::ALL[n]);
     let terms = prop::collection::vec((field, word()), 0..8);
     prop_oneof![
         12 => (doc(), terms).prop_map(|(doc, terms)| Step::Put(doc, terms)),

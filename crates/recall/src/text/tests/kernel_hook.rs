@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kernel::command::{Removal, Revision};
-use kernel::Result;
-use kernel::hook::{JournalHook, RecordedEntry, HookRows};
+use kernel::error::Result;
+use kernel::hook::{JournalHook, Recorded, Staged};
 use kernel::journal::Payload;
 use kernel::memory::{Body, MemoryId, MemoryType};
 use kernel::store::{EngineOptions, RedbStorage, View};
@@ -13,19 +13,19 @@ use testkit::Disk;
 use testkit::build::{ada, body, fact, salt, stamp};
 
 use super::harness::words;
-use crate::text::{Field, Search, Settings, TailHandle, TextIndex};
+use crate::text::{IndexSettings, MemtableHandle, TextField, TextIndex, TextSearch};
 
 #[derive(Debug)]
 struct TextHook {
-    handle: TailHandle,
+    handle: MemtableHandle,
     index: Option<TextIndex>,
 }
 
-fn terms(body: &Body) -> Vec<(Field, String)> {
+fn terms(body: &Body) -> Vec<(TextField, String)> {
     let split = |field, text: &str| {
         text.split(' ').map(move |word| (field, word.to_owned())).collect::<Vec<_>>()
     };
-    [split(Field::TITLE, &body.title), split(Field::CONTENT, &body.content)].concat()
+    [split(TextField::TITLE, &body.title), split(TextField::CONTENT, &body.content)].concat()
 }
 
 impl JournalHook for TextHook {
@@ -34,12 +34,12 @@ impl JournalHook for TextHook {
     }
 
     fn open(&mut self, view: &View<'_>) -> Result<()> {
-        let settings = Settings { flush_docs: 5, ..Settings::default() };
+        let settings = IndexSettings { flush_docs: 5, ..IndexSettings::default() };
         self.index = Some(TextIndex::open_with(view, settings, self.handle.clone())?);
         Ok(())
     }
 
-    fn entry(&mut self, view: &View<'_>, r: RecordedEntry<'_>, staged: &mut HookRows<'_>) -> Result<()> {
+    fn entry(&mut self, view: &View<'_>, r: Recorded<'_>, staged: &mut Staged<'_>) -> Result<()> {
         let index = self.index.as_mut().unwrap();
         let id = match r.payload {
             Payload::Write(_) => r.entry.seq,
@@ -52,7 +52,7 @@ impl JournalHook for TextHook {
         index.put(view, id, &[&words(&terms(&sealed.open()?))], staged)
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -65,8 +65,8 @@ impl JournalHook for TextHook {
     }
 }
 
-fn open(disk: &Disk) -> (Cortex, TailHandle) {
-    let handle = TailHandle::default();
+fn open(disk: &Disk) -> (Cortex, MemtableHandle) {
+    let handle = MemtableHandle::default();
     let shared = handle.clone();
     let hooks = move || {
         let hook = TextHook { handle: shared.clone(), index: None };
@@ -76,10 +76,10 @@ fn open(disk: &Disk) -> (Cortex, TailHandle) {
     (Cortex::open_on(disk.medium(), &ada(), options).unwrap(), handle)
 }
 
-fn ask(cortex: &Cortex, handle: &TailHandle, word: &str) -> Vec<(u64, u64)> {
+fn ask(cortex: &Cortex, handle: &MemtableHandle, word: &str) -> Vec<(u64, u64)> {
     let reading = cortex.read().unwrap();
     let view = reading.view();
-    let search = Search::new(&view, handle).unwrap();
+    let search = TextSearch::new(&view, handle).unwrap();
     search.top_k(&[(word.to_owned(), 1)], 10, &|_| true, &[]).unwrap()
 }
 
@@ -119,7 +119,7 @@ fn the_index_lives_in_the_kernel() {
     assert_eq!(ids(&ask(&cortex, &handle, "secret8")), [written[8].get()]);
     assert_clean(&cortex);
 
-    // Reopen: the tail comes from the store.
+    // Reopen: the memtable comes from the store.
     let before = ask(&cortex, &handle, "odd");
     drop(cortex);
     let (cortex, handle) = open(&disk);

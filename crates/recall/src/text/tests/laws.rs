@@ -4,14 +4,19 @@ use kernel::store::{Side, View};
 use proptest::prelude::*;
 
 use super::harness::{Bench, Naive, Step, WORDS, query, steps, word};
-use crate::text::{Field, Scores, Search, Settings, TailHandle, TextIndex};
+use crate::text::{DocScores, IndexSettings, MemtableHandle, TextField, TextIndex, TextSearch};
 
 fn everything(_: u64) -> bool {
     true
 }
 
 /// All that a search says must be what the naive scorer says.
-fn assert_equal(search: &Search<'_>, naive: &Naive, query: &[(String, u32)], excluded: &[String]) {
+fn assert_equal(
+    search: &TextSearch<'_>,
+    naive: &Naive,
+    query: &[(String, u32)],
+    excluded: &[String],
+) {
     let wanted = naive.scores(query);
     assert_eq!(search.documents(), naive.documents());
     for term in WORDS {
@@ -19,15 +24,13 @@ fn assert_equal(search: &Search<'_>, naive: &Naive, query: &[(String, u32)], exc
     }
     let alive: Vec<&str> = WORDS.into_iter().filter(|word| naive.df(word) > 0).collect();
     assert_eq!(search.prefix_terms("", 99).unwrap(), alive);
-    assert_eq!(search.score_all(query, &everything).unwrap(), wanted);
     let odd = |doc: u64| doc % 2 == 1;
-    let filtered: Scores = wanted.iter().copied().filter(|(doc, _)| odd(*doc)).collect();
-    assert_eq!(search.score_all(query, &odd).unwrap(), filtered);
+    let filtered: DocScores = wanted.iter().copied().filter(|(doc, _)| odd(*doc)).collect();
     let barred = |doc: u64| excluded.iter().any(|term| naive.has(doc, term));
     for k in [0, 1, 2, 5, 1000] {
-        let first = |all: &Scores| all.iter().take(k).copied().collect::<Scores>();
+        let first = |all: &DocScores| all.iter().take(k).copied().collect::<DocScores>();
         assert_eq!(search.top_k(query, k, &everything, &[]).unwrap(), first(&wanted));
-        let kept: Scores = filtered.iter().copied().filter(|(doc, _)| !barred(*doc)).collect();
+        let kept: DocScores = filtered.iter().copied().filter(|(doc, _)| !barred(*doc)).collect();
         assert_eq!(search.top_k(query, k, &odd, excluded).unwrap(), first(&kept));
     }
 }
@@ -35,8 +38,8 @@ fn assert_equal(search: &Search<'_>, naive: &Naive, query: &[(String, u32)], exc
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    // For every history and flush size the answers are those of the naive scorer, with the tail in memory, with the tail
-    // read from the store, and after a reopen.
+    // For every history and flush size the answers are those of the naive scorer, with the memtable in memory, with the
+    // memtable read from the store, and after a reopen.
     #[test]
     fn searches_equal_the_naive_scorer(
         steps in steps(true, 160), query in query(), excluded in prop::collection::vec(word(), 0..2),
@@ -102,7 +105,7 @@ proptest! {
 }
 
 fn plain(doc: u64, text: &str) -> Step {
-    let word = |word: &str| (Field::CONTENT, word.to_owned());
+    let word = |word: &str| (TextField::CONTENT, word.to_owned());
     Step::Put(doc, text.split(' ').map(word).collect())
 }
 
@@ -128,7 +131,7 @@ fn nothing_is_visible_before_the_commit() {
     assert_eq!(bench.search(|search| search.df("cat").unwrap()), 2);
 }
 
-// A view from before a commit keeps its answers although the tail in memory has moved on, across a flush too.
+// A view from before a commit keeps its answers although the memtable in memory has moved on, across a flush too.
 #[test]
 fn a_search_sees_the_commit_of_its_view() {
     let mut bench = Bench::after(3, 1, &[plain(1, "cat"), plain(2, "cat dog")]);
@@ -138,7 +141,7 @@ fn a_search_sees_the_commit_of_its_view() {
     bench.step(&Step::Put(1, Vec::new()));
     bench.commit();
     let view = View::new(&before, Side::A);
-    let search = Search::new(&view, &bench.index.handle()).unwrap();
+    let search = TextSearch::new(&view, &bench.index.handle()).unwrap();
     assert_equal(&search, &Naive::after(&[plain(1, "cat"), plain(2, "cat dog")]), &ask("cat"), &[]);
 }
 
@@ -239,7 +242,7 @@ fn the_best_document_is_found_in_any_block() {
 fn other_settings_are_refused() {
     let bench = Bench::after(4, 1, &[plain(1, "cat")]);
     let view = View::new(&bench.rows, Side::A);
-    let other = Settings { flush_docs: 4, analyzer: 2, ..Settings::default() };
-    let refused = TextIndex::open_with(&view, other, TailHandle::default()).unwrap_err();
+    let other = IndexSettings { flush_docs: 4, analyzer: 2, ..IndexSettings::default() };
+    let refused = TextIndex::open_with(&view, other, MemtableHandle::default()).unwrap_err();
     assert_eq!(refused.code(), "outdated");
 }

@@ -1,7 +1,7 @@
 //! Against brute force over the full values, on real embeddings of made-up sentences.
 
 use super::*;
-use crate::embed::{Embedder, HashEmbedder, ONE, StaticEmbedder};
+use crate::embedding::{Embedder, HashEmbedder, ONE, StaticEmbedder};
 use crate::vectors::Coder;
 use proptest::prelude::*;
 
@@ -58,9 +58,9 @@ fn brute(
     query: &Embedding,
     k: usize,
     filter: &dyn Fn(u64) -> bool,
-) -> Vec<Hit> {
+) -> Vec<VectorHit> {
     let all = (0u64..).zip(vectors).filter(|(doc, _)| filter(*doc));
-    best(all.map(|(doc, v)| Hit { doc, score: query.dot(v) }).collect(), k)
+    best(all.map(|(doc, v)| VectorHit { doc, score: query.dot(v) }).collect(), k)
 }
 
 /// Found of each hundred thousand that brute force finds.
@@ -68,7 +68,7 @@ fn recall(
     vectors: &[Embedding],
     queries: &[Embedding],
     filter: &dyn Fn(u64) -> bool,
-    find: &dyn Fn(&Embedding) -> Vec<Hit>,
+    find: &dyn Fn(&Embedding) -> Vec<VectorHit>,
 ) -> usize {
     let (mut found, mut wanted) = (0, 0);
     for query in queries {
@@ -142,7 +142,7 @@ fn the_way_there_does_not_show() {
         set(&mut winding, doc, &[&vectors[0], &vectors[1]]);
     }
     for doc in [20_001, 13_333] {
-        assert!(winding.set(doc, &[]) && !winding.contains(doc));
+        assert!(winding.set(doc, &[]) && winding.rows_of(doc).is_empty());
     }
     let mut straight = Codes::new(256);
     for (doc, vector) in (0u64..21_000).zip(&vectors) {
@@ -176,7 +176,7 @@ fn edges() {
     assert!(codes.top_k(&word, 0, &|_| true).is_empty());
     assert!(codes.top_k(&Embedding::zero(256), 5, &|_| true).is_empty());
     assert!(codes.top_k(&word, 5, &|_| false).is_empty());
-    assert!(set(&mut codes, 3, &[&Embedding::zero(256)]) && !codes.contains(3));
+    assert!(set(&mut codes, 3, &[&Embedding::zero(256)]) && codes.rows_of(3).is_empty());
     assert_eq!(codes.len(), 3);
 }
 
@@ -187,7 +187,7 @@ fn equal_vectors_by_the_thousand_are_told_apart_by_doc() {
     for doc in 0..21_000 {
         set(&mut codes, doc, &[&word]);
     }
-    let docs = |hits: Vec<Hit>| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
+    let docs = |hits: Vec<VectorHit>| hits.iter().map(|hit| hit.doc).collect::<Vec<_>>();
     assert_eq!(docs(codes.top_k(&word, 3, &|_| true)), [0, 1, 2]);
     assert_eq!(docs(codes.top_k(&word, 3, &|doc| doc > 20_997)), [20_998, 20_999]);
     assert_eq!(codes.top_k(&word, usize::MAX, &|_| true).len(), 21_000);

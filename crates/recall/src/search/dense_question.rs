@@ -1,0 +1,72 @@
+//! The question as the built-in model sees it: without the names of who speaks, which every turn of theirs resembles.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::context::SearchContext;
+use super::fusion::Arm;
+use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
+use crate::error::Result;
+use crate::text::{TextSearch, idf};
+
+/// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the
+/// model: a question of a hundred kilobytes would take gigabytes.
+const INTERACTION_TOKENS: usize = 128;
+
+pub(super) struct DenseQuestion {
+    /// The zero vector if meaning does not count.
+    pub(super) vector: Embedding,
+    /// Tokens with their weights, the rarest first.
+    tokens: Vec<(u32, u32)>,
+}
+
+impl DenseQuestion {
+    /// `speakers` are the names to leave out; they are asked for only if an arm that counts looks at the question.
+    pub(super) fn new(
+        context: &SearchContext<'_>,
+        search: &TextSearch<'_>,
+        speakers: impl FnOnce() -> Result<BTreeSet<String>>,
+    ) -> Result<DenseQuestion> {
+        let zero = Embedding::zero(DIMS);
+        if !context.counts(Arm::Meaning) && !context.counts(Arm::Interaction) {
+            return Ok(DenseQuestion { vector: zero, tokens: Vec::new() });
+        }
+        let speakers = speakers()?;
+        let surface = context.question.surface.iter().map(String::as_str);
+        let words: Vec<&str> = surface.filter(|word| !speakers.contains(*word)).collect();
+        let vector = if context.counts(Arm::Meaning) {
+            StaticEmbedder::shared().embed(&words.join(" "))
+        } else {
+            zero
+        };
+        Ok(DenseQuestion { vector, tokens: tokens(context, search, &words)? })
+    }
+
+    pub(super) fn interaction(&self) -> MaxSim<'static> {
+        MaxSim::new(StaticEmbedder::shared().table(), &self.tokens)
+    }
+}
+
+/// The tokens of the rarest words; each weighs as much as the rarest stem of its word.
+fn tokens(
+    context: &SearchContext<'_>,
+    search: &TextSearch<'_>,
+    words: &[&str],
+) -> Result<Vec<(u32, u32)>> {
+    let table = StaticEmbedder::shared().table();
+    let documents = search.documents().max(1);
+    let mut tokens = Vec::new();
+    for word in words {
+        let mut rarest = documents;
+        let mut stems = Vec::new();
+        context.analyzer.terms(word, &mut |term, _| stems.push(term.to_owned()));
+        for stem in stems {
+            rarest = rarest.min(search.df(&stem)?.max(1));
+        }
+        let weight = u32::try_from(idf(documents, rarest)).unwrap_or(u32::MAX).max(1);
+        tokens.extend(table.token_ids(word).into_iter().map(|id| (id, weight)));
+    }
+    tokens.sort_by_key(|(_, weight)| Reverse(*weight));
+    tokens.truncate(INTERACTION_TOKENS);
+    Ok(tokens)
+}
