@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use recall::labelled::{self, Asked, LabelledSet};
-use recall::measure::{Means, Table};
-use recall::search::{Arm, Query, Weights};
+use recall::evaluation::{self, LabelledQuestion, LabelledSet};
+use recall::evaluation::{Means, MeansTable};
+use recall::search::{Arm, ArmWeights, SearchQuery};
 
 use crate::Outcome;
 use crate::cortex_recall::{self, only};
@@ -31,9 +31,9 @@ pub fn load(folder: &Path) -> Outcome<LabelledSet> {
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
     };
     Ok(LabelledSet::parse(
-        &text(labelled::CORPUS)?,
-        &text(labelled::QUESTIONS)?,
-        &text(labelled::ANSWERS)?,
+        &text(evaluation::CORPUS)?,
+        &text(evaluation::QUESTIONS)?,
+        &text(evaluation::ANSWERS)?,
     )?)
 }
 
@@ -42,10 +42,11 @@ pub fn run(scratch: &Path, set: &LabelledSet) -> Outcome<()> {
     say(format_args!("saving {} memories", set.corpus.len()));
     let names = set.save(&cortex, &mut |_, _| {})?;
     let reading = cortex.read()?;
-    let ask = |weights: Weights| {
+    let ask = |weights: ArmWeights| {
         asked(set, |question| {
             let project = question.group.clone();
-            let query = Query { project, weights, ..Query::new(&*question.text, LIMIT) };
+            let query =
+                SearchQuery { project, weights, ..SearchQuery::new(&*question.text, LIMIT) };
             let hits = cortex_recall::recall(&reading, &query)?.hits;
             Ok(hits.iter().filter_map(|hit| names.get(&hit.id.get()).cloned()).collect())
         })
@@ -108,15 +109,15 @@ pub fn run(scratch: &Path, set: &LabelledSet) -> Outcome<()> {
     Ok(())
 }
 
-fn answered(set: &LabelledSet) -> impl Iterator<Item = &Asked> {
+fn answered(set: &LabelledSet) -> impl Iterator<Item = &LabelledQuestion> {
     set.questions.iter().filter(|question| set.relevant(question).is_some())
 }
 
 fn asked(
     set: &LabelledSet,
-    mut answer: impl FnMut(&Asked) -> Outcome<Vec<String>>,
+    mut answer: impl FnMut(&LabelledQuestion) -> Outcome<Vec<String>>,
 ) -> Outcome<Measured> {
-    let (mut turns, mut sessions) = (Table::default(), Table::default());
+    let (mut turns, mut sessions) = (MeansTable::default(), MeansTable::default());
     for question in answered(set) {
         let Some(relevant) = set.relevant(question) else { continue };
         let (turn, session) = set.judge(&answer(question)?, relevant);
@@ -125,7 +126,7 @@ fn asked(
             sessions.add(question.category(), session);
         }
     }
-    let all = |table: &Table| table.means().get("all").copied().unwrap_or_default();
+    let all = |table: &MeansTable| table.means().get("all").copied().unwrap_or_default();
     Ok(Measured { turn: all(&turns), session: all(&sessions) })
 }
 

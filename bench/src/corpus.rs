@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use kernel::memory::{MemoryType, Millis};
-use recall::embed::StaticEmbedder;
+use recall::embedding::StaticEmbedder;
 
 use crate::chance::Chance;
 

@@ -13,8 +13,8 @@ use kernel::store::KeyRange;
 use kernel::{Cortex, Options, Reading, Submission};
 use recall::RecallHook;
 use recall::analyze::{ANALYZER_VERSION, Analyzer, Language};
-use recall::search::{Answer, Query, Weights, search};
-use recall::text::{Search, Settings, TailHandle, TextIndex};
+use recall::search::{ArmWeights, SearchOutcome, SearchQuery, search};
+use recall::text::{IndexSettings, MemtableHandle, TextIndex, TextSearch};
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -46,13 +46,13 @@ pub fn open(folder: &Path) -> Outcome<Cortex> {
 const NOW: Millis = Millis(2_000_000_000_000);
 
 /// The one call of `search`.
-pub fn recall(reading: &Reading, query: &Query) -> Outcome<Answer> {
+pub fn recall(reading: &Reading, query: &SearchQuery) -> Outcome<SearchOutcome> {
     Ok(search(reading, None, query, NOW)?)
 }
 
 /// The default weights with only some arms left; `keep` gets the place of an arm in `Arm::ALL`.
-pub fn only(keep: impl Fn(usize) -> bool) -> Weights {
-    let mut weights = Weights::default();
+pub fn only(keep: impl Fn(usize) -> bool) -> ArmWeights {
+    let mut weights = ArmWeights::default();
     for (place, weight) in weights.0.iter_mut().enumerate() {
         if !keep(place) {
             *weight = 0;
@@ -67,9 +67,9 @@ pub fn terms(question: &str) -> Vec<(String, u32)> {
 }
 
 /// The inverted index as of `reading`. Its tail is read once, as a process that stays open has it in memory.
-pub fn tail(reading: &Reading) -> Outcome<TailHandle> {
-    let settings = Settings { analyzer: ANALYZER_VERSION, ..Settings::default() };
-    Ok(TextIndex::open_with(&reading.view(), settings, TailHandle::default())?.handle())
+pub fn tail(reading: &Reading) -> Outcome<MemtableHandle> {
+    let settings = IndexSettings { analyzer: ANALYZER_VERSION, ..IndexSettings::default() };
+    Ok(TextIndex::open_with(&reading.view(), settings, MemtableHandle::default())?.handle())
 }
 
 pub fn request(memory: Memory) -> Submission {
@@ -93,7 +93,7 @@ pub fn request(memory: Memory) -> Submission {
 
 pub struct CortexRecall {
     cortex: Cortex,
-    tail: TailHandle,
+    tail: MemtableHandle,
 }
 
 impl Engine for CortexRecall {
@@ -123,11 +123,11 @@ impl Engine for CortexRecall {
         let reading = self.cortex.read()?;
         if way == INDEX {
             let view = reading.view();
-            let search = Search::new(&view, &self.tail)?;
+            let search = TextSearch::new(&view, &self.tail)?;
             let found = search.top_k(&terms(question), 10, &|_| true, &[])?;
             return Ok(found.into_iter().map(|(id, _)| id - 1).collect());
         }
-        let mut query = Query::new(question, 10);
+        let mut query = SearchQuery::new(question, 10);
         if way == TEXT {
             query.weights = only(|place| place == 0);
         }

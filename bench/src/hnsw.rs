@@ -246,7 +246,7 @@ fn choose(vectors: &Vectors, node: u32, candidates: &[Ranked], most: usize) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recall::embed::{DIMS, Embedder, Embedding, StaticEmbedder};
+    use recall::embedding::{DIMS, Embedder, Embedding, StaticEmbedder};
 
     fn embeddings(count: u64) -> Vec<Embedding> {
         let corpus = crate::corpus::Corpus::new();

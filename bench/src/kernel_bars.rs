@@ -13,8 +13,13 @@ use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::prove::{Subject, prove};
 use proof::{Claim, check};
 use kernel::store::KeyRange;
+<<<<<<< ours
 use kernel::{Cortex, Options, Submission};
 use recall::search::Query;
+=======
+use kernel::{Cortex, Options, Request};
+use recall::search::SearchQuery;
+>>>>>>> theirs
 
 use crate::Outcome;
 use crate::cortex_recall;
@@ -151,7 +156,7 @@ fn everything_on(scratch: &Path, memories: usize) -> Outcome<()> {
     );
     let reading = cortex.read()?;
     let asked = Samples::of(50, |i| {
-        let query = Query::new(words(i as u64 * 31, 40), 10);
+        let query = SearchQuery::new(words(i as u64 * 31, 40), 10);
         cortex_recall::recall(&reading, &query).expect("a readable store");
     });
     note(

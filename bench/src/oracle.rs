@@ -9,7 +9,7 @@ use kernel::Reading;
 use kernel::memory::MemoryId;
 use recall::analyze::Memo;
 use recall::document::document;
-use recall::text::{FIELDS, Search, TailHandle, Weights};
+use recall::text::{FIELDS, FieldWeights, MemtableHandle, TextSearch};
 
 use crate::Outcome;
 use crate::cortex_recall::{analyzer, terms};
@@ -77,7 +77,8 @@ impl Oracle {
             rounding += rarity / 255.0 + 1.0 / 256.0;
             for (id, occurrences) in postings {
                 let lengths = &self.lengths[id];
-                let fields = Weights::default().fields.into_iter().zip(lengths).zip(occurrences);
+                let fields =
+                    FieldWeights::default().fields.into_iter().zip(lengths).zip(occurrences);
                 let weighted: f64 = fields
                     .map(|((field, length), tf)| {
                         let relative = f64::from(*length) / f64::from(field.reference);
@@ -94,7 +95,7 @@ impl Oracle {
     /// Asks both and compares the ten best.
     pub fn compare(&self, reading: &Reading, questions: &[String]) -> Outcome<Agreement> {
         let view = reading.view();
-        let search = Search::new(&view, &TailHandle::default())?;
+        let search = TextSearch::new(&view, &MemtableHandle::default())?;
         let mut agreement = Agreement { questions: questions.len(), ..Agreement::default() };
         for question in questions {
             let question = terms(question);

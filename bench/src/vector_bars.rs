@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use recall::embed::{DIMS, Embedder, Embedding, StaticEmbedder};
-use recall::labelled::LabelledSet;
-use recall::vectors::{Coder, Codes, EXACT_UP_TO, Hit};
+use recall::embedding::{DIMS, Embedder, Embedding, StaticEmbedder};
+use recall::evaluation::LabelledSet;
+use recall::vectors::{Coder, Codes, EXACT_UP_TO, VectorHit};
 
 use crate::corpus::Corpus;
 use crate::hnsw::{Hnsw, Seen, Vectors};
@@ -79,8 +79,9 @@ fn compare(what: &str, texts: impl Iterator<Item = String>, questions: Vec<Strin
         exact.sort_unstable_by(|a, b| b.cmp(a));
         let tenth = exact.get(9).or(exact.last()).copied().unwrap_or(0);
         // By score and not by number: of two equally near, either is right.
-        let right =
-            |hits: Vec<Hit>| hits.iter().filter(|hit| scores[hit.doc as usize] >= tenth).count();
+        let right = |hits: Vec<VectorHit>| {
+            hits.iter().filter(|hit| scores[hit.doc as usize] >= tenth).count()
+        };
         found += right(codes.top_k(question, 10, &|_| true));
         wanted += vectors.len().min(10);
     }

@@ -13,18 +13,16 @@ use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, caller};
 use crate::output::{Output, plain, plain_lines};
 use crate::{surroundings, talent};
-use service::config;
+use api::channel::{
+    ChannelBranchRequest, ChannelGetRequest, ChannelListRequest, ChannelRemoveRequest,
+    ChannelSayRequest, ChannelStopRequest, ChannelWorkerRequest,
+};
 use client::connection::Client;
+use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::protocol::From;
 use client::start::connect_or_start;
 use daemon::talents_host::live::summary::summary;
-use daemon::talents_host::settings;
-use service::Caller;
-use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelListRequest, ChannelRemoveRequest, ChannelSayRequest, ChannelStopRequest, ChannelWorkerRequest};
-use client::connection::DaemonClient;
-use client::place::DaemonPlace;
-use client::start::connect_or_start;
 use daemon::talents_host::settings;
 use service::Caller;
 use service::config;

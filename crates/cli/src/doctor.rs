@@ -20,11 +20,10 @@ use crate::version::About;
 use api::health::{ActorHealth, HealthAnswer, HealthRequest};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
+use embed::settings::EmbedderChoice;
 use service::Service;
 use service::config;
 use service::config::Config;
-use service::embedders::settings;
-use service::embedders::settings::Choice;
 use service::embedders::{Chosen, EmbedError};
 
 /// Checks the home, the daemon, the stores, the talents and their runs, the model, the settings and the agents, and says what to do.
@@ -226,7 +225,7 @@ fn store(health: &ActorHealth, report: &mut Report) {
 }
 
 fn model(config: &Config, folder: &Path, report: &mut Report) {
-    let choice = match settings::choice(config) {
+    let choice = match crate::embedders::choice(config) {
         Ok(choice) => choice,
         Err(error) => {
             let failure = Failure::from(EmbedError::from(error));
@@ -234,7 +233,7 @@ fn model(config: &Config, folder: &Path, report: &mut Report) {
             return;
         }
     };
-    if choice == Choice::Static {
+    if choice == EmbedderChoice::Static {
         return report.ok("model", "the built-in one");
     }
     match Chosen::open(&choice, folder, &crate::surroundings::own_variable) {

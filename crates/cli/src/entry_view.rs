@@ -1,10 +1,10 @@
 //! A journal entry as JSON: every kind, with everything it carries.
 
 use kernel::digest::encode_hex;
+use kernel::grants::SignedGrant;
+use kernel::journal::Weights;
 use kernel::journal::{Entry, HeadPatch, Payload};
 use kernel::memory::{Millis, PinnedVersion, Provenance};
-use kernel::journal::Weights;
-use kernel::grants::SignedGrant;
 use serde_json::{Map, Value, json};
 
 use crate::parse::from_ppm;

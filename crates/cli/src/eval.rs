@@ -9,20 +9,19 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use kernel::memory::Millis;
 use kernel::{Cortex, Reading};
-use recall::labelled::{self, LabelledSet};
-use recall::measure::{Difference, Means, Table, paired};
+use recall::evaluation::{self, LabelledSet};
+use recall::evaluation::{Difference, Means, MeansTable, paired};
 use recall::models::each_text;
-use recall::search::{Arm, ModelQuestion, Query, Weights};
+use recall::search::{Arm, ArmWeights, ModelQuestion, SearchQuery};
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Outcome};
 use crate::open::Invocation;
 use crate::output::{Output, Progress};
+use embed::settings::EmbedderChoice;
 use service::embedders::EmbedError;
 use service::embedders::fill::{Pace, fill};
 use service::embedders::in_use::Ready;
-use service::embedders::settings;
-use service::embedders::settings::Choice;
 
 /// Hits asked for: for nearly all questions enough for ten sessions.
 const LIMIT: usize = 100;
@@ -80,8 +79,8 @@ pub(crate) struct EvalArgs {
 /// One configuration on all questions.
 #[derive(Debug, Default)]
 struct Measured {
-    turns: Table,
-    sessions: Table,
+    turns: MeansTable,
+    sessions: MeansTable,
     /// By question, in order.
     each: Vec<(Means, Option<Means>)>,
     times: Vec<Duration>,
@@ -89,7 +88,7 @@ struct Measured {
 
 pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     let embedder = embedder(args, inv)?;
-    let default = if embedder.is_some() { Weights::with_model() } else { Weights::default() };
+    let default = if embedder.is_some() { ArmWeights::with_model() } else { ArmWeights::default() };
     let weights = |text: &Option<String>| text.as_deref().map(|t| default.changed(t)).transpose();
     let (base, other) = (weights(&args.weights)?.unwrap_or(default), weights(&args.compare)?);
     let text = |name: &str| {
@@ -97,9 +96,9 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcom
         std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))
     };
     let set = LabelledSet::parse(
-        &text(labelled::CORPUS)?,
-        &text(labelled::QUESTIONS)?,
-        &text(labelled::ANSWERS)?,
+        &text(evaluation::CORPUS)?,
+        &text(evaluation::QUESTIONS)?,
+        &text(evaluation::ANSWERS)?,
     )?;
     check_categories(&args.categories, &set)?;
     let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
@@ -111,7 +110,8 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcom
 
 /// A category that no question has would be measured as nothing.
 fn check_categories(asked: &[String], set: &LabelledSet) -> Outcome {
-    let known: BTreeSet<&str> = set.questions.iter().map(labelled::Asked::category).collect();
+    let known: BTreeSet<&str> =
+        set.questions.iter().map(evaluation::LabelledQuestion::category).collect();
     match asked.iter().find(|name| !known.contains(name.as_str())) {
         None => Ok(()),
         Some(name) => {
@@ -124,7 +124,7 @@ fn check_categories(asked: &[String], set: &LabelledSet) -> Outcome {
 
 fn evaluate(
     args: &EvalArgs,
-    (base, other): (Weights, Option<Weights>),
+    (base, other): (ArmWeights, Option<ArmWeights>),
     inv: &Invocation,
     (scratch, set, embedder): (&Path, &LabelledSet, Option<Ready>),
     out: &mut Output,
@@ -194,7 +194,7 @@ struct Model<'a> {
 
 impl Asker<'_> {
     /// Gives the query its question in the optional model. Each is asked once, whatever the weights.
-    fn meant(&self, query: &mut Query) -> Outcome {
+    fn meant(&self, query: &mut SearchQuery) -> Outcome {
         let Some(Model { ready, folder, known }) = &self.model else { return Ok(()) };
         let key = format!("{:?} {}", query.project, query.text);
         if let Some(question) = known.borrow().get(&key) {
@@ -210,7 +210,7 @@ impl Asker<'_> {
         Ok(())
     }
 
-    fn ask(&self, weights: Weights, out: &Output) -> Outcome<Measured> {
+    fn ask(&self, weights: ArmWeights, out: &Output) -> Outcome<Measured> {
         let mut measured = Measured::default();
         let mut progress = Progress::new(out, "asked");
         let questions = &self.set.questions;
@@ -222,7 +222,8 @@ impl Asker<'_> {
                 continue;
             }
             let project = question.group.clone();
-            let mut query = Query { project, weights, ..Query::new(&*question.text, LIMIT) };
+            let mut query =
+                SearchQuery { project, weights, ..SearchQuery::new(&*question.text, LIMIT) };
             self.meant(&mut query)?;
             let started = Instant::now();
             let answer = recall::search::search(&self.reading, None, &query, self.now)?;
@@ -254,9 +255,9 @@ impl Measured {
 /// The model that the arguments name; `None` for the built-in one.
 fn embedder(args: &EvalArgs, inv: &Invocation) -> Outcome<Option<Ready>> {
     let choice = match args.embedder.as_str() {
-        "minilm" => Choice::MiniLm,
-        "http" => match settings::choice(&inv.config()?).map_err(EmbedError::from)? {
-            Choice::Http(http) => Choice::Http(http),
+        "minilm" => EmbedderChoice::MiniLm,
+        "http" => match crate::embedders::choice(&inv.config()?).map_err(EmbedError::from)? {
+            EmbedderChoice::Http(http) => EmbedderChoice::Http(http),
             _ => return Err(Failure::input("`cortex model use http` must name a service first")),
         },
         _ => return Ok(None),
@@ -311,7 +312,7 @@ fn differences(first: &Measured, second: &Measured) -> Differences {
 
 fn print_differences(
     out: &mut Output,
-    (base, other): (Weights, Weights),
+    (base, other): (ArmWeights, ArmWeights),
     (first, second): (&Measured, &Measured),
     differences: &Differences,
 ) -> Outcome {
@@ -342,7 +343,7 @@ fn ablation(asker: &Asker<'_>, out: &mut Output) -> Outcome<Vec<Value>> {
     }
     let mut rows = Vec::new();
     for (place, arm) in Arm::ALL.iter().enumerate() {
-        let [turn, session] = asker.ask(Weights::first(place + 1), out)?.all();
+        let [turn, session] = asker.ask(ArmWeights::first(place + 1), out)?.all();
         let name = format!("{}{}", if place == 0 { "" } else { "+ " }, arm.name());
         if !out.is_json() {
             out.line(format_args!(

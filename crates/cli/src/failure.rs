@@ -7,15 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use api::ErrorCode;
-use recall::embed::ModelError;
+use embed::ModelError;
 use serde::Serialize;
-
-use service::embedders::EmbedError;
-use service::embedders::http::HttpError;
-use service::embedders::install::InstallError;
 
 use agents::setup::SetupError;
 use api::error::exit;
+use embed::http::HttpError;
+use embed::install::InstallError;
+use service::embedders::EmbedError;
 
 pub(crate) type Outcome<T = ()> = std::result::Result<T, Failure>;
 
@@ -207,7 +206,10 @@ fn embedder_exit_code(error: &EmbedError) -> u8 {
         EmbedError::Model(ModelError::Unreadable { .. })
         | EmbedError::Cache(_)
         | EmbedError::Install(InstallError::Io { .. }) => exit::STORE,
-        EmbedError::Model(_) | EmbedError::Install(InstallError::Package(_)) => exit::CHECK_FAILED,
+        EmbedError::Model(_)
+        | EmbedError::Install(InstallError::Package(_) | InstallError::Model(_)) => {
+            exit::CHECK_FAILED
+        }
         EmbedError::Http(
             HttpError::Timeout { .. }
             | HttpError::Unreachable { .. }

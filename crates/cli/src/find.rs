@@ -1,10 +1,10 @@
 //! `cortex find`: typed questions.
 
 use clap::Args;
-use kernel::find::{Cursor, FindAnswer, FoundItem, Order, Predicate, Query, FieldValue};
-use kernel::render::Form;
-use kernel::memory::MemoryType;
+use kernel::find::{Cursor, FieldValue, FindAnswer, FoundItem, Order, Predicate, Query};
 use kernel::grants::Permission;
+use kernel::memory::MemoryType;
+use kernel::render::Form;
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};

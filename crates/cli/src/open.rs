@@ -13,9 +13,9 @@ use std::time::Duration;
 use clap::Args;
 use kernel::actor::ActorName;
 use kernel::command::Stamp;
+use kernel::grants::{Authority, Permission};
 use kernel::home::Home;
 use kernel::memory::{Millis, Salt};
-use kernel::grants::{Authority, Permission};
 use kernel::{Cortex, Digest, Error, Options};
 
 use crate::failure::{Failure, Outcome};

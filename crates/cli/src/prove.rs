@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use kernel::grants::Permission;
 use kernel::memory::{MemoryType, Relation};
 use kernel::prove::{self, Subject};
 use proof::ProofFile;
-use kernel::grants::Permission;
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
@@ -84,7 +84,8 @@ fn make(args: &ProveArgs, inv: &Invocation) -> Outcome<ProofFile> {
     let actor = cortex.actor();
     if let Some(names) = &args.slice {
         let types = names.iter().map(|name| MemoryType::parse(name));
-        let mut types: Vec<MemoryType> = types.collect::<kernel::Result<_, kernel::ProofError>>()?;
+        let mut types: Vec<MemoryType> =
+            types.collect::<kernel::Result<_, kernel::ProofError>>()?;
         if let Some(authority) =
             inv.authority(&cortex, Permission::Prove, request_digest(&[b"slice"]))?
         {

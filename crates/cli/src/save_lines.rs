@@ -10,9 +10,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use kernel::command::{Command, Receipt};
+use kernel::grants::Permission;
 use kernel::limits::BULK_COMMANDS_MAX;
 use kernel::memory::{Salt, Scope};
-use kernel::grants::Permission;
 use kernel::{Cortex, Error, Submission};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

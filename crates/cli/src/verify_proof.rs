@@ -4,10 +4,10 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::Args;
-use proof::PROOF_BYTES_MAX;
-use proof::{CheckedProof, ProofFile, ProvedFact};
 use kernel::uri::Uri;
 use kernel::{Digest, Error};
+use proof::PROOF_BYTES_MAX;
+use proof::{CheckedProof, ProofFile, ProvedFact};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};

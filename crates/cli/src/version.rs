@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 use recall::analyze::ANALYZER_VERSION;
-use recall::embed::{Embedder as _, StaticEmbedder};
+use recall::embedding::{Embedder as _, StaticEmbedder};
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use api::{ErrorCode, Fault};
+use api::{DEFAULT_ACTOR, ErrorCode, Fault};
+use kernel::memory::Millis;
 use service::Service;
 use service::error::{Error, Result};
 
@@ -27,6 +28,16 @@ impl Host {
     pub fn new(service: Service, variables: BTreeMap<String, String>) -> Host {
         let minds = Tending::new(service.folder(), variables);
         Host { service, minds, channels: Channels::default(), runs: Mutex::default() }
+    }
+
+    /// What has to happen every now and then: accesses journaled, idle actors closed, and the minds of closed actors
+    /// written down and released.
+    pub fn tidy(&self, now: Millis) -> Result<()> {
+        self.service.tidy(now)?;
+        let used = self.service.used_actors(DEFAULT_ACTOR)?;
+        let home = self.service.home();
+        self.minds.release(|actor| used.contains(actor) || home.if_open(actor).is_some());
+        Ok(())
     }
 
     pub fn folder(&self) -> &Path {

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use kernel::memory::{Head, PinnedVersion, Scope, Source, Version, Visibility};
 use kernel::grants::Gate;
+use kernel::memory::{Head, PinnedVersion, Scope, Source, Version, Visibility};
 use kernel::store::View;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,8 @@ impl Trust {
 /// The lowest trust of a version and everything it was derived from.
 pub fn trust(view: &View<'_>, version: &Version) -> Result<Trust> {
     let mut lowest = Trust::of(version.provenance.source);
-    let mut waiting: VecDeque<PinnedVersion> = version.provenance.derived_from.iter().copied().collect();
+    let mut waiting: VecDeque<PinnedVersion> =
+        version.provenance.derived_from.iter().copied().collect();
     let mut seen = BTreeSet::new();
     while let Some(pinned) = waiting.pop_front() {
         if !seen.insert(pinned) {

@@ -3,8 +3,8 @@
 
 use std::sync::mpsc::SyncSender;
 
-use api::admin::ProcessKind;
 use crate::supervision::{ProcessEvent, ProcessId};
+use api::admin::ProcessKind;
 
 /// What the watched run does next: the hook only ever says to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

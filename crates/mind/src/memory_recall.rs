@@ -186,7 +186,8 @@ fn hybrid(
     policy: &DecayPolicy,
     now: Millis,
 ) -> Result<RecallAnswer> {
-    let query = search::Query { types, ..search::Query::new(&request.query, request.limit) };
+    let query =
+        search::SearchQuery { types, ..search::SearchQuery::new(&request.query, request.limit) };
     let answer = search::search(reading, Some(audience), &query, now)?;
     let found = answer.candidates;
     let memories = answer.hits.into_iter().filter_map(|hit| {

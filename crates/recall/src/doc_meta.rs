@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use kernel::error::Error;
+use kernel::Error;
 use kernel::memory::{Head, Millis};
 use kernel::store::View;
 use rustc_hash::FxHashMap;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use kernel::Result;
 use kernel::digest::Digest;
-use kernel::hook::{JournalHook, Prepare, Recorded, Shared, Staged};
+use kernel::hook::{JournalHook, Prepare, RecordedEntry, SharedState, HookRows};
 use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Head, MemoryId};
 use kernel::store::View;
@@ -28,7 +28,7 @@ use crate::doc_meta::DocMeta;
 use crate::entities;
 use crate::entities::rows::EntityRows;
 use crate::language;
-use crate::prepare::{Indexer, PreparedBody, Preparer};
+use crate::prepare::{Indexer, IndexedBody, Preparer};
 use crate::segments::{self, RowKind, SegmentPosition};
 use crate::text::{IndexSettings, MemtableHandle, TextIndex};
 use crate::vectors::Code;
@@ -88,9 +88,9 @@ impl RecallHook {
         &mut self,
         view: &View<'_>,
         head: &Head,
-        body: &PreparedBody,
+        body: &IndexedBody,
         is_new: bool,
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let doc = head.id.get();
         let of_head = self.indexer.head(head);
@@ -119,7 +119,7 @@ impl RecallHook {
     }
 
     /// Writes the metadata of a memory as of this entry, and notes the change for searches.
-    fn put_meta(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut Staged<'_>) {
+    fn put_meta(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut HookRows<'_>) {
         let (seq, doc, meta) = (self.seq, head.id.get(), DocMeta::of(head));
         staged.set(self.row(RowKind::Meta, doc), meta.as_ref().map(DocMeta::encode));
         self.changes.push(DocChange { seq, doc, codes, meta });
@@ -130,7 +130,7 @@ impl RecallHook {
         &mut self,
         view: &View<'_>,
         language: Language,
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         staged.set(language::key(), Some(language::encode(language)));
         self.read_in(Analyzer::new(language));
@@ -158,7 +158,7 @@ impl RecallHook {
         &mut self,
         view: &View<'_>,
         id: MemoryId,
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let head = view.required_head(id)?;
         let version = view.required_version(id, head.version)?;
@@ -174,15 +174,15 @@ impl RecallHook {
     fn put_written(
         &mut self,
         view: &View<'_>,
-        recorded: Recorded<'_>,
+        recorded: RecordedEntry<'_>,
         id: MemoryId,
         hash: Digest,
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         let Some(sealed) = recorded.sealed else { return Ok(()) };
         let head = view.required_head(id)?;
         let is_new = id.get() == recorded.entry.seq;
-        if let Some(made) = PreparedBody::find(recorded.prepared, &self.analyzer) {
+        if let Some(made) = IndexedBody::find(recorded.prepared, &self.analyzer) {
             return self.put(view, &head, made, is_new, staged);
         }
         let body = sealed.open_checked(&format!("body {}", recorded.entry.seq), hash)?;
@@ -221,8 +221,8 @@ impl JournalHook for RecallHook {
     fn entry(
         &mut self,
         view: &View<'_>,
-        recorded: Recorded<'_>,
-        staged: &mut Staged<'_>,
+        recorded: RecordedEntry<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         self.seq = recorded.entry.seq;
         segments::close(view, self.position(), staged)?;
@@ -270,7 +270,7 @@ impl JournalHook for RecallHook {
         }
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
         self.cache.announce(self.seq, self.changes.drain(..));
         Ok(())
     }
@@ -292,7 +292,7 @@ impl JournalHook for RecallHook {
         self.cache.aborted();
     }
 
-    fn shared(&self) -> Option<Shared> {
+    fn shared(&self) -> Option<SharedState> {
         Some(Arc::<IndexCache>::clone(&self.cache))
     }
 

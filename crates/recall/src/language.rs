@@ -5,9 +5,9 @@
 
 use kernel::Reading;
 use kernel::command::MigrationDraft;
-use kernel::error::{Error, Result};
 use kernel::journal::Migration;
 use kernel::store::View;
+use kernel::{Error, Result};
 
 use crate::analyze::{Analyzer, Language};
 

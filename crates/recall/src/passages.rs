@@ -26,7 +26,7 @@
 //! | for each speaker: 1 + n | length of the folded name, the name |
 //! | for each passage: 2 + 2 * n | count of tokens u16, each token u16 |
 
-use kernel::error::Error;
+use kernel::Error;
 use kernel::memory::{Body, Millis};
 
 use crate::analyze::fold;

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kernel::hook::{Prepare, Prepared};
+use kernel::hook::{Prepare, PreparedBody};
 use kernel::memory::{Body, Head};
 
 use crate::analyze::{Analyzer, Language, Memo};
@@ -20,7 +20,7 @@ use crate::vectors::{Code, Coder};
 
 /// A body as the indexes take it.
 #[derive(Debug)]
-pub(crate) struct PreparedBody {
+pub(crate) struct IndexedBody {
     /// The analyzer that read its words.
     analyzer: Analyzer,
     /// TermCounts that stand before those of the head, and after them.
@@ -31,13 +31,13 @@ pub(crate) struct PreparedBody {
     pub(crate) passages_row: Vec<u8>,
 }
 
-impl PreparedBody {
+impl IndexedBody {
     /// What was prepared for an entry, if it was and in this language.
     pub(crate) fn find<'p>(
-        prepared: &'p [Prepared],
+        prepared: &'p [PreparedBody],
         analyzer: &Analyzer,
-    ) -> Option<&'p PreparedBody> {
-        let made = prepared.iter().find_map(|prepared| prepared.downcast_ref::<PreparedBody>());
+    ) -> Option<&'p IndexedBody> {
+        let made = prepared.iter().find_map(|prepared| prepared.downcast_ref::<IndexedBody>());
         made.filter(|made| made.analyzer == *analyzer)
     }
 }
@@ -76,10 +76,10 @@ impl Indexer {
         ([before, after], named)
     }
 
-    pub(crate) fn make(&mut self, body: &Body) -> PreparedBody {
+    pub(crate) fn make(&mut self, body: &Body) -> IndexedBody {
         let (words, named) = self.words(body);
         let (codes, passages) = passages::of(&self.coder, &document::dense(body), body);
-        PreparedBody {
+        IndexedBody {
             analyzer: self.analyzer.clone(),
             words,
             names: EntityRows::of(&named),
@@ -127,7 +127,7 @@ impl Preparer {
 }
 
 impl Prepare for Preparer {
-    fn prepare(&self, body: &Body) -> Prepared {
+    fn prepare(&self, body: &Body) -> PreparedBody {
         let analyzer = lock(&self.analyzer).clone();
         let kept = lock(&self.indexers).pop();
         let mut indexer = kept.unwrap_or_else(|| self.indexer());

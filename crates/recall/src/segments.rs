@@ -36,8 +36,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use kernel::error::Error;
-use kernel::hook::Staged;
+use kernel::Error;
+use kernel::hook::HookRows;
 use kernel::keys;
 use kernel::store::{KeyRange, View};
 
@@ -177,7 +177,7 @@ impl GroupSource for StoredGroups<'_> {
 pub(crate) fn close(
     view: &View<'_>,
     SegmentPosition { seq, entries }: SegmentPosition,
-    staged: &mut Staged<'_>,
+    staged: &mut HookRows<'_>,
 ) -> Result<()> {
     if !seq.is_multiple_of(entries) || seq == 0 {
         return Ok(());
@@ -235,7 +235,7 @@ fn keep(rows: &mut BTreeMap<u64, DocRows>, doc: u64, kind: RowKind, value: &[u8]
 }
 
 /// Takes a memory out of its segment and its group, if it is in one.
-pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
+pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut HookRows<'_>) -> Result<()> {
     let Some((key, row)) = holding(view, doc)? else { return Ok(()) };
     let mut rows = BTreeMap::new();
     each(&row, &mut |doc, meta, heads| {

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use api::GrantFiles;
 use ed25519_dalek::SigningKey;
 use kernel::command::{Command, Receipt, Stamp};
-use kernel::memory::{Head, MemoryId, Millis, Salt};
 use kernel::grants::{Authority, Gate, Permission, Presentation, SignedGrant, SignedRequest};
+use kernel::memory::{Head, MemoryId, Millis, Salt};
 use kernel::{Cortex, Digest, Reading, Submission};
 
 use crate::Service;
@@ -71,9 +71,20 @@ impl Delegate {
     }
 
     /// Signs one request.
-    fn present(&self, lane: Permission, digest: Digest, at: Millis, nonce: [u8; 16]) -> Presentation {
-        let request =
-            kernel::grants::DelegateRequest { grant: self.last.id(), operation: lane, digest, at, nonce };
+    fn present(
+        &self,
+        lane: Permission,
+        digest: Digest,
+        at: Millis,
+        nonce: [u8; 16],
+    ) -> Presentation {
+        let request = kernel::grants::DelegateRequest {
+            grant: self.last.id(),
+            operation: lane,
+            digest,
+            at,
+            nonce,
+        };
         Presentation { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
     }
 }
@@ -98,7 +109,12 @@ impl Door {
     }
 
     /// Refuses, and journals, a delegate's question about a memory that its grant does not show.
-    pub(super) fn check_sight(&self, caller: &Caller, lane: Permission, id: MemoryId) -> Result<()> {
+    pub(super) fn check_sight(
+        &self,
+        caller: &Caller,
+        lane: Permission,
+        id: MemoryId,
+    ) -> Result<()> {
         match &self.authority {
             Some(authority) => Ok(self.cortex.check_sight(authority, lane, id, caller.now()?)?),
             None => Ok(()),

@@ -5,10 +5,10 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use kernel::Digest;
 use kernel::command::{Attestation, Command};
-use kernel::journal::Payload;
-use kernel::memory::{MemoryId, Outcome, PinnedVersion};
-use kernel::journal::Weights;
 use kernel::grants::Permission;
+use kernel::journal::Payload;
+use kernel::journal::Weights;
+use kernel::memory::{MemoryId, Outcome, PinnedVersion};
 use serde::{Deserialize, Serialize};
 
 use api::attest::{

@@ -15,7 +15,7 @@ use kernel::keys;
 use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
 use kernel::{Digest, Reading};
 use recall::search;
-use recall::search::Query;
+use recall::search::SearchQuery;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -263,10 +263,10 @@ fn neighbours(
     let mut told: BTreeSet<(MemoryId, MemoryId)> = BTreeSet::new();
     for one in current.iter().copied() {
         let head = &one.row.head;
-        let query = Query {
+        let query = SearchQuery {
             types: vec![head.memory_type],
             project: head.project.clone(),
-            ..Query::new("", NEIGHBOURS)
+            ..SearchQuery::new("", NEIGHBOURS)
         };
         let near = recall::search::similar(reading, None, head.id, &query, now)?;
         for hit in near.hits.iter().filter(|hit| hit.score >= NEAR_PPM) {

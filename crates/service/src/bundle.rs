@@ -7,10 +7,10 @@ use crate::caller::Caller;
 use crate::error::Result;
 use crate::parse::from_ppm;
 use kernel::context::{BundleItem, ContextQuery, Tier};
-use kernel::render::Form;
+use kernel::grants::Permission;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 use kernel::memory::MemoryType;
-use kernel::grants::Permission;
+use kernel::render::Form;
 use serde::{Deserialize, Serialize};
 
 use api::bundle::{BundleAnswer, BundleItemView, BundleRequest};

@@ -56,10 +56,10 @@ impl Service {
     /// Does the project hold a memory that says exactly this?
     fn is_known(&self, caller: &Caller, project: Option<&str>, content: &str) -> Result<bool> {
         let (_, reading) = self.reading(caller)?;
-        let query = recall::search::Query {
+        let query = recall::search::SearchQuery {
             project: project.map(str::to_owned),
             scope: Some(Scope::Project),
-            ..recall::search::Query::new(content, 10)
+            ..recall::search::SearchQuery::new(content, 10)
         };
         let answer = recall::search::search(&reading, None, &query, caller.now()?)?;
         let wanted = normal_text(content);

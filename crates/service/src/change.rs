@@ -13,13 +13,13 @@ use crate::{Service, fields, parse};
 use api::ErrorCode;
 use api::Fault;
 use api::memory::Memory;
+use embed::forget_everywhere;
 use kernel::command::{Command, HeadRevision, Receipt, Removal, Revision};
+use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, MemoryId, Millis, Visibility};
-use kernel::grants::Permission;
 use kernel::store::View;
 use kernel::{Cortex, ResolvedMemory};
-use recall::embed::cache::forget_everywhere;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -244,7 +244,8 @@ impl Service {
     ) -> Result<ChangeAnswer> {
         let cortex = self.opened(caller)?;
         let change = HeadRevision { id, expected: None, patch, reason };
-        let receipt = self.change(caller, &cortex, Command::UpdateHead(change), Permission::Update)?;
+        let receipt =
+            self.change(caller, &cortex, Command::UpdateHead(change), Permission::Update)?;
         changed(&cortex, id, &receipt)
     }
 }

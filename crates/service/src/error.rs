@@ -79,6 +79,12 @@ impl Error {
     }
 }
 
+impl From<kernel::ProofError> for Error {
+    fn from(error: kernel::ProofError) -> Error {
+        KernelError::from(error).into()
+    }
+}
+
 impl From<Error> for api::Error {
     fn from(error: Error) -> api::Error {
         let hint = match &error {
@@ -114,25 +120,13 @@ fn mind_fault(error: &MindError) -> (Fault, Option<&'static str>) {
 }
 
 fn fault_of(error: &KernelError) -> Fault {
-    match error {
-        KernelError::NotFound { .. } => Fault::Missing,
-        KernelError::VersionConflict { .. }
-        | KernelError::IdempotencyConflict(_)
-        | KernelError::Tombstoned(_)
-        | KernelError::Erased(_)
-        | KernelError::SessionEnded(_) => Fault::Conflict,
-        KernelError::GrantRefused(_) | KernelError::OutsideGrant(_) => Fault::Forbidden,
-        KernelError::Busy | KernelError::RateLimited(_) | KernelError::Closed => Fault::Busy,
-        KernelError::Corrupt { .. }
-        | KernelError::Schema { .. }
-        | KernelError::Outdated { .. }
-        | KernelError::NonCanonical { .. }
-        | KernelError::Poisoned
-        | KernelError::RootMismatch { .. }
-        | KernelError::DiskFull(_)
-        | KernelError::Storage(_) => Fault::Server,
-        // What is left is about the request as it stands; so are kinds of errors that are yet to come.
-        _ => Fault::Caller,
+    match error.fault() {
+        kernel::Fault::Caller => Fault::Caller,
+        kernel::Fault::Missing => Fault::Missing,
+        kernel::Fault::Conflict => Fault::Conflict,
+        kernel::Fault::Forbidden => Fault::Forbidden,
+        kernel::Fault::Busy => Fault::Busy,
+        kernel::Fault::Server => Fault::Server,
     }
 }
 
@@ -191,23 +185,13 @@ fn hint_of(error: &KernelError) -> Option<String> {
         KernelError::RootMismatch { .. } => {
             "the file is sound but speaks of another state than you trust"
         }
-        KernelError::Storage(reason) => return storage_hint(reason).map(str::to_owned),
+        KernelError::Storage(_) => {
+            let hint = error.io_kind().and_then(api::error::machine_hint);
+            return hint.map(str::to_owned);
+        }
         _ => return None,
     };
     Some(hint.to_owned())
-}
-
-/// What to do where the machine refuses a file. Its own words end with the number of the error, the same on every Unix.
-fn storage_hint(message: &str) -> Option<&'static str> {
-    let says = |number: u8| message.contains(&format!("(os error {number})"));
-    let kind = if says(13) || says(30) {
-        std::io::ErrorKind::PermissionDenied
-    } else if says(20) {
-        std::io::ErrorKind::NotADirectory
-    } else {
-        return None;
-    };
-    api::error::machine_hint(kind)
 }
 
 #[cfg(test)]

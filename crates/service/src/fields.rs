@@ -120,7 +120,10 @@ fn list(values: &[String]) -> Vec<String> {
     values.iter().filter(|value| !value.is_empty()).cloned().collect()
 }
 
-fn word<T: Default>(name: &str, values: &[String], parse: fn(&str) -> Result<T, kernel::ProofError>,
+fn word<T: Default>(
+    name: &str,
+    values: &[String],
+    parse: fn(&str) -> Result<T, kernel::ProofError>,
 ) -> Result<T> {
     one(name, values)?.map_or_else(|| Ok(T::default()), |text| Ok(parse(text)?))
 }

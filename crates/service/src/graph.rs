@@ -8,11 +8,11 @@ use crate::views;
 use api::memory::EdgeView;
 use kernel::Reading;
 use kernel::command::{Command, EdgeDraft, EdgeRemoval};
-use kernel::render::{self, Form};
+use kernel::grants::Permission;
 use kernel::graph::{Direction, Walk};
 use kernel::journal::Payload;
 use kernel::memory::{Head, Relation};
-use kernel::grants::Permission;
+use kernel::render::{self, Form};
 use serde::{Deserialize, Serialize};
 
 use api::graph::{

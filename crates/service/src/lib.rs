@@ -236,7 +236,7 @@ impl Service {
 
     /// Loads the embedder, so that the first question need not.
     pub fn warm_embedder(&self) -> Result<()> {
-        let _loaded = recall::embed::StaticEmbedder::shared();
+        let _loaded = recall::embedding::StaticEmbedder::shared();
         match self.embedders.as_ref().map(InUse::ready) {
             Some(Err(error)) => {
                 Err(Error::new(ErrorCode::named(error.code()), Fault::Server, error.to_string()))
@@ -316,8 +316,6 @@ impl Service {
             // What is kept about an actor costs memory and can be had again.
             lock(&self.states).retain(|_, state| Arc::strong_count(state) > 1);
         }
-        let used = self.used_actors(DEFAULT_ACTOR)?;
-        self.tending.release(|actor| used.contains(actor) || self.home.if_open(actor).is_some());
         Ok(closed)
     }
 

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
 use kernel::find::{MemoryReader, MemoryRow};
-use kernel::render::{self, Form};
 use kernel::keys::{self, Index};
 use kernel::limits::ROWS_EXAMINED_MAX;
 use kernel::memory::{Head, MemoryId, MemoryType, Millis};
+use kernel::render::{self, Form};
 use kernel::store::View;
-use recall::search::{Answer, Hit, LIMIT_MAX, Named, Query};
+use recall::search::{Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery};
 
 use crate::access::Door;
 use crate::error::Result;
@@ -27,7 +27,11 @@ pub(super) fn is_wordless(view: &View<'_>, question: &str) -> Result<bool> {
 }
 
 /// The newest memories that pass the filters of a query, newest first, and what is to be said about them.
-pub(super) fn newest(door: &Door, query: &Query, now: Millis) -> Result<(Answer, Option<String>)> {
+pub(super) fn newest(
+    door: &Door,
+    query: &SearchQuery,
+    now: Millis,
+) -> Result<(SearchOutcome, Option<String>)> {
     let view = door.reading.view();
     let lens = MemoryReader::new(&view, door.gate(), query.as_of, now)?;
     let limit = query.limit.min(LIMIT_MAX);
@@ -61,11 +65,11 @@ pub(super) fn newest(door: &Door, query: &Query, now: Millis) -> Result<(Answer,
         (false, false) => Some(NOTE.to_owned()),
         (true, false) => None,
     };
-    Ok((Answer { hits, candidates: seen, by_model: 0 }, note))
+    Ok((SearchOutcome { hits, candidates: seen, by_model: 0 }, note))
 }
 
 /// The fewest rows that hold what a query may find, each index newest first.
-fn indexes(query: &Query) -> Vec<Index> {
+fn indexes(query: &SearchQuery) -> Vec<Index> {
     let of_types = |types: &[MemoryType]| types.iter().map(|t| keys::by_type(*t)).collect();
     match (&query.session, query.tags.first(), &query.project) {
         (Some(session), _, _) => vec![keys::by_session(session)],
@@ -76,7 +80,7 @@ fn indexes(query: &Query) -> Vec<Index> {
     }
 }
 
-fn passes(head: &Head, query: &Query) -> bool {
+fn passes(head: &Head, query: &SearchQuery) -> bool {
     let same = |wanted: &Option<String>, its: &Option<String>| wanted.is_none() || wanted == its;
     same(&query.project, &head.project)
         && same(&query.session, &head.session)
@@ -109,11 +113,11 @@ fn hit(lens: &MemoryReader<'_>, row: MemoryRow) -> Result<Hit> {
     })
 }
 
-fn named(lens: &MemoryReader<'_>, ids: &[MemoryId]) -> Result<Vec<Named>> {
+fn named(lens: &MemoryReader<'_>, ids: &[MemoryId]) -> Result<Vec<LinkedMemory>> {
     let mut named = Vec::with_capacity(ids.len());
     for id in ids {
         if let Some(row) = lens.row(*id)? {
-            named.push(Named { id: *id, title: lens.body(&row)?.map(|body| body.title) });
+            named.push(LinkedMemory { id: *id, title: lens.body(&row)?.map(|body| body.title) });
         }
     }
     Ok(named)

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use api::{ErrorCode, Fault};
-
 use kernel::Reading;
-use kernel::memory::Millis;
 use kernel::grants::Gate;
-use recall::search::Query;
+use kernel::memory::Millis;
+use recall::search::SearchQuery;
 
 use crate::embedders::EmbedError;
 use crate::embedders::in_use::{InUse, Ready};
@@ -20,7 +19,7 @@ impl Service {
     pub(crate) fn ask_model(
         &self,
         caller: &Caller,
-        query: &mut Query,
+        query: &mut SearchQuery,
         asked: (&Reading, Option<&dyn Gate>, Millis),
     ) -> Option<String> {
         let folder = self.home.actor_folder(&caller.actor);

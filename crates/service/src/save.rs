@@ -13,12 +13,12 @@ use crate::normalized_save::Wish;
 use crate::{ActorState, Service, parse, views};
 use api::ErrorCode;
 use kernel::command::{Command, HeadRevision, Receipt, Revision};
+use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
-use kernel::grants::Permission;
 use kernel::{Cortex, Digest, Reading, keys};
 use recall::search;
-use recall::search::Query;
+use recall::search::SearchQuery;
 use serde::{Deserialize, Serialize};
 
 use api::save::{EntityView, SaveAnswer, SaveRequest, Saved, SimilarView};
@@ -105,7 +105,7 @@ impl Service {
         saved: &SaveAnswer,
     ) -> Result<Vec<SimilarView>> {
         let project = Some(saved.project.clone()).filter(|name| !name.is_empty());
-        let query = Query { project, ..Query::new(String::new(), TENTH) };
+        let query = SearchQuery { project, ..SearchQuery::new(String::new(), TENTH) };
         let id = crate::read::memory_id(saved.id)?;
         let found = recall::search::similar(&cortex.read()?, None, id, &query, caller.now()?)?;
         let tenth = found.hits.get(TENTH - 1).map_or(0, |hit| hit.score);

@@ -6,11 +6,11 @@ use crate::error::{Error, Result};
 use crate::parse::from_ppm;
 use crate::read::memory_id;
 use crate::views;
+use kernel::grants::Permission;
 use kernel::memory::{Head, MemoryType, Millis, Usage};
 use kernel::salience::{
     DecayPolicy, Signals, decayed_importance, factors, importance_score, salience,
 };
-use kernel::grants::Permission;
 use serde::{Deserialize, Serialize};
 
 use api::score::{FactorsView, ScoreAnswer, ScoreRequest};

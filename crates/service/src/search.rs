@@ -10,11 +10,11 @@ use crate::read::memory_id;
 use crate::{Service, newest, wording};
 use kernel::Reading;
 use kernel::find::Standing;
-use kernel::render;
-use kernel::memory::{MemoryId, MemoryType};
 use kernel::grants::Permission;
+use kernel::memory::{MemoryId, MemoryType};
+use kernel::render;
 use recall::search;
-use recall::search::{Answer, Arm, Favoured, Hit, LIMIT_MAX, Named, Query};
+use recall::search::{Arm, Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost};
 use serde::{Deserialize, Serialize};
 
 use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
@@ -22,19 +22,19 @@ use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;
 
-fn named_view(named: &Named) -> NamedView {
+fn named_view(named: &LinkedMemory) -> NamedView {
     NamedView { id: named.id.get(), title: named.title.clone().unwrap_or_default() }
 }
 
 /// The question in the words of recall.
-fn query_of(request: &SearchRequest, project: Option<String>) -> Result<Query> {
+fn query_of(request: &SearchRequest, project: Option<String>) -> Result<SearchQuery> {
     let limit = request.limit.unwrap_or(10);
     if limit == 0 || limit > LIMIT_MAX {
         return Err(Error::invalid("limit", format!("must lie between 1 and {LIMIT_MAX}")));
     }
     let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
     let types = request.memory_types.iter().map(|name| MemoryType::parse(name));
-    Ok(Query {
+    Ok(SearchQuery {
         project,
         scope: request.scope.as_deref().map(|scope| scope_of(Some(scope))),
         types: types.collect::<kernel::Result<_, kernel::ProofError>>()?,
@@ -46,7 +46,7 @@ fn query_of(request: &SearchRequest, project: Option<String>) -> Result<Query> {
         as_of: time(&request.as_of)?,
         include_forgotten: request.include_forgotten,
         include_archived: request.include_archived,
-        ..Query::new(request.query.clone(), limit)
+        ..SearchQuery::new(request.query.clone(), limit)
     })
 }
 
@@ -59,7 +59,7 @@ impl Service {
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let mut query = query_of(&request, project)?;
         let favoured = self.settings.favoured_speaker.as_deref();
-        query.favoured = favoured.map(|name| Favoured::new(name, self.settings.speaker_prior));
+        query.boost = favoured.map(|name| SpeakerBoost::new(name, self.settings.speaker_prior));
         let near = request.similar_to.map(memory_id).transpose()?;
         let door = self.door(caller, Permission::Find, &request)?;
         let reading = &door.reading;
@@ -95,7 +95,7 @@ impl Service {
             && cut == 0
             && let Some(project) = &query.project
         {
-            let anywhere = Query { project: None, ..query.clone() };
+            let anywhere = SearchQuery { project: None, ..query.clone() };
             let other = recall::search::search(reading, door.gate(), &anywhere, now)?;
             elsewhere = found_elsewhere(&other, project);
         }
@@ -175,7 +175,7 @@ fn ratio(ppm: u64) -> f64 {
 }
 
 /// "0 hits in web, but 7 elsewhere: api (5), docs (2)".
-fn found_elsewhere(other: &Answer, project: &str) -> Option<String> {
+fn found_elsewhere(other: &SearchOutcome, project: &str) -> Option<String> {
     if other.hits.is_empty() {
         return None;
     }

@@ -6,9 +6,9 @@ use crate::read::memory_id;
 use crate::save::entities;
 use crate::{Service, views};
 use api::save::EntityView;
+use kernel::grants::Permission;
 use kernel::keys;
 use kernel::memory::MemoryType;
-use kernel::grants::Permission;
 use recall::entities::{self as rows, EntityKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ impl Service {
         let listed = rows::list(&door.reading, gate, kind, project.as_deref(), now)?;
         let total = listed.len();
         let limit = request.limit.unwrap_or(50);
-        let view = |listed: rows::Listed| NamedEntityView {
+        let view = |listed: rows::EntityCount| NamedEntityView {
             kind: listed.entity.kind.name().to_owned(),
             value: listed.entity.value,
             memories: listed.memories,

@@ -10,9 +10,9 @@ use crate::session;
 use crate::views;
 use api::memory::Brief;
 use api::session::SessionView;
+use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType};
-use kernel::grants::Permission;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::fields;
 use crate::parse::from_ppm;
 use kernel::Reading;
-use kernel::render;
 use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
+use kernel::render;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

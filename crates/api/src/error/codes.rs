@@ -168,6 +168,9 @@ codes! {
     UnknownRun "unknown_run",
     LogUnreadable "log_unreadable",
     // About the bus.
+    ProtectedKey "protected_key",
+    UnknownKey "unknown_key",
+    BadValue "bad_value",
     BusIo "bus_io",
     IdTaken "id_taken",
     NoSuchRun "no_such_run",

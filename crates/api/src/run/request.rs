@@ -38,6 +38,13 @@ pub enum RunRequestError {
     TooLarge,
 }
 
+impl From<RunRequestError> for crate::Error {
+    fn from(error: RunRequestError) -> crate::Error {
+        let code = crate::ErrorCode::named(error.code());
+        crate::Error::new(code, crate::Fault::Caller, error.to_string())
+    }
+}
+
 impl RunRequestError {
     pub fn bad_value(key: &'static str, rule: impl Into<String>) -> RunRequestError {
         RunRequestError::BadValue { key, rule: rule.into() }

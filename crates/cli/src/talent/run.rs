@@ -116,7 +116,12 @@ pub(super) fn run(
     runtime()?.block_on(work(args, &place, request, out))
 }
 
-async fn work(args: &RunArgs, place: &DaemonPlace, request: RunRequest, out: &mut Output) -> Outcome {
+async fn work(
+    args: &RunArgs,
+    place: &DaemonPlace,
+    request: RunRequest,
+    out: &mut Output,
+) -> Outcome {
     let mut line = BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
     let taken = line.request_run(request).await?;
     let run = taken.use_id;

@@ -56,7 +56,11 @@ pub fn cost_of(run: &EndedRun) -> Cost {
 
 impl Host {
     /// Why nothing may be spent for a purpose now. A memory that is not there yet has a whole budget.
-    pub fn may_spend(&self, caller: &Caller, purpose: Purpose) -> Option<mind::budget::BudgetRefusal> {
+    pub fn may_spend(
+        &self,
+        caller: &Caller,
+        purpose: Purpose,
+    ) -> Option<mind::budget::BudgetRefusal> {
         if !self.service.home().has(&caller.actor) {
             return None;
         }

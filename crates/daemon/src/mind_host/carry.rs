@@ -181,7 +181,7 @@ impl Host {
                 let cortex = self.service.existing(caller)?;
                 cortex.root()?;
                 // One question brings the index into memory, so that the first one of a person need not.
-                let question = recall::search::Query::new("memory", 1);
+                let question = recall::search::SearchQuery::new("memory", 1);
                 recall::search::search(&cortex.read()?, None, &question, caller.now()?)?;
             }
             WarmStep::Embedder => self.service.warm_embedder()?,

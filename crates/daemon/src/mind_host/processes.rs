@@ -10,11 +10,13 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use api::admin::ProcessKind;
 use api::run::RunRequest;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
-use api::admin::ProcessKind;
-use mind::supervision::{ProcessEvent, ProcessId, ProcessLogEntry, ProcessRecord, SupervisionEffect};
+use mind::supervision::{
+    ProcessEvent, ProcessId, ProcessLogEntry, ProcessRecord, SupervisionEffect,
+};
 use mind::{MindEffect, MindEvent};
 use serde::Serialize;
 use serde_json::Value;

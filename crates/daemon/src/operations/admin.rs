@@ -6,6 +6,8 @@
 use crate::channels::ADMIN;
 use crate::host::Host;
 use api::activity::ActivityRequest;
+use api::admin::ProcessKind;
+use api::admin::{AdminQuestion, AdminQuestionRequest};
 use api::bulletin::BulletinRequest;
 use api::change::{DeleteRequest, RestoreRequest};
 use api::channel::{ChannelListRequest, ChannelView};
@@ -14,16 +16,12 @@ use api::mind::{
     UndoRequest,
 };
 use api::read::{GetRequest, ListRequest};
+use api::run::RunRequest;
 use api::save::SaveRequest;
 use api::search::SearchRequest;
 use api::session::{SessionGetRequest, SessionListRequest};
-use std::fmt::Write as _;
-use std::time::Duration;
-use api::run::RunRequest;
 use kernel::actor::ActorName;
-use api::admin::{AdminQuestion, AdminQuestionRequest};
 use mind::admin::{EXAMPLES, parse};
-use api::admin::ProcessKind;
 use mind::supervision::{ProcessId, ProcessStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -7,7 +7,6 @@ use crate::host::Host;
 use api::ErrorCode;
 use api::Fault;
 use api::prompt::PromptSaveRequest;
-use std::fmt;
 use api::run::RunRequest;
 use kernel::memory::Millis;
 use mind::audience::Audience;

@@ -243,7 +243,7 @@ async fn live(
                 idle_since = tokio::time::Instant::now();
             }
             _ = tidy.tick() => background(&shared, |host| {
-                Ok(host.service.tidy(Machine.now()?).map(drop)?)
+                Ok(host.tidy(Machine.now()?)?)
             }),
             _ = embed.tick() => background(&shared, |host| {
                 Ok(host.service.embed_new(Machine.now()?).map(drop)?)

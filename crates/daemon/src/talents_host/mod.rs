@@ -72,11 +72,7 @@ impl Hands {
     }
 
     /// The model a talent would use if nobody asks for another.
-    pub fn choice(
-        &self,
-        talent: &Talent,
-        asked: &ModelQuery,
-    ) -> Result<ModelChoice, NoModelError> {
+    pub fn choice(&self, talent: &Talent, asked: &ModelQuery) -> Result<ModelChoice, NoModelError> {
         let front = &talent.front;
         let own = ModelQuery {
             provider: front.provider.clone(),

@@ -1,7 +1,7 @@
 //! How a memory is said in one line of a briefing.
 
-use kernel::render::one_line;
 use kernel::memory::{Body, Fields, GoalStatus, Outcome, Polarity, Strength};
+use kernel::render::one_line;
 
 use crate::memory_recall::RecallHit;
 

@@ -11,8 +11,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use kernel::command::Draft;
-use kernel::render::tokens;
 use kernel::memory::{Body, Fields, Millis, Provenance, Salt, Source, Visibility};
+use kernel::render::tokens;
 use serde::{Deserialize, Serialize};
 
 pub use compaction::NewMemory;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::find::{MemoryRow, Standing};
 use kernel::memory::{MemoryId, MemoryType, PinnedVersion, Relation};
-use recall::search::{Hit, Query, similar};
+use recall::search::{Hit, SearchQuery, similar};
 
 use super::merge::MergeParent;
 use super::{Candidate, MaintenanceState, NEIGHBOURS, Planner, difference, merge};
@@ -56,10 +56,10 @@ impl Planner<'_> {
         let mut alike = Vec::new();
         for candidate in &fresh {
             let head = &candidate.row.head;
-            let query = Query {
+            let query = SearchQuery {
                 types: vec![head.memory_type],
                 project: head.project.clone(),
-                ..Query::new("", NEIGHBOURS)
+                ..SearchQuery::new("", NEIGHBOURS)
             };
             let near = similar(self.reading, None, head.id, &query, self.now)?;
             let least = u64::from(merge.min(cross));
@@ -198,7 +198,8 @@ impl Planner<'_> {
         // The most important memory of the cluster stays; among equals it is the oldest.
         cluster.sort_by_key(|member| (std::cmp::Reverse(member.importance), member.row.head.id));
         let canonical = cluster[0].pinned();
-        let duplicates: Vec<PinnedVersion> = cluster[1..].iter().map(|member| member.pinned()).collect();
+        let duplicates: Vec<PinnedVersion> =
+            cluster[1..].iter().map(|member| member.pinned()).collect();
         let channels: BTreeSet<&str> =
             cluster.iter().filter_map(|member| member.row.head.channel.as_deref()).collect();
         let reason = format!("#{} says the same, from {} channels", canonical.id, channels.len());

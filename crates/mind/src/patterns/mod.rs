@@ -21,8 +21,8 @@ use kernel::find::{MemoryReader, MemoryRow};
 use kernel::keys;
 use kernel::limits::{DERIVED_FROM_MAX, FIELD_ITEMS_MAX};
 use kernel::memory::{
-    Body, Fields, Identity, MemoryId, MemoryType, Millis, Pattern, PinnedVersion, Provenance, Salt, Scope,
-    Source, Visibility,
+    Body, Fields, Identity, MemoryId, MemoryType, Millis, Pattern, PinnedVersion, Provenance, Salt,
+    Scope, Source, Visibility,
 };
 use kernel::salience::Ppm;
 use recall::analyze::Analyzer;
@@ -244,7 +244,10 @@ pub fn propose(reading: &Reading, findings: &[PatternFinding], now: Millis) -> R
 }
 
 /// The memories it rests on, at their current versions; those that are gone are left out.
-fn evidence(view: &kernel::store::View<'_>, finding: &PatternFinding) -> Result<Vec<PinnedVersion>> {
+fn evidence(
+    view: &kernel::store::View<'_>,
+    finding: &PatternFinding,
+) -> Result<Vec<PinnedVersion>> {
     let ids: BTreeSet<u64> = finding.evidence.iter().copied().collect();
     let mut pinned = Vec::new();
     for id in ids.into_iter().rev().take(DERIVED_FROM_MAX.min(FIELD_ITEMS_MAX)) {

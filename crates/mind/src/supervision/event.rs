@@ -103,7 +103,6 @@ pub struct ProcessLogEntry {
     pub event: ProcessEvent,
 }
 
-
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProcessId {
     pub kind: ProcessKind,

@@ -2,9 +2,11 @@
 
 use kernel::memory::Millis;
 
-use api::admin::ProcessKind;
-use super::{ProcessEvent, ProcessPhase, ProcessRecord, ProcessStage, ProcessStatus, SupervisionEffect};
+use super::{
+    ProcessEvent, ProcessPhase, ProcessRecord, ProcessStage, ProcessStatus, SupervisionEffect,
+};
 use crate::settings::{SupervisionSettings, secs_ms};
+use api::admin::ProcessKind;
 
 /// What was done to a process.
 pub(super) enum Verdict {

@@ -17,7 +17,7 @@ use judge::{Verdict, judge, overdue, timeout_event};
 use kernel::memory::Millis;
 
 pub use api::admin::ProcessKind;
-use event::{ProcessEvent, ProcessId, ProcessLogEntry};
+pub use event::{ProcessEvent, ProcessId, ProcessLogEntry};
 pub use process::{ProcessPhase, ProcessRecord, ProcessStage, ProcessStatus};
 
 use crate::error::{MindError, Result};

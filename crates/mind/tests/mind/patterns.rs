@@ -78,7 +78,7 @@ fn five_questions_about_rust_in_a_week_make_an_observation_and_four_do_not() {
     assert_eq!((memory.head.kind.as_str(), memory.head.importance), ("observation", 600_000));
     assert_eq!(memory.body.as_ref().unwrap().title, "Keeps asking about Rust");
     // An ordinary memory: it is found like any other.
-    let query = recall::search::Query::new("what is the user learning, rust?", 5);
+    let query = recall::search::SearchQuery::new("what is the user learning, rust?", 5);
     let answer = recall::search::search(&reading, None, &query, day(5)).unwrap();
     assert_eq!(answer.hits[0].id.get(), made);
 

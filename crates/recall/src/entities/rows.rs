@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use kernel::find::Lens;
-use kernel::hook::Staged;
+use kernel::find::MemoryReader;
+use kernel::grants::Gate;
+use kernel::hook::HookRows;
 use kernel::keys;
 use kernel::memory::{MemoryId, Millis};
-use kernel::scope::Gate;
 use kernel::store::{KeyRange, View};
 use kernel::{Error, Reading};
 
@@ -65,7 +65,7 @@ pub(crate) fn put(
     view: &View<'_>,
     doc: u64,
     names: &EntityRows,
-    staged: &mut Staged<'_>,
+    staged: &mut HookRows<'_>,
 ) -> Result<()> {
     let old = view.get(&names_key(doc))?;
     let old = old.map(|bytes| decode(doc, &bytes)).transpose()?.unwrap_or_default();
@@ -74,11 +74,11 @@ pub(crate) fn put(
 }
 
 /// Sets what a memory names that was never there.
-pub(crate) fn add(doc: u64, names: &EntityRows, staged: &mut Staged<'_>) {
+pub(crate) fn add(doc: u64, names: &EntityRows, staged: &mut HookRows<'_>) {
     replace(doc, &[], names, staged);
 }
 
-fn replace(doc: u64, old: &[Entity], names: &EntityRows, staged: &mut Staged<'_>) {
+fn replace(doc: u64, old: &[Entity], names: &EntityRows, staged: &mut HookRows<'_>) {
     let row = |prefix: &[u8]| [prefix, &doc.to_be_bytes()].concat();
     for gone in old.iter().map(prefix).filter(|prefix| !names.named.contains_key(prefix)) {
         staged.set(row(&gone), None);
@@ -150,7 +150,7 @@ pub fn list(
     now: Millis,
 ) -> Result<Vec<EntityCount>> {
     let view = reading.view();
-    let lens = Lens::new(&view, gate, None, now)?;
+    let lens = MemoryReader::new(&view, gate, None, now)?;
     let mut shown: HashMap<u64, bool> = HashMap::new();
     let mut is_shown = |doc: u64| -> Result<bool> {
         if let Some(shown) = shown.get(&doc) {

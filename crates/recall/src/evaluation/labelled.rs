@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use kernel::command::{Command, Draft, Stamp};
 use kernel::memory::{Body, Event, Fields, Millis, Salt};
-use kernel::{Cortex, Request};
+use kernel::{Cortex, Submission};
 use serde::Deserialize;
 
 use super::measure::{Means, measure};
@@ -134,7 +134,7 @@ fn lines<T: for<'d> Deserialize<'d>>(file: &str, text: &str) -> Result<Vec<T>> {
         .collect()
 }
 
-fn request(n: usize, line: &CorpusLine) -> Request {
+fn request(n: usize, line: &CorpusLine) -> Submission {
     let caption = line.caption.as_deref().map(|c| format!(" [{c}]")).unwrap_or_default();
     let content = format!("{}{caption}", line.text);
     let happened_at = line.time.as_deref().and_then(spoken_date);
@@ -151,7 +151,7 @@ fn request(n: usize, line: &CorpusLine) -> Request {
     draft.session.clone_from(&line.session);
     let at = Millis(1_700_000_000_000 + i64::try_from(n).unwrap_or(0));
     let stamp = Stamp::new(at, "eval");
-    Request { stamp, command: Command::Write(Box::new(draft)), authority: None }
+    Submission { stamp, command: Command::Write(Box::new(draft)), authority: None }
 }
 
 /// `1:56 pm on 8 May, 2023`, or a date as programs write it.

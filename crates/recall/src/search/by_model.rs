@@ -7,8 +7,8 @@
 //! nor sunk.
 
 use kernel::Reading;
+use kernel::grants::Gate;
 use kernel::memory::Millis;
-use kernel::scope::Gate;
 
 use super::context::SearchContext;
 use super::corpus::Corpus;

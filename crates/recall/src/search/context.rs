@@ -1,7 +1,7 @@
 //! What stays the same while one question is answered.
 
+use kernel::grants::Gate;
 use kernel::memory::Millis;
-use kernel::scope::Gate;
 use kernel::store::View;
 
 use super::fusion::Arm;

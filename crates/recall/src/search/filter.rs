@@ -28,7 +28,7 @@ pub(super) struct MemoryRow {
 pub(super) struct MemoryFilter<'a> {
     context: &'a SearchContext<'a>,
     /// How the kernel sees a memory: the version that counts, where it stands, what replaced it.
-    seen: find::Lens<'a>,
+    seen: find::MemoryReader<'a>,
     /// Ids that pass every filter that has an index; `None`: no such filter.
     allowed: Option<Ids>,
     /// Whether a memory is shown now is asked of every memory, and not only of the best.
@@ -55,7 +55,7 @@ impl<'a> MemoryFilter<'a> {
                 None => allowed = Some(listed),
             }
         }
-        let seen = find::Lens::new(view, gate, query.as_of, now)?;
+        let seen = find::MemoryReader::new(view, gate, query.as_of, now)?;
         let judged = RefCell::default();
         Ok(MemoryFilter { context, seen, allowed, checks_visibility: false, judged })
     }
@@ -137,7 +137,7 @@ impl<'a> MemoryFilter<'a> {
             return Ok(None);
         }
         let body = self.seen.body(&row)?;
-        let find::Row { head, version, usage, standing, superseded_by } = row;
+        let find::MemoryRow { head, version, usage, standing, superseded_by } = row;
         Ok(Some(MemoryRow { head, version, usage, body, standing, superseded_by }))
     }
 

@@ -30,9 +30,9 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use kernel::Reading;
 use kernel::find::Standing;
-use kernel::forms::Form;
+use kernel::grants::Gate;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
-use kernel::scope::Gate;
+use kernel::render::Form;
 
 use crate::analyze::fold;
 use crate::columns::IndexCache;
@@ -246,11 +246,11 @@ struct RankedRow {
 fn hit(filter: &MemoryFilter<'_>, previews: &mut Previews<'_>, ranked: RankedRow) -> Result<Hit> {
     let RankedRow { row, score, arms, by_model } = ranked;
     let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
-    let full = kernel::forms::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
+    let full = kernel::render::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
     Ok(Hit {
         id: row.head.id,
         preview: previews.of(&text),
-        tokens: kernel::forms::tokens(&full),
+        tokens: kernel::render::tokens(&full),
         superseded_by: filter.linked(&row.superseded_by)?,
         contradicts: filter.contradicts(&row)?,
         head: row.head,

@@ -7,8 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use kernel::Reading;
+use kernel::grants::Gate;
 use kernel::memory::{MemoryId, Millis};
-use kernel::scope::Gate;
 
 use super::context::SearchContext;
 use super::corpus::with_corpus;

@@ -3,7 +3,7 @@
 //! `max impact u8 | count - 1 u8 | varint(last - first) | impact | (varint gap, impact)*`. The first document is in the
 //! key.
 
-use kernel::error::Result;
+use kernel::Result;
 
 use super::bytes::{Cursor, push_varint};
 use super::rows::damaged;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use kernel::error::{Error, Result};
-use kernel::hook::Staged;
+use kernel::hook::HookRows;
 use kernel::store::{KeyRange, View};
+use kernel::{Error, Result};
 
 use super::memtable::{Memtable, MemtableHandle};
 use super::merge;
@@ -77,7 +77,7 @@ impl TextIndex {
         view: &View<'_>,
         doc: u64,
         parts: &[&TermCounts],
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         self.put_pending(view, doc, parts)?;
         self.hand_over(|key, value| staged.set(key, value));
@@ -90,7 +90,7 @@ impl TextIndex {
         view: &View<'_>,
         doc: u64,
         parts: &[&TermCounts],
-        staged: &mut Staged<'_>,
+        staged: &mut HookRows<'_>,
     ) -> Result<()> {
         self.add_pending(view, doc, parts)?;
         self.pending.give_away(|key, value| staged.set(key, value));
@@ -103,14 +103,14 @@ impl TextIndex {
     ///
     /// All other documents are indexed anew, ascending. That is what makes a rebuild, which cannot read the erased
     /// body, arrive at the same rows: nothing from before the last erasure is left of either.
-    pub fn erase(&mut self, view: &View<'_>, doc: u64, staged: &mut Staged<'_>) -> Result<()> {
+    pub fn erase(&mut self, view: &View<'_>, doc: u64, staged: &mut HookRows<'_>) -> Result<()> {
         self.erase_pending(view, doc)?;
         self.hand_over(|key, value| staged.set(key, value));
         Ok(())
     }
 
     /// Takes all documents out, as if there had never been one. Returns them, ascending.
-    pub fn clear(&mut self, view: &View<'_>, staged: &mut Staged<'_>) -> Result<Vec<u64>> {
+    pub fn clear(&mut self, view: &View<'_>, staged: &mut HookRows<'_>) -> Result<Vec<u64>> {
         self.begin(view)?;
         let records = self.pending.rows(view, &rows::forwards())?;
         self.wipe(view)?;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use kernel::error::Result;
+use kernel::Result;
 use kernel::store::View;
 
 use super::block::{self, BLOCK_POSTINGS};

@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use kernel::error::Result;
+use kernel::Result;
 use kernel::store::{KeyRange, View};
 
 use super::block::Posting;

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use kernel::error::Result;
+use kernel::Result;
 use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};

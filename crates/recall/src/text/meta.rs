@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use kernel::error::{Error, Result};
 use kernel::store::View;
+use kernel::{Error, Result};
 
 use super::bytes::{Cursor, push_varint};
 use super::rows::{self, damaged};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
-use kernel::error::Result;
+use kernel::Result;
 use kernel::store::{KeyRange, View};
 
 #[derive(Debug, Default)]

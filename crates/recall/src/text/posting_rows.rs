@@ -15,7 +15,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use kernel::error::Result;
+use kernel::Result;
 use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};

@@ -16,8 +16,8 @@
 //! An *epoch* is the time between two flushes. A forward record carries the epoch of its put, a run covers a range of
 //! epochs: together they say where the postings of a document lie, whatever was merged since.
 
-use kernel::error::{Error, Result};
 use kernel::store::KeyRange;
+use kernel::{Error, Result};
 
 use super::bytes::{Cursor, push_varint};
 use super::score::FIELDS;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use kernel::error::Result;
+use kernel::Result;
 use kernel::store::{KeyRange, View};
 
 use super::lists::{DeadPages, TermLists, Window};

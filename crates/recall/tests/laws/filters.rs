@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use kernel::command::{Command, Draft, HeadRevision};
+use kernel::grants::Gate;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Head, MemoryType, Millis, Scope};
-use kernel::scope::Gate;
-use kernel::{Reading, Request};
+use kernel::{Reading, Submission};
 use recall::analyze::Memo;
 use recall::document::document;
 use recall::search::{ArmWeights, SearchQuery, search};
@@ -59,7 +59,7 @@ fn filled() -> Twice {
         let each = chunk.iter().map(|n| {
             let second = i64::try_from(*n).unwrap();
             let command = Command::Write(Box::new(draft(*n)));
-            Request { stamp: stamp(second), command, authority: None }
+            Submission { stamp: stamp(second), command, authority: None }
         });
         twice.warm.submit_bulk(each.collect()).unwrap().into_iter().for_each(|o| drop(o.unwrap()));
     }
@@ -200,7 +200,7 @@ fn memories_that_are_over_do_not_crowd_out_the_others() {
     let many = (1..=400u64).map(|n| {
         let mut draft = Draft::new(body(MemoryType::Fact, "apple apple", "apple"), salt(n));
         draft.expires = Some(at(50));
-        Request { stamp: stamp(1), command: Command::Write(Box::new(draft)), authority: None }
+        Submission { stamp: stamp(1), command: Command::Write(Box::new(draft)), authority: None }
     });
     twice.warm.submit_bulk(many.collect()).unwrap().into_iter().for_each(|o| drop(o.unwrap()));
     let text = "a long text in which an apple is named once among many other words";

@@ -1,6 +1,6 @@
 //! Where the index is flushed and merged changes no answer, of no arm.
 
-use kernel::Request;
+use kernel::Submission;
 use kernel::command::{Command, Draft, HeadRevision, Revision};
 use kernel::journal::HeadPatch;
 use recall::search::SearchOutcome;
@@ -36,7 +36,7 @@ fn history(flush_docs: u32, group: usize) -> (Twice, Vec<Vec<SearchOutcome>>) {
     commands.push(Command::Erase(removal(30)));
     let mut told = Vec::new();
     for batch in commands.chunks(group) {
-        let requests = batch.iter().map(|command| Request {
+        let requests = batch.iter().map(|command| Submission {
             stamp: stamp(1),
             command: command.clone(),
             authority: None,

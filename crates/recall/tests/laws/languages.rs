@@ -1,6 +1,6 @@
 //! An actor is read in one language, and a change of it is an entry of the journal like any other.
 
-use kernel::Request;
+use kernel::Submission;
 use kernel::command::Command;
 use recall::analyze::Language;
 use recall::language::{change, language};
@@ -19,7 +19,7 @@ fn by_words(text: &str) -> SearchQuery {
 fn speak(twice: &Twice, when: i64, to: Language) {
     let from = language(&twice.warm.read().unwrap()).unwrap();
     let command = Command::Migration(change(from, to));
-    twice.warm.submit(Request { stamp: stamp(when), command, authority: None }).unwrap();
+    twice.warm.submit(Submission { stamp: stamp(when), command, authority: None }).unwrap();
 }
 
 #[test]

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernel::command::{Command, Draft, HeadRevision, Revision};
-use kernel::hook::{JournalHook, Recorded, Staged};
+use kernel::hook::{HookRows, JournalHook, RecordedEntry};
 use kernel::journal::HeadPatch;
 use kernel::store::View;
-use kernel::{Cortex, Error, Reading, Request, Result};
+use kernel::{Cortex, Error, Reading, Result, Submission};
 use recall::RecallHook;
 use recall::search::{ArmWeights, SearchOutcome, SearchQuery};
 use testkit::Disk;
@@ -21,27 +21,27 @@ fn draft(n: u64) -> Draft {
     draft
 }
 
-fn request(command: Command) -> Request {
-    Request { stamp: stamp(1), command, authority: None }
+fn request(command: Command) -> Submission {
+    Submission { stamp: stamp(1), command, authority: None }
 }
 
-fn write(n: u64) -> Request {
+fn write(n: u64) -> Submission {
     request(Command::Write(Box::new(draft(n))))
 }
 
-fn update(n: u64, to: u64) -> Request {
+fn update(n: u64, to: u64) -> Submission {
     // Turns eight apart have the same type.
     let revision = Revision::new(id(n), None, turn(to), salt(1_000 + to));
     request(Command::Update(Box::new(revision)))
 }
 
-fn tags(n: u64, tag: &str) -> Request {
+fn tags(n: u64, tag: &str) -> Submission {
     let patch = HeadPatch { tags: Some(vec![tag.into()]), ..HeadPatch::default() };
     request(Command::UpdateHead(HeadRevision { id: id(n), expected: None, patch, reason: None }))
 }
 
 /// Changes of every kind, in commits of one or several.
-fn commits() -> Vec<Vec<Request>> {
+fn commits() -> Vec<Vec<Submission>> {
     vec![
         vec![write(14)],
         vec![update(3, 27)],
@@ -157,12 +157,12 @@ impl JournalHook for Failing {
         Ok(())
     }
 
-    fn entry(&mut self, _: &View<'_>, r: Recorded<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn entry(&mut self, _: &View<'_>, r: RecordedEntry<'_>, _: &mut HookRows<'_>) -> Result<()> {
         let fails = self.entry.load(Ordering::Relaxed) && r.entry.seq.is_multiple_of(2);
         if fails { Err(Error::corrupt("entry", "told to fail")) } else { Ok(()) }
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
         let fails = self.seal.load(Ordering::Relaxed);
         if fails { Err(Error::corrupt("seal", "told to fail")) } else { Ok(()) }
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::hook::JournalHook;
 use kernel::memory::{Body, Event, Fields, MemoryType, Millis};
-use kernel::store::{EngineOptions, Reader, RedbStorage, Storage, WriteSet};
+use kernel::store::{EngineOptions, RedbStorage, Storage, StoreReader, WriteSet};
 use kernel::{Cortex, HookFactory, Options, Reading, Result};
 use recall::RecallHook;
 use recall::analyze::{Analyzer, Language};
@@ -63,7 +63,7 @@ impl Watched {
 }
 
 impl Storage for Watched {
-    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
+    fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
         self.inner.reader()
     }
 
@@ -95,7 +95,7 @@ impl Storage for Watched {
 struct Second(Arc<Watched>);
 
 impl Storage for Second {
-    fn reader(&self) -> Result<Box<dyn Reader + Send>> {
+    fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
         self.0.reader()
     }
 

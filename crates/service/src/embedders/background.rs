@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use embed::EmbeddingCache;
 use kernel::Cortex;
 use kernel::actor::ActorName;
 use kernel::home::Home;
 use kernel::memory::Millis;
-use recall::embed::EmbeddingCache;
 
 use crate::embedders::EmbedError;
 use crate::embedders::fill::{Pace, fill};

@@ -7,11 +7,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use embed::EmbeddingCache;
 use kernel::journal::{EntryKind, Payload};
 use kernel::memory::MemoryId;
 use kernel::{Cortex, Digest, Reading};
-use recall::embed::{EmbeddingCache, Part};
-use recall::models::{self, Made, each_text};
+use recall::models::{self, MemoryVectors, TextPart, each_text};
 
 use crate::embedders::{Chosen, EmbedError};
 
@@ -188,12 +188,12 @@ fn hand_over(
     reading: &Reading,
     chosen: &Chosen,
     cache: &mut EmbeddingCache,
-    made: &[(Digest, Made)],
+    made: &[(Digest, MemoryVectors)],
 ) -> Result<(), EmbedError> {
     let mut parts = Vec::new();
     for (body, made) in made {
         let numbered = (0..).zip(&made.vectors);
-        let numbered = numbered.map(|(n, vector)| (Part { body: *body, n }, vector.clone()));
+        let numbered = numbered.map(|(n, vector)| (TextPart { body: *body, n }, vector.clone()));
         // The whole comes last: where it is, everything is.
         let (whole, passages): (Vec<_>, Vec<_>) = numbered.partition(|(part, _)| part.n == 0);
         parts.extend(passages.into_iter().chain(whole));
@@ -222,14 +222,14 @@ fn embed(
     chosen: &Chosen,
     wanted: &[Wanted],
     cores: usize,
-) -> Result<(Vec<(Digest, Made)>, Option<EmbedError>), EmbedError> {
+) -> Result<(Vec<(Digest, MemoryVectors)>, Option<EmbedError>), EmbedError> {
     let plain: Vec<&str> = wanted.iter().flat_map(|w| w.texts.iter().map(String::as_str)).collect();
     match chosen.embed_many(&plain, cores) {
         Ok(vectors) => {
             let mut vectors = vectors.into_iter();
             let made = wanted.iter().map(|w| {
                 let vectors = models::vectors(vectors.by_ref().take(w.texts.len()).collect());
-                (w.body, Made { id: w.id, version: w.version, vectors })
+                (w.body, MemoryVectors { id: w.id, version: w.version, vectors })
             });
             Ok((made.collect(), None))
         }

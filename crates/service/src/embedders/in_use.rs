@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use embed::http::EmbedRetryPolicy;
+use embed::settings::EmbedderChoice;
+use embed::{EmbeddingCache, install};
 use kernel::Reading;
-use kernel::memory::Millis;
 use kernel::grants::Gate;
-use recall::embed::{Embedding, EmbeddingCache};
+use kernel::memory::Millis;
+use recall::embedding::Embedding;
 use recall::models;
-use recall::search::{ModelQuestion, Query, Weights, question_text};
+use recall::search::{ArmWeights, ModelQuestion, SearchQuery, question_text};
 
 use crate::config;
-use crate::embedders::http::Patience;
-use crate::embedders::settings;
-use crate::embedders::settings::Choice;
-use crate::embedders::{Chosen, EmbedError, install};
+use crate::embedders::{Chosen, EmbedError, choice};
 
 /// How long a question waits for a service, and how often it asks.
-const QUESTION: Patience = Patience {
+const QUESTION: EmbedRetryPolicy = EmbedRetryPolicy {
     connect: Duration::from_secs(1),
     answer: Duration::from_secs(2),
     attempts: 1,
@@ -43,7 +43,7 @@ fn look(path: &Path) -> Look {
 /// An embedder that is open.
 #[derive(Debug)]
 pub struct Ready {
-    pub choice: Choice,
+    pub choice: EmbedderChoice,
     pub chosen: Chosen,
     /// The same service with the patience that questions have.
     for_questions: Option<Chosen>,
@@ -53,13 +53,13 @@ pub struct Ready {
 
 impl Ready {
     pub fn new(
-        choice: Choice,
+        choice: EmbedderChoice,
         home: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Ready>, EmbedError> {
         let Some(chosen) = Chosen::open(&choice, home, variable)? else { return Ok(None) };
         let for_questions = match &choice {
-            Choice::Http(_) => Chosen::open_with(&choice, home, variable, QUESTION)?,
+            EmbedderChoice::Http(_) => Chosen::open_with(&choice, home, variable, QUESTION)?,
             _ => None,
         };
         Ok(Some(Ready { choice, chosen, for_questions, away: Mutex::default() }))
@@ -86,7 +86,7 @@ impl Ready {
     /// The query with its question in this model, and the vectors of the actor in `folder` ready to be compared with it.
     pub fn put_into(
         &self,
-        query: &mut Query,
+        query: &mut SearchQuery,
         folder: &Path,
         (reading, gate, now): (&Reading, Option<&dyn Gate>, Millis),
     ) -> Result<(), EmbedError> {
@@ -98,8 +98,8 @@ impl Ready {
         let cache = crate::embedders::cache_folder(folder);
         models::load(reading, model, || EmbeddingCache::open(&cache, model, dims))?;
         query.model = Some(ModelQuestion { model: model.to_owned(), vector: self.vector(&text)? });
-        if query.weights == Weights::default() {
-            query.weights = Weights::with_model();
+        if query.weights == ArmWeights::default() {
+            query.weights = ArmWeights::with_model();
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl InUse {
     }
 
     fn open(&self) -> Result<Option<Ready>, EmbedError> {
-        let choice = settings::choice(&config::load(&self.home, &self.variables)?)?;
+        let choice = choice(&config::load(&self.home, &self.variables)?)?;
         let variable =
             |name: &str| self.variables.get(name).or_else(|| self.environment.get(name)).cloned();
         Ready::new(choice, &self.home, &variable)
@@ -168,7 +168,7 @@ impl InUse {
     /// says why.
     pub fn ask(
         &self,
-        query: &mut Query,
+        query: &mut SearchQuery,
         folder: &Path,
         asked: (&Reading, Option<&dyn Gate>, Millis),
     ) -> Option<String> {

@@ -1,24 +1,23 @@
-//! The embedders one may choose besides the built-in one: MiniLM from a folder, and services over HTTP.
+//! The embedder that a home has chosen besides the built-in one: opened by its configuration, asked for questions (`in_use`),
+//! and used to fill the cache of vectors (`fill`, `background`). The models themselves are in the crate `embed`.
 //!
-//! They live outside the deterministic crates because they read folders, ask the network and compute in floats. What must stay
-//! true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any time; a search
+//! What must stay true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any time; a search
 //! whose question gets no vector falls back to the built-in model and says so (`in_use`).
 
 pub mod background;
 pub mod fill;
-pub mod http;
 pub mod in_use;
-pub mod install;
-pub mod settings;
 
 use std::path::{Path, PathBuf};
 
-use recall::embed::{CacheError, Embedder as _, Embedding, EmbeddingCache, MiniLm, ModelError};
+use embed::http::{self, EmbedRetryPolicy, HttpEmbedder, HttpError};
+use embed::install::{self, InstallError};
+use embed::settings::{EmbedderChoice, EmbedderKeys, SettingsError};
+use embed::{CacheError, EmbeddingCache, MiniLm, ModelError};
+use recall::embedding::{Embedder as _, Embedding};
 use recall::models::LoadError;
 
-use http::{HttpEmbedder, HttpError, Patience};
-use install::InstallError;
-use settings::{Choice, SettingsError};
+use crate::config::Config;
 
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
@@ -31,7 +30,7 @@ pub enum EmbedError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     #[error(transparent)]
-    Install(#[from] InstallError),
+    Install(InstallError),
     #[error("the environment variable {0} holds no key")]
     NoKey(String),
     #[error("{0}; it is asked again in a while")]
@@ -42,11 +41,21 @@ pub enum EmbedError {
     Store(#[from] kernel::Error),
 }
 
-impl From<LoadError> for EmbedError {
-    fn from(error: LoadError) -> EmbedError {
+impl From<InstallError> for EmbedError {
+    /// A model that cannot be used is the same failure, whether it was just installed or there before.
+    fn from(error: InstallError) -> EmbedError {
+        match error {
+            InstallError::Model(error) => EmbedError::Model(error),
+            other => EmbedError::Install(other),
+        }
+    }
+}
+
+impl From<LoadError<CacheError>> for EmbedError {
+    fn from(error: LoadError<CacheError>) -> EmbedError {
         match error {
             LoadError::Store(error) => EmbedError::Store(error),
-            LoadError::Cache(error) => EmbedError::Cache(error),
+            LoadError::Source(error) => EmbedError::Cache(error),
         }
     }
 }
@@ -66,6 +75,17 @@ impl EmbedError {
     }
 }
 
+/// What the configuration chooses.
+pub(crate) fn choice(config: &Config) -> Result<EmbedderChoice, SettingsError> {
+    EmbedderChoice::of(&EmbedderKeys {
+        model: config.text("embedder.model"),
+        base_url: config.text("embedder.base_url"),
+        name: config.text("embedder.name"),
+        dims: config.number("embedder.dims"),
+        key_env: config.text("embedder.key_env"),
+    })
+}
+
 /// A chosen embedder, ready to work. The built-in one is not among them: its vectors are in the store.
 #[derive(Debug)]
 pub enum Chosen {
@@ -76,31 +96,31 @@ pub enum Chosen {
 impl Chosen {
     /// `None` for the built-in model. `variable` looks into the environment.
     pub fn open(
-        choice: &Choice,
+        choice: &EmbedderChoice,
         home: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Chosen>, EmbedError> {
-        Chosen::open_with(choice, home, variable, Patience::default())
+        Chosen::open_with(choice, home, variable, EmbedRetryPolicy::default())
     }
 
     /// The same, with as much patience for a service as the caller has.
     fn open_with(
-        choice: &Choice,
+        choice: &EmbedderChoice,
         home: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
-        patience: Patience,
+        policy: EmbedRetryPolicy,
     ) -> Result<Option<Chosen>, EmbedError> {
         Ok(match choice {
-            Choice::Static => None,
-            Choice::MiniLm => Some(Chosen::MiniLm(Box::new(install::open(home)?))),
-            Choice::Http(settings) => {
+            EmbedderChoice::Static => None,
+            EmbedderChoice::MiniLm => Some(Chosen::MiniLm(Box::new(install::open(home)?))),
+            EmbedderChoice::Http(settings) => {
                 let key = match &settings.key_env {
                     Some(name) => {
                         Some(variable(name).ok_or_else(|| EmbedError::NoKey(name.clone()))?)
                     }
                     None => None,
                 };
-                let embedder = HttpEmbedder::new(settings.clone(), key, patience)?;
+                let embedder = HttpEmbedder::new(settings.clone(), key, policy)?;
                 Some(Chosen::Http(Box::new(embedder)))
             }
         })

@@ -122,7 +122,8 @@ impl LiveHands {
         variables: BTreeMap<String, String>,
         ops: &Arc<Host>,
     ) -> Result<LiveHands> {
-        let failed = |code: &str, why: String| Error::new(ErrorCode::named(code), Fault::Server, why);
+        let failed =
+            |code: &str, why: String| Error::new(ErrorCode::named(code), Fault::Server, why);
         let world = Timing::system();
         let layout = Layout::new(&place.home);
         let hub = Hub::new(settings.bus, Arc::clone(&world.clock));

@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use api::admin::ProcessKind;
 use api::run::{RunEvent, RunEventKind, RunRequest};
 use kernel::actor::ActorName;
 use mind::hook::CortexHook;
-use api::admin::ProcessKind;
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
 use serde_json::Value;

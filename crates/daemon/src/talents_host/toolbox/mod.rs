@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use mind::admin::AdminQuestion;
 use api::admin::ProcessKind;
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
+use mind::admin::AdminQuestion;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use kernel::Result;
 use kernel::codec;
-use kernel::error::Result;
 use kernel::keys;
 use kernel::state::Counters;
-use kernel::store::{KeyRange, Reader, Side, Space, View, Visit, WriteSet};
+use kernel::store::{KeyRange, Side, Space, StoreReader, View, Visit, WriteSet};
 use proptest::prelude::*;
 
 use crate::analyze::Lexicon;
@@ -20,7 +20,7 @@ use crate::text::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rows(pub(super) BTreeMap<Vec<u8>, Vec<u8>>);
 
-impl Reader for Rows {
+impl StoreReader for Rows {
     fn get(&self, _: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(self.0.get(key).cloned())
     }

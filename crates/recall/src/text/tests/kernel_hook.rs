@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use kernel::Result;
 use kernel::command::{Removal, Revision};
-use kernel::error::Result;
-use kernel::hook::{JournalHook, Recorded, Staged};
+use kernel::hook::{HookRows, JournalHook, RecordedEntry};
 use kernel::journal::Payload;
 use kernel::memory::{Body, MemoryId, MemoryType};
 use kernel::store::{EngineOptions, RedbStorage, View};
@@ -39,7 +39,12 @@ impl JournalHook for TextHook {
         Ok(())
     }
 
-    fn entry(&mut self, view: &View<'_>, r: Recorded<'_>, staged: &mut Staged<'_>) -> Result<()> {
+    fn entry(
+        &mut self,
+        view: &View<'_>,
+        r: RecordedEntry<'_>,
+        staged: &mut HookRows<'_>,
+    ) -> Result<()> {
         let index = self.index.as_mut().unwrap();
         let id = match r.payload {
             Payload::Write(_) => r.entry.seq,
@@ -52,7 +57,7 @@ impl JournalHook for TextHook {
         index.put(view, id, &[&words(&terms(&sealed.open()?))], staged)
     }
 
-    fn seal(&mut self, _: &View<'_>, _: &mut Staged<'_>) -> Result<()> {
+    fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> Result<()> {
         Ok(())
     }
 
