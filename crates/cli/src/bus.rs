@@ -122,7 +122,7 @@ pub(crate) fn runtime() -> Outcome<Runtime> {
 }
 
 /// Says something that is answered.
-pub async fn ask(place: &DaemonPlace, message: BusMessage) -> Outcome<Map<String, Value>> {
+pub(crate) async fn ask(place: &DaemonPlace, message: BusMessage) -> Outcome<Map<String, Value>> {
     let mut line = BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
     let mut answer = line.ask(message).await?;
     for key in ["tract", "event", "ref", "ok"] {

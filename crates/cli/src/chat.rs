@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader};
 
 use ::talents::bus::{BusConnection, BusFilter};
 use ::talents::{Layout, UseId};
+use api::Operation;
 use api::run::RunEventKind;
 use clap::Args;
 use serde_json::{Map, Value};
@@ -17,10 +18,8 @@ use api::channel::{
     ChannelBranchRequest, ChannelGetRequest, ChannelListRequest, ChannelRemoveRequest,
     ChannelSayRequest, ChannelStopRequest, ChannelWorkerRequest,
 };
-use client::connection::Client;
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
-use client::protocol::From;
 use client::start::connect_or_start;
 use daemon::talents_host::live::summary::summary;
 use daemon::talents_host::settings;

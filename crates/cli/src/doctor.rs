@@ -225,7 +225,7 @@ fn store(health: &ActorHealth, report: &mut Report) {
 }
 
 fn model(config: &Config, folder: &Path, report: &mut Report) {
-    let choice = match crate::embedders::choice(config) {
+    let choice = match service::embedders::choice(config) {
         Ok(choice) => choice,
         Err(error) => {
             let failure = Failure::from(EmbedError::from(error));

@@ -256,7 +256,7 @@ impl Measured {
 fn embedder(args: &EvalArgs, inv: &Invocation) -> Outcome<Option<Ready>> {
     let choice = match args.embedder.as_str() {
         "minilm" => EmbedderChoice::MiniLm,
-        "http" => match crate::embedders::choice(&inv.config()?).map_err(EmbedError::from)? {
+        "http" => match service::embedders::choice(&inv.config()?).map_err(EmbedError::from)? {
             EmbedderChoice::Http(http) => EmbedderChoice::Http(http),
             _ => return Err(Failure::input("`cortex model use http` must name a service first")),
         },

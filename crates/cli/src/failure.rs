@@ -79,7 +79,7 @@ impl From<service::Error> for Failure {
 
 impl From<kernel::ProofError> for Failure {
     fn from(error: kernel::ProofError) -> Failure {
-        Failure::Kernel(error.into())
+        Failure::from(kernel::Error::from(error))
     }
 }
 
@@ -110,11 +110,18 @@ through_operations!(
     talents::NameError,
     talents::bus::BusClientError,
     talents::chronicle::ChronicleError,
-    llm::models::NoModelError,
     talents::talent_files::RenderError,
     talents::talent_files::TalentError,
     talents::think::ThinkError,
 );
+
+impl From<llm::models::NoModelError> for Failure {
+    fn from(error: llm::models::NoModelError) -> Failure {
+        let code = ErrorCode::named(error.code());
+        let told = api::Error::new(code, api::Fault::Caller, error.why);
+        Failure::Operation(told.with_hint("`cortex talent explain NAME` tells what was looked at"))
+    }
+}
 
 impl Failure {
     pub(crate) fn input(message: impl Into<String>) -> Failure {

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &ModelArgs, inv: &Invocation, out: &mut Output) -> Outco
 
 /// The choice in cortex.toml.
 fn choice(inv: &Invocation) -> Outcome<EmbedderChoice> {
-    Ok(crate::embedders::choice(&inv.config()?).map_err(EmbedError::from)?)
+    Ok(service::embedders::choice(&inv.config()?).map_err(EmbedError::from)?)
 }
 
 fn list(inv: &Invocation, out: &mut Output) -> Outcome {

@@ -292,7 +292,7 @@ impl Stream<'_> {
                 self.saved += 1;
                 Ok(answer)
             }
-            Err(Failure::Permission(error)) if error.fault == api::Fault::Server => {
+            Err(Failure::Operation(error)) if error.fault == api::Fault::Server => {
                 Err(error.into())
             }
             Err(failure) => {

@@ -20,7 +20,6 @@ use kernel::Digest;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::{HttpSettings, scoped};
-use api::Error;
 use daemon::Host;
 use service::Delegate;
 

@@ -17,7 +17,6 @@ use utoipa::ToSchema;
 use crate::problem::Problem;
 use crate::{App, Reply};
 use api::DEFAULT_ACTOR;
-use api::Error;
 use api::mind::WarmupView;
 use daemon::Host;
 use service::Caller;

@@ -33,7 +33,6 @@ mod search;
 mod sessions;
 mod transfer;
 
-use api::ErrorCode;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,7 +45,7 @@ use tokio::sync::watch;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use api::{Error, Fault};
+use api::Error;
 use daemon::Host;
 use daemon::dispatch::HostOperation;
 use daemon::server::HttpParts;

@@ -6,7 +6,7 @@
 //! What must stay true: a sentence that is not understood changes nothing and is answered with examples; only exact
 //! verbs change something.
 
-use api::admin::{AdminQuestion, ProcessKind};
+pub use api::admin::{AdminQuestion, ProcessKind};
 
 /// What can be asked, for people.
 pub const EXAMPLES: [&str; 16] = [

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use kernel::Result;
 use kernel::digest::Digest;
-use kernel::hook::{JournalHook, Prepare, RecordedEntry, SharedState, HookRows};
+use kernel::hook::{HookRows, JournalHook, Prepare, RecordedEntry, SharedState};
 use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Head, MemoryId};
 use kernel::store::View;
@@ -28,7 +28,7 @@ use crate::doc_meta::DocMeta;
 use crate::entities;
 use crate::entities::rows::EntityRows;
 use crate::language;
-use crate::prepare::{Indexer, IndexedBody, Preparer};
+use crate::prepare::{IndexedBody, Indexer, Preparer};
 use crate::segments::{self, RowKind, SegmentPosition};
 use crate::text::{IndexSettings, MemtableHandle, TextIndex};
 use crate::vectors::Code;

@@ -98,7 +98,11 @@ async fn attend(
     let mut told = hub.subscribe(BusFilter::topic(SUPERVISOR_TOPIC));
     let supervisor = Supervisor::start(settings, world, hub, place.home.clone());
     let failed = |error: talents::supervisor::SupervisorError| {
-        Failure::Operation(Error::new(error.code(), Fault::Server, error.to_string()))
+        Failure::Operation(Error::new(
+            ErrorCode::named(error.code()),
+            Fault::Server,
+            error.to_string(),
+        ))
     };
     supervisor.add(service).map_err(failed)?;
     let watching = tokio::spawn(watch(place.clone(), supervisor.clone(), look));

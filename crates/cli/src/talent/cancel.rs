@@ -1,6 +1,6 @@
 //! `cortex talent cancel`: tells runs to end.
 
-use ::talents::bus::BusFilter;
+use ::talents::bus::{BusConnection, BusFilter};
 use ::talents::runner::log::read;
 use ::talents::{Layout, UseId};
 use api::ErrorCode;

@@ -236,7 +236,7 @@ fn choice<T>(
     let Some(word) = given else { return Ok(None) };
     match parse(word) {
         Some(value) => Ok(Some(value)),
-        None => Err(Error::from(RunRequestError::bad_value(key, rule)).into()),
+        None => Err(api::Error::from(RunRequestError::bad_value(key, rule)).into()),
     }
 }
 

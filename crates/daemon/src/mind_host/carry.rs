@@ -79,7 +79,7 @@ impl Host {
     }
 
     /// Carries out effects and all that follow from them.
-    pub fn carry(&self, tended: &Tended, effects: Vec<Effect>, caller: &Caller) -> Result<()> {
+    pub fn carry(&self, tended: &Tended, effects: Vec<MindEffect>, caller: &Caller) -> Result<()> {
         let mut waiting = VecDeque::from(effects);
         while let Some(effect) = waiting.pop_front() {
             if let MindEffect::Supervise(effect) = effect {
@@ -92,7 +92,12 @@ impl Host {
     }
 
     /// Carries out one effect; returns the event that answers it. What fails is an answer too.
-    fn effect(&self, tended: &Tended, effect: Effect, caller: &Caller) -> Result<Option<Event>> {
+    fn effect(
+        &self,
+        tended: &Tended,
+        effect: MindEffect,
+        caller: &Caller,
+    ) -> Result<Option<MindEvent>> {
         let said = |error: Error| error.to_string();
         Ok(match effect {
             MindEffect::Gather { run, audience, model } => {
@@ -136,7 +141,7 @@ impl Host {
                 lock(&tended.stopped).insert(run);
                 None
             }
-            Effect::ColdDispatch { agent_id, process_type } => {
+            MindEffect::ColdDispatch { agent_id, process_type } => {
                 tracing::warn!(
                     "warning: dispatched before warm-up was complete: agent_id={agent_id} process_type={}",
                     process_type.name()
@@ -250,7 +255,8 @@ impl Host {
                     plan.left += 1;
                     continue;
                 }
-                let action = Action::Archive(PinnedVersion { id: one.id, version: one.version });
+                let action =
+                    MemoryAction::Archive(PinnedVersion { id: one.id, version: one.version });
                 plan.proposals
                     .push(Proposal { action, reason: one.reason(self.service.settings()) });
             }

@@ -27,7 +27,7 @@ const CONTEXT: &str = "mind.bulletin";
 const MILLION: u64 = 1_000_000;
 
 pub struct Writer {
-    pub provider: Provider,
+    pub provider: ModelProvider,
     model: String,
     providers: ConfiguredProviders,
 }

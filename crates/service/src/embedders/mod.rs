@@ -76,7 +76,7 @@ impl EmbedError {
 }
 
 /// What the configuration chooses.
-pub(crate) fn choice(config: &Config) -> Result<EmbedderChoice, SettingsError> {
+pub fn choice(config: &Config) -> Result<EmbedderChoice, SettingsError> {
     EmbedderChoice::of(&EmbedderKeys {
         model: config.text("embedder.model"),
         base_url: config.text("embedder.base_url"),

@@ -44,7 +44,7 @@ impl Host {
             limit: request.limit.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX),
         };
         let found = recall(&reading, &audience, &asked, &policy, caller.now()?)?;
-        let used: Vec<_> = found.memories.iter().map(Remembered::id).collect();
+        let used: Vec<_> = found.memories.iter().map(RecallHit::id).collect();
         self.service.note_accesses(caller, &used)?;
         Ok(MemoryRecallAnswer {
             memories: found.memories.iter().map(view).collect(),

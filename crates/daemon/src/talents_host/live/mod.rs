@@ -13,7 +13,7 @@ mod door;
 mod facts;
 mod nightly;
 mod runs;
-pub(crate) mod summary;
+pub mod summary;
 mod watch;
 
 use api::ErrorCode;

@@ -6,7 +6,7 @@ use api::run::{RunEvent, RunEventKind};
 use serde_json::{Value, json};
 
 /// What a person should see of an event: one line; nothing for what only programs want.
-pub(crate) fn summary(event: &RunEvent) -> Option<String> {
+pub fn summary(event: &RunEvent) -> Option<String> {
     let text = |key: &str| event.text(key).unwrap_or_default();
     let line = match event.kind() {
         RunEventKind::Spawned => format!("process {}", event.get("pid").unwrap_or(&json!("?"))),

@@ -11,6 +11,7 @@ use serde_json::json;
 use talents::process::{ToolAnswer, ToolError, ToolScene};
 
 use crate::talents_host::toolbox::{ABOUT, MemoryTools, Told, told};
+use api::admin::AdminQuestionRequest;
 use api::admin::AdminRequest;
 use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
 use api::memory::Memory as MemoryView;
