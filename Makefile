@@ -71,7 +71,7 @@ test-llm: toolchain
 check: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
-	$(CARGO) test $(LOCKED) -p cortex --test dependency_direction
+	$(CARGO) test $(LOCKED) -p cortex-testkit --test tidy
 
 # A workspace of its own, so that the engines it compares with never enter the product's build.
 bench: toolchain

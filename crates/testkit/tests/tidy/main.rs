@@ -1,0 +1,3 @@
+//! Rules about the repository itself, checked like any other test.
+
+mod crates;
