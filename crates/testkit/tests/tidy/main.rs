@@ -13,6 +13,7 @@ mod lines;
 mod metadata;
 mod modules;
 mod names;
+mod packages;
 mod phrases;
 mod ratchet;
 mod source;
