@@ -151,7 +151,7 @@ fn a_daemon_that_nobody_needs_ends_and_homes_do_not_mix() {
     agents.0.end();
     agents.1.end();
     // The lock is free when it has ended; this waits for that, not for a time.
-    let place = cortex::daemon::place::Place::new(home.path());
+    let place = client::place::DaemonPlace::new(home.path());
     let lock = place.own(std::time::Duration::from_secs(30)).unwrap();
     assert!(lock.is_some(), "the idle daemon did not end");
     drop(lock);

@@ -1,15 +1,12 @@
 //! How operations have runs started, stopped and told of. The daemon lends it; without a daemon nobody runs talents.
 
-use api::ErrorCode;
 use std::fmt::Debug;
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use api::run::RunRequest;
 use kernel::actor::ActorName;
 use serde_json::{Map, Value};
 
-use crate::host::Host;
 use api::DEFAULT_ACTOR;
 use api::Result;
 

@@ -195,7 +195,9 @@ mod tests {
     fn only_this_machine_and_named_hosts_are_known() {
         let here = "127.0.0.1".parse().unwrap();
         let http = HttpSettings::new(here, 0, vec!["Notes.example".into()], None).unwrap();
-        let ops = Host::new("nowhere", service::Settings::default(), std::time::Duration::ZERO);
+        let settings = service::Settings::default();
+        let service = service::Service::new("nowhere", settings, std::time::Duration::ZERO);
+        let ops = Host::new(service, std::collections::BTreeMap::new());
         let guard = Guard::new(&http, Arc::new(Metrics::new(Instant::now())), Arc::new(ops));
         for known in ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "notes.example"] {
             assert!(guard.is_known(known), "{known}");

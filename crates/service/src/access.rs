@@ -5,7 +5,6 @@
 
 use api::ErrorCode;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

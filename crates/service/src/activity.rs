@@ -7,7 +7,6 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use kernel::journal::{Entry, HeadPatch, MindRunPhase, Payload};
 use kernel::store::View;
-use serde::{Deserialize, Serialize};
 
 use api::activity::{ACTIVITY_MAX, ActivityAnswer, ActivityRequest, EntryView};
 

@@ -11,7 +11,6 @@ use kernel::command::{Command, HeadRevision};
 use kernel::journal::HeadPatch;
 use kernel::keys;
 use kernel::memory::{Head, MemoryId, MemoryType, Millis};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 

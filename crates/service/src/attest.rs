@@ -9,7 +9,6 @@ use kernel::grants::Permission;
 use kernel::journal::Payload;
 use kernel::journal::Weights;
 use kernel::memory::{MemoryId, Outcome, PinnedVersion};
-use serde::{Deserialize, Serialize};
 
 use api::attest::{
     AttestAnswer, AttestRequest, Citation, LESSONS_MAX, Lesson, SalienceAnswer, SalienceRequest,

@@ -7,16 +7,13 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::intake::dedup::{content_hash, normal_text};
 use crate::intake::project::name;
-use crate::intake::project::name::similar;
 use crate::intake::screen::Screen;
 use crate::prompt::{prompt_numbers, prompt_view};
 use kernel::find::{MemoryReader, MemoryRow, Standing};
 use kernel::keys;
 use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
 use kernel::{Digest, Reading};
-use recall::search;
 use recall::search::SearchQuery;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 

@@ -11,7 +11,6 @@ use kernel::grants::Permission;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 use kernel::memory::MemoryType;
 use kernel::render::Form;
-use serde::{Deserialize, Serialize};
 
 use api::bundle::{BundleAnswer, BundleItemView, BundleRequest};
 

@@ -8,7 +8,6 @@ use crate::intake::dedup::normal_text;
 use crate::intake::topic;
 use api::save::{SaveRequest, Saved};
 use kernel::memory::Scope;
-use serde::{Deserialize, Serialize};
 
 use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
 

@@ -12,15 +12,12 @@ use crate::views;
 use crate::{Service, fields, parse};
 use api::ErrorCode;
 use api::Fault;
-use api::memory::Memory;
 use embed::forget_everywhere;
 use kernel::command::{Command, HeadRevision, Receipt, Removal, Revision};
 use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, MemoryId, Millis, Visibility};
-use kernel::store::View;
 use kernel::{Cortex, ResolvedMemory};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use api::change::{

@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 use crate::grant_file::{public_key, read_or_make_key};
 use crate::read::memory_id;
 use crate::{Service, parse};
-use api::grants::GrantFile;
 use ed25519_dalek::SigningKey;
 use kernel::command::{Command, GrantDraft, Revocation};
 use kernel::digest::encode_hex;
@@ -17,7 +16,6 @@ use kernel::journal::SCHEMA;
 use kernel::memory::{MemoryType, Millis};
 use kernel::store::KeyRange;
 use kernel::{Digest, codec, keys};
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 use api::grants::{

@@ -5,7 +5,6 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::read::memory_id;
 use crate::views;
-use api::memory::EdgeView;
 use kernel::Reading;
 use kernel::command::{Command, EdgeDraft, EdgeRemoval};
 use kernel::grants::Permission;
@@ -13,7 +12,6 @@ use kernel::graph::{Direction, Walk};
 use kernel::journal::Payload;
 use kernel::memory::{Head, Relation};
 use kernel::render::{self, Form};
-use serde::{Deserialize, Serialize};
 
 use api::graph::{
     GraphAnswer, GraphRequest, NodeView, RelateAnswer, RelateRequest, UnrelateAnswer,

@@ -5,10 +5,9 @@
 
 use crate::Service;
 use crate::caller::Caller;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use kernel::actor::ActorName;
 use kernel::memory::MemoryId;
-use serde::{Deserialize, Serialize};
 
 use api::health::{ActorHealth, HealthAnswer, HealthRequest};
 

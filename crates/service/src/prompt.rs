@@ -8,7 +8,6 @@ use crate::read::memory_id;
 use kernel::command::{Command, PromptDraft};
 use kernel::keys;
 use kernel::store::{KeyRange, View};
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 use api::prompt::{

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 use kernel::Digest;
 use kernel::prove::{Subject, prove};
 use proof::{CheckedProof, ProofFile, ProvedFact, check};
-use serde::{Deserialize, Serialize};
 
 use api::proof::{
     ProveAnswer, ProveRequest, ProvedMemory, RootAnswer, RootRequest, VerifyAnswer, VerifyRequest,

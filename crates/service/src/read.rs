@@ -6,13 +6,12 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::views;
 use crate::wording;
-use api::memory::{Memory, VersionView};
+use api::memory::VersionView;
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::render::{self, Form};
 use kernel::uri::Uri;
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 use api::read::{GetAnswer, GetRequest, LIST_MAX, ListAnswer, ListRequest};

@@ -7,7 +7,6 @@
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::intake::dedup::{Save, fingerprint, normal_text};
-use crate::intake::project::name::similar;
 use crate::intake::topic;
 use crate::normalized_save::Wish;
 use crate::{ActorState, Service, parse, views};
@@ -17,9 +16,7 @@ use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
 use kernel::{Cortex, Digest, Reading, keys};
-use recall::search;
 use recall::search::SearchQuery;
-use serde::{Deserialize, Serialize};
 
 use api::save::{EntityView, SaveAnswer, SaveRequest, Saved, SimilarView};
 

@@ -11,7 +11,6 @@ use kernel::memory::{Head, MemoryType, Millis, Usage};
 use kernel::salience::{
     DecayPolicy, Signals, decayed_importance, factors, importance_score, salience,
 };
-use serde::{Deserialize, Serialize};
 
 use api::score::{FactorsView, ScoreAnswer, ScoreRequest};
 

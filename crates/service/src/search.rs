@@ -3,7 +3,6 @@
 use crate::access::again_if_poisoned;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::intake::project::name::similar;
 use crate::normalized_save::{normal_kind, scope_of};
 use crate::parse;
 use crate::read::memory_id;
@@ -13,9 +12,7 @@ use kernel::find::Standing;
 use kernel::grants::Permission;
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::render;
-use recall::search;
 use recall::search::{Arm, Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost};
-use serde::{Deserialize, Serialize};
 
 use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
 

@@ -12,8 +12,6 @@ use kernel::command::{Command, SessionClose, SessionDraft};
 use kernel::limits::NAME_BYTES_MAX;
 use kernel::memory::Session;
 use kernel::store::View;
-use mind::warmup::ProcessType;
-use serde::{Deserialize, Serialize};
 
 use api::session::{
     SESSIONS_MAX, SessionEndRequest, SessionGetRequest, SessionListAnswer, SessionListRequest,

@@ -5,13 +5,10 @@ use crate::error::{Error, Result};
 use crate::read::memory_id;
 use crate::save::entities;
 use crate::{Service, views};
-use api::save::EntityView;
 use kernel::grants::Permission;
 use kernel::keys;
 use kernel::memory::MemoryType;
 use recall::entities::{self as rows, EntityKind};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use api::stats::{

@@ -9,11 +9,9 @@ use crate::read::memory_id;
 use crate::session;
 use crate::views;
 use api::memory::Brief;
-use api::session::SessionView;
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType};
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 use api::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};

@@ -9,10 +9,9 @@ use crate::parse::from_ppm;
 use kernel::Reading;
 use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
 use kernel::render;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use api::memory::{Brief, EdgeView, Memory, VersionView};
+use api::memory::{Brief, EdgeView, Memory};
 
 /// What showing a memory in one line costs.
 pub(super) fn brief_tokens(brief: &Brief) -> u32 {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use similar::{DiffOp, TextDiff};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub(super) struct Change {
     /// Byte in the new text.
     pub at: usize,
     pub old: String,
@@ -16,7 +16,7 @@ pub struct Change {
 }
 
 /// The changes that lead from one text to another, as small as they get, in order.
-pub fn between(old: &str, new: &str) -> Vec<Change> {
+pub(super) fn between(old: &str, new: &str) -> Vec<Change> {
     let diff = TextDiff::from_lines(old, new);
     let starts = |lines: Vec<&str>| {
         let mut starts = vec![0];
@@ -52,7 +52,7 @@ fn shared(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize
 }
 
 /// Undoes changes in the very text that they made.
-pub fn undo(text: &str, changes: &[Change]) -> Option<String> {
+pub(super) fn undo(text: &str, changes: &[Change]) -> Option<String> {
     let mut text = text.to_owned();
     for change in changes.iter().rev() {
         let range = change.at..change.at.checked_add(change.new.len())?;
@@ -65,7 +65,7 @@ pub fn undo(text: &str, changes: &[Change]) -> Option<String> {
 }
 
 /// Undoes changes in a text that was edited since, if each of them can still be found.
-pub fn undo_by_words(text: &str, changes: &[Change]) -> Option<String> {
+pub(super) fn undo_by_words(text: &str, changes: &[Change]) -> Option<String> {
     let mut text = text.to_owned();
     for change in changes.iter().rev() {
         if change.new.is_empty() {
@@ -79,7 +79,7 @@ pub fn undo_by_words(text: &str, changes: &[Change]) -> Option<String> {
 }
 
 /// The change of a file as people read it.
-pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
+pub(super) fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     let name = |text: Option<&str>| if text.is_some() { path } else { "/dev/null" };
     let diff = TextDiff::from_lines(old.unwrap_or_default(), new.unwrap_or_default());
     diff.unified_diff().header(name(old), name(new)).to_string()

@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 /// One thing of ours in somebody else's settings.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub(super) struct Entry {
     /// Names from the outermost object inwards.
     pub path: Vec<&'static str>,
     pub shape: Shape,
 }
 
 #[derive(Clone, Debug)]
-pub enum Shape {
+pub(super) enum Shape {
     /// An object under our own name. These fields are ours; others that a person added to it stay.
     Own(Map<String, Value>),
     /// One element of a list that others use too. Ours is the one with a `command` that contains the mark.
@@ -21,30 +21,30 @@ pub enum Shape {
 }
 
 impl Entry {
-    pub fn own(path: &[&'static str], value: Value) -> Entry {
+    pub(super) fn own(path: &[&'static str], value: Value) -> Entry {
         let Value::Object(fields) = value else { unreachable!("an own entry is an object") };
         Entry { path: path.to_vec(), shape: Shape::Own(fields) }
     }
 
-    pub fn element(path: &[&'static str], value: Value, mark: String) -> Entry {
+    pub(super) fn element(path: &[&'static str], value: Value, mark: String) -> Entry {
         Entry { path: path.to_vec(), shape: Shape::Element { value, mark } }
     }
 
-    pub fn required(path: &[&'static str], value: Value) -> Entry {
+    pub(super) fn required(path: &[&'static str], value: Value) -> Entry {
         Entry { path: path.to_vec(), shape: Shape::Required(value) }
     }
 
-    pub fn is_required(&self) -> bool {
+    pub(super) fn is_required(&self) -> bool {
         matches!(self.shape, Shape::Required(_))
     }
 
     /// Whether the settings hold this entry, in whatever state.
-    pub fn is_in(&self, settings: &Value) -> bool {
+    pub(super) fn is_in(&self, settings: &Value) -> bool {
         self.found(settings).is_some()
     }
 
     /// The entry as the settings have it.
-    pub fn found<'a>(&self, settings: &'a Value) -> Option<&'a Value> {
+    pub(super) fn found<'a>(&self, settings: &'a Value) -> Option<&'a Value> {
         let place = self.path.iter().try_fold(settings, |value, name| value.get(name))?;
         match &self.shape {
             Shape::Own(_) | Shape::Required(_) => Some(place),
@@ -56,12 +56,12 @@ impl Entry {
 }
 
 /// Whether a list element is ours: it, or a hook inside it, runs a command with the mark.
-pub fn is_marked(element: &Value, mark: &str) -> bool {
+pub(super) fn is_marked(element: &Value, mark: &str) -> bool {
     marked(element, mark).is_some()
 }
 
 /// The command line with the mark.
-pub fn marked<'a>(element: &'a Value, mark: &str) -> Option<&'a str> {
+pub(super) fn marked<'a>(element: &'a Value, mark: &str) -> Option<&'a str> {
     match element {
         Value::Object(fields) => {
             let line = fields.get("command").and_then(Value::as_str);

@@ -46,10 +46,10 @@ impl SetupError {
     }
 }
 
-pub type Result<T> = std::result::Result<T, SetupError>;
+pub(super) type Result<T> = std::result::Result<T, SetupError>;
 
 /// The text of a file, or nothing if there is none.
-pub fn read(path: &Path) -> Result<Option<String>> {
+pub(super) fn read(path: &Path) -> Result<Option<String>> {
     let bytes = match fs::metadata(path) {
         Ok(about) if about.len() > SETTINGS_BYTES_MAX => {
             return Err(SetupError::TooLarge { path: path.to_owned() });
@@ -77,7 +77,7 @@ fn real(path: &Path) -> Result<PathBuf> {
 }
 
 /// Folders on the way to a file that do not exist yet, outermost first.
-pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
+pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let mut missing: Vec<_> =
         path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Into::into).collect();
     missing.reverse();
@@ -85,7 +85,7 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Puts a copy beside the file and returns where.
-pub fn keep_copy(path: &Path) -> Result<PathBuf> {
+pub(super) fn keep_copy(path: &Path) -> Result<PathBuf> {
     let real = real(path)?;
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     for number in 1..=COPIES_MAX {
@@ -103,7 +103,7 @@ pub fn keep_copy(path: &Path) -> Result<PathBuf> {
 }
 
 /// Replaces a file, or makes it, in one step. `expected` is what it must still hold.
-pub fn write(path: &Path, text: &str, expected: Option<&str>) -> Result<()> {
+pub(super) fn write(path: &Path, text: &str, expected: Option<&str>) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(SetupError::io(folder))?;
     }
@@ -134,7 +134,7 @@ fn fill(draft: &Path, real: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Deletes a file that may be gone already.
-pub fn delete(path: &Path) -> Result<()> {
+pub(super) fn delete(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(SetupError::Io { path: path.to_owned(), error })
@@ -144,7 +144,7 @@ pub fn delete(path: &Path) -> Result<()> {
 }
 
 /// Deletes folders that are empty, innermost first.
-pub fn delete_empty(folders: &[PathBuf]) {
+pub(super) fn delete_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         // A folder that somebody uses is not empty, and stays.
         if fs::remove_dir(folder).is_err() {

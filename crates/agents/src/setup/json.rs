@@ -12,13 +12,13 @@ use crate::setup::entry::{Entry, Fault, Shape, is_marked, marked};
 use crate::setup::json_text::{Layout, Within, cut, indent_at, insert, is_in_lines};
 
 /// The settings as a value, to look at. No text, or nothing but comments, is an empty object.
-pub fn read(text: &str) -> Result<Value, Fault> {
+pub(super) fn read(text: &str) -> Result<Value, Fault> {
     let tree = parse(split_mark(text).1)?;
     Ok(tree.map_or_else(|| Value::Object(serde_json::Map::new()), Value::from))
 }
 
 /// The text with every entry in it, up to date. Unchanged if all of them already are.
-pub fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+pub(super) fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
     let (mark, text) = split_mark(text);
     let mut text = text.to_owned();
     if parse(&text)?.is_none() {
@@ -40,7 +40,7 @@ pub fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
 }
 
 /// The text without the entries. Containers named in `made` go too if nothing else is in them.
-pub fn remove(text: &str, entries: &[Entry], made: &[Vec<String>]) -> Result<String, Fault> {
+pub(super) fn remove(text: &str, entries: &[Entry], made: &[Vec<String>]) -> Result<String, Fault> {
     let (mark, text) = split_mark(text);
     let mut text = text.to_owned();
     for entry in entries {
@@ -69,7 +69,7 @@ pub fn remove(text: &str, entries: &[Entry], made: &[Vec<String>]) -> Result<Str
 }
 
 /// Containers and required values of the entries that the text does not have yet.
-pub fn missing(text: &str, entries: &[Entry]) -> Result<Vec<Vec<String>>, Fault> {
+pub(super) fn missing(text: &str, entries: &[Entry]) -> Result<Vec<Vec<String>>, Fault> {
     let settings = read(text)?;
     let mut missing: Vec<Vec<String>> = Vec::new();
     for entry in entries {

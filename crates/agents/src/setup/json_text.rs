@@ -8,7 +8,7 @@ use serde_json::ser::{PrettyFormatter, Serializer};
 
 /// An object or a list in a text.
 #[derive(Debug)]
-pub struct Within {
+pub(super) struct Within {
     /// Where its opening bracket is.
     pub open: usize,
     /// Where its closing bracket is.
@@ -19,14 +19,14 @@ pub struct Within {
 
 /// How a text is laid out.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout<'a> {
+pub(super) struct Layout<'a> {
     pub newline: &'static str,
     /// One level of indentation.
     unit: &'a str,
 }
 
 impl<'a> Layout<'a> {
-    pub fn of(text: &'a str) -> Layout<'a> {
+    pub(super) fn of(text: &'a str) -> Layout<'a> {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let indented = text.lines().find_map(|line| {
             let rest = line.trim_start_matches([' ', '\t']);
@@ -42,7 +42,7 @@ impl<'a> Layout<'a> {
     }
 
     /// A value, on lines of its own whose first continues one that is indented, or on one line.
-    pub fn render(&self, value: &Value, in_lines: bool, indent: &str) -> String {
+    pub(super) fn render(&self, value: &Value, in_lines: bool, indent: &str) -> String {
         if !in_lines {
             return value.to_string();
         }
@@ -57,18 +57,18 @@ impl<'a> Layout<'a> {
 }
 
 /// Whether a text is spread over lines at all.
-pub fn is_in_lines(text: &str) -> bool {
+pub(super) fn is_in_lines(text: &str) -> bool {
     text.trim().contains('\n')
 }
 
 /// The white space that the line of a place starts with.
-pub fn indent_at(text: &str, place: usize) -> &str {
+pub(super) fn indent_at(text: &str, place: usize) -> &str {
     let line = &text[line_start(text, place)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
 /// Adds a member (with a name) or an element (without) after the last child.
-pub fn insert(text: &str, within: &Within, name: Option<&str>, value: &Value) -> String {
+pub(super) fn insert(text: &str, within: &Within, name: Option<&str>, value: &Value) -> String {
     let layout = Layout::of(text);
     let inside = &text[within.open + 1..within.close];
     let is_whole_text = text.trim().len() == within.close + 1 - within.open;
@@ -135,7 +135,7 @@ pub fn insert(text: &str, within: &Within, name: Option<&str>, value: &Value) ->
 }
 
 /// Takes a child out, with its comma and, if it stands on lines of its own, with these.
-pub fn cut(text: &str, within: &Within, place: usize) -> String {
+pub(super) fn cut(text: &str, within: &Within, place: usize) -> String {
     let child = &within.children[place];
     let comma = comma_after(text, child.end, within.close);
     let mut start = child.start;

@@ -8,7 +8,7 @@ use crate::setup::places::System;
 
 /// What is written into settings so that an agent can start Cortex.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub(super) struct Launch {
     /// `cortex`, or the absolute path of the program.
     pub program: String,
     /// Options that say whose memory it is, if that is not the default.
@@ -41,14 +41,14 @@ impl Program {
 
 impl Launch {
     /// The arguments of the MCP server.
-    pub fn server_arguments(&self) -> Vec<String> {
+    pub(super) fn server_arguments(&self) -> Vec<String> {
         let mut arguments = vec!["mcp".to_owned(), format!("--tools={}", self.tools)];
         arguments.extend(self.globals.iter().cloned());
         arguments
     }
 
     /// The words that run one hook.
-    pub fn hook_words(&self, event: EventName, agent: Agent) -> Vec<String> {
+    pub(super) fn hook_words(&self, event: EventName, agent: Agent) -> Vec<String> {
         let mut words = vec![self.program.clone()];
         words.extend(["hook", event.name(), "--agent", agent.name()].map(str::to_owned));
         words.extend(self.globals.iter().cloned());
@@ -56,7 +56,7 @@ impl Launch {
     }
 
     /// The same as one line, for agents that hand it to a shell.
-    pub fn hook_line(&self, event: EventName, agent: Agent) -> String {
+    pub(super) fn hook_line(&self, event: EventName, agent: Agent) -> String {
         let words = self.hook_words(event, agent);
         let quoted = words.iter().map(|word| quote(word, self.system));
         quoted.collect::<Vec<_>>().join(" ")
@@ -64,7 +64,7 @@ impl Launch {
 }
 
 /// What every hook line of ours contains and nobody else's does, wherever the program is.
-pub fn mark(event: EventName, agent: Agent) -> String {
+pub(super) fn mark(event: EventName, agent: Agent) -> String {
     format!(" hook {} --agent {}", event.name(), agent.name())
 }
 

@@ -67,7 +67,7 @@ impl Surroundings {
 
 /// The files of one agent in one scope. Two roles may share a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub(super) struct Places {
     /// Where MCP servers are listed; the first that exists counts, or the first.
     pub servers: Vec<PathBuf>,
     /// Where hooks are listed, if the agent has hooks in a settings file.
@@ -79,7 +79,7 @@ pub struct Places {
 }
 
 /// The places of an agent, or nothing if it has no settings of that scope.
-pub fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Places> {
+pub(super) fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Places> {
     let project = |folder: &str| at.project.join(folder);
     let both = |folder: PathBuf, servers: &str, hooks: Option<&str>| Places {
         servers: vec![folder.join(servers)],

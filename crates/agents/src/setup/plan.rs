@@ -12,7 +12,7 @@ use crate::setup::recipe::Content;
 
 /// What is kept about a file that was set up, to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trace {
+pub(super) struct Trace {
     /// Hash of the text as we left it.
     written: String,
     /// There was no file before.
@@ -27,13 +27,13 @@ pub struct Trace {
 
 /// A file's next text, and how to get back from it.
 #[derive(Debug)]
-pub struct Step {
+pub(super) struct Step {
     pub text: String,
     pub trace: Trace,
 }
 
 /// The text with our entries, or nothing if they are all there. `current` is nothing if there is no file.
-pub fn adding(
+pub(super) fn adding(
     content: &Content,
     current: Option<&str>,
     trace: Option<&Trace>,
@@ -69,7 +69,7 @@ pub fn adding(
 }
 
 /// The text without our entries; nothing if the file should go.
-pub fn removing(
+pub(super) fn removing(
     content: &Content,
     text: &str,
     trace: Option<&Trace>,

@@ -12,9 +12,9 @@ use crate::setup::places::Places;
 use crate::setup::{json, toml};
 
 /// Our name in every list of servers.
-pub const SERVER: &str = "cortex";
+pub(super) const SERVER: &str = "cortex";
 /// What the first line of a file that is ours alone says.
-pub const SIGNATURE: &str = "Written by `cortex setup";
+pub(super) const SIGNATURE: &str = "Written by `cortex setup";
 /// Events that settings subscribe to. `Stop` is not among them: it fires after every answer.
 const SUBSCRIBED: [EventName; 5] = [
     EventName::SessionStart,
@@ -26,14 +26,14 @@ const SUBSCRIBED: [EventName; 5] = [
 
 /// One file and what belongs into it.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub(super) struct Target {
     /// The first that exists counts, or the first.
     pub candidates: Vec<PathBuf>,
     pub content: Content,
 }
 
 #[derive(Clone, Debug)]
-pub enum Content {
+pub(super) enum Content {
     Json(Vec<Entry>),
     Toml(Vec<Entry>),
     /// A file that is ours alone.
@@ -41,14 +41,14 @@ pub enum Content {
 }
 
 impl Content {
-    pub fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[Entry] {
         match self {
             Content::Json(entries) | Content::Toml(entries) => entries,
             Content::Whole(_) => &[],
         }
     }
 
-    pub fn read(&self, text: &str) -> Result<Value, Fault> {
+    pub(super) fn read(&self, text: &str) -> Result<Value, Fault> {
         match self {
             Content::Json(_) => json::read(text),
             Content::Toml(_) => toml::read(text),
@@ -56,7 +56,7 @@ impl Content {
         }
     }
 
-    pub fn add(&self, text: &str) -> Result<String, Fault> {
+    pub(super) fn add(&self, text: &str) -> Result<String, Fault> {
         match self {
             Content::Json(entries) => json::add(text, entries),
             Content::Toml(entries) => toml::add(text, entries),
@@ -71,7 +71,7 @@ impl Content {
         }
     }
 
-    pub fn remove(&self, text: &str, made: &[Vec<String>]) -> Result<String, Fault> {
+    pub(super) fn remove(&self, text: &str, made: &[Vec<String>]) -> Result<String, Fault> {
         match self {
             Content::Json(entries) => json::remove(text, entries, made),
             Content::Toml(entries) => toml::remove(text, entries),
@@ -83,7 +83,7 @@ impl Content {
     }
 
     /// Containers that adding would make.
-    pub fn missing(&self, text: &str) -> Result<Vec<Vec<String>>, Fault> {
+    pub(super) fn missing(&self, text: &str) -> Result<Vec<Vec<String>>, Fault> {
         match self {
             Content::Json(entries) => json::missing(text, entries),
             Content::Toml(_) | Content::Whole(_) => Ok(Vec::new()),
@@ -91,7 +91,7 @@ impl Content {
     }
 
     /// Whether any of it is in the text.
-    pub fn is_in(&self, text: &str) -> Result<bool, Fault> {
+    pub(super) fn is_in(&self, text: &str) -> Result<bool, Fault> {
         if let Content::Whole(_) = self {
             return Ok(text.lines().next().is_some_and(|line| line.contains(SIGNATURE)));
         }
@@ -102,7 +102,7 @@ impl Content {
 }
 
 /// Everything that `cortex setup` writes for an agent.
-pub fn targets(agent: Agent, places: &Places, launch: &Launch) -> Vec<Target> {
+pub(super) fn targets(agent: Agent, places: &Places, launch: &Launch) -> Vec<Target> {
     let mut targets = vec![Target {
         candidates: places.servers.clone(),
         content: match agent {

@@ -15,7 +15,7 @@ use crate::setup::files::{Result, SetupError};
 use crate::setup::plan::Trace;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Record {
+pub(super) struct Record {
     /// Folders that were made to hold this record.
     #[serde(default)]
     folders: Vec<PathBuf>,
@@ -24,7 +24,7 @@ pub struct Record {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct FileRecord {
+pub(super) struct FileRecord {
     pub agent: Agent,
     pub scope: Scope,
     /// The copy of the file from before, beside it.
@@ -35,7 +35,7 @@ pub struct FileRecord {
 }
 
 impl Record {
-    pub fn load(home: &Path) -> Result<Record> {
+    pub(super) fn load(home: &Path) -> Result<Record> {
         let path = place(home);
         let Some(text) = files::read(&path)? else { return Ok(Record::default()) };
         serde_json::from_str(&text).map_err(|error| SetupError::Broken {
@@ -48,11 +48,11 @@ impl Record {
         })
     }
 
-    pub fn file(&self, path: &Path) -> Option<&FileRecord> {
+    pub(super) fn file(&self, path: &Path) -> Option<&FileRecord> {
         self.files.get(path)
     }
 
-    pub fn set(&mut self, home: &Path, path: &Path, file: FileRecord) -> Result<()> {
+    pub(super) fn set(&mut self, home: &Path, path: &Path, file: FileRecord) -> Result<()> {
         if self.files.is_empty() {
             self.folders = files::missing_folders(&place(home));
         }
@@ -61,7 +61,7 @@ impl Record {
     }
 
     /// Forgets a file that was cleaned, and deletes the folders that were made for it and are empty now.
-    pub fn forget(&mut self, home: &Path, path: &Path) -> Result<()> {
+    pub(super) fn forget(&mut self, home: &Path, path: &Path) -> Result<()> {
         let Some(gone) = self.files.remove(path) else { return Ok(()) };
         files::delete_empty(&gone.folders);
         // A folder that another set-up still needs goes with the last one that does.

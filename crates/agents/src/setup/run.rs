@@ -85,7 +85,7 @@ impl Job<'_> {
 }
 
 /// The candidate that exists, or the first.
-pub fn chosen(target: &Target) -> &Path {
+pub(super) fn chosen(target: &Target) -> &Path {
     let exists = target.candidates.iter().find(|path| path.exists() || path.is_symlink());
     exists.unwrap_or(&target.candidates[0])
 }

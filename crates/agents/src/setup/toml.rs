@@ -11,12 +11,12 @@ use toml_edit::{Array, Document, Item, TableLike, Value};
 use crate::setup::entry::{Entry, Fault, Shape};
 
 /// The settings as a value, to look at.
-pub fn read(text: &str) -> Result<Json, Fault> {
+pub(super) fn read(text: &str) -> Result<Json, Fault> {
     Ok(table_to_json(parse(text)?.as_table()))
 }
 
 /// The text with every entry in it, up to date. Unchanged if all of them already are.
-pub fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+pub(super) fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
     let mut text = text.to_owned();
     for (names, fields) in entries.iter().filter_map(own) {
         while let Some(changed) = step(&text, names, fields)? {
@@ -27,7 +27,7 @@ pub fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
 }
 
 /// The text without the entries.
-pub fn remove(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+pub(super) fn remove(text: &str, entries: &[Entry]) -> Result<String, Fault> {
     let mut text = text.to_owned();
     for (names, _) in entries.iter().filter_map(own) {
         text = without(&text, names)?;

@@ -154,7 +154,7 @@ fn the_document_and_the_routes_are_the_same() {
         }
     }
     // A route can only be added where its description is.
-    let source = include_str!("../../src/rest/mod.rs");
+    let source = include_str!("../../../http/src/lib.rs");
     assert!(!source.contains(".route("), "routes are added with routes!");
 
     let page = daemon.get("/docs");

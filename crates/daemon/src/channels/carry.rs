@@ -6,7 +6,7 @@ use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole, NewMemory};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use talents::Layout;
 use talents::process::{Context, Speaker, Utterance};
 

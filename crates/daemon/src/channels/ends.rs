@@ -39,7 +39,7 @@ fn answer(run: &EndedRun) -> std::result::Result<String, String> {
 }
 
 /// What a run took, as its end says.
-pub fn cost_of(run: &EndedRun) -> Cost {
+pub(super) fn cost_of(run: &EndedRun) -> Cost {
     let count = |key: &str| {
         run.usage.as_ref().and_then(|usage| usage.get(key)).and_then(Value::as_u64).unwrap_or(0)
     };

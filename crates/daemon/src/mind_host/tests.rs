@@ -12,10 +12,13 @@ use tempfile::TempDir;
 use crate::host::Host;
 use api::DEFAULT_ACTOR;
 use api::save::SaveRequest;
-use service::{Caller, Settings};
+use api::prompt::PromptSaveRequest;
+use service::{Caller, Service, Settings};
 
 fn here(home: &TempDir) -> (Arc<Host>, Caller) {
-    let ops = Host::new(home.path(), Settings::default(), std::time::Duration::from_secs(5));
+    let wait = std::time::Duration::from_secs(5);
+    let service = Service::new(home.path(), Settings::default(), wait);
+    let ops = Host::new(service, std::collections::BTreeMap::new());
     let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).unwrap(), "test");
     (Arc::new(ops), caller)
 }
@@ -32,7 +35,7 @@ fn ten_thousand_readers_do_not_wait_for_a_refresh() {
             content: "It is decided.".to_owned(),
             ..SaveRequest::default()
         };
-        ops.save(&caller, request).unwrap();
+        ops.service.save(&caller, request).unwrap();
     };
     save("Use tabs");
     let refresh = || {
@@ -89,7 +92,7 @@ fn ten_thousand_readers_do_not_wait_for_a_refresh() {
 fn a_run_is_told_that_a_tool_is_left_alone() {
     let home = TempDir::new().unwrap();
     let (ops, caller) = here(&home);
-    ops.cortex(&caller).unwrap();
+    ops.service.cortex(&caller).unwrap();
     let ask = |tool: &str| {
         let request = api::mind::ToolAskRequest { tool: tool.to_owned() };
         ops.tool_ask(&caller, request).unwrap().left_alone
@@ -153,14 +156,14 @@ fn the_log_of_processes_goes_on_after_a_torn_line() {
     };
     {
         let (ops, caller) = here(&home);
-        ops.cortex(&caller).unwrap();
+        ops.service.cortex(&caller).unwrap();
         ops.observe(&caller, started("1"));
         ops.observe(&caller, started("2"));
         assert_eq!(numbers(&ops, &caller), [1, 2]);
-        ops.close(Millis(2)).unwrap();
+        ops.service.close(Millis(2)).unwrap();
     }
     let (ops, caller) = here(&home);
-    let folder = ops.home().actor_folder(&caller.actor).join("process-events");
+    let folder = ops.service.home().actor_folder(&caller.actor).join("process-events");
     let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
     let mut text = std::fs::read_to_string(&file).unwrap();
     text.push_str("{\"seq\":3,\"at_un");
@@ -175,7 +178,7 @@ fn trouble_is_said_once_per_actor() {
     let home = TempDir::new().unwrap();
     let tending = crate::mind_host::Tending::new(home.path(), std::collections::BTreeMap::new());
     let actor = |name: &str| ActorName::parse(name).unwrap();
-    let failed = |why: &str| Err(service::error::Error(why));
+    let failed = |why: &str| Err(service::Error::internal(why));
     assert!(tending.news(&actor("ada"), failed("no disk")).is_some());
     for _ in 0..3 {
         assert_eq!(tending.news(&actor("eve"), Ok(())), None);
@@ -198,18 +201,18 @@ fn minds_of_closed_actors_are_released() {
     let ada = Caller { actor: ActorName::parse("ada").unwrap(), ..own.clone() };
     for caller in [&own, &ada] {
         let request = SaveRequest { title: "Use tabs".to_owned(), ..SaveRequest::default() };
-        ops.save(caller, SaveRequest { content: "Decided.".to_owned(), ..request }).unwrap();
+        ops.service.save(caller, SaveRequest { content: "Decided.".to_owned(), ..request }).unwrap();
         let request = api::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
         ops.mind_run(caller, request).unwrap();
     }
-    assert_eq!(ops.tending().all().len(), 2);
+    assert_eq!(ops.minds.all().len(), 2);
     let held = ops.tended(&ada).unwrap();
-    ops.home().close_all();
-    ops.tending().release(|actor| *actor == own.actor);
-    assert_eq!(ops.tending().all().len(), 2, "somebody works with it");
+    ops.service.home().close_all();
+    ops.minds.release(|actor| *actor == own.actor);
+    assert_eq!(ops.minds.all().len(), 2, "somebody works with it");
     drop(held);
-    ops.tending().release(|actor| *actor == own.actor);
-    let left: Vec<ActorName> = ops.tending().all().iter().map(|one| one.actor.clone()).collect();
+    ops.minds.release(|actor| *actor == own.actor);
+    let left: Vec<ActorName> = ops.minds.all().iter().map(|one| one.actor.clone()).collect();
     assert_eq!(left, [own.actor.clone()]);
     let again = ops.tended(&ada).unwrap();
     assert!(again.published().get(&Audience::Owner).is_some());
@@ -222,12 +225,12 @@ fn the_mind_counts_topics_in_the_language_of_the_actor() {
     use recall::analyze::Language;
     let home = TempDir::new().unwrap();
     let (ops, caller) = here(&home);
-    let cortex = ops.cortex(&caller).unwrap();
+    let cortex = ops.service.cortex(&caller).unwrap();
     for number in 0..6 {
         let word = if number % 2 == 0 { "Datenbank" } else { "Datenbanken" };
         let content = format!("{word} {number}?");
         let request = PromptSaveRequest { content, ..PromptSaveRequest::default() };
-        ops.prompt_save(&caller, request).unwrap();
+        ops.service.prompt_save(&caller, request).unwrap();
     }
     let proposals = || {
         let reading = cortex.read().unwrap();
@@ -238,6 +241,6 @@ fn the_mind_counts_topics_in_the_language_of_the_actor() {
     assert_eq!(proposals(), 0, "in English these are two words");
     let change = recall::language::change(Language::English, Language::German);
     let stamp = Stamp::new(caller.now().unwrap(), "test");
-    ops.submit_plainly(&cortex, stamp, Command::Migration(change)).unwrap();
+    ops.service.submit_plainly(&cortex, stamp, Command::Migration(change)).unwrap();
     assert_eq!(proposals(), 1);
 }

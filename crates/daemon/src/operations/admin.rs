@@ -23,7 +23,7 @@ use api::session::{SessionGetRequest, SessionListRequest};
 use kernel::actor::ActorName;
 use mind::admin::{EXAMPLES, parse};
 use mind::supervision::{ProcessId, ProcessStatus};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use service::caller::Caller;
 use service::error::{Error, Result};

@@ -10,7 +10,6 @@ use kernel::memory::{MemoryId, Millis, Scope};
 use mind::BULLETIN;
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinChanges, Maker, ModelUse, system_prompt};
-use serde::{Deserialize, Serialize};
 use service::caller::Caller;
 use service::error::{Error, Result};
 use std::collections::BTreeSet;

@@ -13,12 +13,9 @@ use mind::audience::Audience;
 use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole};
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use service::access::for_owner;
 use service::caller::Caller;
 use service::error::{Error, Result};
-use std::fmt;
 
 use api::channel::{
     ChannelBranchRequest, ChannelGetAnswer, ChannelGetRequest, ChannelListAnswer,

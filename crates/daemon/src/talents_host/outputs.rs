@@ -147,7 +147,7 @@ mod tests {
             segment: Some(segment),
             facet: Some(Facet::parse("work").unwrap()),
         };
-        assert_eq!(index(&memory, dir.path(), &output).await.unwrap_err().code, "io");
+        assert_eq!(index(&memory, dir.path(), &output).await.unwrap_err().code, api::ErrorCode::Io);
         std::fs::write(&path, "# Morning\n\nWe chose redb.\n").unwrap();
         let first = index(&memory, dir.path(), &output).await.unwrap();
         assert_eq!((first.status, first.memory_type.as_str()), (Saved::Created, "ArtifactRef"));

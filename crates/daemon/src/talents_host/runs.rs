@@ -259,7 +259,7 @@ mod tests {
         .await
         .unwrap();
         let none = BusRuns::connect(&layout.bus_socket()).await.unwrap_err();
-        assert_eq!(none.code, "no_bus");
+        assert_eq!(none.code, api::ErrorCode::NoBus);
         std::fs::create_dir_all(layout.bus_socket().parent().unwrap()).unwrap();
         let server = BusServer::start(hub, layout.clone(), &layout.bus_socket()).await.unwrap();
         let runs = BusRuns::connect(&layout.bus_socket()).await.unwrap();

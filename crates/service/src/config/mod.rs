@@ -262,8 +262,8 @@ mod tests {
     fn the_seeds_port_answers_by_default() {
         let none = BTreeMap::new();
         let http = parse("", &[]).unwrap().http(&none).unwrap();
-        assert_eq!(http.address().to_string(), "127.0.0.1:7438");
-        assert_eq!(http.second().unwrap().address().to_string(), "127.0.0.1:5738");
+        assert_eq!(http.address.to_string(), "127.0.0.1:7438");
+        assert_eq!(http.second().unwrap().address.to_string(), "127.0.0.1:5738");
         let other = parse("[http]\nport = 9000\n", &[]).unwrap().http(&none).unwrap();
         assert!(other.second().is_none());
     }
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(config.in_sections().len(), 2);
         let config = parse("[runner]\nrusn = 8\n", &[]).unwrap();
         let error = config.section::<Limits>("runner", &[]).unwrap_err();
-        assert!(error.message.contains("[runner] unknown field `rusn`"), "{}", error.message);
+        assert!(error.to_string().contains("[runner] unknown field `rusn`"), "{}", error.to_string());
     }
 
     #[test]
@@ -322,9 +322,9 @@ mod tests {
             ("[memory\n", "cortex.toml:"),
         ] {
             let error = parse(text, &[]).unwrap_err();
-            assert!(error.message.contains(said), "{}", error.message);
+            assert!(error.to_string().contains(said), "{}", error.to_string());
         }
         let error = parse("", &[("CORTEX_MEMORY_ARCHIVE", "perhaps")]).unwrap_err();
-        assert!(error.message.contains("CORTEX_MEMORY_ARCHIVE: expected true or false"));
+        assert!(error.to_string().contains("CORTEX_MEMORY_ARCHIVE: expected true or false"));
     }
 }

@@ -9,20 +9,20 @@ use std::collections::BTreeMap;
 const FRONT_BYTES_MAX: usize = 65_536;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Front {
+pub(crate) struct Front {
     values: BTreeMap<String, Vec<String>>,
 }
 
 impl Front {
     /// A scalar, or the items of a list in one line.
-    pub fn text(&self, keys: &[&str]) -> Option<String> {
+    pub(crate) fn text(&self, keys: &[&str]) -> Option<String> {
         let values = keys.iter().find_map(|key| self.values.get(*key))?;
         let text = values.join(", ");
         (!text.trim().is_empty()).then_some(text)
     }
 
     /// A list; a scalar is one with commas.
-    pub fn list(&self, key: &str) -> Vec<String> {
+    pub(crate) fn list(&self, key: &str) -> Vec<String> {
         match self.values.get(key).map(Vec::as_slice) {
             Some([one]) => one.split(',').map(|item| item.trim().to_owned()).collect(),
             Some(items) => items.to_vec(),
@@ -32,7 +32,7 @@ impl Front {
 }
 
 /// The front matter, and the text below it.
-pub fn split(text: &str) -> (Front, &str) {
+pub(crate) fn split(text: &str) -> (Front, &str) {
     let text = text.trim_start_matches('\u{feff}');
     let whole = (Front::default(), text);
     let Some(rest) = text

@@ -24,6 +24,7 @@ use api::graph::RelateRequest;
 use api::prompt::PromptSaveRequest;
 use api::save::SaveRequest;
 use api::session::{SessionEndRequest, SessionStartRequest};
+use daemon::{Host, HostHandle};
 use service::{Caller, Service, Settings, World};
 
 /// 2026-11-16 09:00 UTC.
@@ -39,11 +40,11 @@ struct Clock {
 }
 
 impl World for Clock {
-    fn now(&self) -> Result<Millis> {
+    fn now(&self) -> service::Result<Millis> {
         Ok(Millis(self.now.load(Ordering::SeqCst)))
     }
 
-    fn fill(&self, bytes: &mut [u8]) -> Result<()> {
+    fn fill(&self, bytes: &mut [u8]) -> service::Result<()> {
         let drawn = self.drawn.fetch_add(1, Ordering::SeqCst);
         let digest = Digest::of("test", &[&drawn.to_be_bytes()]);
         let length = bytes.len();
@@ -53,13 +54,12 @@ impl World for Clock {
 }
 
 struct Local {
-    ops: Service,
-    caller: Caller,
+    handle: HostHandle,
 }
 
 impl Asked for Local {
     fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
-        request.run(&self.ops, &self.caller)
+        api::ask(&self.handle, request)
     }
 
     fn status(&self) -> Result<StatusView> {
@@ -102,11 +102,12 @@ impl Rig {
         let clock = Arc::new(Clock { now: AtomicI64::new(START), drawn: AtomicU64::new(0) });
         let mut caller = Caller::new(ActorName::parse("default").unwrap(), "alice");
         caller.world = clock.clone();
-        let ops = Service::new(folder.path(), Settings::default(), Duration::ZERO);
+        let service = Service::new(folder.path(), Settings::default(), Duration::ZERO);
+        let host = Arc::new(Host::new(service, std::collections::BTreeMap::new()));
         let mut rig = Rig {
             _folder: folder,
             clock,
-            asked: Local { ops, caller },
+            asked: Local { handle: HostHandle { host, caller } },
             state: State::default(),
             open: VecDeque::new(),
             size: (width, height),

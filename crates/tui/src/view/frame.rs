@@ -21,7 +21,7 @@ pub(super) const HEIGHT_MIN: u16 = 16;
 const NAMES_FIT: u16 = 76;
 
 /// Draws everything. Returns what was drawn where.
-pub fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) -> Drawn {
+pub(crate) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) -> Drawn {
     let area = frame.area();
     let buffer: &mut Buffer = frame.buffer_mut();
     let drawn = Drawn::default();

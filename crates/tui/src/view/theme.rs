@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// The sixteen colours of the terminal, so that it looks like everything else there.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Theme {
+pub(crate) struct Theme {
     pub is_plain: bool,
 }
 

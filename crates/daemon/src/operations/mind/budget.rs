@@ -3,11 +3,10 @@
 use crate::host::Host;
 use kernel::memory::Millis;
 use mind::budget::BudgetStatus as Spent;
-use serde::{Deserialize, Serialize};
 use service::caller::Caller;
 use service::error::Result;
 
-pub use api::mind::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView};
+pub(super) use api::mind::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView};
 
 impl Host {
     pub fn budget(&self, caller: &Caller, request: BudgetRequest) -> Result<BudgetAnswer> {

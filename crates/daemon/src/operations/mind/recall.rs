@@ -5,12 +5,11 @@ use mind::audience::Audience;
 use mind::memory_recall::{
     LIMIT_MAX, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall as recall,
 };
-use serde::{Deserialize, Serialize};
 use service::caller::Caller;
 use service::error::{Error, Result};
 use service::parse::from_ppm;
 
-pub use api::mind::{MemoryRecallAnswer, MemoryRecallRequest, RecalledView};
+pub(super) use api::mind::{MemoryRecallAnswer, MemoryRecallRequest, RecalledView};
 
 /// Characters of a memory's text that a list gives; the whole is got by its id.
 const PREVIEW_CHARS: usize = 300;

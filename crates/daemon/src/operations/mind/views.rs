@@ -6,13 +6,9 @@ use mind::breaker::Circuit;
 use mind::jobs::{JobReport, JobStatus as Job};
 use mind::maintenance::{self, RunRecord};
 use mind::proposal::MindPlan;
-use serde::{Deserialize, Serialize};
 
 use api::mind::{
-    BreakerView, ChangeView, EVENTS_MAX, JobView, JobsAnswer, JobsRequest, PauseJobRequest,
-    ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX, ReportView, RunAnswer, RunJobRequest,
-    RunLineView, RunView, RunsAnswer, RunsRequest, ShowRunRequest, SuggestionView, ToolAskAnswer,
-    ToolAskRequest, UndoAnswer, UndoRequest, WarmupView,
+    ChangeView, JobView, ReportView, SuggestionView, WarmupView,
 };
 
 /// Numbers with their labels.

@@ -60,14 +60,14 @@ fn run_id(use_id: &str) -> Result<UseId, RunEnd> {
 
 /// Runs of this daemon.
 #[derive(Debug)]
-pub struct OwnRuns {
+pub(super) struct OwnRuns {
     runner: Runner,
     caller: String,
     open: Mutex<BTreeSet<UseId>>,
 }
 
 impl OwnRuns {
-    pub fn new(runner: Runner, caller: &str) -> OwnRuns {
+    pub(super) fn new(runner: Runner, caller: &str) -> OwnRuns {
         OwnRuns { runner, caller: caller.to_owned(), open: Mutex::default() }
     }
 

@@ -12,7 +12,6 @@ use talents::process::{ToolAnswer, ToolError, ToolScene};
 
 use crate::talents_host::toolbox::{ABOUT, MemoryTools, Told, told};
 use api::admin::AdminQuestionRequest;
-use api::admin::AdminRequest;
 use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
 use api::memory::Memory as MemoryView;
 

@@ -7,25 +7,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use cortex::ops::archive::SweepRequest;
-use cortex::ops::change::{
+use api::archive::SweepRequest;
+use api::change::{
     ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest,
 };
-use cortex::ops::context::ContextRequest;
-use cortex::ops::graph::{GraphRequest, RelateRequest, UnrelateRequest};
-use cortex::ops::projects::MergeRequest;
-use cortex::ops::prompt::{PromptListRequest, PromptSaveRequest};
-use cortex::ops::proof::ProveRequest;
-use cortex::ops::read::{GetRequest, ListRequest};
-use cortex::ops::save::{SaveAnswer, SaveRequest, Saved};
-use cortex::ops::score::ScoreRequest;
-use cortex::ops::search::SearchRequest;
-use cortex::ops::session::{
+use api::context::ContextRequest;
+use api::graph::{GraphRequest, RelateRequest, UnrelateRequest};
+use api::projects::MergeRequest;
+use api::prompt::{PromptListRequest, PromptSaveRequest};
+use api::proof::ProveRequest;
+use api::read::{GetRequest, ListRequest};
+use api::save::{SaveAnswer, SaveRequest, Saved};
+use api::score::ScoreRequest;
+use api::search::SearchRequest;
+use api::session::{
     SessionEndRequest, SessionListRequest, SessionStartRequest, SummaryRequest,
 };
-use cortex::ops::stats::{ProjectsRequest, StatsRequest};
-use cortex::ops::timeline::TimelineRequest;
-use cortex::ops::{Caller, Fault, Machine, Result, Service, Settings, World};
+use api::stats::{ProjectsRequest, StatsRequest};
+use api::timeline::TimelineRequest;
+use service::{Caller, Machine, Result, Service, Settings, World};
+use api::Fault;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use tempfile::TempDir;
@@ -225,7 +226,7 @@ fn a_retry_with_the_same_key_returns_the_first_answer() {
     let again = bench.ops.save(&caller, note("decision", "Once", "body")).unwrap();
     assert_eq!((again.id, again.status), (first.id, Saved::Replayed));
     let other = bench.ops.save(&caller, note("decision", "Other", "body")).unwrap_err();
-    assert_eq!((other.code.as_str(), other.fault), ("idempotency_conflict", Fault::Conflict));
+    assert_eq!((other.code().as_str(), other.fault()), ("idempotency_conflict", Fault::Conflict));
     let list = bench.ops.list(&bench.caller, ListRequest::default()).unwrap();
     assert_eq!(list.total, 1);
 }
@@ -273,9 +274,9 @@ fn saves_find_the_session_they_belong_to() {
     let silent = SessionEndRequest { summary: None, ..end.clone() };
     assert!(!ops.session_end(caller, silent).unwrap().changed);
     let other = SessionEndRequest { summary: Some("more".into()), ..end };
-    assert_eq!(ops.session_end(caller, other).unwrap_err().fault, Fault::Conflict);
+    assert_eq!(ops.session_end(caller, other).unwrap_err().fault(), Fault::Conflict);
     let unknown = SessionEndRequest { id: "nobody".into(), summary: None };
-    assert_eq!(ops.session_end(caller, unknown).unwrap_err().fault, Fault::Missing);
+    assert_eq!(ops.session_end(caller, unknown).unwrap_err().fault(), Fault::Missing);
     assert!(!ops.session_start(caller, start("s-2")).unwrap().changed);
     // The newest that lives is s-1 now.
     let attached =
@@ -319,11 +320,11 @@ fn edges_count_walk_and_go() {
     // A circle ends.
     ops.relate(caller, edge(11, 0, "follows")).unwrap();
     let unknown = ops.relate(caller, edge(0, 1, "likes")).unwrap_err();
-    assert!(unknown.message.contains("references, relates_to, follows, supersedes, contradicts"));
-    assert_eq!(ops.relate(caller, edge(0, 0, "follows")).unwrap_err().code, "self_edge");
+    assert!(unknown.to_string().contains("references, relates_to, follows, supersedes, contradicts"));
+    assert_eq!(ops.relate(caller, edge(0, 0, "follows")).unwrap_err().code().as_str(), "self_edge");
     for weight in [0.0, -1.0, 10.5, f64::NAN] {
         let heavy = RelateRequest { weight: Some(weight), ..edge(0, 1, "references") };
-        assert_eq!(ops.relate(caller, heavy).unwrap_err().fault, Fault::Caller);
+        assert_eq!(ops.relate(caller, heavy).unwrap_err().fault(), Fault::Caller);
     }
     let heavy = RelateRequest { weight: Some(10.0), ..edge(0, 2, "references") };
     let heavy = ops.relate(caller, heavy).unwrap();
@@ -335,14 +336,14 @@ fn edges_count_walk_and_go() {
     assert_eq!(walk(1).unwrap().nodes.len(), 3);
     assert_eq!(walk(10).unwrap().nodes.len(), 11);
     for depth in [0, 11] {
-        assert!(walk(depth).unwrap_err().message.contains("between 1 and 10"));
+        assert!(walk(depth).unwrap_err().to_string().contains("between 1 and 10"));
     }
     // 0.5 and one incoming edge.
     assert!((bench.score(ids[1]) - 0.7).abs() < 1e-9);
     assert!((bench.score(ids[0]) - 0.7).abs() < 1e-9, "outgoing edges do not count");
     let gone = UnrelateRequest { edge_id: heavy.edge.id, ..UnrelateRequest::default() };
     ops.unrelate(caller, gone.clone()).unwrap();
-    assert_eq!(ops.unrelate(caller, gone).unwrap_err().fault, Fault::Missing);
+    assert_eq!(ops.unrelate(caller, gone).unwrap_err().fault(), Fault::Missing);
     assert_eq!(walk(1).unwrap().nodes.len(), 2);
 }
 
@@ -384,9 +385,9 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
     ops.delete(caller, DeleteRequest { id, ..DeleteRequest::default() }).unwrap();
     hidden();
     let get = GetRequest { id, ..GetRequest::default() };
-    assert_eq!(ops.get(caller, get.clone()).unwrap_err().fault, Fault::Missing);
+    assert_eq!(ops.get(caller, get.clone()).unwrap_err().fault(), Fault::Missing);
     let twice = ops.delete(caller, DeleteRequest { id, ..DeleteRequest::default() });
-    assert_eq!(twice.unwrap_err().fault, Fault::Missing);
+    assert_eq!(twice.unwrap_err().fault(), Fault::Missing);
     ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap();
     let update =
         UpdateRequest { id, content: Some("every sixty days".into()), ..UpdateRequest::default() };
@@ -396,14 +397,14 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
         (2, "Rotate the signing key")
     );
     assert_eq!(
-        ops.update(caller, UpdateRequest { id, ..UpdateRequest::default() }).unwrap_err().code,
+        ops.update(caller, UpdateRequest { id, ..UpdateRequest::default() }).unwrap_err().code().as_str(),
         "no_op"
     );
     ops.delete(caller, DeleteRequest { id, hard: true, ..DeleteRequest::default() }).unwrap();
     let gone = GetRequest { include_put_away: true, ..get };
     assert!(ops.get(caller, gone).unwrap().memory.erased);
     assert_eq!(
-        ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap_err().code,
+        ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap_err().code().as_str(),
         "erased"
     );
 }
@@ -481,7 +482,7 @@ fn disclosure_is_progressive() {
     assert_eq!(around, [ids[1], ids[2], ids[4], ids[5]]);
     let get = GetRequest { id: ids[3], ..GetRequest::default() };
     let full = bench.ops.get(&bench.caller, get).unwrap();
-    let text = |timeline: &cortex::ops::timeline::TimelineAnswer| {
+    let text = |timeline: &api::timeline::TimelineAnswer| {
         timeline.before.iter().chain(&timeline.after).map(|b| b.preview.len()).sum::<usize>()
             + timeline.focus.preview.len()
     };

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
-use cortex::ops::save::{SaveAnswer, SaveRequest};
-use cortex::ops::{Caller, Service, Settings};
+use api::save::{SaveAnswer, SaveRequest};
+use service::{Caller, Service, Settings};
+
 use kernel::actor::ActorName;
 use tempfile::TempDir;
 
