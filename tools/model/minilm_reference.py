@@ -1,10 +1,10 @@
-"""Reference vectors for crates/recall/src/embed/minilm, made without its code.
+"""Reference vectors for crates/embed/src/minilm, made without its code.
 
   python3 minilm_reference.py golden OUT.json       a tiny model of the same architecture, in numpy and float64
   python3 minilm_reference.py real DIR OUT.jsonl    the model in DIR, by torch and transformers
 
 `golden` needs numpy and tokenizers and the vocabulary beside the built-in table; its output is
-crates/recall/src/embed/minilm/golden.json. `real` needs torch and transformers; `cortex model check DIR --against OUT.jsonl`
+crates/embed/src/minilm/golden.json. `real` needs torch and transformers; `cortex model check DIR --against OUT.jsonl`
 compares with it.
 """
 
