@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// Bytes of a key that makes a retry return the first answer.
+pub const KEY_BYTES_MAX: usize = 128;
+
 /// The actor that is always there.
 pub const DEFAULT_ACTOR: &str = "default";
 

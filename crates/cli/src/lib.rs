@@ -34,6 +34,7 @@ mod import;
 mod journal;
 mod kinds;
 mod language;
+mod logging;
 mod mcp;
 mod mind;
 mod model;
@@ -202,6 +203,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage::tell(&error),
     };
     let mut around = surroundings::own_context();
+    start_logging(&cli.command, &around);
     if is_local(&cli.command) {
         return ExitCode::from(run_here(&cli, around));
     }
@@ -218,6 +220,15 @@ pub fn main() -> ExitCode {
             report(&failure, &output_of(cli.globals.json, around).0);
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+/// A daemon logs; other commands do if they are asked to.
+fn start_logging(command: &Command, around: &CommandContext) {
+    let wanted = around.variables.get(logging::VARIABLE).map(String::as_str);
+    match command {
+        Command::Local(LocalCommand::Serve(args)) => logging::start(args.log_format(), wanted),
+        _ => logging::start_if_wanted(wanted),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `cortex serve`, `status` and `stop`: the daemon, and how commands find it.
 
+use crate::logging::LogFormat;
 use api::ErrorCode;
 use std::fs::File;
 use std::io::Write as _;
@@ -125,6 +126,13 @@ pub(crate) fn forward(mut client: DaemonClient, around: CommandContext, json: bo
             crate::report(&Failure::Operation(error), &output);
             ExitCode::from(code)
         }
+    }
+}
+
+impl ServeArgs {
+    /// In the background nobody looks on: the log is for programs.
+    pub(crate) fn log_format(&self) -> LogFormat {
+        if self.background { LogFormat::Json } else { LogFormat::Text }
     }
 }
 

@@ -25,7 +25,7 @@ macro_rules! answered {
 
         $(impl HostOperation for $request {
             fn run(self, host: &Host, caller: &Caller) -> Result<Self::Answer> {
-                answered!(@$by host).$method(caller, self)
+                observed(Self::NAME, caller, || answered!(@$by host).$method(caller, self))
             }
         })+
     };
@@ -98,6 +98,24 @@ answered! {
     ChannelList host channel_list: api::channel::ChannelListRequest;
     ChannelGet host channel_get: api::channel::ChannelGetRequest;
     Sweep service sweep: api::archive::SweepRequest;
+}
+
+/// Runs an operation inside a span that names it, whose memory it is about and who asks; tells what went wrong here.
+fn observed<T>(name: &str, caller: &Caller, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    let span = tracing::info_span!("operation", name, actor = %caller.actor, by = caller.by);
+    let _span = span.entered();
+    let started = std::time::Instant::now();
+    let outcome = run();
+    let micros = started.elapsed().as_micros();
+    match &outcome {
+        Ok(_) => tracing::debug!(micros, "answered"),
+        Err(error) if error.fault() == api::Fault::Server => {
+            tracing::warn!(micros, code = %error.code(), "failed: {error}");
+        }
+        // What a caller did wrong may quote what it said.
+        Err(error) => tracing::debug!(micros, code = %error.code(), "refused"),
+    }
+    outcome
 }
 
 fn raw(answer: &impl serde::Serialize) -> Result<Box<RawValue>> {

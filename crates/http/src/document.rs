@@ -3,7 +3,7 @@
 //! Every operation gets the one shape of errors as its `default` answer, and those that speak of memories the headers that
 //! say whose memory is meant and make retries safe.
 
-use kernel::limits::NAME_BYTES_MAX;
+use api::caller::KEY_BYTES_MAX;
 use serde_json::{Value, json};
 use utoipa::PartialSchema as _;
 use utoipa::openapi::OpenApi;
@@ -66,7 +66,7 @@ fn finish(path: &str, operation: &mut Value) {
     if path.starts_with("/api/") {
         let name = json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"});
         parameters.push(header("X-Cortex-Actor", "Whose memory; `default` if absent", &name));
-        let key = json!({"type": "string", "minLength": 1, "maxLength": NAME_BYTES_MAX});
+        let key = json!({"type": "string", "minLength": 1, "maxLength": KEY_BYTES_MAX});
         parameters.push(header("Idempotency-Key", "A retry with the same key acts once", &key));
     }
     operation["parameters"] = Value::Array(parameters);

@@ -15,7 +15,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use kernel::Digest;
+use proof::Digest;
 
 use crate::metrics::Metrics;
 use crate::problem::Problem;

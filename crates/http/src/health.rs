@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use kernel::actor::ActorName;
+use proof::actor::ActorName;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;

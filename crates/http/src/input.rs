@@ -10,7 +10,7 @@ use axum::body::HttpBody as _;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use kernel::actor::ActorName;
+use proof::actor::ActorName;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 

@@ -202,7 +202,7 @@ pub(super) async fn budget(
     Asker(caller): Asker,
     Asked(asked): Asked<BudgetAsked>,
 ) -> Reply {
-    let limit = page(asked.limit, mind::budget::LEDGER_MAX)?;
+    let limit = page(asked.limit, api::mind::budget::LEDGER_MAX)?;
     app.reply(caller, BudgetRequest { kill_switch: None, limit }).await
 }
 

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use kernel::actor::ActorName;
+use proof::actor::ActorName;
 
 use crate::problem::Problem;
 use api::Error;

@@ -201,6 +201,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_key_that_the_interfaces_allow_is_one_that_the_store_takes() {
+        assert_eq!(api::caller::KEY_BYTES_MAX, kernel::limits::NAME_BYTES_MAX);
+    }
+
+    #[test]
+    fn every_code_of_the_layers_below_is_known() {
+        for code in KernelError::CODES {
+            assert_ne!(ErrorCode::named(code), ErrorCode::UnknownCode, "{code}");
+        }
+    }
+
+    #[test]
     fn every_class_of_error_has_its_exit_code_and_status() {
         for (error, code, status) in [
             (KernelError::ProofRefused(String::new()), exit::CHECK_FAILED, 422),

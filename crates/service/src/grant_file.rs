@@ -127,7 +127,13 @@ pub fn load(files: GrantFiles) -> Result<(ActorName, Delegate)> {
 }
 
 fn read_text(path: &Path) -> Result<String> {
-    let failed = |error: io::Error| Error::io(path.display(), &error);
+    let failed = |error: io::Error| {
+        let fault = match error.kind() {
+            io::ErrorKind::NotFound => Fault::Missing,
+            _ => Fault::Server,
+        };
+        Error::new(ErrorCode::Io, fault, format!("{}: {error}", path.display()))
+    };
     let file = std::fs::File::open(path).map_err(failed)?;
     let mut text = String::new();
     file.take(GRANT_FILE_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Calls of models that the ledger remembers.
+pub const LEDGER_MAX: usize = 2_000;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetRequest {

@@ -58,7 +58,7 @@ fn a_port_in_use_is_said_and_the_socket_is_served() {
     daemon.run(&["stop"]);
     let mut log = String::new();
     daemon.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-    assert!(log.contains("warning: HTTP is not served"), "{log}");
+    assert!(log.contains("WARN HTTP is not served"), "{log}");
 
     let config = daemon.run(&["config", "show"]);
     let key = |name: &str| {

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use api::mind::budget::LEDGER_MAX;
 use std::collections::{BTreeMap, VecDeque};
 
 use kernel::memory::Millis;
@@ -16,8 +17,6 @@ use thiserror::Error;
 
 use crate::settings::BudgetSettings;
 
-/// Lines of the ledger that are kept.
-pub const LEDGER_MAX: usize = 2_000;
 /// Days of totals that are kept.
 pub const DAYS_MAX: usize = 400;
 /// Calls that may be under way at once.

@@ -73,7 +73,11 @@ pub fn load(home: &Path, variables: &BTreeMap<String, String>) -> Result<Config>
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => {
             let message = format!("{}: {error}", path.display());
-            return Err(Error::new(ErrorCode::Config, Fault::Caller, message));
+            let told = api::Error::new(ErrorCode::Config, Fault::Caller, message);
+            return Err(match api::error::machine_hint(error.kind()) {
+                Some(hint) => told.with_hint(hint).into(),
+                None => told.into(),
+            });
         }
     };
     Config::parse(&text, &path, variables)

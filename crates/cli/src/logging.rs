@@ -1,0 +1,50 @@
+//! Where log lines go, and which.
+//!
+//! A daemon in the background writes JSON lines, which its starter points at `logs/daemon.log`; one in the foreground writes
+//! lines for people on standard error. Other commands log only if `CORTEX_LOG` asks for it. What must stay true: standard
+//! output carries data and never a log line; no secret and no text of a memory is logged at the level `info` or above.
+
+use std::io;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
+
+/// The variable that says what is logged, like `info` or `daemon=debug,http=warn`.
+pub(crate) const VARIABLE: &str = "CORTEX_LOG";
+
+/// Who reads the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// A person at a terminal.
+    Text,
+    /// A program, from a file.
+    Json,
+}
+
+/// Starts logging as the variable says, and at the level `info` if it says nothing.
+pub(crate) fn start(format: LogFormat, wanted: Option<&str>) {
+    let filter = match wanted.map(EnvFilter::try_new) {
+        Some(Ok(filter)) => filter,
+        None => EnvFilter::new("info"),
+        Some(Err(error)) => {
+            eprintln!("{VARIABLE} is not understood ({error}); logging at the level info");
+            EnvFilter::new("info")
+        }
+    };
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_span_events(FmtSpan::NONE)
+        .with_writer(io::stderr);
+    // Only a second start in one process could fail, and then the first one goes on.
+    let _ = match format {
+        LogFormat::Text => lines.with_target(false).with_ansi(false).try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
+    };
+}
+
+/// Starts logging for a command that is no daemon: only if somebody asks for it.
+pub(crate) fn start_if_wanted(wanted: Option<&str>) {
+    if wanted.is_some() {
+        start(LogFormat::Text, wanted);
+    }
+}
