@@ -1,8 +1,9 @@
 //! Where log lines go, and which.
 //!
-//! A daemon in the background writes JSON lines, which its starter points at `logs/daemon.log`; one in the foreground writes
-//! lines for people on standard error. Other commands log only if `CORTEX_LOG` asks for it. What must stay true: standard
-//! output carries data and never a log line; no secret and no text of a memory is logged at the level `info` or above.
+//! A daemon in the background writes JSON lines, which its starter points at `logs/daemon.log`; one in the foreground
+//! writes lines for people on standard error. Other commands log only if `CORTEX_LOG` asks for it. What must stay
+//! true: standard output carries data and never a log line; no secret and no text of a memory is logged at the level
+//! `info` or above.
 
 use std::io;
 
@@ -11,6 +12,10 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 /// The variable that says what is logged, like `info` or `daemon=debug,http=warn`.
 pub(crate) const VARIABLE: &str = "CORTEX_LOG";
+
+/// What is logged if nobody says otherwise: what our own crates tell, and warnings of all others, who tell of every request.
+const DEFAULT: &str = "warn,agents=info,cli=info,client=info,daemon=info,embed=info,http=info,kernel=info,llm=info,\
+    mcp=info,mind=info,recall=info,service=info,talents=info,transfer=info";
 
 /// Who reads the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +26,14 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Starts logging as the variable says, and at the level `info` if it says nothing.
+/// Starts logging as the variable says.
 pub(crate) fn start(format: LogFormat, wanted: Option<&str>) {
     let filter = match wanted.map(EnvFilter::try_new) {
         Some(Ok(filter)) => filter,
-        None => EnvFilter::new("info"),
+        None => EnvFilter::new(DEFAULT),
         Some(Err(error)) => {
-            eprintln!("{VARIABLE} is not understood ({error}); logging at the level info");
-            EnvFilter::new("info")
+            eprintln!("{VARIABLE} is not understood ({error}); logging as by default");
+            EnvFilter::new(DEFAULT)
         }
     };
     let lines = tracing_subscriber::fmt()
