@@ -13,7 +13,8 @@ use tracing_subscriber::fmt::format::FmtSpan;
 /// The variable that says what is logged, like `info` or `daemon=debug,http=warn`.
 pub(crate) const VARIABLE: &str = "CORTEX_LOG";
 
-/// What is logged if nobody says otherwise: what our own crates tell, and warnings of all others, who tell of every request.
+/// What is logged if nobody says otherwise: what our own crates tell, and the warnings of all others, because some of
+/// them tell of every request.
 const DEFAULT: &str = "warn,agents=info,cli=info,client=info,daemon=info,embed=info,http=info,kernel=info,llm=info,\
     mcp=info,mind=info,recall=info,service=info,talents=info,transfer=info";
 

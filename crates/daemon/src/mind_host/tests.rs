@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 use crate::host::Host;
 use api::DEFAULT_ACTOR;
-use api::save::SaveRequest;
 use api::prompt::PromptSaveRequest;
+use api::save::SaveRequest;
 use service::{Caller, Service, Settings};
 
 fn here(home: &TempDir) -> (Arc<Host>, Caller) {
@@ -201,7 +201,9 @@ fn minds_of_closed_actors_are_released() {
     let ada = Caller { actor: ActorName::parse("ada").unwrap(), ..own.clone() };
     for caller in [&own, &ada] {
         let request = SaveRequest { title: "Use tabs".to_owned(), ..SaveRequest::default() };
-        ops.service.save(caller, SaveRequest { content: "Decided.".to_owned(), ..request }).unwrap();
+        ops.service
+            .save(caller, SaveRequest { content: "Decided.".to_owned(), ..request })
+            .unwrap();
         let request = api::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
         ops.mind_run(caller, request).unwrap();
     }

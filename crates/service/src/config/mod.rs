@@ -313,7 +313,11 @@ mod tests {
         assert_eq!(config.in_sections().len(), 2);
         let config = parse("[runner]\nrusn = 8\n", &[]).unwrap();
         let error = config.section::<Limits>("runner", &[]).unwrap_err();
-        assert!(error.to_string().contains("[runner] unknown field `rusn`"), "{}", error.to_string());
+        assert!(
+            error.to_string().contains("[runner] unknown field `rusn`"),
+            "{}",
+            error.to_string()
+        );
     }
 
     #[test]

@@ -14,10 +14,7 @@ pub(crate) const ALLOWED: [(&str, &[&str]); 18] = [
     ("service", &["api", "embed", "kernel", "mind", "proof", "recall"]),
     ("transfer", &["api", "kernel", "service"]),
     ("client", &["api", "proof"]),
-    (
-        "daemon",
-        &["api", "client", "kernel", "llm", "mind", "recall", "service", "talents"],
-    ),
+    ("daemon", &["api", "client", "kernel", "llm", "mind", "recall", "service", "talents"]),
     // `mcp` also serves the tools of one talent to command line tools.
     ("mcp", &["api", "llm", "proof", "talents"]),
     ("http", &["api", "daemon", "mcp", "proof", "service", "talents", "transfer"]),

@@ -7,9 +7,7 @@ use mind::jobs::{JobReport, JobStatus as Job};
 use mind::maintenance::{self, RunRecord};
 use mind::proposal::MindPlan;
 
-use api::mind::{
-    ChangeView, JobView, ReportView, SuggestionView, WarmupView,
-};
+use api::mind::{ChangeView, JobView, ReportView, SuggestionView, WarmupView};
 
 /// Numbers with their labels.
 pub type Samples = Vec<(Vec<(&'static str, String)>, u64)>;
