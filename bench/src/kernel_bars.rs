@@ -13,13 +13,8 @@ use kernel::memory::{Body, Fields, MemoryId, MemoryType, Millis, Salt};
 use kernel::prove::{Subject, prove};
 use proof::{Claim, check};
 use kernel::store::KeyRange;
-<<<<<<< ours
 use kernel::{Cortex, Options, Submission};
-use recall::search::Query;
-=======
-use kernel::{Cortex, Options, Request};
 use recall::search::SearchQuery;
->>>>>>> theirs
 
 use crate::Outcome;
 use crate::cortex_recall;
