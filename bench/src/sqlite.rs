@@ -50,7 +50,7 @@ fn connect(path: &Path) -> Result<Connection> {
 }
 
 fn failed(error: rusqlite::Error) -> Error {
-    Error::Storage(error.to_string())
+    Error::Storage(error.to_string().as_str().into())
 }
 
 fn prefix(space: Space) -> u8 {
