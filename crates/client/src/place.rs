@@ -1,7 +1,7 @@
 //! Where a home's lock and socket are, and who may open the home.
 //!
-//! `run/lock` is locked by the daemon alone, or shared by processes that open the home themselves for one command. The lock
-//! is the operating system's: it goes with the process that held it, so there is none to clean up.
+//! `run/lock` is locked by the daemon alone, or shared by processes that open the home themselves for one command. The
+//! lock is the operating system's: it goes with the process that held it, so there is none to clean up.
 
 use api::ErrorCode;
 use std::fs::{File, OpenOptions, TryLockError};

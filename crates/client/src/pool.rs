@@ -1,7 +1,7 @@
 //! Connections to the daemon that several threads share.
 //!
-//! What must stay true: a call that is repeated because the daemon went away meanwhile carries the same idempotency key, so
-//! that it never acts twice.
+//! What must stay true: a call that is repeated because the daemon went away meanwhile carries the same idempotency
+//! key, so that it never acts twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,7 +26,8 @@ pub struct ClientPool {
 }
 
 impl ClientPool {
-    /// Connects at once, so that an agent learns early if something is wrong, and the daemon lives as long as the agent.
+    /// Connects at once, so that an agent learns early if something is wrong, and the daemon lives as long as the
+    /// agent.
     pub fn new(place: DaemonPlace, caller: CallerInfo) -> Result<ClientPool> {
         let client = connect_or_start(&place)?;
         Ok(ClientPool { place, caller, idle: Mutex::new(vec![client]) })

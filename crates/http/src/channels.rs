@@ -1,7 +1,7 @@
 //! Conversations over HTTP: a message goes in, the answer comes out whole or as it is written.
 //!
-//! What must stay true: a caller that goes away does not end the answer, which stays in the channel; a stream ends with `done` or
-//! `error`, whatever happens.
+//! What must stay true: a caller that goes away does not end the answer, which stays in the channel; a stream ends with
+//! `done` or `error`, whatever happens.
 
 use api::ErrorCode;
 use api::run::{RunEvent, RunEventKind};
@@ -58,8 +58,8 @@ pub(super) struct ChannelReply {
     cost: Option<f64>,
 }
 
-/// Says something in a channel and waits for the answer. With `Accept: text/event-stream` it comes as it is written: `delta` with
-/// `text`, `tool` with its name, then `done` with the whole answer, or `error`.
+/// Says something in a channel and waits for the answer. With `Accept: text/event-stream` it comes as it is written:
+/// `delta` with `text`, `tool` with its name, then `done` with the whole answer, or `error`.
 #[utoipa::path(
     post, path = "/api/channels/{channel}/messages", tag = "channels", operation_id = "say",
     params(("channel" = String, Path, description = "Its name; it is made if it is not there")),

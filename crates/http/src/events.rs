@@ -1,8 +1,8 @@
 //! What happens, as it happens: the bus and single runs as server-sent events.
 //!
-//! Each event has an id; who comes back with the last one it saw (`Last-Event-ID`) gets what it missed, as far as it is kept,
-//! and is told if something is missing. A reader that is too slow loses messages of the bus and learns how many; a run comes
-//! whole, from its log. What must stay true: a stream ends with the daemon, and costs nobody else anything.
+//! Each event has an id; who comes back with the last one it saw (`Last-Event-ID`) gets what it missed, as far as it is
+//! kept, and is told if something is missing. A reader that is too slow loses messages of the bus and learns how many;
+//! a run comes whole, from its log. What must stay true: a stream ends with the daemon, and costs nobody else anything.
 
 use api::ErrorCode;
 use std::time::Duration;
@@ -109,7 +109,8 @@ pub(super) struct RunEventsAsked {
     limit: Option<usize>,
 }
 
-/// The events of a run so far, oldest first. With `Accept: text/event-stream` they come as they happen, to the end of the run.
+/// The events of a run so far, oldest first. With `Accept: text/event-stream` they come as they happen, to the end of
+/// the run.
 #[utoipa::path(
     get, path = "/api/runs/{id}/events", tag = "runs", operation_id = "list_run_events",
     params(("id" = String, Path, description = "The run's `use_id`"), RunEventsAsked),

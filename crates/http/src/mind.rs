@@ -217,8 +217,9 @@ pub(super) async fn set_budget(State(app): State<App>, Asker(caller): Asker, bod
     app.reply(caller, request).await
 }
 
-/// Answers an administrator: by rules, and by a model that is configured what no rule understands. With `Accept: text/event-stream` the
-/// answer comes as it is written: `delta` with `text` each, `tool` with what a model uses, then `done` with the whole answer.
+/// Answers an administrator: by rules, and by a model that is configured what no rule understands. With `Accept:
+/// text/event-stream` the answer comes as it is written: `delta` with `text` each, `tool` with what a model uses, then
+/// `done` with the whole answer.
 #[utoipa::path(
     post, path = "/api/cortex/chat", tag = "mind", operation_id = "admin_chat",
     request_body = AdminRequest,

@@ -71,7 +71,8 @@ pub(super) async fn stats(State(app): State<App>, Asker(caller): Asker) -> Reply
     app.reply(caller, StatsRequest {}).await
 }
 
-/// Which memories need attention: copies, contradictions, secrets, what is out of date or was never used. Changes nothing.
+/// Which memories need attention: copies, contradictions, secrets, what is out of date or was never used. Changes
+/// nothing.
 #[utoipa::path(
     get, path = "/api/audit", tag = "overview", operation_id = "audit",
     params(AuditRequest),

@@ -1,7 +1,7 @@
 //! Scoped tokens: a grant file, in base64, as a bearer token.
 //!
-//! Whoever presents one is a delegate: every operation is signed with the key of the file and judged by the grants in the
-//! journal, as it is on the command line.
+//! Whoever presents one is a delegate: every operation is signed with the key of the file and judged by the grants in
+//! the journal, as it is on the command line.
 
 use api::ErrorCode;
 use service::grant_file;

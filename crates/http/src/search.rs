@@ -141,7 +141,8 @@ async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
         .run(move |ops| {
             let mut hits = Vec::new();
             for hit in ops.service.search(&caller, request)?.hits {
-                // A delegate may be allowed to find but not to read, and each reading would count as a use of its grant.
+                // A delegate may be allowed to find but not to read, and each reading would count as a use of its
+                // grant.
                 let memory = match caller.delegate {
                     Some(_) => previewed(&hit),
                     None => match found(ops, &caller, hit.id)? {

@@ -1,7 +1,7 @@
 //! Export and import as streams: neither side ever holds more than a piece in memory.
 //!
-//! What must stay true: an export that fails in the middle ends without its last line and breaks the connection, so that
-//! nobody takes it for whole; an upload is deleted whatever becomes of it.
+//! What must stay true: an export that fails in the middle ends without its last line and breaks the connection, so
+//! that nobody takes it for whole; an upload is deleted whatever becomes of it.
 
 use api::ErrorCode;
 use std::fs::{File, OpenOptions};

@@ -35,11 +35,13 @@ use api::{Error, Fault};
 use backend::Backend;
 use tools::Choice;
 
-const INSTRUCTIONS: &str = "Memory that outlives sessions and compactions. Search before you work, save after you decide, \
-summarise before you stop. Core tools: mem_save (after every decision, bug fix, discovery, convention or configuration \
-change), mem_search (questions in ordinary words), mem_context (what happened lately), mem_get_observation (one memory in \
+const INSTRUCTIONS: &str = "\
+Memory that outlives sessions and compactions. Search before you work, save after you decide, summarise before you \
+stop. Core tools: mem_save (after every decision, bug fix, discovery, convention or configuration change), \
+mem_search (questions in ordinary words), mem_context (what happened lately), mem_get_observation (one memory in \
 full), mem_save_prompt, mem_session_summary (mandatory before a session ends). Every reply names ids; mem_update, \
-mem_relate, mem_timeline and the others take them. Sub-agents: save what you learn, leave session calls to the main agent.";
+mem_relate, mem_timeline and the others take them. Sub-agents: save what you learn, leave session calls to the main \
+agent.";
 
 /// The resource that holds the memory bulletin.
 const BULLETIN: &str = "cortex://bulletin";

@@ -63,8 +63,9 @@ const LINES: [Line; 22] = [
         true,
         Adds,
         "Save a memory. Call it without being asked after a decision, bug fix, architecture or configuration change, \
-         discovery, new convention or gotcha. content: Markdown with **What**, **Why**, **Where** (files), **Learned**. \
-         title: short, verb + object. type: decision, architecture, bugfix, pattern, config, discovery, learning. \
+         discovery, new convention or gotcha. content: Markdown with **What**, **Why**, **Where** (files), \
+         **Learned**. title: short, verb + object. type: decision, architecture, bugfix, pattern, config, \
+         discovery, learning. \
          topic_key: the same key updates the same memory.",
         "title:s* content:s* type:s project:s scope:s session_id:s topic_key:s",
         "id:i status:s",
@@ -280,7 +281,8 @@ const LINES: [Line; 22] = [
 pub struct Choice(Vec<&'static str>);
 
 impl Choice {
-    /// `agent`, `admin`, `all`, names, or several with commas between. Nothing is everything; an unknown name is refused.
+    /// `agent`, `admin`, `all`, names, or several with commas between. Nothing is everything; an unknown name is
+    /// refused.
     pub fn parse(text: &str) -> Result<Choice> {
         let mut names: Vec<&'static str> = Vec::new();
         let of =

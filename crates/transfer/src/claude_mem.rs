@@ -1,7 +1,8 @@
 //! Reads the database of claude-mem: what its observer wrote down, session summaries, prompts and standing directives.
 //!
 //! Tables and columns changed names over time: `memory_session_id` was `sdk_session_id`, `content_session_id` was
-//! `claude_session_id`. An observation's parts (subtitle, narrative, facts, files) become one text; its concepts are tags.
+//! `claude_session_id`. An observation's parts (subtitle, narrative, facts, files) become one text; its concepts are
+//! tags.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Reads the database of engram, and that of the Go program `cortex`, which began with the same tables.
 //!
-//! Both have `sessions`, `observations` and `user_prompts`. Newer engram adds pins, expiry and judged `memory_relations`
-//! between sync ids; Go-cortex adds `edges` between row ids and counts accesses in `importance_scores`. Columns that a
-//! version does not have read as nothing. Deleted rows come along as forgotten.
+//! Both have `sessions`, `observations` and `user_prompts`. Newer engram adds pins, expiry and judged
+//! `memory_relations` between sync ids; Go-cortex adds `edges` between row ids and counts accesses in
+//! `importance_scores`. Columns that a version does not have read as nothing. Deleted rows come along as forgotten.
 
 use std::path::Path;
 

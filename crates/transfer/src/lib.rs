@@ -1,11 +1,12 @@
-//! Memories that leave and arrive: export to JSONL and Markdown, import from our own export and from other memory tools.
+//! Memories that leave and arrive: export to JSONL and Markdown, import from our own export and from other memory
+//! tools.
 //!
-//! An import has two halves. A *reader* knows one foreign format and turns what it finds into neutral records. The records
-//! lie on a *stage*, a private temporary database, until all of them are known; then the *hand* takes them in the order of
-//! their dates and asks the kernel for what is missing. What must stay true:
+//! An import has two halves. A *reader* knows one foreign format and turns what it finds into neutral records. The
+//! records lie on a *stage*, a private temporary database, until all of them are known; then the *hand* takes them in
+//! the order of their dates and asks the kernel for what is missing. What must stay true:
 //!
-//! - Running an import twice adds nothing. Every record has an origin, `system:id`; the kernel's idempotency keys are made
-//!   of it, so the store itself knows what arrived, also after a kill in the middle.
+//! - Running an import twice adds nothing. Every record has an origin, `system:id`; the kernel's idempotency keys are
+//!   made of it, so the store itself knows what arrived, also after a kill in the middle.
 //! - A bad row is left out, counted and named with the reason. It never stops the rest.
 //! - Nothing is cut silently, and what cannot be kept is said in the report.
 //! - Memory is bounded: rows go to the stage one by one, commits are of bounded size.

@@ -1,7 +1,8 @@
 //! The lines of our own export: one JSON object each, told apart by `record`.
 //!
-//! The format is documented in `docs/export-format.md` and has a version. Readers ignore keys they do not know, so keys may
-//! be added; nothing may change its meaning. Times are RFC 3339 in UTC with milliseconds, ratios are numbers from 0 to 1.
+//! The format is documented in `docs/export-format.md` and has a version. Readers ignore keys they do not know, so keys
+//! may be added; nothing may change its meaning. Times are RFC 3339 in UTC with milliseconds, ratios are numbers from 0
+//! to 1.
 
 use kernel::memory::{Edge, Head, Millis, Provenance, Tombstone, Usage, Version};
 use kernel::{Digest, Reading};

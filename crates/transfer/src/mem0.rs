@@ -1,9 +1,10 @@
 //! Reads memories as mem0 gives them out, as JSON or JSON lines.
 //!
-//! Known shapes: an array of memories; `{results: […], relations: […]}` as `get_all` returns it; `{memories: […]}` as the
-//! OpenMemory backup holds it, with its categories and apps by id; one memory per line. A memory is `{id, memory}` or
-//! `{id, content}`, with `metadata`, `categories`, `user_id`, `agent_id`, `app_id`, `run_id`, `state` and dates. Relations
-//! of the graph are about things, not memories: each becomes a fact of its own. An array is read element by element.
+//! Known shapes: an array of memories; `{results: […], relations: […]}` as `get_all` returns it; `{memories: […]}` as
+//! the OpenMemory backup holds it, with its categories and apps by id; one memory per line. A memory is `{id, memory}`
+//! or `{id, content}`, with `metadata`, `categories`, `user_id`, `agent_id`, `app_id`, `run_id`, `state` and dates.
+//! Relations of the graph are about things, not memories: each becomes a fact of its own. An array is read element by
+//! element.
 
 use std::collections::BTreeMap;
 use std::fmt;

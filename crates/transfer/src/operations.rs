@@ -1,5 +1,5 @@
-//! Export and import as operations of a home. A stream is no message: these two are called with a writer or a file, and are
-//! not among the calls of the socket.
+//! Export and import as operations of a home. A stream is no message: these two are called with a writer or a file, and
+//! are not among the calls of the socket.
 
 use clap::ValueEnum;
 use std::io::Write;

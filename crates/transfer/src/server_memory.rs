@@ -1,7 +1,7 @@
 //! Reads the file of the reference MCP memory server: JSON lines of entities and relations.
 //!
-//! An entity becomes one memory, its observations the list in its text. Relations become edges; since our relations are a
-//! closed set, the origin's word is kept as a line of the text too. The file is read twice: relations come after the
+//! An entity becomes one memory, its observations the list in its text. Relations become edges; since our relations are
+//! a closed set, the origin's word is kept as a line of the text too. The file is read twice: relations come after the
 //! entities they speak of. It has no dates.
 
 use std::fs::File;

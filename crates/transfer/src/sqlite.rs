@@ -104,8 +104,8 @@ impl Database {
         Ok(count.unsigned_abs())
     }
 
-    /// Visits every row. Each wanted column is a list of names it has had; the first that is there is read, and one that
-    /// is nowhere reads as nothing. A table that is not there has no rows.
+    /// Visits every row. Each wanted column is a list of names it has had; the first that is there is read, and one
+    /// that is nowhere reads as nothing. A table that is not there has no rows.
     pub(super) fn each(
         &self,
         table: &str,
@@ -150,7 +150,8 @@ impl Database {
     }
 }
 
-/// True for a database that keeps a log but has none now: nobody has it open. To open it there would leave files behind.
+/// True for a database that keeps a log but has none now: nobody has it open. To open it there would leave files
+/// behind.
 fn rests(path: &Path) -> Result<bool> {
     let mut header = [0; 20];
     let read = std::fs::File::open(path)
@@ -252,7 +253,8 @@ impl Row {
         format!("{} {}", self.table, self.id)
     }
 
-    /// A text that is not empty. Numbers are texts too; a number too large for one is the length of what was not loaded.
+    /// A text that is not empty. Numbers are texts too; a number too large for one is the length of what was not
+    /// loaded.
     pub(super) fn text(&self, n: usize) -> std::result::Result<Option<String>, Bad> {
         match &self.cells[n] {
             Cell::Nothing => Ok(None),

@@ -1,8 +1,8 @@
 //! The stage: where records wait until all of them are known.
 //!
 //! A private SQLite database in a temporary file that has no name and is gone when it is closed, whatever happens. It
-//! gives an import what it needs without holding everything in memory: the order of dates over all tables of the source,
-//! totals for the progress, and names of memories for edges that come before what they point at.
+//! gives an import what it needs without holding everything in memory: the order of dates over all tables of the
+//! source, totals for the progress, and names of memories for edges that come before what they point at.
 
 use rusqlite::{Connection, OptionalExtension, params};
 

@@ -1,8 +1,9 @@
 //! Reads folders of Markdown notes: Obsidian vaults, basic-memory projects, our own Markdown export.
 //!
 //! A note is one memory: its text stays whole. Front matter gives title, kind, tags and dates; observations
-//! (`- [category] text #tag (context)`) give their categories and tags; relations (`- relation [[Target]]`) and wiki links
-//! give edges. Links are found by title, permalink, path or file name, in any case. Hidden files and links are not followed.
+//! (`- [category] text #tag (context)`) give their categories and tags; relations (`- relation [[Target]]`) and wiki
+//! links give edges. Links are found by title, permalink, path or file name, in any case. Hidden files and links are
+//! not followed.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,5 @@
-//! The state of the interface and what events do to it. Pure: events in, questions out; no clock, no terminal, no socket.
+//! The state of the interface and what events do to it. Pure: events in, questions out; no clock, no terminal, no
+//! socket.
 //!
 //! What must stay true: nothing here waits. An answer is an event like a key, and one that nobody waits for any more
 //! changes nothing.

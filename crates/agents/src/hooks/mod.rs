@@ -1,8 +1,8 @@
 //! Hooks: what an agent tells us about its session, and what we tell it back.
 //!
-//! `parse` reads the JSON of any agent into one [`HookEvent`], `render` writes a [`HookReply`] as that agent expects it; both
-//! are pure. What is remembered in between goes through [`HookMemory`]. [`respond`] ties them together and cannot fail: an
-//! agent must never stop or wait because its memory has trouble.
+//! `parse` reads the JSON of any agent into one [`HookEvent`], `render` writes a [`HookReply`] as that agent expects
+//! it; both are pure. What is remembered in between goes through [`HookMemory`]. [`respond`] ties them together and
+//! cannot fail: an agent must never stop or wait because its memory has trouble.
 
 mod event;
 mod parse;

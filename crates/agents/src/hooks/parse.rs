@@ -1,7 +1,7 @@
 //! From an agent's JSON to a [`HookEvent`].
 //!
-//! Agents add fields with every release, leave some out, and send null for others. What is unknown is skipped and what is
-//! missing is nothing; only input that is no JSON object, or a prompt event without a prompt, is refused.
+//! Agents add fields with every release, leave some out, and send null for others. What is unknown is skipped and what
+//! is missing is nothing; only input that is no JSON object, or a prompt event without a prompt, is refused.
 
 use std::path::PathBuf;
 

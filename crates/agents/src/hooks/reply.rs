@@ -1,7 +1,7 @@
 //! From a [`HookReply`] to the bytes that an agent expects.
 //!
-//! Agents are strict here: Codex refuses unknown fields, Gemini CLI and Cursor refuse anything that is no JSON. So nothing is
-//! said that an agent does not take: where an event has no place for context, the reply is empty.
+//! Agents are strict here: Codex refuses unknown fields, Gemini CLI and Cursor refuse anything that is no JSON. So
+//! nothing is said that an agent does not take: where an event has no place for context, the reply is empty.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Reading and writing settings files without ever leaving half of one behind.
 //!
-//! A file is replaced by renaming a finished copy over it. Links are followed, so that a linked settings file stays a link;
-//! permissions stay. Before the first change a copy is put beside the file.
+//! A file is replaced by renaming a finished copy over it. Links are followed, so that a linked settings file stays a
+//! link; permissions stay. Before the first change a copy is put beside the file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

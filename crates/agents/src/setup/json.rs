@@ -1,7 +1,7 @@
 //! Settings in JSON, with or without comments: edited as text, so that every byte that is not ours stays.
 //!
-//! Each step parses the text, finds one place and changes it there. Comments, trailing commas, key order, indentation, line
-//! ends and a byte order mark are the user's and are followed, not set.
+//! Each step parses the text, finds one place and changes it there. Comments, trailing commas, key order, indentation,
+//! line ends and a byte order mark are the user's and are followed, not set.
 
 use jsonc_parser::ast::{Array, Object, StringLit, Value as Node};
 use jsonc_parser::common::{Range, Ranged};

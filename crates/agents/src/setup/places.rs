@@ -1,7 +1,7 @@
 //! Where each agent keeps its settings: a pure function of the surroundings.
 //!
-//! Nothing here looks at a disk. Where an agent reads several files, all of them are named in the order in which it prefers
-//! them, and the caller takes the first that exists.
+//! Nothing here looks at a disk. Where an agent reads several files, all of them are named in the order in which it
+//! prefers them, and the caller takes the first that exists.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

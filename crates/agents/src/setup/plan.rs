@@ -1,7 +1,7 @@
 //! What to write into one file, decided from its text alone. No disk.
 //!
-//! Adding twice changes nothing. Removing after adding gives back the bytes from before; if the file was edited in between,
-//! the edits stay and only what is ours goes.
+//! Adding twice changes nothing. Removing after adding gives back the bytes from before; if the file was edited in
+//! between, the edits stay and only what is ours goes.
 
 use proof::Digest;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! What was set up where: `setup.json` in the home.
 //!
-//! With it, removing gives back the very bytes, files and folders from before. Without it (another home, a deleted file)
-//! removing still takes out everything that is ours.
+//! With it, removing gives back the very bytes, files and folders from before. Without it (another home, a deleted
+//! file) removing still takes out everything that is ours.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

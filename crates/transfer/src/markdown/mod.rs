@@ -1,7 +1,7 @@
 //! Markdown for Obsidian: one file per memory, folders by project, edges as wiki links.
 //!
-//! A folder that we made is brought up to date; a folder with anything else in it is refused. What we wrote is listed in
-//! `.cortex-export` with a digest of each file, so that files that people edited or added are theirs: they are never
+//! A folder that we made is brought up to date; a folder with anything else in it is refused. What we wrote is listed
+//! in `.cortex-export` with a digest of each file, so that files that people edited or added are theirs: they are never
 //! overwritten or removed, and named in the report. Every file is written beside its place and moved there.
 
 mod front;

@@ -28,8 +28,8 @@ fn content_of(agent: Agent, program: &str) -> Vec<Content> {
     targets(agent, &places, &launch).into_iter().map(|target| target.content).collect()
 }
 
-/// The laws that hold for any file: adding twice changes nothing, removing gives back the bytes from before. Returns the
-/// text that was set up.
+/// The laws that hold for any file: adding twice changes nothing, removing gives back the bytes from before. Returns
+/// the text that was set up.
 #[track_caller]
 fn check_laws(content: &Content, before: Option<&str>) -> String {
     let step = adding(content, before, None).unwrap().expect("there is something to add");

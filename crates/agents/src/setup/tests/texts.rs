@@ -23,7 +23,8 @@ fn check(content: &Content, before: &str, after: &str) {
 
 #[test]
 fn an_empty_file() {
-    let after = "{\n  \"mcpServers\": {\n    \"cortex\": {\n      \"command\": \"cortex\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}\n";
+    let after = "{\n  \"mcpServers\": {\n    \"cortex\": {\n      \"command\": \"cortex\",\n      \"args\": [\n        \
+                 \"mcp\"\n      ]\n    }\n  }\n}\n";
     check(&server(), "", after);
     check(&server(), "\n", &format!("\n{after}"));
     check(&server(), "{}\n", after);
@@ -69,7 +70,8 @@ fn other_servers_stay_as_they_are() {
 #[test]
 fn trailing_commas_tabs_and_windows_lines() {
     let before = "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {},\r\n\t},\r\n}";
-    let after = "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {},\r\n\t\t\"cortex\": {\r\n\t\t\t\"command\": \"cortex\",\r\n\t\t\t\"args\": [\r\n\t\t\t\t\"mcp\"\r\n\t\t\t]\r\n\t\t},\r\n\t},\r\n}";
+    let after = "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {},\r\n\t\t\"cortex\": {\r\n\t\t\t\"command\": \"cortex\",\r\n\
+                 \t\t\t\"args\": [\r\n\t\t\t\t\"mcp\"\r\n\t\t\t]\r\n\t\t},\r\n\t},\r\n}";
     check(&server(), before, after);
 }
 
@@ -87,7 +89,8 @@ fn one_line_stays_one_line() {
 #[test]
 fn an_empty_list_of_servers_with_a_remark_in_it() {
     let before = "{\n    \"mcpServers\": {\n        // none yet\n    }\n}\n";
-    let after = "{\n    \"mcpServers\": {\n        // none yet\n        \"cortex\": {\n            \"command\": \"cortex\",\n            \"args\": [\n                \"mcp\"\n            ]\n        }\n    }\n}\n";
+    let after = "{\n    \"mcpServers\": {\n        // none yet\n        \"cortex\": {\n            \"command\": \
+                 \"cortex\",\n            \"args\": [\n                \"mcp\"\n            ]\n        }\n    }\n}\n";
     check(&server(), before, after);
 }
 
