@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, Invocation};
 use crate::output::{Output, plain, plain_lines};
+use agents::Agent;
 use agents::setup::{
-    Action, Agent, FileOutcome, Job, Program, Scope, State, Surroundings, System, on_path, remove,
+    Action, FileOutcome, Job, Program, Scope, State, Surroundings, System, on_path, remove,
     set_up, states,
 };
 

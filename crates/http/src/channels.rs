@@ -19,7 +19,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::events::wants_stream;
 use crate::input::{Asked, Asker, Body, Name, page};
 use crate::problem::Problem;
-use crate::runs::{hands, run_id};
+use crate::run_lookup::{hands, run_id};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply};
 use api::channel::{

@@ -23,7 +23,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::input::{Asked, Asker, Name};
 use crate::problem::Problem;
-use crate::runs::{hands, run_id};
+use crate::run_lookup::{hands, no_run, run_id};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply, listed};
 use api::{Error, Fault};
@@ -144,10 +144,6 @@ pub(super) async fn of_run(
     let later =
         log.events.into_iter().filter(|event| after.is_none_or(|last| event.seq() > Some(last)));
     Ok(listed(&later.take(limit).collect::<Vec<_>>(), total))
-}
-
-pub(super) fn no_run(run: &UseId) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, ErrorCode::NoSuchRun, format!("there is no run {run}"))
 }
 
 fn unread(run: &UseId, error: &std::io::Error) -> Problem {

@@ -3,7 +3,7 @@
 //! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
-//! - `runs`, `events`: talents, and what happens, as it happens.
+//! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `mind`: bulletin, jobs, undo, budget, admin chat.
 //! - `agents`: the tools at `/mcp`.
@@ -27,6 +27,7 @@ mod overview;
 mod problem;
 mod proofs;
 mod relations;
+mod run_lookup;
 mod runs;
 mod scoped;
 mod search;

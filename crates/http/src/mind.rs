@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::channels::{PIECES, pass_on, piece};
 use crate::events::wants_stream;
 use crate::input::{Asked, Asker, Body, Name, page};
-use crate::runs::{hands, run_id};
+use crate::run_lookup::{hands, run_id};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply, listed};
 use api::admin::{AdminAnswer, AdminRequest};

@@ -10,33 +10,18 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use talents::UseId;
 use talents::runner::{RunSelector, run_of};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::events::no_run;
 use crate::input::{Asked, Asker, Body, Name};
 use crate::problem::Problem;
+use crate::run_lookup::{hands, no_run, run_id};
 use crate::{App, Reply, listed};
 use api::Error;
-use daemon::talents_host::live::LiveHands;
 use service::access::for_owner;
 
 /// The caller of runs that come over HTTP; callers with different names are served in turn.
 const CALLER: &str = "http";
-
-pub(super) fn hands(app: &App) -> Result<&Arc<LiveHands>, Problem> {
-    app.hands.as_ref().ok_or_else(|| {
-        let message = "talents cannot run here";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::NotServed, message)
-            .with_hint("`cortex status` says why")
-    })
-}
-
-pub(super) fn run_id(text: &str) -> Result<UseId, Problem> {
-    UseId::parse(text)
-        .map_err(|error| Problem::bad(ErrorCode::named(error.code()), error.to_string()))
-}
 
 /// What became of a request.
 #[derive(Debug, Serialize, ToSchema)]
@@ -44,7 +29,7 @@ pub(super) struct RunReceipt {
     /// accepted or queued.
     state: String,
     use_id: String,
-    /// DaemonPlace in the queue; 1 is next.
+    /// Place in the queue; 1 is next.
     position: Option<usize>,
     /// True if the same request was a run before.
     replayed: Option<bool>,

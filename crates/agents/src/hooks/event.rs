@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::setup::Agent;
+use crate::agent::Agent;
 
 /// Which event: the word after `cortex hook`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

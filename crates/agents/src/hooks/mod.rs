@@ -16,7 +16,7 @@ pub use parse::{INPUT_BYTES_MAX, parse};
 pub use reply::{HookReply, render};
 pub use text::{reminder, session_text};
 
-use crate::setup::Agent;
+use crate::agent::Agent;
 
 /// The memory behind the hooks.
 pub trait HookMemory {

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::agent::Agent;
 use crate::hooks::event::{EventName, Happening, HookEvent, HookSession, Start};
-use crate::setup::Agent;
 
 /// The most that is read from an agent. A pasted log file fits; a runaway does not.
 pub const INPUT_BYTES_MAX: usize = 16 << 20;

@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
+use crate::agent::Agent;
 use crate::hooks::event::EventName;
-use crate::setup::Agent;
 
 /// What an agent is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -25,7 +25,7 @@ pub enum SetupError {
     #[error("{}: the file keeps changing while it is edited; close the agent and try again", path.display())]
     Restless { path: PathBuf },
     #[error("{0} has no settings for a single project")]
-    NoProject(crate::setup::agent::Agent),
+    NoProject(crate::agent::Agent),
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
 }

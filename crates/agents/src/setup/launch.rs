@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::agent::Agent;
 use crate::hooks::EventName;
-use crate::setup::agent::{Agent, Scope};
+use crate::setup::places::Scope;
 use crate::setup::places::System;
 
 /// What is written into settings so that an agent can start Cortex.

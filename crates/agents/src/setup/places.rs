@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::setup::agent::{Agent, Scope};
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
 
 /// The kind of system, as far as it decides where settings are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,25 @@ impl System {
             System::MacOs
         } else {
             System::Linux
+        }
+    }
+}
+
+/// For whom the settings hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Everything this user does.
+    User,
+    /// One project folder; the files may be shared with others who work on it.
+    Project,
+}
+
+impl Scope {
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
         }
     }
 }

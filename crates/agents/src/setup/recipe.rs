@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::agent::Agent;
 use crate::hooks::EventName;
-use crate::setup::agent::Agent;
 use crate::setup::entry::{Entry, Fault};
 use crate::setup::launch::{Launch, mark};
 use crate::setup::places::Places;

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::setup::agent::{Agent, Scope};
+use crate::agent::Agent;
 use crate::setup::entry::Fault;
 use crate::setup::files;
 use crate::setup::files::{Result, SetupError};
+use crate::setup::places::Scope;
 use crate::setup::plan::Trace;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::setup::agent::{Agent, Scope};
+use crate::agent::Agent;
 use crate::setup::change::unified;
 use crate::setup::files;
 use crate::setup::files::{Result, SetupError};
 use crate::setup::launch::{Launch, Program};
+use crate::setup::places::Scope;
 use crate::setup::places::{Places, Surroundings, places};
 use crate::setup::plan;
 use crate::setup::plan::Trace;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::setup::agent::{Agent, Scope};
+use crate::agent::Agent;
 use crate::setup::files;
 use crate::setup::launch::Launch;
+use crate::setup::places::Scope;
 use crate::setup::places::{Surroundings, places};
 use crate::setup::recipe::{SERVER, targets};
 use crate::setup::run::chosen;

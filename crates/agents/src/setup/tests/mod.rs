@@ -4,8 +4,9 @@ mod disk;
 mod generated;
 mod texts;
 
-use crate::setup::agent::{Agent, Scope};
+use crate::agent::Agent;
 use crate::setup::launch::Launch;
+use crate::setup::places::Scope;
 use crate::setup::places::{Surroundings, System, places};
 use crate::setup::plan::{adding, removing};
 use crate::setup::recipe::{Content, targets};

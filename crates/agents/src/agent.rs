@@ -1,4 +1,7 @@
-//! The agents that `cortex setup` knows. What differs between them is data in `recipe` and `places`.
+//! The coding agents that Cortex knows, and nothing that only one part needs to know about them.
+//!
+//! Both `hooks` and `setup` stand on this module, so it uses neither. What must stay true: an agent has one name, on the
+//! command line, in JSON and in the hook commands that were written into settings.
 
 use std::fmt;
 
@@ -68,25 +71,6 @@ impl Agent {
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// For whom the settings hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Everything this user does.
-    User,
-    /// One project folder; the files may be shared with others who work on it.
-    Project,
-}
-
-impl Scope {
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::User => "user",
-            Scope::Project => "project",
-        }
     }
 }
 
