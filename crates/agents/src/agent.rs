@@ -1,7 +1,7 @@
 //! The coding agents that Cortex knows, and nothing that only one part needs to know about them.
 //!
-//! Both `hooks` and `setup` stand on this module, so it uses neither. What must stay true: an agent has one name, on the
-//! command line, in JSON and in the hook commands that were written into settings.
+//! Both `hooks` and `setup` stand on this module, so it uses neither. What must stay true: an agent has one name, on
+//! the command line, in JSON and in the hook commands that were written into settings.
 
 use std::fmt;
 

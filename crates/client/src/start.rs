@@ -78,12 +78,13 @@ fn spawn(place: &DaemonPlace) -> Result<()> {
         .map_err(|error| Error::new(ErrorCode::DaemonStart, Fault::Server, error.to_string()))?;
     let mut said = String::new();
     if let Some(out) = child.stdout.take() {
-        // Ends with the line, or with the child.
-        let _silent = BufReader::new(out).read_line(&mut said);
+        // Reading ends with the line or with the child. A child that says nothing is told by the empty line below.
+        let _ = BufReader::new(out).read_line(&mut said);
     }
     let answer = serde_json::from_str::<Ready>(&said);
-    // Somebody has to take note of its end, or it would stay in the table of processes.
-    let _unwatched = std::thread::Builder::new().name("daemon".into()).spawn(move || child.wait());
+    // Without a thread that waits for it, an ended daemon stays in the table of processes until we end ourselves; that
+    // is no reason to do without the daemon, so a thread that cannot be started is ignored.
+    let _ = std::thread::Builder::new().name("daemon".into()).spawn(move || child.wait());
     match answer {
         Ok(Ready::Ready(_)) => Ok(()),
         Ok(Ready::Error(error)) => Err(error),

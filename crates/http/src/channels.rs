@@ -178,8 +178,8 @@ async fn stream(follow: RunFollower, started: ChannelRunAnswer, send: mpsc::Send
         Ok(reply) => piece("done", &json!(reply)),
         Err(problem) => piece("error", &problem.value()),
     };
-    // A caller that is gone finds the answer in the channel.
-    let _unheard = send.send(last).await;
+    // Sending fails if the caller is gone, who finds the answer in the channel later.
+    let _ = send.send(last).await;
 }
 
 /// All channels.

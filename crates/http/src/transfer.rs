@@ -69,7 +69,8 @@ pub(super) async fn export(
         let mut out = BufWriter::with_capacity(PIECE_BYTES, Pieces(send.clone()));
         let outcome = transfer::operations::export(&ops.service, &caller, request, &mut out);
         if let Err(error) = outcome {
-            let _unheard = send.blocking_send(Err(std::io::Error::other(error.to_string())));
+            // Sending fails if the caller is gone, who then sees no last line.
+            let _ = send.blocking_send(Err(std::io::Error::other(error.to_string())));
         }
     });
     let headers = [
@@ -198,7 +199,8 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        let _gone = std::fs::remove_file(&self.path);
+        // An upload that cannot be removed now is swept when the daemon starts again.
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 
@@ -218,7 +220,8 @@ pub(super) fn sweep(home: &Path) {
     let Ok(entries) = std::fs::read_dir(folder(home)) else { return };
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            let _gone = std::fs::remove_file(entry.path());
+            // What cannot be removed harms nobody and is tried again at the next start.
+            let _ = std::fs::remove_file(entry.path());
         }
     }
 }

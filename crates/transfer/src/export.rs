@@ -266,8 +266,8 @@ pub fn write_atomically<T>(
         Ok(done)
     });
     if written.is_err() {
-        // The error that counts is the one before; half a file helps nobody.
-        let _gone = std::fs::remove_file(&part);
+        // Half a file helps nobody, but the error to report is the one that came first.
+        let _ = std::fs::remove_file(&part);
     }
     written
 }

@@ -34,8 +34,8 @@ struct Copied(PathBuf);
 
 impl Drop for Copied {
     fn drop(&mut self) {
-        // It lies in the folder for temporary files, where somebody will find it.
-        let _left = std::fs::remove_dir_all(&self.0);
+        // A copy that cannot be removed lies in the folder for temporary files, which the system empties.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -196,7 +196,8 @@ fn private_copy(path: &Path) -> Result<(PathBuf, PathBuf)> {
             Ok(())
         });
     if let Err(error) = copied {
-        let _left = std::fs::remove_dir_all(&folder);
+        // The copy is of no use any more, and the error to report is the one that came first.
+        let _ = std::fs::remove_dir_all(&folder);
         return Err(error);
     }
     Ok((folder, copy))

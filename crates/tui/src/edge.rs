@@ -62,7 +62,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let (events, incoming) = channel();
     // Before the screen is taken: whoever ends us meanwhile must not leave it behind.
-    let _signals = watch_signals(&events)?;
+    let _signals_guard = watch_signals(&events)?;
     let (questions, open) = channel::<Request>();
     start_askers(asked, open, &events)?;
     let mut screen = Screen::take().map_err(|error| failed(&error))?;
@@ -121,8 +121,8 @@ fn wait(incoming: &Receiver<Incoming>, wait: Duration) -> Option<Incoming> {
 
 fn send(questions: &Sender<Request>, requests: Vec<Request>) {
     for request in requests {
-        // Askers end with us, never before.
-        let _unasked = questions.send(request);
+        // The threads that ask end when this sender is dropped and never before, so there is always a receiver.
+        let _ = questions.send(request);
     }
 }
 

@@ -86,12 +86,13 @@ fn put_back(hook: &Arc<Hook>) {
     panic::set_hook(Box::new(move |info| hook(info)));
 }
 
-/// The terminal as it was. Nobody is left to be told if that fails.
+/// Puts the terminal back as it was.
 fn give_back() {
     let mut out = io::stdout();
-    let _unheard =
-        execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
-    let _unheard = disable_raw_mode();
+    // This runs on the way out and while a panic unwinds: there is no screen left on which a failure could be shown.
+    let _ = execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
+    // As above; a terminal that is gone has no mode to leave.
+    let _ = disable_raw_mode();
 }
 
 /// Puts a text into the clipboard of the terminal, where it allows that. `false` if it is too long for one.

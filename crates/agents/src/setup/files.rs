@@ -119,7 +119,7 @@ pub(super) fn write(path: &Path, text: &str, expected: Option<&str>) -> Result<(
     });
     if written.is_err() {
         // The draft may not even exist; the first error is the one to report.
-        let _first_error_counts = fs::remove_file(&draft);
+        let _ = fs::remove_file(&draft);
     }
     written
 }

@@ -175,8 +175,8 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let part = PathBuf::from(part);
     let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
     written.map_err(|error| {
-        // The error that counts is the one before.
-        let _gone = fs::remove_file(&part);
+        // The half-written file may not even exist; the error to report is the one that came first.
+        let _ = fs::remove_file(&part);
         Error::file(path, error)
     })
 }
