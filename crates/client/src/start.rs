@@ -20,7 +20,7 @@ const LOG_BYTES_MAX: u64 = 1_048_576;
 /// What a daemon in the background says on its standard output, once.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ready {
+pub enum StartReport {
     Ready(u32),
     Error(Error),
 }
@@ -81,13 +81,13 @@ fn spawn(place: &DaemonPlace) -> Result<()> {
         // Reading ends with the line or with the child. A child that says nothing is told by the empty line below.
         let _ = BufReader::new(out).read_line(&mut said);
     }
-    let answer = serde_json::from_str::<Ready>(&said);
+    let answer = serde_json::from_str::<StartReport>(&said);
     // Without a thread that waits for it, an ended daemon stays in the table of processes until we end ourselves; that
     // is no reason to do without the daemon, so a thread that cannot be started is ignored.
     let _ = std::thread::Builder::new().name("daemon".into()).spawn(move || child.wait());
     match answer {
-        Ok(Ready::Ready(_)) => Ok(()),
-        Ok(Ready::Error(error)) => Err(error),
+        Ok(StartReport::Ready(_)) => Ok(()),
+        Ok(StartReport::Error(error)) => Err(error),
         Err(_) => Err(Error::new(
             ErrorCode::DaemonStart,
             Fault::Server,

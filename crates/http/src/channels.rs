@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::events::wants_stream;
-use crate::input::{Asked, Asker, Body, Name, page};
+use crate::input::{Asker, Body, Name, QueryParameters, page};
 use crate::problem::Problem;
 use crate::run_lookup::{hands, run_id};
 use crate::transfer::{Piece, Stream};
@@ -194,7 +194,7 @@ pub(super) async fn list(State(app): State<App>, Asker(caller): Asker) -> Reply 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct ChannelAsked {
+pub(super) struct ChannelParameters {
     /// The newest so many messages; 50 if absent.
     limit: Option<usize>,
 }
@@ -202,7 +202,7 @@ pub(super) struct ChannelAsked {
 /// A channel and what was said in it.
 #[utoipa::path(
     get, path = "/api/channels/{channel}", tag = "channels", operation_id = "get_channel",
-    params(("channel" = String, Path, description = "Its name"), ChannelAsked),
+    params(("channel" = String, Path, description = "Its name"), ChannelParameters),
     responses(
         (status = 200, description = "The channel", body = ChannelGetAnswer),
         (status = 404, description = "There is no such channel"),
@@ -212,7 +212,7 @@ pub(super) async fn read(
     State(app): State<App>,
     Asker(caller): Asker,
     Name(channel): Name,
-    Asked(asked): Asked<ChannelAsked>,
+    QueryParameters(asked): QueryParameters<ChannelParameters>,
 ) -> Reply {
     let limit = page(asked.limit, MESSAGES_MAX)?;
     app.reply(caller, ChannelGetRequest { channel, limit }).await

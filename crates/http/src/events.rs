@@ -21,7 +21,7 @@ use talents::runner::RunFollower;
 use tokio::sync::{mpsc, watch};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::input::{Asked, Asker, Name};
+use crate::input::{Asker, Name, QueryParameters};
 use crate::problem::Problem;
 use crate::run_lookup::{hands, no_run, run_id};
 use crate::transfer::{Piece, Stream};
@@ -41,7 +41,7 @@ const WORDS_MAX: usize = 64;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct EventsAsked {
+pub(super) struct EventsParameters {
     /// Only these tracts, with commas between: `cortex`, `supervisor`, `think`, …
     tract: Option<String>,
     /// Only these events, with commas between.
@@ -64,7 +64,7 @@ pub(super) struct SentEvent {
 /// What happens on the bus, as server-sent events. The header `Last-Event-ID` brings back what was missed.
 #[utoipa::path(
     get, path = "/api/events", tag = "runs", operation_id = "stream_events",
-    params(EventsAsked),
+    params(EventsParameters),
     responses((
         status = 200, description = "Each `data` is a message of the bus", body = SentEvent,
         content_type = "text/event-stream",
@@ -74,7 +74,7 @@ pub(super) async fn stream(
     State(app): State<App>,
     Asker(caller): Asker,
     headers: HeaderMap,
-    Asked(asked): Asked<EventsAsked>,
+    QueryParameters(asked): QueryParameters<EventsParameters>,
 ) -> Reply {
     for_owner(&caller)?;
     let hub = hands(&app)?.hub();
@@ -102,7 +102,7 @@ pub(super) async fn stream(
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RunEventsAsked {
+pub(super) struct RunEventsParameters {
     /// Only what comes after the event with this `seq`.
     after: Option<u64>,
     /// 1 to 1000; 1000 if absent. A stream has no limit.
@@ -113,7 +113,7 @@ pub(super) struct RunEventsAsked {
 /// the run.
 #[utoipa::path(
     get, path = "/api/runs/{id}/events", tag = "runs", operation_id = "list_run_events",
-    params(("id" = String, Path, description = "The run's `use_id`"), RunEventsAsked),
+    params(("id" = String, Path, description = "The run's `use_id`"), RunEventsParameters),
     responses(
         (status = 200, description = "Events", body = Vec<Object>),
         (status = 404, description = "There is no such run"),
@@ -124,7 +124,7 @@ pub(super) async fn of_run(
     Asker(caller): Asker,
     headers: HeaderMap,
     Name(id): Name,
-    Asked(asked): Asked<RunEventsAsked>,
+    QueryParameters(asked): QueryParameters<RunEventsParameters>,
 ) -> Reply {
     for_owner(&caller)?;
     let run = run_id(&id)?;

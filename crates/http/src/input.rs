@@ -106,14 +106,14 @@ async fn collect(mut body: axum::body::Body) -> Result<Vec<u8>, Problem> {
 
 /// What the address says after the question mark.
 #[derive(Debug)]
-pub(super) struct Asked<T>(pub(super) T);
+pub(super) struct QueryParameters<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParameters<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Asked<T>, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<QueryParameters<T>, Problem> {
         Query::try_from_uri(&parts.uri)
-            .map(|Query(asked)| Asked(asked))
+            .map(|Query(asked)| QueryParameters(asked))
             .map_err(|error| Problem::from(Error::invalid("query", error.body_text())))
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use talents::runner::{RunSelector, run_of};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::input::{Asked, Asker, Body, Name};
+use crate::input::{Asker, Body, Name, QueryParameters};
 use crate::problem::Problem;
 use crate::run_lookup::{hands, no_run, run_id};
 use crate::{App, Reply, listed};
@@ -69,7 +69,7 @@ fn rejected(receipt: api::run::RunReceipt) -> Problem {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RunsAsked {
+pub(super) struct RunsParameters {
     name: Option<String>,
     facet: Option<String>,
     /// YYYYMMDD.
@@ -89,7 +89,7 @@ pub(super) struct RunsAsked {
 /// Runs that go on or wait (`live`), and those that have ended, newest first (`runs`).
 #[utoipa::path(
     get, path = "/api/runs", tag = "runs", operation_id = "list_runs",
-    params(RunsAsked),
+    params(RunsParameters),
     responses((
         status = 200, description = "{live, runs, total, has_more}; X-Total-Count has the total", body = Object,
     )),
@@ -97,7 +97,7 @@ pub(super) struct RunsAsked {
 pub(super) async fn list(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(asked): Asked<RunsAsked>,
+    QueryParameters(asked): QueryParameters<RunsParameters>,
 ) -> Reply {
     for_owner(&caller)?;
     let word = |name: &str, given: Option<&str>, words: &[&str]| match given {

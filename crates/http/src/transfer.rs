@@ -22,7 +22,7 @@ use axum::response::IntoResponse;
 use http_body::Frame;
 use tokio::sync::mpsc;
 
-use crate::input::{Asked, Asker};
+use crate::input::{Asker, QueryParameters};
 use crate::problem::Problem;
 use crate::{App, Reply};
 use api::transfer::{ExportRequest, ImportRequest};
@@ -59,7 +59,7 @@ pub(super) type Piece = Result<Bytes, std::io::Error>;
 pub(super) async fn export(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(request): Asked<ExportRequest>,
+    QueryParameters(request): QueryParameters<ExportRequest>,
 ) -> Reply {
     // What is wrong from the start is said with a status; later there is no place for one.
     let (ops, whose) = (Arc::clone(&app.ops), caller.clone());
@@ -123,7 +123,7 @@ impl HttpBody for Stream {
 pub(super) async fn import(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(asked): Asked<ImportRequest>,
+    QueryParameters(asked): QueryParameters<ImportRequest>,
     request: Request,
 ) -> Reply {
     let (parts, body) = request.into_parts();

@@ -121,12 +121,12 @@ fn mind_fault(error: &MindError) -> (Fault, Option<&'static str>) {
 
 fn fault_of(error: &KernelError) -> Fault {
     match error.fault() {
-        kernel::Fault::Caller => Fault::Caller,
-        kernel::Fault::Missing => Fault::Missing,
-        kernel::Fault::Conflict => Fault::Conflict,
-        kernel::Fault::Forbidden => Fault::Forbidden,
-        kernel::Fault::Busy => Fault::Busy,
-        kernel::Fault::Server => Fault::Server,
+        kernel::KernelFault::Caller => Fault::Caller,
+        kernel::KernelFault::Missing => Fault::Missing,
+        kernel::KernelFault::Conflict => Fault::Conflict,
+        kernel::KernelFault::Forbidden => Fault::Forbidden,
+        kernel::KernelFault::Busy => Fault::Busy,
+        kernel::KernelFault::Server => Fault::Server,
     }
 }
 

@@ -25,14 +25,14 @@ pub(super) struct Database {
     db: Connection,
     path: PathBuf,
     /// Dropped after the connection, and removed then.
-    _copy: Option<Copied>,
+    _copy: Option<CopyFolder>,
 }
 
 /// The folder of a private copy.
 #[derive(Debug)]
-struct Copied(PathBuf);
+struct CopyFolder(PathBuf);
 
-impl Drop for Copied {
+impl Drop for CopyFolder {
     fn drop(&mut self) {
         // A copy that cannot be removed lies in the folder for temporary files, which the system empties.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -47,7 +47,7 @@ impl Database {
         }
         if rests(path)? {
             let (folder, copy) = private_copy(path)?;
-            let copied = Copied(folder);
+            let copied = CopyFolder(folder);
             // If its tool woke up meanwhile, the copy may be torn; its locks are then there to be used.
             if !beside(path, "-wal").exists()
                 && let Ok(db) = connect(&copy)
@@ -60,7 +60,7 @@ impl Database {
             Err(error) => error,
         };
         let (folder, copy) = private_copy(path)?;
-        let copied = Copied(folder);
+        let copied = CopyFolder(folder);
         match connect(&copy) {
             Ok(db) => Ok(Database { db, path: path.to_owned(), _copy: Some(copied) }),
             // What is wrong with the database itself is the message that helps.
@@ -323,8 +323,11 @@ mod tests {
             .execute_batch("CREATE TABLE t (name TEXT); INSERT INTO t VALUES ('in the log')")
             .unwrap();
         let (private, copy) = private_copy(&path).unwrap();
-        let db =
-            Database { db: connect(&copy).unwrap(), path, _copy: Some(Copied(private.clone())) };
+        let db = Database {
+            db: connect(&copy).unwrap(),
+            path,
+            _copy: Some(CopyFolder(private.clone())),
+        };
         assert_eq!(rows(&db), ["in the log"]);
         drop(db);
         assert!(!private.exists());

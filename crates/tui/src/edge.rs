@@ -15,8 +15,8 @@ use ratatui::crossterm::event::{self, Event as TerminalEvent, MouseButton, Mouse
 use ratatui::layout::Position;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::ask::{Asked, Request, StatusView};
-use crate::screen::{Screen, copy};
+use crate::ask::{Answerer, Request, StatusView};
+use crate::screen::{TerminalScreen, copy};
 use crate::state::{Drawn, Event, State};
 use crate::view;
 use crate::view::theme::Theme;
@@ -42,7 +42,7 @@ enum Incoming {
     Lost(io::Error),
 }
 
-impl Asked for ClientPool {
+impl Answerer for ClientPool {
     fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
         ClientPool::ask(self, request)
     }
@@ -55,7 +55,7 @@ impl Asked for ClientPool {
 
 /// Runs the interface until somebody ends it.
 pub(super) fn run(
-    asked: &Arc<impl Asked>,
+    asked: &Arc<impl Answerer>,
     actor: &str,
     now: &dyn Fn() -> Result<Millis>,
     theme: Theme,
@@ -65,7 +65,7 @@ pub(super) fn run(
     let _signals_guard = watch_signals(&events)?;
     let (questions, open) = channel::<Request>();
     start_askers(asked, open, &events)?;
-    let mut screen = Screen::take().map_err(|error| failed(&error))?;
+    let mut screen = TerminalScreen::take().map_err(|error| failed(&error))?;
     read_terminal(events)?;
     let (mut state, requests) = State::new(actor, now()?);
     send(&questions, requests);
@@ -163,7 +163,7 @@ fn read_terminal(events: Sender<Incoming>) -> Result<()> {
 }
 
 fn start_askers(
-    asked: &Arc<impl Asked>,
+    asked: &Arc<impl Answerer>,
     open: Receiver<Request>,
     events: &Sender<Incoming>,
 ) -> Result<()> {

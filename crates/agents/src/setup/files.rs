@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::setup::entry::Fault;
+use crate::setup::entry::SettingsFault;
 
 /// The largest settings file that is read. Real ones have a few megabytes at most.
 const SETTINGS_BYTES_MAX: u64 = 64 << 20;
@@ -17,7 +17,7 @@ const COPIES_MAX: u32 = 1_000;
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error("{}: {fault}; nothing was changed", path.display())]
-    Broken { path: PathBuf, fault: Fault },
+    Broken { path: PathBuf, fault: SettingsFault },
     #[error("{}: byte {place} is not UTF-8; nothing was changed", path.display())]
     NotText { path: PathBuf, place: usize },
     #[error("{}: the file has more than {SETTINGS_BYTES_MAX} bytes", path.display())]

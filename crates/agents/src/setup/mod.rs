@@ -26,5 +26,5 @@ mod toml;
 pub use files::SetupError;
 pub use launch::Program;
 pub use places::{Scope, Surroundings, System};
-pub use run::{Action, FileOutcome, Job, remove, set_up};
-pub use state::{State, on_path, states};
+pub use run::{Action, FileOutcome, SetupJob, remove, set_up};
+pub use state::{AgentState, on_path, states};

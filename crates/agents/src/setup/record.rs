@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::setup::entry::Fault;
+use crate::setup::entry::SettingsFault;
 use crate::setup::files;
 use crate::setup::files::{Result, SetupError};
 use crate::setup::places::Scope;
@@ -41,7 +41,7 @@ impl Record {
         let Some(text) = files::read(&path)? else { return Ok(Record::default()) };
         serde_json::from_str(&text).map_err(|error| SetupError::Broken {
             path,
-            fault: Fault {
+            fault: SettingsFault {
                 line: error.line(),
                 column: error.column(),
                 message: format!("{error}; without this file `--remove` still works"),

@@ -37,8 +37,8 @@ fn provider(server: &FakeServer, kind: ProviderKind) -> Arc<dyn Provider> {
     configured.open("here").unwrap()
 }
 
-fn call() -> ModelCall {
-    ModelCall {
+fn call() -> ModelRequest {
+    ModelRequest {
         model: "m-1".into(),
         system: "Shared.".into(),
         messages: vec![ChatMessage::User { text: "Tee?".into() }],
@@ -50,13 +50,13 @@ fn call() -> ModelCall {
         }],
         max_output_tokens: Some(500),
         thinking_budget: Some(2_000),
-        ..ModelCall::default()
+        ..ModelRequest::default()
     }
 }
 
 async fn turn(
     provider: &dyn Provider,
-    call: &ModelCall,
+    call: &ModelRequest,
 ) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let (events, mut seen) = mpsc::channel(1_000);
     let result = provider.turn(call, events).await;
@@ -193,7 +193,7 @@ async fn a_shape_that_is_no_object_is_wrapped_and_unwrapped() {
     let bytes = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"items\\\":[1,2]}\"},\"finish_reason\":\"stop\"}]}\n\
                  \ndata: [DONE]\n\n";
     let server = FakeServer::start(vec![ServerAct::Stream(bytes.into(), 9)]).await;
-    let call = ModelCall { schema: Some(json!({"type": "array"})), json: true, ..call() };
+    let call = ModelRequest { schema: Some(json!({"type": "array"})), json: true, ..call() };
     let reply = turn(provider(&server, ProviderKind::Openai).as_ref(), &call).await.0.unwrap();
     assert_eq!(reply.text, "[1,2]");
     let sent = server.body(0);

@@ -13,7 +13,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tempfile::TempDir;
 
-use crate::ask::{Ask, Asked, Request, StatusView};
+use crate::ask::{Answerer, Ask, Request, StatusView};
 use crate::state::{Drawn, Event, State, Target};
 use crate::view;
 use crate::view::theme::Theme;
@@ -57,7 +57,7 @@ struct Local {
     handle: HostHandle,
 }
 
-impl Asked for Local {
+impl Answerer for Local {
     fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
         api::ask(&self.handle, request)
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::setup::entry::{Entry, Fault};
+use crate::setup::entry::{Entry, SettingsFault};
 use crate::setup::{json, toml};
 
 fn server() -> Content {
@@ -192,7 +192,7 @@ fn broken_settings_are_refused_with_the_place() {
     assert_eq!(fault("{ \"a\": 1 \"b\": 2 }").column, 9);
     assert_eq!(fault("[]").message, "settings are an object, and this is none");
     assert!(json::add("{'a': 1}", &[]).is_err() && json::add("{a: 1}", &[]).is_err());
-    let wrong: Fault = server().add("{\n  \"mcpServers\": []\n}").unwrap_err();
+    let wrong: SettingsFault = server().add("{\n  \"mcpServers\": []\n}").unwrap_err();
     assert_eq!((wrong.line, wrong.column), (2, 17));
     let fault = toml::read("a = 1\nb = [1,\n").unwrap_err();
     assert_eq!(fault.line, 2);

@@ -30,7 +30,7 @@ async fn run_with(
     dir: &Path,
     kind: ProviderKind,
     body: &str,
-    call: ModelCall,
+    call: ModelRequest,
     first_event: Duration,
 ) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let options = CliOptions {
@@ -55,19 +55,19 @@ async fn run_with(
 async fn run(
     kind: ProviderKind,
     body: &str,
-    call: ModelCall,
+    call: ModelRequest,
 ) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let dir = tempfile::tempdir().unwrap();
     run_with(dir.path(), kind, body, call, Duration::from_secs(20)).await
 }
 
-fn call(session: Option<&str>) -> ModelCall {
-    ModelCall {
+fn call(session: Option<&str>) -> ModelRequest {
+    ModelRequest {
         model: "m1".into(),
         system: "Be kind.".into(),
         messages: vec![ChatMessage::User { text: "What is up?".into() }],
         session: session.map(str::to_owned),
-        ..ModelCall::default()
+        ..ModelRequest::default()
     }
 }
 
@@ -297,7 +297,7 @@ echo '{"type":"init"}'"#;
         std::fs::create_dir(dir.path().join(".gemini")).unwrap();
         let mine = "{\"mcpServers\": {\"mine\": {\"command\": \"x\"}}, \"theme\": \"dark\"}";
         std::fs::write(dir.path().join(".gemini/settings.json"), mine).unwrap();
-        let call = ModelCall { server: Some(server.clone()), ..call(None) };
+        let call = ModelRequest { server: Some(server.clone()), ..call(None) };
         drop(run_with(dir.path(), kind, keep, call, Duration::from_secs(20)).await);
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
         let left = std::fs::read_dir(dir.path().join("run")).map_or(0, Iterator::count);

@@ -7,11 +7,11 @@ use kernel::memory::{
 use serde_json::Value;
 
 use crate::Result;
-use crate::hand::Hand;
 use crate::record::{HeadRecord, VersionRecord};
+use crate::writer::ImportWriter;
 use service::fields;
 
-impl Hand<'_> {
+impl ImportWriter<'_> {
     pub(super) fn body(
         &mut self,
         memory_type: MemoryType,

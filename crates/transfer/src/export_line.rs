@@ -20,7 +20,7 @@ pub(super) const SYSTEM: &str = "cortex";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum ExportLine {
     Header(HeaderLine),
     Session(SessionLine),
     Memory(Box<MemoryLine>),
