@@ -1,9 +1,10 @@
 //! Answers as text for the model: ids in every line, no more words than it takes.
+//!
+//! What must stay true: a text is made of an answer and nothing else, and no hint names a command that a model cannot
+//! run.
 
-use api::ErrorCode;
 use std::fmt::Write as _;
 
-use api::Error;
 use api::graph::GraphAnswer;
 use api::memory::Brief;
 use api::read::GetAnswer;
@@ -11,6 +12,7 @@ use api::save::{SaveAnswer, Saved};
 use api::search::{ArmView, SearchAnswer};
 use api::session::SessionView;
 use api::timeline::TimelineAnswer;
+use api::{CommandHint, Error};
 
 /// Characters of a question that an answer repeats.
 const ECHO_CHARS: usize = 200;
@@ -21,16 +23,12 @@ pub(super) fn with_note(text: String, note: &str) -> String {
 
 /// What to do about an error, for a model: it has tools, and no command line.
 pub(super) fn hint(error: &Error) -> Option<&str> {
-    match error.hint.as_deref() {
-        Some(hint) if error.code == ErrorCode::NotFound && hint.starts_with("`cortex find`") => {
+    match CommandHint::of(error) {
+        Some(CommandHint::ListMemories) => {
             Some("mem_search and mem_context name the ids there are")
         }
-        Some(hint)
-            if error.code == ErrorCode::NotFound && hint.starts_with("`cortex session start") =>
-        {
-            Some("mem_session_start starts one")
-        }
-        hint => hint,
+        Some(CommandHint::StartSession) => Some("mem_session_start starts one"),
+        None => error.hint.as_deref(),
     }
 }
 
