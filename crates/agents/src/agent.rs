@@ -26,7 +26,7 @@ pub enum Agent {
 }
 
 impl Agent {
-    pub const ALL: [Agent; 7] = [
+    pub(crate) const ALL: [Agent; 7] = [
         Agent::ClaudeCode,
         Agent::Codex,
         Agent::GeminiCli,
@@ -50,7 +50,7 @@ impl Agent {
     }
 
     /// The program whose presence on PATH says that the agent is installed.
-    pub fn program(self) -> &'static str {
+    pub(crate) fn program(self) -> &'static str {
         match self {
             Agent::ClaudeCode => "claude",
             Agent::Codex => "codex",
@@ -63,7 +63,7 @@ impl Agent {
     }
 
     /// Whether people start it from a desktop, where the shell's PATH is often missing.
-    pub fn is_desktop(self) -> bool {
+    pub(crate) fn is_desktop(self) -> bool {
         matches!(self, Agent::Cursor | Agent::VsCode | Agent::Windsurf)
     }
 }

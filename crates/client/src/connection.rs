@@ -85,7 +85,7 @@ impl DaemonClient {
     }
 
     /// Answers any call, with the bytes that the operation wrote.
-    pub fn answer(&mut self, from: &CallerInfo, call: Call) -> Result<Box<RawValue>> {
+    pub(crate) fn answer(&mut self, from: &CallerInfo, call: Call) -> Result<Box<RawValue>> {
         let body = CallBody { from: from.clone(), ask: call };
         self.request(RequestBody::Ask(Box::new(body)))
     }

@@ -48,11 +48,11 @@ impl DaemonPlace {
         self.socket.with_file_name(BUS)
     }
 
-    pub fn run_folder(&self) -> PathBuf {
+    pub(crate) fn run_folder(&self) -> PathBuf {
         self.home.join("run")
     }
 
-    pub fn lock_file(&self) -> PathBuf {
+    pub(crate) fn lock_file(&self) -> PathBuf {
         self.run_folder().join("lock")
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use api::{Call, CallerInfo, ErrorCode, Handle, Operation, Result};
+use api::{Call, CallerInfo, ErrorCode, Handle, Result};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -31,11 +31,6 @@ impl ClientPool {
     pub fn new(place: DaemonPlace, caller: CallerInfo) -> Result<ClientPool> {
         let client = connect_or_start(&place)?;
         Ok(ClientPool { place, caller, idle: Mutex::new(vec![client]) })
-    }
-
-    /// Asks one thing, and once more if the daemon went away meanwhile.
-    pub fn ask<R: Operation>(&self, request: R) -> Result<R::Answer> {
-        api::ask(self, request)
     }
 
     /// How the daemon is.

@@ -58,7 +58,7 @@ use service::Caller;
 
 /// What routes share.
 #[derive(Clone, Debug)]
-pub struct App {
+struct App {
     ops: Arc<Host>,
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.

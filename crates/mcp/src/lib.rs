@@ -1,7 +1,7 @@
 //! The tools that agents call, over the Model Context Protocol.
 //!
 //! - [`tools`]: names, words and schemas, small enough to be read at every start; which profile holds which.
-//! - [`call`]: arguments into operations, answers into structured content; `text`: into text.
+//! - `call`: arguments into operations, answers into structured content; `text`: into text.
 //! - `talent`: the tools of one talent, for a provider that runs its own loop.
 //! - [`backend`]: whoever answers calls.
 //!
@@ -9,7 +9,7 @@
 //! result it can read, never a broken connection.
 
 pub mod backend;
-pub mod call;
+mod call;
 pub mod talent;
 mod text;
 pub mod tools;

@@ -1,7 +1,7 @@
 //! The tools: names, words, schemas. Written by hand, because every byte of them is read by every agent at every start.
 //!
-//! What must stay true: the whole list stays below [`LIST_BYTES_MAX`] bytes; six tools are loaded at once, and the
-//! others when an agent looks for them; an input schema names every parameter that `call` reads.
+//! What must stay true: the whole list stays below 12 KiB, as a test checks; six tools are loaded at once, the others
+//! when an agent looks for them; an input schema names every parameter that `call` reads.
 
 use api::ErrorCode;
 use rmcp::model::Tool;
@@ -9,11 +9,8 @@ use serde_json::{Map, Value, json};
 
 use api::{Error, Fault, Result};
 
-/// Bytes that the whole list may have.
-pub const LIST_BYTES_MAX: usize = 12 * 1_024;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
+enum Profile {
     Agent,
     Admin,
 }
@@ -311,7 +308,7 @@ impl Choice {
         Ok(Choice(names))
     }
 
-    pub fn tools(&self) -> Vec<Tool> {
+    pub(crate) fn tools(&self) -> Vec<Tool> {
         TOOLS.iter().filter(|entry| self.0.contains(&entry.name)).map(tool).collect()
     }
 }
@@ -376,6 +373,9 @@ fn schema(items: &str, input: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Bytes that the whole list may have.
+    const LIST_BYTES_MAX: usize = 12 * 1_024;
 
     fn names(choice: &str) -> Vec<String> {
         Choice::parse(choice).unwrap().tools().into_iter().map(|t| t.name.into_owned()).collect()

@@ -31,6 +31,16 @@ pub struct Importer<'i> {
     pub dry_run: bool,
 }
 
+impl std::fmt::Debug for Importer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Importer")
+            .field("by", &self.by)
+            .field("project", &self.project)
+            .field("dry_run", &self.dry_run)
+            .finish_non_exhaustive()
+    }
+}
+
 pub fn import(
     importer: &Importer<'_>,
     format: Option<Format>,

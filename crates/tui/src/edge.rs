@@ -44,7 +44,7 @@ enum Incoming {
 
 impl Answerer for ClientPool {
     fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
-        ClientPool::ask(self, request)
+        api::ask(self, request)
     }
 
     fn status(&self) -> Result<StatusView> {

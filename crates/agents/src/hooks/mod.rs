@@ -11,12 +11,14 @@ mod reply;
 mod tests;
 mod text;
 
-pub use event::{EventName, Happening, HookEvent, HookSession, Start};
-pub use parse::{INPUT_BYTES_MAX, parse};
+pub use event::{EventName, HookSession, Start};
+pub use parse::INPUT_BYTES_MAX;
 pub use reply::{HookReply, render};
 pub use text::{reminder, session_text};
 
 use crate::agent::Agent;
+use event::{Happening, HookEvent};
+use parse::parse;
 
 /// The memory behind the hooks.
 pub trait HookMemory {
@@ -45,7 +47,7 @@ pub trait HookMemory {
 }
 
 /// Does what an event asks for.
-pub fn answer<M: HookMemory>(event: &HookEvent, memory: &M) -> Result<HookReply, M::Error> {
+fn answer<M: HookMemory>(event: &HookEvent, memory: &M) -> Result<HookReply, M::Error> {
     let session = &event.session;
     let context = match &event.happening {
         Happening::SessionStart(start) => memory.start(session, *start)?,

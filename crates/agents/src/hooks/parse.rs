@@ -14,7 +14,7 @@ use crate::hooks::event::{EventName, Happening, HookEvent, HookSession, Start};
 pub const INPUT_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HookError {
+pub(super) enum HookError {
     #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
     TooLarge,
     #[error("the event is no JSON object (line {line}, column {column})")]
@@ -24,7 +24,7 @@ pub enum HookError {
 }
 
 /// Reads one event. `name` is what we were called for; what the agent calls it is not asked.
-pub fn parse(agent: Agent, name: EventName, input: &[u8]) -> Result<HookEvent, HookError> {
+pub(super) fn parse(agent: Agent, name: EventName, input: &[u8]) -> Result<HookEvent, HookError> {
     if input.len() > INPUT_BYTES_MAX {
         return Err(HookError::TooLarge);
     }

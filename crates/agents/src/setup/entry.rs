@@ -84,7 +84,7 @@ pub struct SettingsFault {
 
 impl SettingsFault {
     /// A fault at a byte of a text.
-    pub fn at(text: &str, place: usize, message: impl Into<String>) -> SettingsFault {
+    pub(crate) fn at(text: &str, place: usize, message: impl Into<String>) -> SettingsFault {
         let before = &text[..text.floor_char_boundary(place.min(text.len()))];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         SettingsFault {

@@ -41,7 +41,7 @@ impl SetupError {
         }
     }
 
-    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> SetupError + '_ {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> SetupError + '_ {
         move |error| SetupError::Io { path: path.to_owned(), error }
     }
 }

@@ -67,7 +67,7 @@ impl Surroundings {
     }
 
     /// Folders to look for programs in.
-    pub fn path(&self) -> Vec<PathBuf> {
+    pub(crate) fn path(&self) -> Vec<PathBuf> {
         let path = self.variables.get("PATH").map(String::as_str).unwrap_or_default();
         std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect()
     }
