@@ -1,4 +1,7 @@
 //! The client of the socket: sync, one request at a time, for the command line, hooks and MCP.
+//!
+//! What must stay true: a daemon that is not there, or went away before it said hello, is no error but `None`, because
+//! the caller may start one or open the home itself.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

@@ -3,7 +3,6 @@
 //! `run/lock` is locked by the daemon alone, or shared by processes that open the home themselves for one command. The
 //! lock is the operating system's: it goes with the process that held it, so there is none to clean up.
 
-use api::ErrorCode;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use proof::Digest;
 
-use api::{Error, Fault, Result};
+use api::{Error, ErrorCode, Fault, Result};
 
 /// Longest path that every system takes for a socket, with room to spare.
 const SOCKET_PATH_MAX: usize = 100;

@@ -1,6 +1,8 @@
 //! Bringing a daemon up when there is none: one starter at a time, a detached child, ready when it says so.
+//!
+//! What must stay true: many processes that start at once start one daemon; the daemon outlives the process that
+//! started it, and an interrupt at that process's terminal does not reach it.
 
-use api::ErrorCode;
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -10,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::DaemonClient;
 use crate::place::{DaemonPlace, failed};
-use api::{Error, Fault, Result};
+use api::{Error, ErrorCode, Fault, Result};
 
 /// How long a daemon that somebody else is starting may take.
 const WAIT: Duration = Duration::from_secs(10);

@@ -4,7 +4,6 @@
 //! kept, and is told if something is missing. A reader that is too slow loses messages of the bus and learns how many;
 //! a run comes whole, from its log. What must stay true: a stream ends with the daemon, and costs nobody else anything.
 
-use api::ErrorCode;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -26,7 +25,7 @@ use crate::problem::Problem;
 use crate::run_lookup::{hands, no_run, run_id};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply, listed};
-use api::{Error, Fault};
+use api::{Error, ErrorCode, Fault};
 use service::access::for_owner;
 
 /// How often a stream on which nothing happens says that it is there.

@@ -5,7 +5,7 @@
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
-//! - `mind`: bulletin, jobs, undo, budget, admin chat.
+//! - `mind`: bulletin, jobs, undo, budget, admin chat; `channels`: conversations.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
 //!

@@ -1,6 +1,7 @@
-//! Talents and their runs: asked for, listed, looked at, cancelled. Only for the owner.
+//! Talents and their runs: asked for, listed, looked at, cancelled.
+//!
+//! What must stay true: every route asks first whether the caller is the owner.
 
-use api::ErrorCode;
 use std::sync::Arc;
 
 use api::run::{RunQuery, RunRequest, RunScope, RunStatus};
@@ -17,7 +18,7 @@ use crate::input::{Asker, Body, Name, QueryParameters};
 use crate::problem::Problem;
 use crate::run_lookup::{hands, no_run, run_id};
 use crate::{App, Reply, listed};
-use api::Error;
+use api::{Error, ErrorCode};
 use service::access::for_owner;
 
 /// The caller of runs that come over HTTP; callers with different names are served in turn.

@@ -1,6 +1,5 @@
 //! Search: by a question, and by what is near a memory.
 
-use api::ErrorCode;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -12,9 +11,9 @@ use crate::input::{Asker, Id, QueryParameters};
 use crate::memories::shown;
 use crate::problem::Problem;
 use crate::{App, Reply};
-use api::Fault;
 use api::memory::Memory;
 use api::search::{HitView, SearchRequest};
+use api::{ErrorCode, Fault};
 use daemon::Host;
 use service::Caller;
 

@@ -3,7 +3,6 @@
 //! What must stay true: an export that fails in the middle ends without its last line and breaks the connection, so
 //! that nobody takes it for whole; an upload is deleted whatever becomes of it.
 
-use api::ErrorCode;
 use std::fs::{File, OpenOptions};
 use std::future::poll_fn;
 use std::io::{BufWriter, Write};
@@ -26,7 +25,7 @@ use crate::input::{Asker, QueryParameters};
 use crate::problem::Problem;
 use crate::{App, Reply};
 use api::transfer::{ExportRequest, ImportRequest};
-use api::{Error, Fault};
+use api::{Error, ErrorCode, Fault};
 use transfer::ImportReport;
 
 /// Bytes of an upload.

@@ -14,7 +14,6 @@ pub mod talent;
 mod text;
 pub mod tools;
 
-use api::ErrorCode;
 use proof::memory::MemoryType;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
@@ -31,7 +30,7 @@ use serde_json::json;
 use api::bulletin::BulletinRequest;
 use api::context::ContextRequest;
 use api::read::GetRequest;
-use api::{Error, Fault};
+use api::{Error, ErrorCode, Fault};
 use backend::Backend;
 use tools::Choice;
 

@@ -1,7 +1,7 @@
 //! Answers as text for the model: ids in every line, no more words than it takes.
 //!
-//! What must stay true: a text is made of an answer and nothing else, and no hint names a command that a model cannot
-//! run.
+//! What must stay true: a text is made of an answer and nothing else; where a tool does what a hint proposes, the hint
+//! names the tool.
 
 use std::fmt::Write as _;
 

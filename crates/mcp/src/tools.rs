@@ -3,11 +3,10 @@
 //! What must stay true: the whole list stays below 12 KiB, as a test checks; six tools are loaded at once, the others
 //! when an agent looks for them; an input schema names every parameter that `call` reads.
 
-use api::ErrorCode;
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
-use api::{Error, Fault, Result};
+use api::{Error, ErrorCode, Fault, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Profile {

@@ -1,4 +1,7 @@
 //! Export to JSONL: a stream over one consistent state, in the order of ids, with nothing held but the memory at hand.
+//!
+//! What must stay true: a whole export ends with its `end` line, so a part of one can be told from it; a file that is
+//! no export of ours is never replaced; a file is replaced whole or not at all.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};

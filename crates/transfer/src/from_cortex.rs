@@ -1,4 +1,4 @@
-//! Reads our own export.
+//! Reads our own export, line by line. A newer version of the format than ours is refused, not guessed at.
 
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 //!
 //! The tool may be running: SQLite's own locking gives us its last committed state, the write-ahead log included. Where
 //! that needs files we may not make (a folder we cannot write to), or would leave files behind (nobody has the database
-//! open), a private copy is read instead. A cell that is too
-//! large is never loaded, one that is no UTF-8 costs its row and nothing else.
+//! open), a private copy is read instead. A cell that is too large is never loaded, one that is no UTF-8 costs its row
+//! and nothing else.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -4,7 +4,6 @@
 //! more ask the daemon, and all of them only send events. A thread that cannot go on says so, so nothing hangs in
 //! silence.
 
-use api::ErrorCode;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +20,7 @@ use crate::state::{Drawn, Event, State};
 use crate::view;
 use crate::view::theme::Theme;
 use api::Operation;
-use api::{Error, Fault, Result};
+use api::{Error, ErrorCode, Fault, Result};
 use client::pool::ClientPool;
 use proof::memory::Millis;
 

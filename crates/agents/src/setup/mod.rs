@@ -1,8 +1,8 @@
 //! `cortex setup`: tells an agent about Cortex, and takes it back without a trace.
 //!
-//! `places` knows the files of each agent, `launch` how they start us, `recipe` what goes into which
-//! file. `json` and `toml` edit texts, `plan` decides one file's next text and keeps a trace of it. All of that is
-//! pure. `files` and `record` touch the disk, `run` puts it together, `state` looks at what is there.
+//! `places` knows the files of each agent, `launch` how they start us, `recipe` what goes into which file. `json` and
+//! `toml` edit texts, `plan` decides one file's next text and keeps a trace of it. All of that is pure. `files` and
+//! `record` touch the disk, `run` puts it together, `state` looks at what is there.
 //!
 //! What must stay true: a byte that is not ours is never changed; a file that cannot be read is left alone; setting up
 //! twice changes nothing; removing gives back the bytes, files and folders from before.

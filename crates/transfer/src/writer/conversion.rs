@@ -1,4 +1,4 @@
-//! From records to the kernel's words.
+//! Records as the kernel takes them: bodies, provenance, scopes, and the patch of a head.
 
 use kernel::journal::HeadPatch;
 use kernel::memory::{
