@@ -47,6 +47,6 @@ pub mod timeline;
 pub mod transfer;
 
 pub use caller::{CallerInfo, DEFAULT_ACTOR, GrantFiles};
-pub use error::{Error, ErrorCode, Fault, Result};
+pub use error::{CommandHint, Error, ErrorCode, Fault, Result};
 pub use handle::{Handle, ask};
 pub use operation::{Call, Operation};

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Outc
             let exported = transfer::write_atomically(&path, |file| {
                 transfer::jsonl(&reading, &selection, now, file, &mut progress)
             })?;
-            let transfer::Exported { memories, edges, sessions, prompts } = exported;
+            let transfer::ExportReport { memories, edges, sessions, prompts } = exported;
             let view = json!({
                 "format": "jsonl", "path": shown, "memories": memories, "edges": edges,
                 "sessions": sessions, "prompts": prompts,
@@ -119,7 +119,7 @@ impl From<transfer::Error> for Failure {
                 let error = std::io::Error::new(std::io::ErrorKind::AlreadyExists, reason);
                 Failure::Io { what, error }
             }
-            transfer::Error::Stage(error) => Failure::Io {
+            transfer::Error::Staging(error) => Failure::Io {
                 what: "the temporary database of the import".into(),
                 error: std::io::Error::other(error),
             },

@@ -25,7 +25,7 @@ use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
 
-use agents::setup::Agent;
+use agents::Agent;
 use api::Operation;
 use api::bulletin::BulletinRequest;
 use api::capture::CaptureRequest;

@@ -18,7 +18,7 @@ use crate::output::{Output, Progress, plain};
 use crate::stats::table;
 use embed::http::{EmbedRetryPolicy, HttpEmbedder};
 use embed::install::{self, ModelSource};
-use embed::settings::{self, EmbedderChoice, HttpSettings};
+use embed::settings::{self, EmbedderChoice, HttpEmbedderSettings};
 use service::embedders::fill::{Coverage, Pace, coverage, fill};
 use service::embedders::{Chosen, EmbedError};
 
@@ -203,9 +203,15 @@ fn described(chosen: Option<&Chosen>) -> (String, usize) {
 }
 
 /// The settings of a service; without `--dims` it is asked.
-fn service(args: &UseArgs, url: &str, name: &str, inv: &Invocation) -> Outcome<HttpSettings> {
+fn service(
+    args: &UseArgs,
+    url: &str,
+    name: &str,
+    inv: &Invocation,
+) -> Outcome<HttpEmbedderSettings> {
     let key_env = args.key_env.as_deref();
-    let settings = |dims| HttpSettings::new(url, name, dims, key_env).map_err(EmbedError::from);
+    let settings =
+        |dims| HttpEmbedderSettings::new(url, name, dims, key_env).map_err(EmbedError::from);
     if let Some(dims) = args.dims {
         return Ok(settings(dims)?);
     }

@@ -21,7 +21,7 @@ use api::{Error, Fault};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::protocol::CommandLine;
-use client::start::Ready;
+use client::start::StartReport;
 use daemon::server;
 use daemon::server::command::CommandContext;
 use daemon::server::{Life, Served};
@@ -151,7 +151,7 @@ pub(crate) fn serve(
             Failure::Operation(error) => error.clone(),
             other => Error::new(ErrorCode::named(other.code()), Fault::Server, other.to_string()),
         };
-        out.object(&Ready::Error(error))?;
+        out.object(&StartReport::Error(error))?;
         out.flush()?;
     }
     outcome
@@ -205,7 +205,7 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
         Served::Here if args.background => Ok(()),
         Served::Here => said,
         // Somebody else was faster; whoever started us can connect all the same.
-        Served::ByAnother(Some(pid)) if args.background => out.object(&Ready::Ready(pid)),
+        Served::ByAnother(Some(pid)) if args.background => out.object(&StartReport::Ready(pid)),
         Served::ByAnother(pid) => {
             let who =
                 pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
@@ -225,7 +225,7 @@ fn tell_ready(
     out: &mut Output,
 ) -> Outcome {
     if args.background {
-        return out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush());
+        return out.object(&StartReport::Ready(std::process::id())).and_then(|()| out.flush());
     }
     let view = json!({
         "pid": std::process::id(), "home": place.home.display().to_string(),

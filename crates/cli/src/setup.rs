@@ -8,9 +8,10 @@ use serde::Serialize;
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, Invocation};
 use crate::output::{Output, plain, plain_lines};
+use agents::Agent;
 use agents::setup::{
-    Action, Agent, FileOutcome, Job, Program, Scope, State, Surroundings, System, on_path, remove,
-    set_up, states,
+    Action, AgentState, FileOutcome, Program, Scope, SetupJob, Surroundings, System, on_path,
+    remove, set_up, states,
 };
 
 /// Connects an agent to Cortex: its memory tools and, where the agent has them, its hooks.
@@ -88,7 +89,7 @@ pub(crate) fn run(
     if let Some(actor) = inv.other_actor() {
         options.extend(["--actor".to_owned(), actor.to_owned()]);
     }
-    let job = Job {
+    let job = SetupJob {
         agent,
         scope,
         surroundings: &surroundings,
@@ -151,7 +152,7 @@ fn instructions(program: &Program, out: &mut Output) -> Outcome {
 }
 
 /// How every agent stands.
-pub(crate) fn all_states() -> Outcome<Vec<State>> {
+pub(crate) fn all_states() -> Outcome<Vec<AgentState>> {
     Ok(states(&surroundings()?))
 }
 
@@ -172,7 +173,7 @@ fn list(surroundings: &Surroundings, out: &mut Output) -> Outcome {
 }
 
 /// How an agent stands, in a few words.
-pub(crate) fn words(state: &State) -> String {
+pub(crate) fn words(state: &AgentState) -> String {
     match (state.problem.is_some(), state.configured, state.healthy, state.complete) {
         (true, ..) => "cannot be read".to_owned(),
         (false, true, Some(false), _) => {

@@ -168,7 +168,7 @@ fn becomes_what_a_test_needs() {
     setsid().unwrap();
     ioctl_tiocsctty(std::io::stdin()).unwrap();
     if role == "panics" {
-        let screen = tui::Screen::take().unwrap();
+        let screen = tui::TerminalScreen::take().unwrap();
         std::thread::spawn(|| panic!("another thread")).join().unwrap_err();
         assert!(screen.is_taken(), "a panic elsewhere leaves the screen alone");
         panic!("the interface broke");

@@ -1,4 +1,7 @@
 //! The client of the socket: sync, one request at a time, for the command line, hooks and MCP.
+//!
+//! What must stay true: a daemon that is not there, or went away before it said hello, is no error but `None`, because
+//! the caller may start one or open the home itself.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -85,7 +88,7 @@ impl DaemonClient {
     }
 
     /// Answers any call, with the bytes that the operation wrote.
-    pub fn answer(&mut self, from: &CallerInfo, call: Call) -> Result<Box<RawValue>> {
+    pub(crate) fn answer(&mut self, from: &CallerInfo, call: Call) -> Result<Box<RawValue>> {
         let body = CallBody { from: from.clone(), ask: call };
         self.request(RequestBody::Ask(Box::new(body)))
     }

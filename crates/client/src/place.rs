@@ -1,9 +1,8 @@
 //! Where a home's lock and socket are, and who may open the home.
 //!
-//! `run/lock` is locked by the daemon alone, or shared by processes that open the home themselves for one command. The lock
-//! is the operating system's: it goes with the process that held it, so there is none to clean up.
+//! `run/lock` is locked by the daemon alone, or shared by processes that open the home themselves for one command. The
+//! lock is the operating system's: it goes with the process that held it, so there is none to clean up.
 
-use api::ErrorCode;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use proof::Digest;
 
-use api::{Error, Fault, Result};
+use api::{Error, ErrorCode, Fault, Result};
 
 /// Longest path that every system takes for a socket, with room to spare.
 const SOCKET_PATH_MAX: usize = 100;
@@ -48,11 +47,11 @@ impl DaemonPlace {
         self.socket.with_file_name(BUS)
     }
 
-    pub fn run_folder(&self) -> PathBuf {
+    pub(crate) fn run_folder(&self) -> PathBuf {
         self.home.join("run")
     }
 
-    pub fn lock_file(&self) -> PathBuf {
+    pub(crate) fn lock_file(&self) -> PathBuf {
         self.run_folder().join("lock")
     }
 

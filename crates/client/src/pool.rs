@@ -1,11 +1,11 @@
 //! Connections to the daemon that several threads share.
 //!
-//! What must stay true: a call that is repeated because the daemon went away meanwhile carries the same idempotency key, so
-//! that it never acts twice.
+//! What must stay true: a call that is repeated because the daemon went away meanwhile carries the same idempotency
+//! key, so that it never acts twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use api::{Call, CallerInfo, ErrorCode, Handle, Operation, Result};
+use api::{Call, CallerInfo, ErrorCode, Handle, Result};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -26,15 +26,11 @@ pub struct ClientPool {
 }
 
 impl ClientPool {
-    /// Connects at once, so that an agent learns early if something is wrong, and the daemon lives as long as the agent.
+    /// Connects at once, so that an agent learns early if something is wrong, and the daemon lives as long as the
+    /// agent.
     pub fn new(place: DaemonPlace, caller: CallerInfo) -> Result<ClientPool> {
         let client = connect_or_start(&place)?;
         Ok(ClientPool { place, caller, idle: Mutex::new(vec![client]) })
-    }
-
-    /// Asks one thing, and once more if the daemon went away meanwhile.
-    pub fn ask<R: Operation>(&self, request: R) -> Result<R::Answer> {
-        api::ask(self, request)
     }
 
     /// How the daemon is.

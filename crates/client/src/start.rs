@@ -1,6 +1,8 @@
 //! Bringing a daemon up when there is none: one starter at a time, a detached child, ready when it says so.
+//!
+//! What must stay true: many processes that start at once start one daemon; the daemon outlives the process that
+//! started it, and an interrupt at that process's terminal does not reach it.
 
-use api::ErrorCode;
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -10,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::DaemonClient;
 use crate::place::{DaemonPlace, failed};
-use api::{Error, Fault, Result};
+use api::{Error, ErrorCode, Fault, Result};
 
 /// How long a daemon that somebody else is starting may take.
 const WAIT: Duration = Duration::from_secs(10);
@@ -20,7 +22,7 @@ const LOG_BYTES_MAX: u64 = 1_048_576;
 /// What a daemon in the background says on its standard output, once.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ready {
+pub enum StartReport {
     Ready(u32),
     Error(Error),
 }
@@ -78,15 +80,16 @@ fn spawn(place: &DaemonPlace) -> Result<()> {
         .map_err(|error| Error::new(ErrorCode::DaemonStart, Fault::Server, error.to_string()))?;
     let mut said = String::new();
     if let Some(out) = child.stdout.take() {
-        // Ends with the line, or with the child.
-        let _silent = BufReader::new(out).read_line(&mut said);
+        // Reading ends with the line or with the child. A child that says nothing is told by the empty line below.
+        let _ = BufReader::new(out).read_line(&mut said);
     }
-    let answer = serde_json::from_str::<Ready>(&said);
-    // Somebody has to take note of its end, or it would stay in the table of processes.
-    let _unwatched = std::thread::Builder::new().name("daemon".into()).spawn(move || child.wait());
+    let answer = serde_json::from_str::<StartReport>(&said);
+    // Without a thread that waits for it, an ended daemon stays in the table of processes until we end ourselves; that
+    // is no reason to do without the daemon, so a thread that cannot be started is ignored.
+    let _ = std::thread::Builder::new().name("daemon".into()).spawn(move || child.wait());
     match answer {
-        Ok(Ready::Ready(_)) => Ok(()),
-        Ok(Ready::Error(error)) => Err(error),
+        Ok(StartReport::Ready(_)) => Ok(()),
+        Ok(StartReport::Error(error)) => Err(error),
         Err(_) => Err(Error::new(
             ErrorCode::DaemonStart,
             Fault::Server,

@@ -188,7 +188,7 @@ impl EmbeddingCache {
             return Ok(0);
         }
         self.io(std::fs::create_dir_all(&self.folder))?;
-        let _turn = self.turn()?;
+        let _turn_lock = self.turn()?;
         // Another process may have appended or rewritten since.
         self.read_index()?;
         if self.open.is_none() {
@@ -227,7 +227,7 @@ impl EmbeddingCache {
         if self.open.is_none() {
             return Ok(0);
         }
-        let _turn = self.turn()?;
+        let _turn_lock = self.turn()?;
         self.read_index()?;
         let before = self.index.len();
         self.index.retain(|part, _| keep(&part.body));

@@ -15,7 +15,7 @@ use reqwest::redirect::Policy;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::settings::HttpSettings;
+use crate::settings::HttpEmbedderSettings;
 
 /// Texts and bytes in one request.
 const BATCH_TEXTS: usize = 64;
@@ -114,7 +114,7 @@ struct EmbeddingsRow {
 
 pub struct HttpEmbedder {
     client: Client,
-    settings: HttpSettings,
+    settings: HttpEmbedderSettings,
     url: String,
     id: String,
     key: Option<String>,
@@ -129,7 +129,7 @@ impl fmt::Debug for HttpEmbedder {
 
 impl HttpEmbedder {
     pub fn new(
-        settings: HttpSettings,
+        settings: HttpEmbedderSettings,
         key: Option<String>,
         policy: EmbedRetryPolicy,
     ) -> Result<HttpEmbedder, HttpError> {

@@ -19,7 +19,7 @@ pub enum EmbedderChoice {
     #[default]
     Static,
     MiniLm,
-    Http(HttpSettings),
+    Http(HttpEmbedderSettings),
 }
 
 impl EmbedderChoice {
@@ -34,7 +34,7 @@ impl EmbedderChoice {
 
 /// A service that speaks the protocol of OpenAI's embeddings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpSettings {
+pub struct HttpEmbedderSettings {
     /// Everything before `/embeddings`.
     pub base_url: Url,
     pub name: String,
@@ -57,13 +57,13 @@ fn refused(why: impl Into<String>) -> SettingsError {
     SettingsError::Refused(why.into())
 }
 
-impl HttpSettings {
+impl HttpEmbedderSettings {
     pub fn new(
         base_url: &str,
         name: &str,
         dims: usize,
         key_env: Option<&str>,
-    ) -> Result<HttpSettings, SettingsError> {
+    ) -> Result<HttpEmbedderSettings, SettingsError> {
         let url = Url::parse(base_url.trim_end_matches('/'))
             .map_err(|error| refused(format!("base_url: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
@@ -93,7 +93,7 @@ impl HttpSettings {
             }
         }
         let key_env = key_env.map(str::to_owned);
-        Ok(HttpSettings { base_url: url, name: name.to_owned(), dims, key_env })
+        Ok(HttpEmbedderSettings { base_url: url, name: name.to_owned(), dims, key_env })
     }
 }
 
@@ -124,7 +124,7 @@ impl EmbedderChoice {
                 let base_url = needed("base_url", keys.base_url)?;
                 let name = needed("name", keys.name)?;
                 let dims = usize::try_from(keys.dims).unwrap_or(usize::MAX);
-                let settings = HttpSettings::new(base_url, name, dims, keys.key_env)?;
+                let settings = HttpEmbedderSettings::new(base_url, name, dims, keys.key_env)?;
                 Ok(EmbedderChoice::Http(settings))
             }
             Some(other) => {
@@ -187,7 +187,8 @@ mod tests {
     use super::*;
 
     fn http() -> EmbedderChoice {
-        let settings = HttpSettings::new("https://host/v1/", "m", 768, Some("MY_KEY")).unwrap();
+        let settings =
+            HttpEmbedderSettings::new("https://host/v1/", "m", 768, Some("MY_KEY")).unwrap();
         EmbedderChoice::Http(settings)
     }
 
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn addresses_that_leak_or_lead_nowhere_are_refused() {
-        let new = |url, key| HttpSettings::new(url, "m", 8, key);
+        let new = |url, key| HttpEmbedderSettings::new(url, "m", 8, key);
         for url in ["ftp://h/v1", "h/v1", "http://", "https://u:p@h/v1", "https://h/v1?key=1"] {
             assert!(new(url, None).is_err(), "{url}");
         }
@@ -249,6 +250,6 @@ mod tests {
         assert!(new("http://127.0.0.1:11434/v1", Some("KEY")).is_ok());
         assert!(new("http://[::1]:1/v1", Some("KEY")).is_ok());
         assert!(new("https://h/v1", Some("sk-123")).is_err());
-        assert!(HttpSettings::new("https://h", "m", DIMS_MAX + 1, None).is_err());
+        assert!(HttpEmbedderSettings::new("https://h", "m", DIMS_MAX + 1, None).is_err());
     }
 }

@@ -1,8 +1,8 @@
 //! The tools of agents over HTTP, at `/mcp` (Streamable HTTP).
 //!
 //! The guard of all routes comes first; the protocol's own checks of host and origin are set to the same names, so that
-//! neither depends on the other. No sessions: every request stands for itself, in the revisions that know sessions too, so
-//! that a daemon that was started anew goes on where the old one was.
+//! neither depends on the other. No sessions: every request stands for itself, in the revisions that know sessions too,
+//! so that a daemon that was started anew goes on where the old one was.
 
 use std::sync::Arc;
 

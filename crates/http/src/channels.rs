@@ -1,7 +1,7 @@
 //! Conversations over HTTP: a message goes in, the answer comes out whole or as it is written.
 //!
-//! What must stay true: a caller that goes away does not end the answer, which stays in the channel; a stream ends with `done` or
-//! `error`, whatever happens.
+//! What must stay true: a caller that goes away does not end the answer, which stays in the channel; a stream ends with
+//! `done` or `error`, whatever happens.
 
 use api::ErrorCode;
 use api::run::{RunEvent, RunEventKind};
@@ -17,9 +17,9 @@ use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::events::wants_stream;
-use crate::input::{Asked, Asker, Body, Name, page};
+use crate::input::{Asker, Body, Name, QueryParameters, page};
 use crate::problem::Problem;
-use crate::runs::{hands, run_id};
+use crate::run_lookup::{hands, run_id};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply};
 use api::channel::{
@@ -58,8 +58,8 @@ pub(super) struct ChannelReply {
     cost: Option<f64>,
 }
 
-/// Says something in a channel and waits for the answer. With `Accept: text/event-stream` it comes as it is written: `delta` with
-/// `text`, `tool` with its name, then `done` with the whole answer, or `error`.
+/// Says something in a channel and waits for the answer. With `Accept: text/event-stream` it comes as it is written:
+/// `delta` with `text`, `tool` with its name, then `done` with the whole answer, or `error`.
 #[utoipa::path(
     post, path = "/api/channels/{channel}/messages", tag = "channels", operation_id = "say",
     params(("channel" = String, Path, description = "Its name; it is made if it is not there")),
@@ -178,8 +178,8 @@ async fn stream(follow: RunFollower, started: ChannelRunAnswer, send: mpsc::Send
         Ok(reply) => piece("done", &json!(reply)),
         Err(problem) => piece("error", &problem.value()),
     };
-    // A caller that is gone finds the answer in the channel.
-    let _unheard = send.send(last).await;
+    // Sending fails if the caller is gone, who finds the answer in the channel later.
+    let _ = send.send(last).await;
 }
 
 /// All channels.
@@ -194,7 +194,7 @@ pub(super) async fn list(State(app): State<App>, Asker(caller): Asker) -> Reply 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct ChannelAsked {
+pub(super) struct ChannelParameters {
     /// The newest so many messages; 50 if absent.
     limit: Option<usize>,
 }
@@ -202,7 +202,7 @@ pub(super) struct ChannelAsked {
 /// A channel and what was said in it.
 #[utoipa::path(
     get, path = "/api/channels/{channel}", tag = "channels", operation_id = "get_channel",
-    params(("channel" = String, Path, description = "Its name"), ChannelAsked),
+    params(("channel" = String, Path, description = "Its name"), ChannelParameters),
     responses(
         (status = 200, description = "The channel", body = ChannelGetAnswer),
         (status = 404, description = "There is no such channel"),
@@ -212,7 +212,7 @@ pub(super) async fn read(
     State(app): State<App>,
     Asker(caller): Asker,
     Name(channel): Name,
-    Asked(asked): Asked<ChannelAsked>,
+    QueryParameters(asked): QueryParameters<ChannelParameters>,
 ) -> Reply {
     let limit = page(asked.limit, MESSAGES_MAX)?;
     app.reply(caller, ChannelGetRequest { channel, limit }).await

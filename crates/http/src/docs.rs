@@ -11,13 +11,16 @@ use serde_json::Value;
 
 use crate::App;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;\
-background:#fff}h2{margin-top:2.5rem}code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#f4f4f4;padding:.75rem;\
-overflow:auto}details{border:1px solid #ddd;border-radius:4px;margin:.4rem 0;padding:.4rem .75rem}summary{cursor:pointer}\
-b.m{display:inline-block;min-width:4.5rem;font:600 14px ui-monospace,monospace}table{border-collapse:collapse;width:100%}\
+const STYLE: &str = "\
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
+h2{margin-top:2.5rem}code,pre{font:14px/1.45 ui-monospace,monospace}\
+pre{background:#f4f4f4;padding:.75rem;overflow:auto}\
+details{border:1px solid #ddd;border-radius:4px;margin:.4rem 0;padding:.4rem .75rem}summary{cursor:pointer}\
+b.m{display:inline-block;min-width:4.5rem;font:600 14px ui-monospace,monospace}\
+table{border-collapse:collapse;width:100%}\
 td,th{text-align:left;vertical-align:top;border-top:1px solid #ddd;padding:.25rem .5rem .25rem 0}\
-@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#242424}details,td,th{border-color:#444}\
-a{color:#8bf}}";
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#242424}\
+details,td,th{border-color:#444}a{color:#8bf}}";
 
 /// This document.
 #[utoipa::path(
@@ -57,8 +60,7 @@ pub(super) fn render(document: &Value) -> String {
     }
     let mut page = String::new();
     let mut add = |part: std::fmt::Arguments<'_>| {
-        // Writing to a text cannot fail.
-        let _never = page.write_fmt(part);
+        page.write_fmt(part).expect("a String takes any text");
     };
     let (title, version) = (text(&document["info"]["title"]), text(&document["info"]["version"]));
     add(format_args!(
@@ -176,8 +178,7 @@ fn shape(document: &Value, schema: &Value, depth: usize) -> String {
         let about = field["description"].as_str().map(|words| format!("  // {words}"));
         let inner = shape(document, field, depth + 1);
         let about = about.unwrap_or_default();
-        // Writing to a text cannot fail.
-        let _never = writeln!(text, "{pad}{name}: {inner}{about}");
+        writeln!(text, "{pad}{name}: {inner}{about}").expect("a String takes any text");
     }
     text.push_str(&"  ".repeat(depth));
     text.push('}');

@@ -1,7 +1,7 @@
 //! The OpenAPI document: what `utoipa` collects from the routes, and what holds for all of them.
 //!
-//! Every operation gets the one shape of errors as its `default` answer, and those that speak of memories the headers that
-//! say whose memory is meant and make retries safe.
+//! Every operation gets the one shape of errors as its `default` answer, and those that speak of memories the headers
+//! that say whose memory is meant and make retries safe.
 
 use api::caller::KEY_BYTES_MAX;
 use serde_json::{Value, json};
@@ -10,7 +10,8 @@ use utoipa::openapi::OpenApi;
 
 use crate::problem::ProblemView;
 
-const ABOUT: &str = "Durable, verifiable memory for AI agents. Lists are arrays; `X-Total-Count` says how many there are in \
+const ABOUT: &str = "Durable, verifiable memory for AI agents. Lists are arrays; `X-Total-Count` says how many there \
+                     are in \
 all. Errors are problem details (RFC 9457) with a stable `code`. On this machine no token is needed unless one is set; \
 from elsewhere one always is. Agents find their tools at `/mcp` (Model Context Protocol, Streamable HTTP).";
 

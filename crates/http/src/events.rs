@@ -1,15 +1,14 @@
 //! What happens, as it happens: the bus and single runs as server-sent events.
 //!
-//! Each event has an id; who comes back with the last one it saw (`Last-Event-ID`) gets what it missed, as far as it is kept,
-//! and is told if something is missing. A reader that is too slow loses messages of the bus and learns how many; a run comes
-//! whole, from its log. What must stay true: a stream ends with the daemon, and costs nobody else anything.
+//! Each event has an id; who comes back with the last one it saw (`Last-Event-ID`) gets what it missed, as far as it is
+//! kept, and is told if something is missing. A reader that is too slow loses messages of the bus and learns how many;
+//! a run comes whole, from its log. What must stay true: a stream ends with the daemon, and costs nobody else anything.
 
-use api::ErrorCode;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -21,12 +20,12 @@ use talents::runner::RunFollower;
 use tokio::sync::{mpsc, watch};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::input::{Asked, Asker, Name};
+use crate::input::{Asker, Name, QueryParameters};
 use crate::problem::Problem;
-use crate::runs::{hands, run_id};
+use crate::run_lookup::{hands, no_run, run_id};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply, listed};
-use api::{Error, Fault};
+use api::{Error, ErrorCode, Fault};
 use service::access::for_owner;
 
 /// How often a stream on which nothing happens says that it is there.
@@ -41,7 +40,7 @@ const WORDS_MAX: usize = 64;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct EventsAsked {
+pub(super) struct EventsParameters {
     /// Only these tracts, with commas between: `cortex`, `supervisor`, `think`, …
     tract: Option<String>,
     /// Only these events, with commas between.
@@ -64,7 +63,7 @@ pub(super) struct SentEvent {
 /// What happens on the bus, as server-sent events. The header `Last-Event-ID` brings back what was missed.
 #[utoipa::path(
     get, path = "/api/events", tag = "runs", operation_id = "stream_events",
-    params(EventsAsked),
+    params(EventsParameters),
     responses((
         status = 200, description = "Each `data` is a message of the bus", body = SentEvent,
         content_type = "text/event-stream",
@@ -74,7 +73,7 @@ pub(super) async fn stream(
     State(app): State<App>,
     Asker(caller): Asker,
     headers: HeaderMap,
-    Asked(asked): Asked<EventsAsked>,
+    QueryParameters(asked): QueryParameters<EventsParameters>,
 ) -> Reply {
     for_owner(&caller)?;
     let hub = hands(&app)?.hub();
@@ -102,17 +101,18 @@ pub(super) async fn stream(
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RunEventsAsked {
+pub(super) struct RunEventsParameters {
     /// Only what comes after the event with this `seq`.
     after: Option<u64>,
     /// 1 to 1000; 1000 if absent. A stream has no limit.
     limit: Option<usize>,
 }
 
-/// The events of a run so far, oldest first. With `Accept: text/event-stream` they come as they happen, to the end of the run.
+/// The events of a run so far, oldest first. With `Accept: text/event-stream` they come as they happen, to the end of
+/// the run.
 #[utoipa::path(
     get, path = "/api/runs/{id}/events", tag = "runs", operation_id = "list_run_events",
-    params(("id" = String, Path, description = "The run's `use_id`"), RunEventsAsked),
+    params(("id" = String, Path, description = "The run's `use_id`"), RunEventsParameters),
     responses(
         (status = 200, description = "Events", body = Vec<Object>),
         (status = 404, description = "There is no such run"),
@@ -123,7 +123,7 @@ pub(super) async fn of_run(
     Asker(caller): Asker,
     headers: HeaderMap,
     Name(id): Name,
-    Asked(asked): Asked<RunEventsAsked>,
+    QueryParameters(asked): QueryParameters<RunEventsParameters>,
 ) -> Reply {
     for_owner(&caller)?;
     let run = run_id(&id)?;
@@ -143,10 +143,6 @@ pub(super) async fn of_run(
     let later =
         log.events.into_iter().filter(|event| after.is_none_or(|last| event.seq() > Some(last)));
     Ok(listed(&later.take(limit).collect::<Vec<_>>(), total))
-}
-
-pub(super) fn no_run(run: &UseId) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, ErrorCode::NoSuchRun, format!("there is no run {run}"))
 }
 
 fn unread(run: &UseId, error: &std::io::Error) -> Problem {

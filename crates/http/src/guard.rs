@@ -1,10 +1,11 @@
 //! Who is let in. Asked before every route, also those that do not exist.
 //!
-//! A page in a browser can reach this machine's ports. It cannot choose the `Host` (a name of its own that it lets point
-//! here is refused) and cannot hide its `Origin` (only pages of this machine, or of hosts that were named, are answered).
+//! A page in a browser can reach this machine's ports. It cannot choose the `Host` (a name of its own that it lets
+//! point here is refused) and cannot hide its `Origin` (only pages of this machine, or of hosts that were named, are
+//! answered).
 //!
-//! A token says who asks: the one that is set, the owner; a grant, a delegate. A token that is neither is refused also where
-//! none is needed: whoever shows one must not get more for showing a bad one.
+//! A token says who asks: the one that is set, the owner; a grant, a delegate. A token that is neither is refused also
+//! where none is needed: whoever shows one must not get more for showing a bad one.
 
 use api::ErrorCode;
 use std::net::IpAddr;

@@ -1,6 +1,8 @@
 //! What comes in: bodies, questions in the address, ids, and who asks. What is wrong with them is said as a problem.
+//!
+//! What must stay true: a body has a limit in bytes and in time; it is read only if it is declared to be JSON, which a
+//! page of another site cannot do without asking first.
 
-use api::ErrorCode;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use serde_json::{Map, Value};
 use crate::problem::Problem;
 use crate::scoped;
 use api::DEFAULT_ACTOR;
-use api::Error;
+use api::{Error, ErrorCode};
 use service::{Caller, Delegate};
 
 /// Bytes of a body: the longest content, escaped, and what surrounds it.
@@ -106,14 +108,14 @@ async fn collect(mut body: axum::body::Body) -> Result<Vec<u8>, Problem> {
 
 /// What the address says after the question mark.
 #[derive(Debug)]
-pub(super) struct Asked<T>(pub(super) T);
+pub(super) struct QueryParameters<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParameters<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Asked<T>, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<QueryParameters<T>, Problem> {
         Query::try_from_uri(&parts.uri)
-            .map(|Query(asked)| Asked(asked))
+            .map(|Query(asked)| QueryParameters(asked))
             .map_err(|error| Problem::from(Error::invalid("query", error.body_text())))
     }
 }

@@ -3,9 +3,9 @@
 //! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
-//! - `runs`, `events`: talents, and what happens, as it happens.
+//! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
-//! - `mind`: bulletin, jobs, undo, budget, admin chat.
+//! - `mind`: bulletin, jobs, undo, budget, admin chat; `channels`: conversations.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
 //!
@@ -27,6 +27,7 @@ mod overview;
 mod problem;
 mod proofs;
 mod relations;
+mod run_lookup;
 mod runs;
 mod scoped;
 mod search;
@@ -57,7 +58,7 @@ use service::Caller;
 
 /// What routes share.
 #[derive(Clone, Debug)]
-pub struct App {
+struct App {
     ops: Arc<Host>,
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::input::{Asked, Asker, Body, Id, page};
+use crate::input::{Asker, Body, Id, QueryParameters, page};
 use crate::problem::Problem;
 use crate::{App, Reply, created, listed};
 use api::change::{
@@ -56,7 +56,8 @@ pub(super) struct SavedMemory {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Deleted {
+#[schema(as = Deleted)]
+pub(super) struct DeleteReply {
     /// Always `deleted`.
     status: &'static str,
     id: u64,
@@ -78,7 +79,7 @@ pub(super) fn shown(ops: &Host, caller: &Caller, id: u64) -> service::Result<Get
 pub(super) async fn list(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(mut request): Asked<ListRequest>,
+    QueryParameters(mut request): QueryParameters<ListRequest>,
 ) -> Reply {
     request.limit = page(request.limit, LIST_MAX)?;
     let answer = app.ask(caller, request).await?;
@@ -149,7 +150,7 @@ fn written(saved: &SaveAnswer) -> Memory {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct ReadAsked {
+pub(super) struct ReadParameters {
     /// The newest if absent.
     version: Option<u32>,
     /// With every version there ever was.
@@ -163,16 +164,16 @@ pub(super) struct ReadAsked {
 /// One memory in full. Counts as its use, unless `quiet`.
 #[utoipa::path(
     get, path = "/api/observations/{id}", tag = "memories", operation_id = "get_observation",
-    params(("id" = u64, Path, minimum = 1), ReadAsked),
+    params(("id" = u64, Path, minimum = 1), ReadParameters),
     responses((status = 200, description = "The memory", body = GetAnswer)),
 )]
 pub(super) async fn read(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
-    Asked(asked): Asked<ReadAsked>,
+    QueryParameters(asked): QueryParameters<ReadParameters>,
 ) -> Reply {
-    let ReadAsked { version, history, include_put_away, quiet } = asked;
+    let ReadParameters { version, history, include_put_away, quiet } = asked;
     let request =
         GetRequest { id, version, history, include_put_away, quiet, ..GetRequest::default() };
     app.reply(caller, request).await
@@ -242,7 +243,7 @@ fn to_json(value: &impl Serialize) -> Result<Value, Problem> {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct DeleteAsked {
+pub(super) struct DeleteParameters {
     /// Delete the content for good, in every version.
     hard: bool,
     reason: Option<String>,
@@ -251,19 +252,19 @@ pub(super) struct DeleteAsked {
 /// Forgets a memory; `restore` brings it back. With `hard`, erases it for good.
 #[utoipa::path(
     delete, path = "/api/observations/{id}", tag = "memories", operation_id = "delete_observation",
-    params(("id" = u64, Path, minimum = 1), DeleteAsked),
-    responses((status = 200, description = "It is gone", body = Deleted)),
+    params(("id" = u64, Path, minimum = 1), DeleteParameters),
+    responses((status = 200, description = "It is gone", body = DeleteReply)),
 )]
 pub(super) async fn delete(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
-    Asked(asked): Asked<DeleteAsked>,
+    QueryParameters(asked): QueryParameters<DeleteParameters>,
 ) -> Reply {
     let request =
         DeleteRequest { id, hard: asked.hard, reason: asked.reason, ..DeleteRequest::default() };
     let answer = app.ask(caller, request).await?;
-    let view = Deleted { status: "deleted", id: answer.id, hard: answer.hard };
+    let view = DeleteReply { status: "deleted", id: answer.id, hard: answer.hard };
     Ok(Json(view).into_response())
 }
 

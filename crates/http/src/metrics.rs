@@ -57,8 +57,7 @@ impl Metrics {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
         let mut line = |args: std::fmt::Arguments<'_>| {
-            // Writing to a text cannot fail.
-            let _never = writeln!(text, "{args}");
+            writeln!(text, "{args}").expect("a String takes any text");
         };
         line(format_args!("# HELP cortex_build_info The version that runs."));
         line(format_args!("# TYPE cortex_build_info gauge"));
@@ -110,15 +109,15 @@ pub(super) fn of_hands(counts: &live::Counts) -> String {
     let mut text = String::new();
     for (kind, values) in [("gauge", &gauges[..]), ("counter", &counters[..])] {
         for (name, about, value) in values {
-            // Writing to a text cannot fail.
-            let _never =
-                writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}\n{name} {value}");
+            writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}\n{name} {value}")
+                .expect("a String takes any text");
         }
     }
     text.push_str("# HELP cortex_runs_ended_total Runs that ended, by how.\n");
     text.push_str("# TYPE cortex_runs_ended_total counter\n");
     for (outcome, count) in counts.ended {
-        let _never = writeln!(text, "cortex_runs_ended_total{{outcome=\"{outcome}\"}} {count}");
+        writeln!(text, "cortex_runs_ended_total{{outcome=\"{outcome}\"}} {count}")
+            .expect("a String takes any text");
     }
     text
 }
@@ -143,14 +142,15 @@ pub(super) fn of_minds(counts: &MindCounts) -> String {
         ("cold_dispatch_total", "counter", "Begun before warm-up was complete.", &counts.cold),
     ];
     for (name, kind, about, samples) in kinds {
-        // Writing to a text cannot fail.
-        let _never = writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}");
+        writeln!(text, "# HELP {name} {about}\n# TYPE {name} {kind}")
+            .expect("a String takes any text");
         for (labels, value) in samples {
             let labels: Vec<String> = labels
                 .iter()
                 .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
                 .collect();
-            let _never = writeln!(text, "{name}{{{}}} {value}", labels.join(","));
+            writeln!(text, "{name}{{{}}} {value}", labels.join(","))
+                .expect("a String takes any text");
         }
     }
     text

@@ -13,8 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::channels::{PIECES, pass_on, piece};
 use crate::events::wants_stream;
-use crate::input::{Asked, Asker, Body, Name, page};
-use crate::runs::{hands, run_id};
+use crate::input::{Asker, Body, Name, QueryParameters, page};
+use crate::run_lookup::{hands, run_id};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply, listed};
 use api::admin::{AdminAnswer, AdminRequest};
@@ -39,7 +39,7 @@ const HISTORY_MAX: usize = 200;
 pub(super) async fn bulletin(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(request): Asked<BulletinRequest>,
+    QueryParameters(request): QueryParameters<BulletinRequest>,
 ) -> Reply {
     app.reply(caller, request).await
 }
@@ -53,7 +53,7 @@ pub(super) async fn bulletin(
 pub(super) async fn history(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(mut request): Asked<BulletinHistoryRequest>,
+    QueryParameters(mut request): QueryParameters<BulletinHistoryRequest>,
 ) -> Reply {
     request.limit = page(request.limit, HISTORY_MAX)?;
     let answer = app.ask(caller, request).await?;
@@ -141,7 +141,7 @@ pub(super) async fn resume_job(
 pub(super) async fn runs(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(mut request): Asked<RunsRequest>,
+    QueryParameters(mut request): QueryParameters<RunsRequest>,
 ) -> Reply {
     request.limit = page(request.limit, RUNS_MAX)?;
     app.reply(caller, request).await
@@ -177,7 +177,7 @@ pub(super) async fn undo(State(app): State<App>, Asker(caller): Asker, body: Bod
 pub(super) async fn events(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(mut request): Asked<ProcessEventsRequest>,
+    QueryParameters(mut request): QueryParameters<ProcessEventsRequest>,
 ) -> Reply {
     request.limit = page(request.limit, EVENTS_MAX)?;
     app.reply(caller, request).await
@@ -186,7 +186,7 @@ pub(super) async fn events(
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct BudgetAsked {
+pub(super) struct BudgetParameters {
     /// Lines of the ledger; 20 if absent.
     limit: Option<usize>,
 }
@@ -194,13 +194,13 @@ pub(super) struct BudgetAsked {
 /// What models cost today, and what is left.
 #[utoipa::path(
     get, path = "/api/budget", tag = "mind", operation_id = "get_budget",
-    params(BudgetAsked),
+    params(BudgetParameters),
     responses((status = 200, description = "Today", body = BudgetAnswer)),
 )]
 pub(super) async fn budget(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(asked): Asked<BudgetAsked>,
+    QueryParameters(asked): QueryParameters<BudgetParameters>,
 ) -> Reply {
     let limit = page(asked.limit, api::mind::budget::LEDGER_MAX)?;
     app.reply(caller, BudgetRequest { kill_switch: None, limit }).await
@@ -217,8 +217,9 @@ pub(super) async fn set_budget(State(app): State<App>, Asker(caller): Asker, bod
     app.reply(caller, request).await
 }
 
-/// Answers an administrator: by rules, and by a model that is configured what no rule understands. With `Accept: text/event-stream` the
-/// answer comes as it is written: `delta` with `text` each, `tool` with what a model uses, then `done` with the whole answer.
+/// Answers an administrator: by rules, and by a model that is configured what no rule understands. With `Accept:
+/// text/event-stream` the answer comes as it is written: `delta` with `text` each, `tool` with what a model uses, then
+/// `done` with the whole answer.
 #[utoipa::path(
     post, path = "/api/cortex/chat", tag = "mind", operation_id = "admin_chat",
     request_body = AdminRequest,
@@ -245,7 +246,8 @@ pub(super) async fn chat(
                         return;
                     }
                 }
-                let _unheard = send.send(piece("done", &json!(answer))).await;
+                // Sending fails if the caller is gone, and then nobody wants the answer.
+                let _ = send.send(piece("done", &json!(answer))).await;
             });
         }
         AdminTurn::Asked(run) => {
@@ -272,5 +274,6 @@ async fn told_by_model(follow: RunFollower, run: AdminRun, send: mpsc::Sender<Pi
         Some(end) => Err(text(&end, "error")),
         None => Err("the run that answers is gone".to_owned()),
     };
-    let _unheard = send.send(piece("done", &json!(run.ended(outcome)))).await;
+    // Sending fails if the caller is gone; what the run did is in its log.
+    let _ = send.send(piece("done", &json!(run.ended(outcome)))).await;
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::input::{Asked, Asker, Body, page};
+use crate::input::{Asker, Body, QueryParameters, page};
 use crate::{App, Reply};
 use api::audit::{AuditAnswer, AuditRequest, EXAMPLES_MAX};
 use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
@@ -24,7 +24,7 @@ use api::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};
 pub(super) async fn context(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(mut request): Asked<ContextRequest>,
+    QueryParameters(mut request): QueryParameters<ContextRequest>,
 ) -> Reply {
     request.limit = page(request.limit, LIMIT_MAX)?;
     app.reply(caller, request).await
@@ -33,7 +33,7 @@ pub(super) async fn context(
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct TimelineAsked {
+pub(super) struct TimelineParameters {
     /// The memory in the middle.
     #[param(required, minimum = 1)]
     observation_id: u64,
@@ -46,13 +46,13 @@ pub(super) struct TimelineAsked {
 /// What was saved before and after a memory, in its session or project.
 #[utoipa::path(
     get, path = "/api/timeline", tag = "overview", operation_id = "get_timeline",
-    params(TimelineAsked),
+    params(TimelineParameters),
     responses((status = 200, description = "Oldest first", body = TimelineAnswer)),
 )]
 pub(super) async fn timeline(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(asked): Asked<TimelineAsked>,
+    QueryParameters(asked): QueryParameters<TimelineParameters>,
 ) -> Reply {
     let request = TimelineRequest {
         id: asked.observation_id,
@@ -71,7 +71,8 @@ pub(super) async fn stats(State(app): State<App>, Asker(caller): Asker) -> Reply
     app.reply(caller, StatsRequest {}).await
 }
 
-/// Which memories need attention: copies, contradictions, secrets, what is out of date or was never used. Changes nothing.
+/// Which memories need attention: copies, contradictions, secrets, what is out of date or was never used. Changes
+/// nothing.
 #[utoipa::path(
     get, path = "/api/audit", tag = "overview", operation_id = "audit",
     params(AuditRequest),
@@ -80,7 +81,7 @@ pub(super) async fn stats(State(app): State<App>, Asker(caller): Asker) -> Reply
 pub(super) async fn audit(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(mut request): Asked<AuditRequest>,
+    QueryParameters(mut request): QueryParameters<AuditRequest>,
 ) -> Reply {
     request.limit = page(request.limit, EXAMPLES_MAX)?;
     app.reply(caller, request).await
@@ -104,7 +105,7 @@ pub(super) async fn projects(State(app): State<App>, Asker(caller): Asker) -> Re
 pub(super) async fn list_entities(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(request): Asked<EntityListRequest>,
+    QueryParameters(request): QueryParameters<EntityListRequest>,
 ) -> Reply {
     app.reply(caller, request).await
 }

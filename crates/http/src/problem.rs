@@ -2,14 +2,13 @@
 //!
 //! `error` repeats the text for clients that look for it there.
 
-use api::ErrorCode;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use api::{Error, Fault};
+use api::{Error, ErrorCode, Fault};
 
 /// An error with the status it is answered with.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::input::{Asked, Asker, Body, Id, Name};
+use crate::input::{Asker, Body, Id, Name, QueryParameters};
 use crate::{App, Reply, created, listed, scoped};
 use api::grants::{
     GrantAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer, RevokeRequest,
@@ -23,7 +23,7 @@ pub(super) async fn root(State(app): State<App>, Asker(caller): Asker) -> Reply 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct ProveAsked {
+pub(super) struct ProveParameters {
     /// For the state of this snapshot instead of now.
     snapshot: Option<u64>,
 }
@@ -31,14 +31,14 @@ pub(super) struct ProveAsked {
 /// A proof that a memory is there and says what it says, or that none has this id.
 #[utoipa::path(
     get, path = "/api/observations/{id}/proof", tag = "proofs", operation_id = "prove_observation",
-    params(("id" = u64, Path, minimum = 1), ProveAsked),
+    params(("id" = u64, Path, minimum = 1), ProveParameters),
     responses((status = 200, description = "The proof", body = ProveAnswer)),
 )]
 pub(super) async fn prove(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
-    Asked(asked): Asked<ProveAsked>,
+    QueryParameters(asked): QueryParameters<ProveParameters>,
 ) -> Reply {
     app.reply(caller, ProveRequest { id, snapshot: asked.snapshot }).await
 }
@@ -65,7 +65,8 @@ pub(super) async fn scopes(State(app): State<App>, Asker(caller): Asker) -> Repl
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Granted {
+#[schema(as = Granted)]
+pub(super) struct GrantReply {
     #[serde(flatten)]
     grant: GrantAnswer,
     /// The file as a bearer token. Absent if the delegate brought a key of its own.
@@ -77,34 +78,34 @@ pub(super) struct Granted {
 #[utoipa::path(
     post, path = "/api/scopes", tag = "proofs", operation_id = "grant_scope",
     request_body = GrantRequest,
-    responses((status = 201, description = "The grant", body = Granted)),
+    responses((status = 201, description = "The grant", body = GrantReply)),
 )]
 pub(super) async fn grant(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     let request: GrantRequest = body.read()?;
     let grant = app.ask(caller, request).await?;
     let usable = grant.file.secret_key.is_some();
     let token = if usable { Some(scoped::token(&grant.file)?) } else { None };
-    Ok(created(&Granted { grant, token }))
+    Ok(created(&GrantReply { grant, token }))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RevokeAsked {
+pub(super) struct RevokeParameters {
     reason: Option<String>,
 }
 
 /// Takes a grant back, and with it everything made from it.
 #[utoipa::path(
     delete, path = "/api/scopes/{id}", tag = "proofs", operation_id = "revoke_scope",
-    params(("id" = String, Path), RevokeAsked),
+    params(("id" = String, Path), RevokeParameters),
     responses((status = 200, description = "It is revoked", body = RevokeAnswer)),
 )]
 pub(super) async fn revoke(
     State(app): State<App>,
     Asker(caller): Asker,
     Name(id): Name,
-    Asked(asked): Asked<RevokeAsked>,
+    QueryParameters(asked): QueryParameters<RevokeParameters>,
 ) -> Reply {
     app.reply(caller, RevokeRequest { id, reason: asked.reason }).await
 }

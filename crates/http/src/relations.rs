@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::input::{Asked, Asker, Body, Id};
+use crate::input::{Asker, Body, Id, QueryParameters};
 use crate::problem::Problem;
 use crate::search::found;
 use crate::{App, Reply, created, listed};
@@ -33,7 +33,8 @@ pub(super) async fn relate(State(app): State<App>, Asker(caller): Asker, body: B
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Unrelated {
+#[schema(as = Unrelated)]
+pub(super) struct UnrelateReply {
     /// Always `deleted`.
     status: &'static str,
     id: u64,
@@ -43,18 +44,18 @@ pub(super) struct Unrelated {
 #[utoipa::path(
     delete, path = "/api/graph/edges/{id}", tag = "graph", operation_id = "unrelate",
     params(("id" = u64, Path, minimum = 1)),
-    responses((status = 200, description = "It is gone", body = Unrelated)),
+    responses((status = 200, description = "It is gone", body = UnrelateReply)),
 )]
 pub(super) async fn unrelate(State(app): State<App>, Asker(caller): Asker, Id(id): Id) -> Reply {
     let answer =
         app.ask(caller, UnrelateRequest { edge_id: id, ..UnrelateRequest::default() }).await?;
-    Ok(Json(Unrelated { status: "deleted", id: answer.edge_id }).into_response())
+    Ok(Json(UnrelateReply { status: "deleted", id: answer.edge_id }).into_response())
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct WalkAsked {
+pub(super) struct WalkParameters {
     /// How far; 1 if absent.
     #[param(minimum = 1, maximum = 10)]
     depth: Option<u32>,
@@ -62,7 +63,7 @@ pub(super) struct WalkAsked {
     relation_type: Option<String>,
 }
 
-impl WalkAsked {
+impl WalkParameters {
     fn into_request(self, id: u64) -> GraphRequest {
         GraphRequest {
             id,
@@ -76,14 +77,14 @@ impl WalkAsked {
 /// What a memory is connected to, either way: memories and edges.
 #[utoipa::path(
     get, path = "/api/graph/{id}", tag = "graph", operation_id = "walk",
-    params(("id" = u64, Path, minimum = 1), WalkAsked),
+    params(("id" = u64, Path, minimum = 1), WalkParameters),
     responses((status = 200, description = "Nearest first", body = GraphAnswer)),
 )]
 pub(super) async fn walk(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
-    Asked(asked): Asked<WalkAsked>,
+    QueryParameters(asked): QueryParameters<WalkParameters>,
 ) -> Reply {
     app.reply(caller, asked.into_request(id)).await
 }
@@ -99,14 +100,14 @@ pub(super) struct RelatedMemory {
 /// The memories at the other ends in full, nearest first.
 #[utoipa::path(
     get, path = "/api/graph/{id}/related", tag = "graph", operation_id = "list_related",
-    params(("id" = u64, Path, minimum = 1), WalkAsked),
+    params(("id" = u64, Path, minimum = 1), WalkParameters),
     responses((status = 200, description = "All that a walk reaches", body = [RelatedMemory])),
 )]
 pub(super) async fn related(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
-    Asked(asked): Asked<WalkAsked>,
+    QueryParameters(asked): QueryParameters<WalkParameters>,
 ) -> Reply {
     let memories = app
         .run(move |ops| {
@@ -155,7 +156,8 @@ pub(super) async fn score(State(app): State<App>, Asker(caller): Asker, Id(id): 
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Recalculated {
+#[schema(as = Recalculated)]
+pub(super) struct RecalculateReply {
     /// 0 to 5.
     score: f64,
     observation_id: u64,
@@ -165,9 +167,9 @@ pub(super) struct Recalculated {
 #[utoipa::path(
     post, path = "/api/scores/{id}/recalculate", tag = "graph", operation_id = "recalculate_score",
     params(("id" = u64, Path, minimum = 1)),
-    responses((status = 200, description = "The score", body = Recalculated)),
+    responses((status = 200, description = "The score", body = RecalculateReply)),
 )]
 pub(super) async fn recalculate(State(app): State<App>, Asker(caller): Asker, Id(id): Id) -> Reply {
     let answer = app.ask(caller, ScoreRequest { id }).await?;
-    Ok(Json(Recalculated { score: answer.score, observation_id: id }).into_response())
+    Ok(Json(RecalculateReply { score: answer.score, observation_id: id }).into_response())
 }

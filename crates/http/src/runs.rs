@@ -1,6 +1,7 @@
-//! Talents and their runs: asked for, listed, looked at, cancelled. Only for the owner.
+//! Talents and their runs: asked for, listed, looked at, cancelled.
+//!
+//! What must stay true: every route asks first whether the caller is the owner.
 
-use api::ErrorCode;
 use std::sync::Arc;
 
 use api::run::{RunQuery, RunRequest, RunScope, RunStatus};
@@ -10,33 +11,18 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use talents::UseId;
 use talents::runner::{RunSelector, run_of};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::events::no_run;
-use crate::input::{Asked, Asker, Body, Name};
+use crate::input::{Asker, Body, Name, QueryParameters};
 use crate::problem::Problem;
+use crate::run_lookup::{hands, no_run, run_id};
 use crate::{App, Reply, listed};
-use api::Error;
-use daemon::talents_host::live::LiveHands;
+use api::{Error, ErrorCode};
 use service::access::for_owner;
 
 /// The caller of runs that come over HTTP; callers with different names are served in turn.
 const CALLER: &str = "http";
-
-pub(super) fn hands(app: &App) -> Result<&Arc<LiveHands>, Problem> {
-    app.hands.as_ref().ok_or_else(|| {
-        let message = "talents cannot run here";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::NotServed, message)
-            .with_hint("`cortex status` says why")
-    })
-}
-
-pub(super) fn run_id(text: &str) -> Result<UseId, Problem> {
-    UseId::parse(text)
-        .map_err(|error| Problem::bad(ErrorCode::named(error.code()), error.to_string()))
-}
 
 /// What became of a request.
 #[derive(Debug, Serialize, ToSchema)]
@@ -44,7 +30,7 @@ pub(super) struct RunReceipt {
     /// accepted or queued.
     state: String,
     use_id: String,
-    /// DaemonPlace in the queue; 1 is next.
+    /// Place in the queue; 1 is next.
     position: Option<usize>,
     /// True if the same request was a run before.
     replayed: Option<bool>,
@@ -84,7 +70,7 @@ fn rejected(receipt: api::run::RunReceipt) -> Problem {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RunsAsked {
+pub(super) struct RunsParameters {
     name: Option<String>,
     facet: Option<String>,
     /// YYYYMMDD.
@@ -104,7 +90,7 @@ pub(super) struct RunsAsked {
 /// Runs that go on or wait (`live`), and those that have ended, newest first (`runs`).
 #[utoipa::path(
     get, path = "/api/runs", tag = "runs", operation_id = "list_runs",
-    params(RunsAsked),
+    params(RunsParameters),
     responses((
         status = 200, description = "{live, runs, total, has_more}; X-Total-Count has the total", body = Object,
     )),
@@ -112,7 +98,7 @@ pub(super) struct RunsAsked {
 pub(super) async fn list(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(asked): Asked<RunsAsked>,
+    QueryParameters(asked): QueryParameters<RunsParameters>,
 ) -> Reply {
     for_owner(&caller)?;
     let word = |name: &str, given: Option<&str>, words: &[&str]| match given {

@@ -1,9 +1,8 @@
 //! Scoped tokens: a grant file, in base64, as a bearer token.
 //!
-//! Whoever presents one is a delegate: every operation is signed with the key of the file and judged by the grants in the
-//! journal, as it is on the command line.
+//! Whoever presents one is a delegate: every operation is signed with the key of the file and judged by the grants in
+//! the journal, as it is on the command line.
 
-use api::ErrorCode;
 use service::grant_file;
 use std::sync::Arc;
 
@@ -14,8 +13,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use proof::actor::ActorName;
 
 use crate::problem::Problem;
-use api::Error;
 use api::grants::GrantFile;
+use api::{Error, ErrorCode};
 use service::{Caller, Delegate};
 
 /// With or without padding: tools differ.

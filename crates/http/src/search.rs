@@ -1,6 +1,5 @@
 //! Search: by a question, and by what is near a memory.
 
-use api::ErrorCode;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,13 +7,13 @@ use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::input::{Asked, Asker, Id};
+use crate::input::{Asker, Id, QueryParameters};
 use crate::memories::shown;
 use crate::problem::Problem;
 use crate::{App, Reply};
-use api::Fault;
 use api::memory::Memory;
 use api::search::{HitView, SearchRequest};
+use api::{ErrorCode, Fault};
 use daemon::Host;
 use service::Caller;
 
@@ -45,7 +44,7 @@ pub(super) fn found(ops: &Host, caller: &Caller, id: u64) -> Result<Option<Memor
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct SearchAsked {
+pub(super) struct SearchParameters {
     /// A question in ordinary words.
     #[param(required)]
     q: Option<String>,
@@ -68,13 +67,13 @@ pub(super) struct SearchAsked {
 /// Finds memories by a question, best first.
 #[utoipa::path(
     get, path = "/api/search", tag = "memories", operation_id = "search",
-    params(SearchAsked),
+    params(SearchParameters),
     responses((status = 200, description = "Hits", body = [FoundMemory])),
 )]
 pub(super) async fn search(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(asked): Asked<SearchAsked>,
+    QueryParameters(asked): QueryParameters<SearchParameters>,
 ) -> Reply {
     let Some(query) = asked.q.filter(|q| !q.is_empty()) else {
         return Err(Problem::new(
@@ -101,7 +100,7 @@ pub(super) async fn search(
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct SimilarAsked {
+pub(super) struct SimilarParameters {
     project: Option<String>,
     scope: Option<String>,
     #[serde(rename = "type")]
@@ -115,14 +114,14 @@ pub(super) struct SimilarAsked {
 #[utoipa::path(
     get, path = "/api/observations/{id}/similar", tag = "memories",
     operation_id = "list_similar_observations",
-    params(("id" = u64, Path, minimum = 1), SimilarAsked),
+    params(("id" = u64, Path, minimum = 1), SimilarParameters),
     responses((status = 200, description = "Hits", body = [FoundMemory])),
 )]
 pub(super) async fn similar(
     State(app): State<App>,
     Asker(caller): Asker,
     Id(id): Id,
-    Asked(asked): Asked<SimilarAsked>,
+    QueryParameters(asked): QueryParameters<SimilarParameters>,
 ) -> Reply {
     let request = SearchRequest {
         similar_to: Some(id),
@@ -141,7 +140,8 @@ async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
         .run(move |ops| {
             let mut hits = Vec::new();
             for hit in ops.service.search(&caller, request)?.hits {
-                // A delegate may be allowed to find but not to read, and each reading would count as a use of its grant.
+                // A delegate may be allowed to find but not to read, and each reading would count as a use of its
+                // grant.
                 let memory = match caller.delegate {
                     Some(_) => previewed(&hit),
                     None => match found(ops, &caller, hit.id)? {

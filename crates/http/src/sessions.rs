@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::input::{Asked, Asker, Body, Name, page};
+use crate::input::{Asker, Body, Name, QueryParameters, page};
 use crate::problem::Problem;
 use crate::{App, Reply, created, listed};
 use api::prompt::{PROMPTS_MAX, PromptListRequest, PromptSaveRequest, PromptView};
@@ -27,7 +27,7 @@ use api::session::{
 pub(super) async fn list(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(mut request): Asked<SessionListRequest>,
+    QueryParameters(mut request): QueryParameters<SessionListRequest>,
 ) -> Reply {
     request.limit = page(request.limit, SESSIONS_MAX)?.or(Some(SESSIONS_MAX));
     let answer = app.ask(caller, request).await?;
@@ -122,7 +122,7 @@ pub(super) async fn summary(
 pub(super) async fn prompts(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(mut request): Asked<PromptListRequest>,
+    QueryParameters(mut request): QueryParameters<PromptListRequest>,
 ) -> Reply {
     request.limit = page(request.limit, PROMPTS_MAX)?;
     let answer = app.ask(caller, request).await?;

@@ -1,9 +1,8 @@
 //! Export and import as streams: neither side ever holds more than a piece in memory.
 //!
-//! What must stay true: an export that fails in the middle ends without its last line and breaks the connection, so that
-//! nobody takes it for whole; an upload is deleted whatever becomes of it.
+//! What must stay true: an export that fails in the middle ends without its last line and breaks the connection, so
+//! that nobody takes it for whole; an upload is deleted whatever becomes of it.
 
-use api::ErrorCode;
 use std::fs::{File, OpenOptions};
 use std::future::poll_fn;
 use std::io::{BufWriter, Write};
@@ -22,11 +21,11 @@ use axum::response::IntoResponse;
 use http_body::Frame;
 use tokio::sync::mpsc;
 
-use crate::input::{Asked, Asker};
+use crate::input::{Asker, QueryParameters};
 use crate::problem::Problem;
 use crate::{App, Reply};
 use api::transfer::{ExportRequest, ImportRequest};
-use api::{Error, Fault};
+use api::{Error, ErrorCode, Fault};
 use transfer::ImportReport;
 
 /// Bytes of an upload.
@@ -59,7 +58,7 @@ pub(super) type Piece = Result<Bytes, std::io::Error>;
 pub(super) async fn export(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(request): Asked<ExportRequest>,
+    QueryParameters(request): QueryParameters<ExportRequest>,
 ) -> Reply {
     // What is wrong from the start is said with a status; later there is no place for one.
     let (ops, whose) = (Arc::clone(&app.ops), caller.clone());
@@ -69,7 +68,8 @@ pub(super) async fn export(
         let mut out = BufWriter::with_capacity(PIECE_BYTES, Pieces(send.clone()));
         let outcome = transfer::operations::export(&ops.service, &caller, request, &mut out);
         if let Err(error) = outcome {
-            let _unheard = send.blocking_send(Err(std::io::Error::other(error.to_string())));
+            // Sending fails if the caller is gone, who then sees no last line.
+            let _ = send.blocking_send(Err(std::io::Error::other(error.to_string())));
         }
     });
     let headers = [
@@ -122,7 +122,7 @@ impl HttpBody for Stream {
 pub(super) async fn import(
     State(app): State<App>,
     Asker(caller): Asker,
-    Asked(asked): Asked<ImportRequest>,
+    QueryParameters(asked): QueryParameters<ImportRequest>,
     request: Request,
 ) -> Reply {
     let (parts, body) = request.into_parts();
@@ -198,7 +198,8 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        let _gone = std::fs::remove_file(&self.path);
+        // An upload that cannot be removed now is swept when the daemon starts again.
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 
@@ -218,7 +219,8 @@ pub(super) fn sweep(home: &Path) {
     let Ok(entries) = std::fs::read_dir(folder(home)) else { return };
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            let _gone = std::fs::remove_file(entry.path());
+            // What cannot be removed harms nobody and is tried again at the next start.
+            let _ = std::fs::remove_file(entry.path());
         }
     }
 }

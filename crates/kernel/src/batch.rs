@@ -20,7 +20,7 @@ use crate::keys;
 use crate::store::{Side, Space, StoreReader, View, WriteSet};
 
 /// What is called with the entries applied so far and the entries in all.
-pub type Progress<'p> = dyn FnMut(u64, u64) + Send + 'p;
+pub type ProgressFn<'p> = dyn FnMut(u64, u64) + Send + 'p;
 
 /// Key of the row that says content was erased and the file still has to be rewritten.
 pub(crate) const SCRUB_KEY: &[u8] = b"scrub";

@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Who has to act before the same call can succeed. Interfaces map it to exit codes and status codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum KernelFault {
     /// The request is wrong as it stands.
     Caller,
     /// What the request names is not there.
@@ -264,7 +264,7 @@ impl Error {
     }
 
     /// Whose turn it is. There is no arm for the rest: a new error must say whose fault it is.
-    pub fn fault(&self) -> Fault {
+    pub fn fault(&self) -> KernelFault {
         match self {
             Error::Invalid { .. }
             | Error::TooLarge { .. }
@@ -280,15 +280,15 @@ impl Error {
             | Error::NotComparable { .. }
             | Error::BadCursor
             | Error::BudgetUnreachable { .. }
-            | Error::ProofRefused(_) => Fault::Caller,
-            Error::NotFound { .. } => Fault::Missing,
+            | Error::ProofRefused(_) => KernelFault::Caller,
+            Error::NotFound { .. } => KernelFault::Missing,
             Error::Tombstoned(_)
             | Error::Erased(_)
             | Error::VersionConflict { .. }
             | Error::IdempotencyConflict(_)
-            | Error::SessionEnded(_) => Fault::Conflict,
-            Error::GrantRefused(_) | Error::OutsideGrant(_) => Fault::Forbidden,
-            Error::RateLimited(_) | Error::Busy | Error::Closed => Fault::Busy,
+            | Error::SessionEnded(_) => KernelFault::Conflict,
+            Error::GrantRefused(_) | Error::OutsideGrant(_) => KernelFault::Forbidden,
+            Error::RateLimited(_) | Error::Busy | Error::Closed => KernelFault::Busy,
             Error::RootMismatch { .. }
             | Error::NonCanonical { .. }
             | Error::Corrupt { .. }
@@ -296,7 +296,7 @@ impl Error {
             | Error::Outdated { .. }
             | Error::Poisoned
             | Error::DiskFull(_)
-            | Error::Storage(_) => Fault::Server,
+            | Error::Storage(_) => KernelFault::Server,
         }
     }
 

@@ -118,7 +118,7 @@ impl Home {
         }
         open.opening.insert(name.clone());
         drop(open);
-        let _opening = OpeningGuard { home: self, name };
+        let _opening_guard = OpeningGuard { home: self, name };
         let folder = self.actor_folder(name);
         let cortex = Arc::new(Cortex::open(&folder, name, self.options.clone())?);
         let actor = OpenActor { cortex: Arc::clone(&cortex), used: now };

@@ -99,9 +99,9 @@ mod validate;
 mod writer;
 
 pub use apply::{EdgeChange, EntryChanges, HeadChange};
-pub use batch::Progress;
+pub use batch::ProgressFn;
 pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory, birth};
-pub use error::{Error, Fault, Result, StorageFailure};
+pub use error::{Error, KernelFault, Result, StorageFailure};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
 pub use rebuild::{PROBLEMS_MAX, VerifyProblem, VerifyReport};

@@ -245,7 +245,7 @@ fn nobody_waits_for_an_actor_that_somebody_else_opens() {
     let (begun, has_begun) = channel();
     let (go, may_go) = channel();
     let may_go: Arc<Mutex<Receiver<()>>> = Arc::new(Mutex::new(may_go));
-    let renewing = move |actor: &ActorName, _: &Error| -> Box<kernel::Progress<'static>> {
+    let renewing = move |actor: &ActorName, _: &Error| -> Box<kernel::ProgressFn<'static>> {
         if actor.as_str() == "ada" {
             begun.send(()).unwrap();
             may_go.lock().unwrap().recv().unwrap();

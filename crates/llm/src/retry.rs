@@ -18,11 +18,11 @@ pub struct RetryPolicy {
 
 /// Numbers for jitter, from a seed: the same seed gives the same pauses.
 #[derive(Debug)]
-pub struct JitterSource(AtomicU64);
+pub struct PauseJitter(AtomicU64);
 
-impl JitterSource {
-    pub fn new(seed: u64) -> JitterSource {
-        JitterSource(AtomicU64::new(seed))
+impl PauseJitter {
+    pub fn new(seed: u64) -> PauseJitter {
+        PauseJitter(AtomicU64::new(seed))
     }
 
     /// Between half of the pause and all of it.
@@ -38,13 +38,13 @@ impl JitterSource {
 #[derive(Debug)]
 pub struct Retries<'a> {
     policy: RetryPolicy,
-    jitter: &'a JitterSource,
+    jitter: &'a PauseJitter,
     attempt: u32,
     pause: Duration,
 }
 
 impl<'a> Retries<'a> {
-    pub fn new(policy: RetryPolicy, jitter: &'a JitterSource) -> Retries<'a> {
+    pub fn new(policy: RetryPolicy, jitter: &'a PauseJitter) -> Retries<'a> {
         Retries { policy, jitter, attempt: 1, pause: policy.first_pause }
     }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_a_bound_and_end() {
-        let jitter = JitterSource::new(7);
+        let jitter = PauseJitter::new(7);
         let mut retries = Retries::new(POLICY, &jitter);
         for whole in [100, 200, 250] {
             let pause = retries.next_pause(None).expect("another try");
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_service_may_ask_for_a_pause_within_the_bound() {
-        let jitter = JitterSource::new(7);
+        let jitter = PauseJitter::new(7);
         let mut retries = Retries::new(POLICY, &jitter);
         let asked = Duration::from_millis(30);
         assert_eq!(retries.next_pause(Some(asked)), Some(asked));

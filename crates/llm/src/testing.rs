@@ -74,7 +74,8 @@ async fn serve(mut socket: TcpStream, act: ServerAct, seen: Arc<Mutex<Vec<String
     match act {
         ServerAct::Answer(status, headers, body) => {
             let text = format!(
-                "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+                "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\
+                 connection: close\r\n\r\n{body}",
                 body.len()
             );
             socket.write_all(text.as_bytes()).await.expect(EXPECTED);

@@ -15,7 +15,7 @@ impl Backend {
     }
 
     /// Runs an operation on a thread that may block.
-    pub async fn ask<R: Operation>(&self, request: R) -> Result<R::Answer> {
+    pub(crate) async fn ask<R: Operation>(&self, request: R) -> Result<R::Answer> {
         let handle = Arc::clone(&self.0);
         let work = tokio::task::spawn_blocking(move || api::ask(&*handle, request)).await;
         work.unwrap_or_else(|error| Err(Error::internal(error.to_string())))

@@ -22,7 +22,7 @@ use api::{Error, Result};
 
 /// What a tool answers.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub(super) struct Reply {
     pub text: String,
     pub structured: Value,
 }
@@ -96,7 +96,11 @@ fn needed(field: &'static str, text: &str) -> Result<()> {
     if text.trim().is_empty() { Err(Error::invalid(field, "is required")) } else { Ok(()) }
 }
 
-pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> Result<Reply> {
+pub(super) async fn call(
+    backend: &Backend,
+    name: &str,
+    given: Map<String, Value>,
+) -> Result<Reply> {
     let mut given = arguments(name, given)?;
     match name {
         "mem_save" => {

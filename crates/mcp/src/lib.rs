@@ -1,7 +1,7 @@
 //! The tools that agents call, over the Model Context Protocol.
 //!
 //! - [`tools`]: names, words and schemas, small enough to be read at every start; which profile holds which.
-//! - [`call`]: arguments into operations, answers into structured content; `text`: into text.
+//! - `call`: arguments into operations, answers into structured content; `text`: into text.
 //! - `talent`: the tools of one talent, for a provider that runs its own loop.
 //! - [`backend`]: whoever answers calls.
 //!
@@ -9,12 +9,11 @@
 //! result it can read, never a broken connection.
 
 pub mod backend;
-pub mod call;
+mod call;
 pub mod talent;
 mod text;
 pub mod tools;
 
-use api::ErrorCode;
 use proof::memory::MemoryType;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
@@ -31,15 +30,17 @@ use serde_json::json;
 use api::bulletin::BulletinRequest;
 use api::context::ContextRequest;
 use api::read::GetRequest;
-use api::{Error, Fault};
+use api::{Error, ErrorCode, Fault};
 use backend::Backend;
 use tools::Choice;
 
-const INSTRUCTIONS: &str = "Memory that outlives sessions and compactions. Search before you work, save after you decide, \
-summarise before you stop. Core tools: mem_save (after every decision, bug fix, discovery, convention or configuration \
-change), mem_search (questions in ordinary words), mem_context (what happened lately), mem_get_observation (one memory in \
+const INSTRUCTIONS: &str = "\
+Memory that outlives sessions and compactions. Search before you work, save after you decide, summarise before you \
+stop. Core tools: mem_save (after every decision, bug fix, discovery, convention or configuration change), \
+mem_search (questions in ordinary words), mem_context (what happened lately), mem_get_observation (one memory in \
 full), mem_save_prompt, mem_session_summary (mandatory before a session ends). Every reply names ids; mem_update, \
-mem_relate, mem_timeline and the others take them. Sub-agents: save what you learn, leave session calls to the main agent.";
+mem_relate, mem_timeline and the others take them. Sub-agents: save what you learn, leave session calls to the main \
+agent.";
 
 /// The resource that holds the memory bulletin.
 const BULLETIN: &str = "cortex://bulletin";

@@ -1,5 +1,5 @@
-//! The tools of one talent, for a command line tool that runs its own loop: the same tools, grant and facet as in the talent's
-//! own process, and nothing else of the memory.
+//! The tools of one talent, for a command line tool that runs its own loop: the same tools, grant and facet as in the
+//! talent's own process, and nothing else of the memory.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 //! Answers as text for the model: ids in every line, no more words than it takes.
+//!
+//! What must stay true: a text is made of an answer and nothing else; where a tool does what a hint proposes, the hint
+//! names the tool.
 
-use api::ErrorCode;
 use std::fmt::Write as _;
 
-use api::Error;
 use api::graph::GraphAnswer;
 use api::memory::Brief;
 use api::read::GetAnswer;
@@ -11,6 +12,7 @@ use api::save::{SaveAnswer, Saved};
 use api::search::{ArmView, SearchAnswer};
 use api::session::SessionView;
 use api::timeline::TimelineAnswer;
+use api::{CommandHint, Error};
 
 /// Characters of a question that an answer repeats.
 const ECHO_CHARS: usize = 200;
@@ -21,16 +23,12 @@ pub(super) fn with_note(text: String, note: &str) -> String {
 
 /// What to do about an error, for a model: it has tools, and no command line.
 pub(super) fn hint(error: &Error) -> Option<&str> {
-    match error.hint.as_deref() {
-        Some(hint) if error.code == ErrorCode::NotFound && hint.starts_with("`cortex find`") => {
+    match CommandHint::of(error) {
+        Some(CommandHint::ListMemories) => {
             Some("mem_search and mem_context name the ids there are")
         }
-        Some(hint)
-            if error.code == ErrorCode::NotFound && hint.starts_with("`cortex session start") =>
-        {
-            Some("mem_session_start starts one")
-        }
-        hint => hint,
+        Some(CommandHint::StartSession) => Some("mem_session_start starts one"),
+        None => error.hint.as_deref(),
     }
 }
 
@@ -46,11 +44,13 @@ pub(super) fn saved(saved: &SaveAnswer) -> String {
         saved.title, saved.kind, saved.id, saved.version
     );
     if !saved.suggested_topic_key.is_empty() {
-        let _written = write!(text, "\nSuggested topic_key: {}", saved.suggested_topic_key);
+        write!(text, "\nSuggested topic_key: {}", saved.suggested_topic_key)
+            .expect("a String takes any text");
     }
     for near in &saved.similar {
         let (id, title, kind) = (near.id, &near.title, &near.kind);
-        let _written = write!(text, "\nSimilar: #{id} {title} ({kind}, {:.2})", near.nearness);
+        write!(text, "\nSimilar: #{id} {title} ({kind}, {:.2})", near.nearness)
+            .expect("a String takes any text");
     }
     with_note(with_note(text, &saved.redacted), &saved.project_note)
 }
@@ -96,18 +96,20 @@ pub(super) fn found(found: &SearchAnswer) -> String {
     for (n, hit) in found.hits.iter().enumerate() {
         let mark =
             if hit.standing == "current" { String::new() } else { format!(" ({})", hit.standing) };
-        let _written =
-            writeln!(text, "[{}] #{} ({}) — {}{mark}", n + 1, hit.id, hit.kind, hit.title);
+        writeln!(text, "[{}] #{} ({}) — {}{mark}", n + 1, hit.id, hit.kind, hit.title)
+            .expect("a String takes any text");
         let more = if hit.cut { " [preview]" } else { "" };
-        let _written = write!(text, "    {}{more}\n    {}", hit.preview, hit.created_at);
+        write!(text, "    {}{more}\n    {}", hit.preview, hit.created_at)
+            .expect("a String takes any text");
         if !hit.project.is_empty() {
-            let _written = write!(text, " | project: {}", hit.project);
+            write!(text, " | project: {}", hit.project).expect("a String takes any text");
         }
-        let _written = writeln!(text, " | scope: {}", hit.scope);
+        writeln!(text, " | scope: {}", hit.scope).expect("a String takes any text");
         let related = [("superseded by", &hit.superseded_by), ("contradicts", &hit.contradicts)];
         for (relation, others) in related {
             for other in others {
-                let _written = writeln!(text, "    {relation} #{}: {}", other.id, other.title);
+                writeln!(text, "    {relation} #{}: {}", other.id, other.title)
+                    .expect("a String takes any text");
             }
         }
         text.push('\n');
@@ -133,7 +135,7 @@ pub(super) fn hybrid(found: &SearchAnswer) -> String {
     );
     for (n, hit) in found.hits.iter().enumerate() {
         let preview: String = hit.preview.chars().take(120).collect();
-        let _written = writeln!(
+        writeln!(
             text,
             "{}. [{}] {} ({}, rank: {:.2})",
             n + 1,
@@ -141,14 +143,15 @@ pub(super) fn hybrid(found: &SearchAnswer) -> String {
             hit.title,
             hit.kind,
             hit.rank
-        );
+        )
+        .expect("a String takes any text");
         let arms: Vec<String> = hit
             .arms
             .iter()
             .filter(|arm| arm.score > 0.0)
             .map(|arm| format!("{} {:.2}", arm.arm, arm.score))
             .collect();
-        let _written = writeln!(text, "   {preview}\n   {}", arms.join(", "));
+        writeln!(text, "   {preview}\n   {}", arms.join(", ")).expect("a String takes any text");
     }
     text.trim_end().to_owned()
 }
@@ -165,21 +168,21 @@ pub(super) fn memory(got: &GetAnswer) -> String {
         ("Created", &memory.created_at),
     ] {
         if !value.is_empty() {
-            let _written = writeln!(text, "{name}: {value}");
+            writeln!(text, "{name}: {value}").expect("a String takes any text");
         }
     }
     if memory.latest > 1 {
-        let _written = writeln!(text, "Revisions: {}", memory.latest);
+        writeln!(text, "Revisions: {}", memory.latest).expect("a String takes any text");
     }
     if memory.duplicates > 0 {
-        let _written = writeln!(text, "Duplicates: {}", memory.duplicates);
+        writeln!(text, "Duplicates: {}", memory.duplicates).expect("a String takes any text");
     }
     for (name, ids) in
         [("Superseded by", &got.superseded_by), ("Contradicted by", &got.contradicted_by)]
     {
         if !ids.is_empty() {
             let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
-            let _written = writeln!(text, "{name}: {}", ids.join(", "));
+            writeln!(text, "{name}: {}", ids.join(", ")).expect("a String takes any text");
         }
     }
     text.trim_end().to_owned()
@@ -191,16 +194,18 @@ pub(super) fn timeline(answer: &TimelineAnswer) -> String {
     };
     let mut text = String::new();
     if let Some(session) = &answer.session {
-        let _written = writeln!(text, "Session: {} ({})", session.id, session.started_at);
+        writeln!(text, "Session: {} ({})", session.id, session.started_at)
+            .expect("a String takes any text");
     }
     text.push_str("--- Before ---\n");
     answer.before.iter().for_each(|brief| text.push_str(&line(brief)));
     let focus = &answer.focus;
-    let _written = writeln!(
+    writeln!(
         text,
         ">>> #{} [{}] {} <<<\n{}\n{}\n--- After ---",
         focus.id, focus.kind, focus.title, focus.preview, focus.created_at
-    );
+    )
+    .expect("a String takes any text");
     answer.after.iter().for_each(|brief| text.push_str(&line(brief)));
     text.trim_end().to_owned()
 }
@@ -216,19 +221,21 @@ pub(super) fn walked(answer: &GraphAnswer) -> String {
         format!("Related observations for ID {id} (depth: {depth}, found: {count}):\n\n");
     for node in &answer.nodes {
         let mark = if node.superseded { ", superseded" } else { "" };
-        let _written = writeln!(
+        writeln!(
             text,
             "- [{}] {} ({}, {} hops{mark}) — {}",
             node.id, node.title, node.kind, node.hop, node.preview
-        );
+        )
+        .expect("a String takes any text");
     }
     text.push('\n');
     for edge in &answer.edges {
-        let _written = writeln!(
+        writeln!(
             text,
             "{} -[{} {:.1}]-> {} (edge {})",
             edge.from_obs_id, edge.relation_type, edge.weight, edge.to_obs_id, edge.id
-        );
+        )
+        .expect("a String takes any text");
     }
     text.trim_end().to_owned()
 }

@@ -1,16 +1,15 @@
 //! The tools: names, words, schemas. Written by hand, because every byte of them is read by every agent at every start.
+//!
+//! What must stay true: the whole list stays below 12 KiB, as a test checks; six tools are loaded at once, the others
+//! when an agent looks for them; an input schema names every parameter that `call` reads.
 
-use api::ErrorCode;
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
-use api::{Error, Fault, Result};
-
-/// Bytes that the whole list may have.
-pub const LIST_BYTES_MAX: usize = 12 * 1_024;
+use api::{Error, ErrorCode, Fault, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
+enum Profile {
     Agent,
     Admin,
 }
@@ -26,7 +25,7 @@ enum Effect {
 }
 
 /// A tool in as few words as it takes. Parameters: `name:type`, with `*` if it must be given; i, n, s, b are the types.
-struct Line {
+struct ToolEntry {
     name: &'static str,
     title: &'static str,
     profile: Profile,
@@ -38,241 +37,237 @@ struct Line {
     gives: &'static str,
 }
 
-#[expect(clippy::too_many_arguments, reason = "the columns of a table")]
-const fn line(
-    name: &'static str,
-    title: &'static str,
-    profile: Profile,
-    eager: bool,
-    effect: Effect,
-    about: &'static str,
-    takes: &'static str,
-    gives: &'static str,
-) -> Line {
-    Line { name, title, profile, eager, effect, about, takes, gives }
-}
-
 use Effect::{Adds, Destroys, Reads, Settles};
 use Profile::{Admin, Agent};
 
-const LINES: [Line; 22] = [
-    line(
-        "mem_save",
-        "Save Memory",
-        Agent,
-        true,
-        Adds,
-        "Save a memory. Call it without being asked after a decision, bug fix, architecture or configuration change, \
-         discovery, new convention or gotcha. content: Markdown with **What**, **Why**, **Where** (files), **Learned**. \
-         title: short, verb + object. type: decision, architecture, bugfix, pattern, config, discovery, learning. \
-         topic_key: the same key updates the same memory.",
-        "title:s* content:s* type:s project:s scope:s session_id:s topic_key:s",
-        "id:i status:s",
-    ),
-    line(
-        "mem_search",
-        "Search Memory",
-        Agent,
-        true,
-        Reads,
-        "Find memories by a question in ordinary words. Gives ids, titles and previews of 300 characters; \
-         mem_get_observation has the rest.",
-        "query:s* type:s project:s scope:s limit:i",
-        "hits:a",
-    ),
-    line(
-        "mem_context",
-        "Get Memory Context",
-        Agent,
-        true,
-        Reads,
-        "Recent sessions, prompts and memories. Call it first, and after compaction.",
-        "project:s scope:s limit:i",
-        "text:s",
-    ),
-    line(
-        "mem_session_summary",
-        "Save Session Summary",
-        Agent,
-        true,
-        Adds,
-        "Mandatory before a session ends. content: Markdown with Goal, Instructions, Discoveries, Accomplished, \
-         Next Steps, Relevant Files; what and why, paths and errors kept.",
-        "content:s* project:s* session_id:s",
-        "id:i",
-    ),
-    line(
-        "mem_get_observation",
-        "Get Observation",
-        Agent,
-        true,
-        Reads,
-        "One memory in full, by id.",
-        "id:i*",
-        "id:i content:s",
-    ),
-    line(
-        "mem_save_prompt",
-        "Save User Prompt",
-        Agent,
-        true,
-        Adds,
-        "Keep what the user asked.",
-        "content:s* session_id:s project:s",
-        "id:i",
-    ),
-    line(
-        "mem_update",
-        "Update Memory",
-        Agent,
-        false,
-        Settles,
-        "Change fields of a memory; earlier versions stay.",
-        "id:i* title:s content:s type:s project:s scope:s topic_key:s",
-        "id:i version:i",
-    ),
-    line(
-        "mem_suggest_topic_key",
-        "Suggest Topic Key",
-        Agent,
-        false,
-        Reads,
-        "A stable key for a topic that will evolve.",
-        "type:s title:s content:s",
-        "topic_key:s",
-    ),
-    line(
-        "mem_session_start",
-        "Start Session",
-        Agent,
-        false,
-        Settles,
-        "Register a session; starting it again is fine.",
-        "id:s* project:s* directory:s",
-        "id:s",
-    ),
-    line(
-        "mem_session_end",
-        "End Session",
-        Agent,
-        false,
-        Settles,
-        "Mark a session complete.",
-        "id:s* summary:s",
-        "id:s",
-    ),
-    line(
-        "mem_capture_passive",
-        "Capture Learnings",
-        Agent,
-        false,
-        Settles,
-        "Save each item under a \"## Key Learnings:\" heading of a report.",
-        "content:s* session_id:s project:s source:s",
-        "saved:i",
-    ),
-    line(
-        "mem_relate",
-        "Relate Observations",
-        Agent,
-        false,
-        Settles,
-        "Connect two memories. relation_type: references (points to), relates_to (same topic), follows (comes after), \
-         supersedes (replaces an older one), contradicts (conflicts). weight: up to 10.",
-        "from_id:i* to_id:i* relation_type:s* weight:n",
-        "id:i",
-    ),
-    line(
-        "mem_graph",
-        "Traverse Knowledge Graph",
-        Agent,
-        false,
-        Reads,
-        "What a memory is connected to, nearest first. depth: 1 to 10.",
-        "observation_id:i* depth:i",
-        "nodes:a edges:a",
-    ),
-    line(
-        "mem_score",
-        "Get Importance Score",
-        Agent,
-        false,
-        Reads,
-        "Importance from 0 to 5, by use, age, edges and type; always current.",
-        "observation_id:i* recalculate:b",
-        "score:n",
-    ),
-    line(
-        "mem_search_hybrid",
-        "Hybrid Search",
-        Agent,
-        false,
-        Reads,
-        "As mem_search, with the share of words and meaning in each hit.",
-        "query:s* project:s scope:s limit:i",
-        "hits:a mode:s",
-    ),
-    line(
-        "mem_delete",
-        "Delete Memory",
-        Admin,
-        false,
-        Destroys,
-        "Forget a memory; with hard_delete its content is gone for good.",
-        "id:i* hard_delete:b",
-        "id:i",
-    ),
-    line("mem_stats", "Memory Stats", Admin, false, Reads, "What there is.", "", "observations:i"),
-    line(
-        "mem_timeline",
-        "Memory Timeline",
-        Admin,
-        false,
-        Reads,
-        "What was saved before and after a memory, in its session.",
-        "observation_id:i* before:i after:i",
-        "focus:o",
-    ),
-    line(
-        "mem_archive",
-        "Archive Observation",
-        Admin,
-        false,
-        Settles,
-        "Put a memory away; mem_restore brings it back.",
-        "observation_id:i*",
-        "id:i",
-    ),
-    line(
-        "mem_pin",
-        "Pin Memory",
-        Admin,
-        false,
-        Settles,
-        "Pinned memories lead every context.",
-        "id:i* pinned:b",
-        "id:i",
-    ),
-    line(
-        "mem_restore",
-        "Restore Memory",
-        Admin,
-        false,
-        Settles,
-        "Bring back what was archived or deleted.",
-        "id:i*",
-        "id:i",
-    ),
-    line(
-        "mem_prove",
-        "Prove Memory",
-        Admin,
-        false,
-        Reads,
-        "A file that proves what a memory says, for `cortex verify-proof`.",
-        "id:i*",
-        "proof:s root:s",
-    ),
+const TOOLS: [ToolEntry; 22] = [
+    ToolEntry {
+        name: "mem_save",
+        title: "Save Memory",
+        profile: Agent,
+        eager: true,
+        effect: Adds,
+        about: "Save a memory. Call it without being asked after a decision, bug fix, architecture or \
+                configuration change, discovery, new convention or gotcha. content: Markdown with **What**, \
+                **Why**, **Where** (files), **Learned**. title: short, verb + object. type: decision, \
+                architecture, bugfix, pattern, config, discovery, learning. topic_key: the same key updates the \
+                same memory.",
+        takes: "title:s* content:s* type:s project:s scope:s session_id:s topic_key:s",
+        gives: "id:i status:s",
+    },
+    ToolEntry {
+        name: "mem_search",
+        title: "Search Memory",
+        profile: Agent,
+        eager: true,
+        effect: Reads,
+        about: "Find memories by a question in ordinary words. Gives ids, titles and previews of 300 characters; \
+                mem_get_observation has the rest.",
+        takes: "query:s* type:s project:s scope:s limit:i",
+        gives: "hits:a",
+    },
+    ToolEntry {
+        name: "mem_context",
+        title: "Get Memory Context",
+        profile: Agent,
+        eager: true,
+        effect: Reads,
+        about: "Recent sessions, prompts and memories. Call it first, and after compaction.",
+        takes: "project:s scope:s limit:i",
+        gives: "text:s",
+    },
+    ToolEntry {
+        name: "mem_session_summary",
+        title: "Save Session Summary",
+        profile: Agent,
+        eager: true,
+        effect: Adds,
+        about: "Mandatory before a session ends. content: Markdown with Goal, Instructions, Discoveries, \
+                Accomplished, Next Steps, Relevant Files; what and why, paths and errors kept.",
+        takes: "content:s* project:s* session_id:s",
+        gives: "id:i",
+    },
+    ToolEntry {
+        name: "mem_get_observation",
+        title: "Get Observation",
+        profile: Agent,
+        eager: true,
+        effect: Reads,
+        about: "One memory in full, by id.",
+        takes: "id:i*",
+        gives: "id:i content:s",
+    },
+    ToolEntry {
+        name: "mem_save_prompt",
+        title: "Save User Prompt",
+        profile: Agent,
+        eager: true,
+        effect: Adds,
+        about: "Keep what the user asked.",
+        takes: "content:s* session_id:s project:s",
+        gives: "id:i",
+    },
+    ToolEntry {
+        name: "mem_update",
+        title: "Update Memory",
+        profile: Agent,
+        eager: false,
+        effect: Settles,
+        about: "Change fields of a memory; earlier versions stay.",
+        takes: "id:i* title:s content:s type:s project:s scope:s topic_key:s",
+        gives: "id:i version:i",
+    },
+    ToolEntry {
+        name: "mem_suggest_topic_key",
+        title: "Suggest Topic Key",
+        profile: Agent,
+        eager: false,
+        effect: Reads,
+        about: "A stable key for a topic that will evolve.",
+        takes: "type:s title:s content:s",
+        gives: "topic_key:s",
+    },
+    ToolEntry {
+        name: "mem_session_start",
+        title: "Start Session",
+        profile: Agent,
+        eager: false,
+        effect: Settles,
+        about: "Register a session; starting it again is fine.",
+        takes: "id:s* project:s* directory:s",
+        gives: "id:s",
+    },
+    ToolEntry {
+        name: "mem_session_end",
+        title: "End Session",
+        profile: Agent,
+        eager: false,
+        effect: Settles,
+        about: "Mark a session complete.",
+        takes: "id:s* summary:s",
+        gives: "id:s",
+    },
+    ToolEntry {
+        name: "mem_capture_passive",
+        title: "Capture Learnings",
+        profile: Agent,
+        eager: false,
+        effect: Settles,
+        about: "Save each item under a \"## Key Learnings:\" heading of a report.",
+        takes: "content:s* session_id:s project:s source:s",
+        gives: "saved:i",
+    },
+    ToolEntry {
+        name: "mem_relate",
+        title: "Relate Observations",
+        profile: Agent,
+        eager: false,
+        effect: Settles,
+        about: "Connect two memories. relation_type: references (points to), relates_to (same topic), follows \
+                (comes after), supersedes (replaces an older one), contradicts (conflicts). weight: up to 10.",
+        takes: "from_id:i* to_id:i* relation_type:s* weight:n",
+        gives: "id:i",
+    },
+    ToolEntry {
+        name: "mem_graph",
+        title: "Traverse Knowledge Graph",
+        profile: Agent,
+        eager: false,
+        effect: Reads,
+        about: "What a memory is connected to, nearest first. depth: 1 to 10.",
+        takes: "observation_id:i* depth:i",
+        gives: "nodes:a edges:a",
+    },
+    ToolEntry {
+        name: "mem_score",
+        title: "Get Importance Score",
+        profile: Agent,
+        eager: false,
+        effect: Reads,
+        about: "Importance from 0 to 5, by use, age, edges and type; always current.",
+        takes: "observation_id:i* recalculate:b",
+        gives: "score:n",
+    },
+    ToolEntry {
+        name: "mem_search_hybrid",
+        title: "Hybrid Search",
+        profile: Agent,
+        eager: false,
+        effect: Reads,
+        about: "As mem_search, with the share of words and meaning in each hit.",
+        takes: "query:s* project:s scope:s limit:i",
+        gives: "hits:a mode:s",
+    },
+    ToolEntry {
+        name: "mem_delete",
+        title: "Delete Memory",
+        profile: Admin,
+        eager: false,
+        effect: Destroys,
+        about: "Forget a memory; with hard_delete its content is gone for good.",
+        takes: "id:i* hard_delete:b",
+        gives: "id:i",
+    },
+    ToolEntry {
+        name: "mem_stats",
+        title: "Memory Stats",
+        profile: Admin,
+        eager: false,
+        effect: Reads,
+        about: "What there is.",
+        takes: "",
+        gives: "observations:i",
+    },
+    ToolEntry {
+        name: "mem_timeline",
+        title: "Memory Timeline",
+        profile: Admin,
+        eager: false,
+        effect: Reads,
+        about: "What was saved before and after a memory, in its session.",
+        takes: "observation_id:i* before:i after:i",
+        gives: "focus:o",
+    },
+    ToolEntry {
+        name: "mem_archive",
+        title: "Archive Observation",
+        profile: Admin,
+        eager: false,
+        effect: Settles,
+        about: "Put a memory away; mem_restore brings it back.",
+        takes: "observation_id:i*",
+        gives: "id:i",
+    },
+    ToolEntry {
+        name: "mem_pin",
+        title: "Pin Memory",
+        profile: Admin,
+        eager: false,
+        effect: Settles,
+        about: "Pinned memories lead every context.",
+        takes: "id:i* pinned:b",
+        gives: "id:i",
+    },
+    ToolEntry {
+        name: "mem_restore",
+        title: "Restore Memory",
+        profile: Admin,
+        eager: false,
+        effect: Settles,
+        about: "Bring back what was archived or deleted.",
+        takes: "id:i*",
+        gives: "id:i",
+    },
+    ToolEntry {
+        name: "mem_prove",
+        title: "Prove Memory",
+        profile: Admin,
+        eager: false,
+        effect: Reads,
+        about: "A file that proves what a memory says, for `cortex verify-proof`.",
+        takes: "id:i*",
+        gives: "proof:s root:s",
+    },
 ];
 
 /// Which tools an agent gets.
@@ -280,20 +275,22 @@ const LINES: [Line; 22] = [
 pub struct Choice(Vec<&'static str>);
 
 impl Choice {
-    /// `agent`, `admin`, `all`, names, or several with commas between. Nothing is everything; an unknown name is refused.
+    /// `agent`, `admin`, `all`, names, or several with commas between. Nothing is everything; an unknown name is
+    /// refused.
     pub fn parse(text: &str) -> Result<Choice> {
         let mut names: Vec<&'static str> = Vec::new();
-        let of =
-            |profile: Profile| LINES.iter().filter(move |l| l.profile == profile).map(|l| l.name);
+        let of = |profile: Profile| {
+            TOOLS.iter().filter(move |entry| entry.profile == profile).map(|entry| entry.name)
+        };
         for token in text.split(',').map(str::trim).filter(|token| !token.is_empty()) {
             match token {
-                "all" => names.extend(LINES.iter().map(|line| line.name)),
+                "all" => names.extend(TOOLS.iter().map(|entry| entry.name)),
                 "agent" => names.extend(of(Agent)),
                 "admin" => names.extend(of(Admin)),
-                name => match LINES.iter().find(|line| line.name == name) {
-                    Some(line) => names.push(line.name),
+                name => match TOOLS.iter().find(|entry| entry.name == name) {
+                    Some(entry) => names.push(entry.name),
                     None => {
-                        let all: Vec<&str> = LINES.iter().map(|line| line.name).collect();
+                        let all: Vec<&str> = TOOLS.iter().map(|entry| entry.name).collect();
                         let shown: String = name.chars().take(64).collect();
                         let message = format!("no tool or profile {shown:?}");
                         let hint = format!("use agent, admin, all, or names: {}", all.join(", "));
@@ -305,36 +302,36 @@ impl Choice {
             }
         }
         if names.is_empty() {
-            names.extend(LINES.iter().map(|line| line.name));
+            names.extend(TOOLS.iter().map(|entry| entry.name));
         }
         Ok(Choice(names))
     }
 
-    pub fn tools(&self) -> Vec<Tool> {
-        LINES.iter().filter(|line| self.0.contains(&line.name)).map(tool).collect()
+    pub(crate) fn tools(&self) -> Vec<Tool> {
+        TOOLS.iter().filter(|entry| self.0.contains(&entry.name)).map(tool).collect()
     }
 }
 
 /// The parameters of a tool.
 pub(super) fn parameters(name: &str) -> Vec<&'static str> {
-    let takes = LINES.iter().find(|line| line.name == name).map_or("", |line| line.takes);
+    let takes = TOOLS.iter().find(|entry| entry.name == name).map_or("", |entry| entry.takes);
     takes.split_whitespace().filter_map(|item| item.split(':').next()).collect()
 }
 
-fn tool(line: &Line) -> Tool {
+fn tool(entry: &ToolEntry) -> Tool {
     let mut meta = json!({"anthropic/alwaysLoad": true});
-    if !line.eager {
+    if !entry.eager {
         meta = json!({"defer_loading": true});
     }
-    let (reads, destroys) = (line.effect == Reads, line.effect == Destroys);
+    let (reads, destroys) = (entry.effect == Reads, entry.effect == Destroys);
     let value = json!({
-        "name": line.name,
-        "description": line.about,
-        "inputSchema": schema(line.takes, true),
-        "outputSchema": schema(line.gives, false),
+        "name": entry.name,
+        "description": entry.about,
+        "inputSchema": schema(entry.takes, true),
+        "outputSchema": schema(entry.gives, false),
         "annotations": {
-            "title": line.title, "readOnlyHint": reads, "destructiveHint": destroys,
-            "idempotentHint": matches!(line.effect, Reads | Settles), "openWorldHint": false,
+            "title": entry.title, "readOnlyHint": reads, "destructiveHint": destroys,
+            "idempotentHint": matches!(entry.effect, Reads | Settles), "openWorldHint": false,
         },
         "_meta": meta,
     });
@@ -376,6 +373,9 @@ fn schema(items: &str, input: bool) -> Value {
 mod tests {
     use super::*;
 
+    /// Bytes that the whole list may have.
+    const LIST_BYTES_MAX: usize = 12 * 1_024;
+
     fn names(choice: &str) -> Vec<String> {
         Choice::parse(choice).unwrap().tools().into_iter().map(|t| t.name.into_owned()).collect()
     }
@@ -405,7 +405,7 @@ mod tests {
         let tools = Choice::parse("all").unwrap().tools();
         let bytes = serde_json::to_vec(&json!({ "tools": tools })).unwrap().len();
         assert!(bytes < LIST_BYTES_MAX, "{bytes} bytes");
-        let eager = LINES.iter().filter(|line| line.eager).map(|line| line.name);
+        let eager = TOOLS.iter().filter(|entry| entry.eager).map(|entry| entry.name);
         assert_eq!(
             eager.collect::<Vec<_>>(),
             [
@@ -418,7 +418,7 @@ mod tests {
             ]
         );
         for word in ["**What**", "**Why**", "**Where**", "**Learned**"] {
-            assert!(LINES[0].about.contains(word));
+            assert!(TOOLS[0].about.contains(word));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Code inside matches on the typed error; its code, whose fault it is and a hint for people are added once, where an
 //! answer leaves ([`api::Error`]). The source chain stays whole until then, for the log.
 
-use api::{ErrorCode, Fault};
+use api::{CommandHint, ErrorCode, Fault};
 use kernel::Error as KernelError;
 use mind::error::MindError;
 
@@ -121,12 +121,12 @@ fn mind_fault(error: &MindError) -> (Fault, Option<&'static str>) {
 
 fn fault_of(error: &KernelError) -> Fault {
     match error.fault() {
-        kernel::Fault::Caller => Fault::Caller,
-        kernel::Fault::Missing => Fault::Missing,
-        kernel::Fault::Conflict => Fault::Conflict,
-        kernel::Fault::Forbidden => Fault::Forbidden,
-        kernel::Fault::Busy => Fault::Busy,
-        kernel::Fault::Server => Fault::Server,
+        kernel::KernelFault::Caller => Fault::Caller,
+        kernel::KernelFault::Missing => Fault::Missing,
+        kernel::KernelFault::Conflict => Fault::Conflict,
+        kernel::KernelFault::Forbidden => Fault::Forbidden,
+        kernel::KernelFault::Busy => Fault::Busy,
+        kernel::KernelFault::Server => Fault::Server,
     }
 }
 
@@ -146,9 +146,7 @@ fn hint_of(error: &KernelError) -> Option<String> {
         KernelError::Tombstoned(id) => {
             return Some(format!("`cortex restore {id}` brings it back"));
         }
-        KernelError::NotFound { what: "memory", .. } => {
-            "`cortex find` lists what there is; `cortex actors` lists whose memory there is"
-        }
+        KernelError::NotFound { what: "memory", .. } => CommandHint::ListMemories.text(),
         KernelError::NotFound { what: "actor", .. } => {
             "`cortex actors` lists whose memory there is; `cortex save` starts a new one"
         }
@@ -157,7 +155,7 @@ fn hint_of(error: &KernelError) -> Option<String> {
             "`cortex snapshot --list` lists the snapshots"
         }
         KernelError::NotFound { what: "grant", .. } => "`cortex scope-list` lists the grants",
-        KernelError::NotFound { what: "session", .. } => "`cortex session start NAME` starts one",
+        KernelError::NotFound { what: "session", .. } => CommandHint::StartSession.text(),
         KernelError::Erased(_) => {
             "erased content is gone for good; its history stays in the journal"
         }

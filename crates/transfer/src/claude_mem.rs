@@ -1,18 +1,19 @@
 //! Reads the database of claude-mem: what its observer wrote down, session summaries, prompts and standing directives.
 //!
 //! Tables and columns changed names over time: `memory_session_id` was `sdk_session_id`, `content_session_id` was
-//! `claude_session_id`. An observation's parts (subtitle, narrative, facts, files) become one text; its concepts are tags.
+//! `claude_session_id`. An observation's parts (subtitle, narrative, facts, files) become one text; its concepts are
+//! tags.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::Value;
 
+use crate::normalize::Normalizer;
 use crate::origin::origin;
 use crate::record::{HeadRecord, MemoryRecord, PromptRecord, SessionRecord, VersionRecord};
-use crate::rows::{Made, Rows};
-use crate::sink::Sink;
 use crate::sqlite::{Bad, Database, Row};
+use crate::table_rows::{RowOutcome, TableRows};
 use crate::{Error, Result};
 
 pub(super) const SYSTEM: &str = "claude-mem";
@@ -26,23 +27,23 @@ pub(super) fn is_database(db: &Database) -> Result<bool> {
     Ok(sessions && db.has("observations", &["project", "type", "created_at_epoch"])?)
 }
 
-pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     let db = Database::open(path)?;
     if !is_database(&db)? {
         return Err(Error::source(path, "this is no database of claude-mem"));
     }
     let tables =
         ["sdk_sessions", "observations", "session_summaries", "user_prompts", "directives"];
-    let mut reader = Reader { rows: Rows::of(&db, &tables)?, sessions: HashMap::new() };
-    reader.sessions(sink)?;
-    reader.observations(sink)?;
-    reader.summaries(sink)?;
-    reader.prompts(sink)?;
-    reader.directives(sink)
+    let mut reader = Reader { rows: TableRows::of(&db, &tables)?, sessions: HashMap::new() };
+    reader.sessions(normalizer)?;
+    reader.observations(normalizer)?;
+    reader.summaries(normalizer)?;
+    reader.prompts(normalizer)?;
+    reader.directives(normalizer)
 }
 
 struct Reader<'d> {
-    rows: Rows<'d>,
+    rows: TableRows<'d>,
     /// One per session, not per row.
     sessions: Sessions,
 }
@@ -51,7 +52,7 @@ struct Reader<'d> {
 type Sessions = HashMap<String, (String, Option<String>)>;
 
 impl Reader<'_> {
-    fn sessions(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn sessions(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] = &[
             CONTENT_SESSION,
             MEMORY_SESSION,
@@ -62,7 +63,7 @@ impl Reader<'_> {
             &["status"],
         ];
         let sessions = &mut self.sessions;
-        self.rows.each("sdk_sessions", columns, sink, &mut |row, what, sink| {
+        self.rows.each("sdk_sessions", columns, normalizer, &mut |row, what, normalizer| {
             let read =
                 (|| Ok::<_, Bad>((row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?)))();
             let (content, memory, project, agent) = match read {
@@ -85,11 +86,11 @@ impl Reader<'_> {
                 ended: row.time(5),
                 summary: None,
             };
-            sink.session(what, record).map(Ok)
+            normalizer.session(what, record).map(Ok)
         })
     }
 
-    fn observations(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn observations(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] = &[
             MEMORY_SESSION,
             &["project"],
@@ -107,7 +108,7 @@ impl Reader<'_> {
             &["merged_into_project"],
         ];
         let sessions = &mut self.sessions;
-        self.rows.each("observations", columns, sink, &mut |row, what, sink| {
+        self.rows.each("observations", columns, normalizer, &mut |row, what, normalizer| {
             let record = (|| {
                 let session = row.text(0)?;
                 let content = sections(&[
@@ -134,11 +135,11 @@ impl Reader<'_> {
                 };
                 Ok(memory("observation", session, row, head, version))
             })();
-            kept(record, what, sink)
+            kept(record, what, normalizer)
         })
     }
 
-    fn summaries(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn summaries(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] = &[
             MEMORY_SESSION,
             &["project"],
@@ -154,7 +155,7 @@ impl Reader<'_> {
             &["merged_into_project"],
         ];
         let sessions = &mut self.sessions;
-        self.rows.each("session_summaries", columns, sink, &mut |row, what, sink| {
+        self.rows.each("session_summaries", columns, normalizer, &mut |row, what, normalizer| {
             let record = (|| {
                 let session = row.text(0)?;
                 let project = row.text(11)?.or(row.text(1)?);
@@ -185,14 +186,14 @@ impl Reader<'_> {
                 let version = VersionRecord { title, content, created, ..VersionRecord::default() };
                 Ok(memory("summary", session, row, head, version))
             })();
-            kept(record, what, sink)
+            kept(record, what, normalizer)
         })
     }
 
-    fn prompts(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn prompts(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] = &[CONTENT_SESSION, &["prompt_text"], CREATED, &["prompt_number"]];
         let sessions = &mut self.sessions;
-        self.rows.each("user_prompts", columns, sink, &mut |row, what, sink| {
+        self.rows.each("user_prompts", columns, normalizer, &mut |row, what, normalizer| {
             let record = (|| {
                 let session = row.text(0)?;
                 let place = session.clone().unwrap_or_default();
@@ -206,17 +207,17 @@ impl Reader<'_> {
                 })
             })();
             match record {
-                Ok(record) => sink.prompt(what, record).map(Ok),
+                Ok(record) => normalizer.prompt(what, record).map(Ok),
                 Err(bad) => Ok(Err(bad)),
             }
         })
     }
 
     /// Standing rules of the user; those that are switched off are archived.
-    fn directives(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn directives(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] =
             &[&["scope"], &["project"], &["content"], &["status"], CREATED, &["updated_at_epoch"]];
-        self.rows.each("directives", columns, sink, &mut |row, what, sink| {
+        self.rows.each("directives", columns, normalizer, &mut |row, what, normalizer| {
             let record = (|| {
                 let global = row.text(0)?.is_none_or(|scope| scope == "global");
                 let head = HeadRecord {
@@ -233,7 +234,7 @@ impl Reader<'_> {
                 let record = memory("directive", place, row, head, version);
                 Ok(MemoryRecord { updated: row.time(5), ..record })
             })();
-            kept(record, what, sink)
+            kept(record, what, normalizer)
         })
     }
 }
@@ -241,10 +242,10 @@ impl Reader<'_> {
 fn kept(
     record: std::result::Result<MemoryRecord, Bad>,
     what: &str,
-    sink: &mut Sink<'_>,
-) -> Result<Made> {
+    normalizer: &mut Normalizer<'_>,
+) -> Result<RowOutcome> {
     match record {
-        Ok(record) => sink.memory(what, record).map(|_| Ok(())),
+        Ok(record) => normalizer.memory(what, record).map(|_| Ok(())),
         Err(bad) => Ok(Err(bad)),
     }
 }

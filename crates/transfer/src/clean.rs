@@ -1,7 +1,7 @@
 //! Foreign words made legal for the kernel: one line where it wants one line, slugs where it wants slugs.
 //!
-//! Pure and the same in every run, because a second import compares what it would write with what is there. Nothing is lost
-//! silently: a title that must be shortened is repeated in full at the top of the content.
+//! Pure and the same in every run, because a second import compares what it would write with what is there. Nothing is
+//! lost silently: a title that must be shortened is repeated in full at the top of the content.
 
 use kernel::limits::{
     FIELD_BYTES_MAX, KIND_BYTES_MAX, NAME_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX, TITLE_BYTES_MAX,

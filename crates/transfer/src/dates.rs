@@ -4,8 +4,8 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// Epoch numbers below this are seconds, up to a thousand times this milliseconds, above that microseconds. In seconds it
-/// is the year 5138, in milliseconds 1973.
+/// Epoch numbers below this are seconds, up to a thousand times this milliseconds, above that microseconds. In seconds
+/// it is the year 5138, in milliseconds 1973.
 const SECONDS_MAX: i64 = 100_000_000_000;
 
 /// RFC 3339, `2026-01-31 10:00:00` or `2026-01-31T10:00` (UTC), a date, or an epoch number as text.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::line::Line;
+use crate::export_line::ExportLine;
 use crate::sqlite::Database;
 use crate::{Error, Result, claude_mem, engram, mem0, server_memory};
 
@@ -42,7 +42,7 @@ impl Format {
             Format::ClaudeMem => claude_mem::SYSTEM,
             Format::ServerMemory => server_memory::SYSTEM,
             Format::Mem0 => mem0::SYSTEM,
-            Format::Markdown => crate::vault::SYSTEM,
+            Format::Markdown => crate::markdown_notes::SYSTEM,
         }
     }
 }
@@ -82,7 +82,7 @@ fn json(start: &[u8]) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     // A damaged first line says nothing about the rest.
     for line in text.lines().take(50) {
-        if matches!(serde_json::from_str(line), Ok(Line::Header(_))) {
+        if matches!(serde_json::from_str(line), Ok(ExportLine::Header(_))) {
             return Some(Format::Cortex);
         }
         match serde_json::from_str::<Value>(line) {

@@ -1,19 +1,19 @@
 //! Reads the database of engram, and that of the Go program `cortex`, which began with the same tables.
 //!
-//! Both have `sessions`, `observations` and `user_prompts`. Newer engram adds pins, expiry and judged `memory_relations`
-//! between sync ids; Go-cortex adds `edges` between row ids and counts accesses in `importance_scores`. Columns that a
-//! version does not have read as nothing. Deleted rows come along as forgotten.
+//! Both have `sessions`, `observations` and `user_prompts`. Newer engram adds pins, expiry and judged
+//! `memory_relations` between sync ids; Go-cortex adds `edges` between row ids and counts accesses in
+//! `importance_scores`. Columns that a version does not have read as nothing. Deleted rows come along as forgotten.
 
 use std::path::Path;
 
+use crate::normalize::Normalizer;
 use crate::origin::origin;
 use crate::record::{
-    EdgeRecord, Forgotten, HeadRecord, MemoryRecord, PromptRecord, SessionRecord, UsageRecord,
-    VersionRecord,
+    EdgeRecord, ForgottenRecord, HeadRecord, MemoryRecord, PromptRecord, SessionRecord,
+    UsageRecord, VersionRecord,
 };
-use crate::rows::Rows;
-use crate::sink::Sink;
 use crate::sqlite::{Bad, Database, Row};
+use crate::table_rows::TableRows;
 use crate::{Error, Result};
 
 pub(super) const ENGRAM: &str = "engram";
@@ -30,30 +30,34 @@ pub(super) fn is_go_cortex(db: &Database) -> Result<bool> {
     Ok(is_database(db)? && db.has("edges", &["from_obs_id", "to_obs_id"])?)
 }
 
-pub(super) fn read(path: &Path, system: &'static str, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn read(
+    path: &Path,
+    system: &'static str,
+    normalizer: &mut Normalizer<'_>,
+) -> Result<()> {
     let db = Database::open(path)?;
     if !is_database(&db)? {
         return Err(Error::source(path, format!("this is no database of {system}")));
     }
     let tables = ["sessions", "observations", "user_prompts", "edges", "memory_relations"];
-    let mut reader = Reader { rows: Rows::of(&db, &tables)?, system };
-    reader.sessions(sink)?;
-    reader.observations(sink)?;
-    reader.prompts(sink)?;
-    reader.edges(sink)?;
-    reader.relations(sink)
+    let mut reader = Reader { rows: TableRows::of(&db, &tables)?, system };
+    reader.sessions(normalizer)?;
+    reader.observations(normalizer)?;
+    reader.prompts(normalizer)?;
+    reader.edges(normalizer)?;
+    reader.relations(normalizer)
 }
 
 struct Reader<'d> {
-    rows: Rows<'d>,
+    rows: TableRows<'d>,
     system: &'static str,
 }
 
 impl Reader<'_> {
-    fn sessions(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn sessions(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] =
             &[&["id"], &["project"], &["directory"], &["started_at"], &["ended_at"], &["summary"]];
-        self.rows.each("sessions", columns, sink, &mut |row, what, sink| {
+        self.rows.each("sessions", columns, normalizer, &mut |row, what, normalizer| {
             let record = (|| {
                 Ok(SessionRecord {
                     session: row.text(0)?.unwrap_or_default(),
@@ -66,13 +70,13 @@ impl Reader<'_> {
                 })
             })();
             match record {
-                Ok(record) => sink.session(what, record).map(Ok),
+                Ok(record) => normalizer.session(what, record).map(Ok),
                 Err(bad) => Ok(Err(bad)),
             }
         })
     }
 
-    fn observations(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn observations(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] = &[
             &["sync_id"],
             &["session_id"],
@@ -94,27 +98,27 @@ impl Reader<'_> {
         ];
         let system = self.system;
         let scores = self.scores()?;
-        self.rows.each("observations", columns, sink, &mut |row, what, sink| {
+        self.rows.each("observations", columns, normalizer, &mut |row, what, normalizer| {
             let record = match observation(system, row) {
                 Ok(record) => record,
                 Err(bad) => return Ok(Err(bad)),
             };
             let record = MemoryRecord { usage: scores.get(&row.id).copied(), ..record };
             // Edges speak of rows by their number, relations by their sync id.
-            sink.stage.alias(&row_name(row.id), &record.origin)?;
+            normalizer.staging.alias(&row_name(row.id), &record.origin)?;
             if let Ok(Some(sync)) = row.text(0) {
-                sink.stage.alias(&sync_name(&sync), &record.origin)?;
+                normalizer.staging.alias(&sync_name(&sync), &record.origin)?;
             }
-            sink.memory(what, record)?;
+            normalizer.memory(what, record)?;
             Ok(Ok(()))
         })
     }
 
-    fn prompts(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn prompts(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] =
             &[&["sync_id"], &["session_id"], &["content"], &["project"], &["created_at"]];
         let system = self.system;
-        self.rows.each("user_prompts", columns, sink, &mut |row, what, sink| {
+        self.rows.each("user_prompts", columns, normalizer, &mut |row, what, normalizer| {
             let record = (|| {
                 let id = identity(row.text(0)?, row.id, row.time(4));
                 Ok(PromptRecord {
@@ -126,16 +130,16 @@ impl Reader<'_> {
                 })
             })();
             match record {
-                Ok(record) => sink.prompt(what, record).map(Ok),
+                Ok(record) => normalizer.prompt(what, record).map(Ok),
                 Err(bad) => Ok(Err(bad)),
             }
         })
     }
 
-    fn edges(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn edges(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] =
             &[&["from_obs_id"], &["to_obs_id"], &["relation_type"], &["weight"], &["created_at"]];
-        self.rows.each("edges", columns, sink, &mut |row, what, sink| {
+        self.rows.each("edges", columns, normalizer, &mut |row, what, normalizer| {
             let (Some(from), Some(to)) = (row.integer(0), row.integer(1)) else {
                 return Ok(Err("one of its ends is missing".into()));
             };
@@ -151,12 +155,12 @@ impl Reader<'_> {
                 by: None,
                 at: row.time(4),
             };
-            sink.edge(what, edge).map(Ok)
+            normalizer.edge(what, edge).map(Ok)
         })
     }
 
     /// Engram's relations are found by comparing memories and then judged; only what was judged says something.
-    fn relations(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn relations(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         let columns: &[&[&str]] = &[
             &["source_id"],
             &["target_id"],
@@ -166,7 +170,7 @@ impl Reader<'_> {
             &["created_at"],
             &["superseded_at"],
         ];
-        self.rows.each("memory_relations", columns, sink, &mut |row, what, sink| {
+        self.rows.each("memory_relations", columns, normalizer, &mut |row, what, normalizer| {
             let texts = (|| Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?)))();
             let (from, to, word, status) = match texts {
                 Ok(texts) => texts,
@@ -188,7 +192,7 @@ impl Reader<'_> {
                 by: None,
                 at: row.time(5),
             };
-            sink.edge(what, edge).map(Ok)
+            normalizer.edge(what, edge).map(Ok)
         })
     }
 
@@ -218,7 +222,7 @@ fn observation(system: &str, row: &Row) -> std::result::Result<MemoryRecord, Bad
     let tool = row.text(5)?.map(|tool| format!("tool:{tool}"));
     let tags = row.text(16)?.unwrap_or_default();
     let personal = row.text(7)?.is_some_and(|scope| scope.trim().eq_ignore_ascii_case("personal"));
-    let deleted = row.text(12)?.is_some().then(|| Forgotten {
+    let deleted = row.text(12)?.is_some().then(|| ForgottenRecord {
         reason: format!("deleted in {system}"),
         by: None,
         at: row.time(12),

@@ -1,4 +1,7 @@
 //! Export to JSONL: a stream over one consistent state, in the order of ids, with nothing held but the memory at hand.
+//!
+//! What must stay true: a whole export ends with its `end` line, so a part of one can be told from it; a file that is
+//! no export of ours is never replaced; a file is replaced whole or not at all.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -12,11 +15,11 @@ use kernel::memory::{Head, MemoryId, Millis};
 use kernel::store::KeyRange;
 use serde::Serialize;
 
-use crate::line::{
-    EdgeLine, EndLine, FORMAT, HeaderLine, Line, MemoryLine, PromptLine, SessionLine, VersionLine,
-    VersionsLine, origin_of, store_name,
+use crate::export_line::{
+    EdgeLine, EndLine, ExportLine, FORMAT, HeaderLine, MemoryLine, PromptLine, SessionLine,
+    VersionLine, VersionsLine, origin_of, store_name,
 };
-use crate::{Error, Progress, Result};
+use crate::{Error, Result, TransferProgress};
 
 /// Bytes of versions on one line; more go on lines of their own.
 const LINE_BYTES: usize = 4 * 1_048_576;
@@ -44,7 +47,7 @@ impl Selection {
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Exported {
+pub struct ExportReport {
     pub memories: u64,
     pub edges: u64,
     pub sessions: u64,
@@ -57,10 +60,10 @@ pub fn jsonl(
     selection: &Selection,
     now: Millis,
     out: &mut dyn Write,
-    progress: &mut Progress<'_>,
-) -> Result<Exported> {
-    let mut lines = Lines { out, exported: Exported::default() };
-    lines.write(&Line::Header(HeaderLine {
+    progress: &mut TransferProgress<'_>,
+) -> Result<ExportReport> {
+    let mut lines = Lines { out, exported: ExportReport::default() };
+    lines.write(&ExportLine::Header(HeaderLine {
         cortex_export: FORMAT,
         actor: reading.actor().to_string(),
         store: store_name(reading)?.unwrap_or_default(),
@@ -74,8 +77,8 @@ pub fn jsonl(
         lines.edges(reading, selection, head)
     })?;
     lines.prompts(reading, selection)?;
-    let Exported { memories, edges, sessions, prompts } = lines.exported;
-    lines.write(&Line::End(EndLine { memories, edges, sessions, prompts }))?;
+    let ExportReport { memories, edges, sessions, prompts } = lines.exported;
+    lines.write(&ExportLine::End(EndLine { memories, edges, sessions, prompts }))?;
     lines.out.flush().map_err(|error| Error::Io { what: "the export".into(), error })?;
     Ok(lines.exported)
 }
@@ -84,7 +87,7 @@ pub fn jsonl(
 pub(super) fn each_head(
     reading: &Reading,
     selection: &Selection,
-    progress: &mut Progress<'_>,
+    progress: &mut TransferProgress<'_>,
     visit: &mut dyn FnMut(&Head) -> Result<()>,
 ) -> Result<()> {
     let view = reading.view();
@@ -101,11 +104,11 @@ pub(super) fn each_head(
 
 struct Lines<'w> {
     out: &'w mut dyn Write,
-    exported: Exported,
+    exported: ExportReport,
 }
 
 impl Lines<'_> {
-    fn write(&mut self, line: &Line) -> Result<()> {
+    fn write(&mut self, line: &ExportLine) -> Result<()> {
         let failed = |error: std::io::Error| Error::Io { what: "the export".into(), error };
         serde_json::to_writer(&mut *self.out, line).map_err(|error| failed(error.into()))?;
         self.out.write_all(b"\n").map_err(failed)
@@ -131,10 +134,10 @@ impl Lines<'_> {
                 bytes = version.weight();
                 if let Some(line) = first.take() {
                     let line = std::mem::take(line);
-                    self.write(&Line::Memory(Box::new(line)))?;
+                    self.write(&ExportLine::Memory(Box::new(line)))?;
                 } else {
                     let full = std::mem::take(&mut more.versions);
-                    self.write(&Line::Versions(VersionsLine { versions: full, ..more }))?;
+                    self.write(&ExportLine::Versions(VersionsLine { versions: full, ..more }))?;
                 }
             }
             match &mut first {
@@ -146,9 +149,9 @@ impl Lines<'_> {
         match first.take() {
             Some(line) => {
                 let line = std::mem::take(line);
-                self.write(&Line::Memory(Box::new(line)))
+                self.write(&ExportLine::Memory(Box::new(line)))
             }
-            None => self.write(&Line::Versions(more)),
+            None => self.write(&ExportLine::Versions(more)),
         }
     }
 
@@ -157,7 +160,7 @@ impl Lines<'_> {
         for edge in view.edges_out(head.id, EDGES_PER_MEMORY_MAX as usize)? {
             // An edge to something that is not exported would point to nothing.
             if view.head(edge.dst)?.is_some_and(|target| selection.takes(&target)) {
-                self.write(&Line::Edge(EdgeLine::of(&edge)))?;
+                self.write(&ExportLine::Edge(EdgeLine::of(&edge)))?;
                 self.exported.edges += 1;
             }
         }
@@ -173,7 +176,7 @@ impl Lines<'_> {
                 continue;
             }
             let sealed = session.summary_seq.map(|seq| view.sealed(seq)).transpose()?.flatten();
-            self.write(&Line::Session(SessionLine {
+            self.write(&ExportLine::Session(SessionLine {
                 session: session.id,
                 project: session.project,
                 directory: session.directory,
@@ -212,7 +215,7 @@ impl Lines<'_> {
         if !selection.is_of(prompt.project.as_deref()) {
             return Ok(());
         }
-        self.write(&Line::Prompt(PromptLine {
+        self.write(&ExportLine::Prompt(PromptLine {
             id: seq,
             origin: origin_of(reading, seq)?,
             session: prompt.session,
@@ -266,8 +269,8 @@ pub fn write_atomically<T>(
         Ok(done)
     });
     if written.is_err() {
-        // The error that counts is the one before; half a file helps nobody.
-        let _gone = std::fs::remove_file(&part);
+        // Half a file helps nobody, but the error to report is the one that came first.
+        let _ = std::fs::remove_file(&part);
     }
     written
 }
@@ -287,5 +290,5 @@ pub(super) fn is_export(path: &Path) -> Result<bool> {
     }
     let mut first = Vec::new();
     BufReader::new(file).take(65_536).read_until(b'\n', &mut first).map_err(failed)?;
-    Ok(matches!(serde_json::from_slice(&first), Ok(Line::Header(_))))
+    Ok(matches!(serde_json::from_slice(&first), Ok(ExportLine::Header(_))))
 }

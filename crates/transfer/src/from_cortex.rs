@@ -1,4 +1,4 @@
-//! Reads our own export.
+//! Reads our own export, line by line. A newer version of the format than ours is refused, not guessed at.
 
 use std::path::Path;
 
@@ -6,40 +6,42 @@ use kernel::memory::MemoryType;
 use serde_json::Value;
 
 use crate::dates;
-use crate::line::{EndLine, FORMAT, Line, MemoryLine, SYSTEM, VersionLine};
+use crate::export_line::{EndLine, ExportLine, FORMAT, MemoryLine, SYSTEM, VersionLine};
+use crate::normalize::{Normalizer, Rest};
 use crate::origin::origin;
 use crate::record::{
-    EdgeRecord, Forgotten, HeadRecord, PromptRecord, SessionRecord, UsageRecord, VersionRecord,
+    EdgeRecord, ForgottenRecord, HeadRecord, PromptRecord, SessionRecord, UsageRecord,
+    VersionRecord,
 };
 use crate::server_memory::Lines;
-use crate::sink::{Rest, Sink};
 use crate::{Error, Result};
 use service::parse::ratio_of;
 
-pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     let mut reader = Reader { store: String::new(), current: None, end: None };
     // A line that says something illegal is left out like one that is no line.
-    let judged = |what: String, outcome: Result<()>, sink: &mut Sink<'_>| match outcome {
+    let judged = |what: String, outcome: Result<()>, normalizer: &mut Normalizer<'_>| match outcome
+    {
         Err(Error::Kernel(error)) => {
-            sink.skip(what, error.to_string());
+            normalizer.skip(what, error.to_string());
             Ok(())
         }
         outcome => outcome,
     };
     let mut lines = Lines::open(path)?;
-    while let Some((n, text)) = lines.next(sink)? {
+    while let Some((n, text)) = lines.next(normalizer)? {
         let what = format!("line {n}");
-        match serde_json::from_str::<Line>(&text) {
+        match serde_json::from_str::<ExportLine>(&text) {
             Ok(line) => {
-                let outcome = reader.line(path, &what, line, sink);
-                judged(what, outcome, sink)?;
+                let outcome = reader.line(path, &what, line, normalizer);
+                judged(what, outcome, normalizer)?;
             }
-            Err(error) => sink.skip(what, format!("it is no line of an export: {error}")),
+            Err(error) => normalizer.skip(what, format!("it is no line of an export: {error}")),
         }
     }
-    reader.finish(sink)?;
+    reader.finish(normalizer)?;
     if reader.end.is_none() {
-        sink.skip("the end of the file", "the export was cut off; what is there was taken");
+        normalizer.skip("the end of the file", "the export was cut off; what is there was taken");
     }
     Ok(())
 }
@@ -61,23 +63,29 @@ struct Current {
 }
 
 impl Reader {
-    fn line(&mut self, path: &Path, what: &str, line: Line, sink: &mut Sink<'_>) -> Result<()> {
-        if !matches!(line, Line::Versions(_)) {
-            self.finish(sink)?;
+    fn line(
+        &mut self,
+        path: &Path,
+        what: &str,
+        line: ExportLine,
+        normalizer: &mut Normalizer<'_>,
+    ) -> Result<()> {
+        if !matches!(line, ExportLine::Versions(_)) {
+            self.finish(normalizer)?;
         }
         match line {
-            Line::Header(header) if header.cortex_export > FORMAT => {
+            ExportLine::Header(header) if header.cortex_export > FORMAT => {
                 let reason = format!(
                     "the export has format {}; this program reads up to {FORMAT}",
                     header.cortex_export
                 );
                 Err(Error::source(path, reason))
             }
-            Line::Header(header) => {
+            ExportLine::Header(header) => {
                 self.store = header.store;
                 Ok(())
             }
-            Line::Session(line) => sink.session(
+            ExportLine::Session(line) => normalizer.session(
                 what,
                 SessionRecord {
                     session: line.session,
@@ -89,11 +97,13 @@ impl Reader {
                     summary: line.summary,
                 },
             ),
-            Line::Memory(line) => self.memory(what, *line, sink),
-            Line::Versions(line) => self.versions(what, line.memory, line.versions, sink),
-            Line::Edge(line) => {
+            ExportLine::Memory(line) => self.memory(what, *line, normalizer),
+            ExportLine::Versions(line) => {
+                self.versions(what, line.memory, line.versions, normalizer)
+            }
+            ExportLine::Edge(line) => {
                 let weight = ratio_of("weight", line.weight)?;
-                sink.edge(
+                normalizer.edge(
                     what,
                     EdgeRecord {
                         from: line.from.to_string(),
@@ -105,9 +115,9 @@ impl Reader {
                     },
                 )
             }
-            Line::Prompt(line) => {
+            ExportLine::Prompt(line) => {
                 let own = origin(SYSTEM, &format!("{}:{}", self.store, line.id));
-                sink.prompt(
+                normalizer.prompt(
                     what,
                     PromptRecord {
                         origin: line.origin.unwrap_or(own),
@@ -118,28 +128,33 @@ impl Reader {
                     },
                 )
             }
-            Line::End(end) => {
+            ExportLine::End(end) => {
                 self.end = Some(end);
                 Ok(())
             }
         }
     }
 
-    fn memory(&mut self, what: &str, mut line: MemoryLine, sink: &mut Sink<'_>) -> Result<()> {
+    fn memory(
+        &mut self,
+        what: &str,
+        mut line: MemoryLine,
+        normalizer: &mut Normalizer<'_>,
+    ) -> Result<()> {
         let Some(memory_type) = MemoryType::from_name(&line.memory_type) else {
-            sink.skip(what, format!("{:?} is no type", line.memory_type));
+            normalizer.skip(what, format!("{:?} is no type", line.memory_type));
             return Ok(());
         };
         let what = format!("{what}, memory {}", line.id);
         let own = origin(SYSTEM, &format!("{}:{}", self.store, line.id));
         let origin = line.origin.take().unwrap_or(own);
         // Edges and references use the number it had.
-        sink.stage.alias(&line.id.to_string(), &origin)?;
+        normalizer.staging.alias(&line.id.to_string(), &origin)?;
         let mut head = head_of(&line)?;
-        head.project = head.project.or_else(|| sink.project.clone());
+        head.project = head.project.or_else(|| normalizer.project.clone());
         let last = dates::parse(&line.revised);
         let updated = dates::parse(&line.updated).filter(|updated| Some(*updated) > last);
-        let forgotten = line.forgotten.take().map(|forgotten| Forgotten {
+        let forgotten = line.forgotten.take().map(|forgotten| ForgottenRecord {
             reason: forgotten.reason,
             by: Some(forgotten.by),
             at: dates::parse(&forgotten.at),
@@ -151,14 +166,14 @@ impl Reader {
         let rest = Rest { head: head.clone(), last, updated, forgotten, usage };
         let mut versions = line.versions.into_iter();
         let Some(first) = versions.next() else {
-            sink.skip(what, "it has no version");
+            normalizer.skip(what, "it has no version");
             return Ok(());
         };
-        if !sink.first(&what, &origin, head, updated.is_some(), true, version_of(first)?)? {
+        if !normalizer.first(&what, &origin, head, updated.is_some(), true, version_of(first)?)? {
             return Ok(());
         }
         self.current = Some(Current { id: line.id, origin, memory_type, what: what.clone(), rest });
-        self.versions(&what, line.id, versions.collect(), sink)
+        self.versions(&what, line.id, versions.collect(), normalizer)
     }
 
     fn versions(
@@ -166,24 +181,30 @@ impl Reader {
         what: &str,
         memory: u64,
         versions: Vec<VersionLine>,
-        sink: &mut Sink<'_>,
+        normalizer: &mut Normalizer<'_>,
     ) -> Result<()> {
         let Some(current) = self.current.as_ref().filter(|current| current.id == memory) else {
-            sink.skip(what, format!("the memory {memory} it belongs to is not before it"));
+            normalizer.skip(what, format!("the memory {memory} it belongs to is not before it"));
             return Ok(());
         };
         for version in versions {
             let n = version.version;
             let what = format!("{what}, version {n}");
-            sink.later(&what, &current.origin, current.memory_type, n, version_of(version)?)?;
+            normalizer.later(
+                &what,
+                &current.origin,
+                current.memory_type,
+                n,
+                version_of(version)?,
+            )?;
         }
         Ok(())
     }
 
     /// All versions of the current memory are staged; what came after them is next.
-    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn finish(&mut self, normalizer: &mut Normalizer<'_>) -> Result<()> {
         match self.current.take() {
-            Some(Current { origin, what, rest, .. }) => sink.rest(&what, &origin, rest),
+            Some(Current { origin, what, rest, .. }) => normalizer.rest(&what, &origin, rest),
             None => Ok(()),
         }
     }

@@ -1,4 +1,6 @@
-//! One import from beginning to end: read everything onto the stage, then let the hand do what is missing.
+//! One import from beginning to end: a reader fills the staging database, then the writer does what is missing.
+//!
+//! What must stay true: nothing is written to the store before the whole source was read.
 
 use std::path::Path;
 
@@ -6,12 +8,13 @@ use kernel::Cortex;
 use kernel::memory::{Millis, Salt};
 
 use crate::detect::{Format, detect};
-use crate::hand::Hand;
+use crate::normalize::Normalizer;
 use crate::report::ImportReport;
-use crate::sink::Sink;
-use crate::stage::Stage;
+use crate::staging::StagingDatabase;
+use crate::writer::ImportWriter;
 use crate::{
-    Error, Progress, Result, claude_mem, clean, engram, from_cortex, mem0, server_memory, vault,
+    Error, Result, TransferProgress, claude_mem, clean, engram, from_cortex, markdown_notes, mem0,
+    server_memory,
 };
 
 /// Where to, and what comes from outside: time, chance, who.
@@ -28,12 +31,22 @@ pub struct Importer<'i> {
     pub dry_run: bool,
 }
 
+impl std::fmt::Debug for Importer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Importer")
+            .field("by", &self.by)
+            .field("project", &self.project)
+            .field("dry_run", &self.dry_run)
+            .finish_non_exhaustive()
+    }
+}
+
 pub fn import(
     importer: &Importer<'_>,
     format: Option<Format>,
     path: &Path,
-    reading: &mut Progress<'_>,
-    writing: &mut Progress<'_>,
+    reading: &mut TransferProgress<'_>,
+    writing: &mut TransferProgress<'_>,
 ) -> Result<ImportReport> {
     let format = match format {
         Some(format) => format,
@@ -51,10 +64,10 @@ pub fn import(
         dry_run: importer.dry_run,
         ..ImportReport::default()
     };
-    let mut stage = Stage::new()?;
+    let mut staging = StagingDatabase::new()?;
     {
-        let mut sink = Sink {
-            stage: &stage,
+        let mut normalizer = Normalizer {
+            staging: &staging,
             report: &mut report,
             project,
             mask_secrets: importer.mask_secrets,
@@ -62,19 +75,25 @@ pub fn import(
             progress: reading,
         };
         match format {
-            Format::Cortex => from_cortex::read(path, &mut sink)?,
-            Format::Engram => engram::read(path, engram::ENGRAM, &mut sink)?,
-            Format::GoCortex => engram::read(path, engram::GO_CORTEX, &mut sink)?,
-            Format::ClaudeMem => claude_mem::read(path, &mut sink)?,
-            Format::ServerMemory => server_memory::read(path, &mut sink)?,
-            Format::Mem0 => mem0::read(path, &mut sink)?,
-            Format::Markdown => vault::read(path, &mut sink)?,
+            Format::Cortex => from_cortex::read(path, &mut normalizer)?,
+            Format::Engram => engram::read(path, engram::ENGRAM, &mut normalizer)?,
+            Format::GoCortex => engram::read(path, engram::GO_CORTEX, &mut normalizer)?,
+            Format::ClaudeMem => claude_mem::read(path, &mut normalizer)?,
+            Format::ServerMemory => server_memory::read(path, &mut normalizer)?,
+            Format::Mem0 => mem0::read(path, &mut normalizer)?,
+            Format::Markdown => markdown_notes::read(path, &mut normalizer)?,
         }
     }
-    stage.close()?;
+    staging.close()?;
     let who = (importer.now, importer.by);
-    let hand =
-        Hand::new(importer.cortex, &stage, &mut report, who, importer.salt, importer.dry_run)?;
+    let hand = ImportWriter::new(
+        importer.cortex,
+        &staging,
+        &mut report,
+        who,
+        importer.salt,
+        importer.dry_run,
+    )?;
     hand.run(writing)?;
     Ok(report)
 }

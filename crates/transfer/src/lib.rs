@@ -1,14 +1,19 @@
-//! Memories that leave and arrive: export to JSONL and Markdown, import from our own export and from other memory tools.
+//! Memories that leave and arrive: export to JSONL and Markdown, import from our own export and from other memory
+//! tools.
 //!
-//! An import has two halves. A *reader* knows one foreign format and turns what it finds into neutral records. The records
-//! lie on a *stage*, a private temporary database, until all of them are known; then the *hand* takes them in the order of
-//! their dates and asks the kernel for what is missing. What must stay true:
+//! An import goes through four modules. A reader knows one foreign format (`claude_mem`, `engram`, `from_cortex`,
+//! `markdown_notes`, `mem0`, `server_memory`; `detect` chooses one) and turns what it finds into neutral records
+//! (`record`). `normalize` makes them legal for the kernel. They wait in `staging`, a private temporary database, until
+//! all of them are known; then `writer` takes them in the order of their dates and asks the kernel for what is missing.
+//! An export is `export` (JSONL, whose lines are `export_line`) or `markdown` (a folder of notes).
 //!
-//! - Running an import twice adds nothing. Every record has an origin, `system:id`; the kernel's idempotency keys are made
-//!   of it, so the store itself knows what arrived, also after a kill in the middle.
+//! What must stay true:
+//!
+//! - Running an import twice adds nothing. Every record has an origin, `system:id`; the kernel's idempotency keys are
+//!   made of it, so the store itself knows what arrived, also after a kill in the middle.
 //! - A bad row is left out, counted and named with the reason. It never stops the rest.
 //! - Nothing is cut silently, and what cannot be kept is said in the report.
-//! - Memory is bounded: rows go to the stage one by one, commits are of bounded size.
+//! - Memory is bounded: rows go to the staging database one by one, commits are of bounded size.
 //! - Files of others are read only, and no file that we did not make is overwritten.
 
 mod claude_mem;
@@ -17,27 +22,27 @@ mod dates;
 mod detect;
 mod engram;
 mod export;
+mod export_line;
 mod from_cortex;
-mod hand;
 mod import;
-mod line;
 mod markdown;
+mod markdown_notes;
 mod mem0;
+mod normalize;
 pub mod operations;
 mod origin;
 mod record;
 mod report;
-mod rows;
 mod server_memory;
-mod sink;
 mod sqlite;
-mod stage;
-mod vault;
+mod staging;
+mod table_rows;
+mod writer;
 
 use std::path::Path;
 
 pub use detect::Format;
-pub use export::{Exported, Selection, jsonl, write_atomically};
+pub use export::{ExportReport, Selection, jsonl, write_atomically};
 pub use import::{Importer, import};
 pub use markdown::write_folder;
 pub use report::ImportReport;
@@ -45,7 +50,7 @@ pub use report::ImportReport;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Told how far a long job is: done, and in all.
-pub type Progress<'p> = dyn FnMut(u64, u64) + 'p;
+pub type TransferProgress<'p> = dyn FnMut(u64, u64) + 'p;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -61,7 +66,7 @@ pub enum Error {
     Foreign { what: String, reason: &'static str },
     /// Our own temporary database failed: no space, no temporary folder.
     #[error("the temporary database of the import: {0}")]
-    Stage(#[from] rusqlite::Error),
+    Staging(#[from] rusqlite::Error),
 }
 
 impl From<kernel::ProofError> for Error {

@@ -1,9 +1,10 @@
 //! Reads memories as mem0 gives them out, as JSON or JSON lines.
 //!
-//! Known shapes: an array of memories; `{results: […], relations: […]}` as `get_all` returns it; `{memories: […]}` as the
-//! OpenMemory backup holds it, with its categories and apps by id; one memory per line. A memory is `{id, memory}` or
-//! `{id, content}`, with `metadata`, `categories`, `user_id`, `agent_id`, `app_id`, `run_id`, `state` and dates. Relations
-//! of the graph are about things, not memories: each becomes a fact of its own. An array is read element by element.
+//! Known shapes: an array of memories; `{results: […], relations: […]}` as `get_all` returns it; `{memories: […]}` as
+//! the OpenMemory backup holds it, with its categories and apps by id; one memory per line. A memory is `{id, memory}`
+//! or `{id, content}`, with `metadata`, `categories`, `user_id`, `agent_id`, `app_id`, `run_id`, `state` and dates.
+//! Relations of the graph are about things, not memories: each becomes a fact of its own. An array is read element by
+//! element.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,10 +16,10 @@ use serde::de::{DeserializeSeed, Deserializer as _, IgnoredAny, MapAccess, SeqAc
 use serde_json::{Map, Value, json};
 
 use crate::dates;
+use crate::normalize::Normalizer;
 use crate::origin::{origin, short};
-use crate::record::{Forgotten, HeadRecord, MemoryRecord, VersionRecord};
+use crate::record::{ForgottenRecord, HeadRecord, MemoryRecord, VersionRecord};
 use crate::server_memory::Lines;
-use crate::sink::Sink;
 use crate::{Error, Result};
 
 pub(super) const SYSTEM: &str = "mem0";
@@ -29,33 +30,34 @@ pub(super) fn is_memory(value: &Value) -> bool {
     value.get("id").is_some_and(Value::is_string) && text.is_some_and(Value::is_string)
 }
 
-pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     let open = || File::open(path).map_err(|error| Error::file(path, error));
     let mut reader = Reader { names: BTreeMap::new(), n: 0, failed: None };
     // Names of categories and apps may come after the memories that use them.
     let mut names = serde_json::Deserializer::from_reader(BufReader::new(open()?));
-    let whole =
-        names.deserialize_any(Whole { reader: &mut reader, sink: None }).and_then(|()| names.end());
+    let whole = names
+        .deserialize_any(Whole { reader: &mut reader, normalizer: None })
+        .and_then(|()| names.end());
     if whole.is_err() {
-        return lines(path, reader, sink);
+        return lines(path, reader, normalizer);
     }
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(open()?));
-    let outcome = json.deserialize_any(Whole { reader: &mut reader, sink: Some(sink) });
+    let outcome = json.deserialize_any(Whole { reader: &mut reader, normalizer: Some(normalizer) });
     if let Some(failed) = reader.failed.take() {
         return Err(failed);
     }
     outcome.map_err(|error| Error::source(path, error))?;
     // One memory alone on its line is a document too.
-    if reader.n == 0 { lines(path, reader, sink) } else { Ok(()) }
+    if reader.n == 0 { lines(path, reader, normalizer) } else { Ok(()) }
 }
 
-fn lines(path: &Path, mut reader: Reader, sink: &mut Sink<'_>) -> Result<()> {
+fn lines(path: &Path, mut reader: Reader, normalizer: &mut Normalizer<'_>) -> Result<()> {
     reader.n = 0;
     let mut lines = Lines::open(path)?;
-    while let Some((n, text)) = lines.next(sink)? {
+    while let Some((n, text)) = lines.next(normalizer)? {
         match serde_json::from_str(&text) {
-            Ok(value) => reader.memory(&value, sink)?,
-            Err(error) => sink.skip(format!("line {n}"), format!("it is no JSON: {error}")),
+            Ok(value) => reader.memory(&value, normalizer)?,
+            Err(error) => normalizer.skip(format!("line {n}"), format!("it is no JSON: {error}")),
         }
     }
     Ok(())
@@ -65,15 +67,20 @@ struct Reader {
     /// Names of categories and apps by id.
     names: BTreeMap<String, String>,
     n: u64,
-    /// Why the stage failed; JSON errors have no room for it.
+    /// Why the staging database failed; JSON errors have no room for it.
     failed: Option<Error>,
 }
 
 impl Reader {
-    fn element(&mut self, list: List, value: &Value, sink: &mut Sink<'_>) -> Result<()> {
+    fn element(
+        &mut self,
+        list: List,
+        value: &Value,
+        normalizer: &mut Normalizer<'_>,
+    ) -> Result<()> {
         match list {
-            List::Memories => self.memory(value, sink),
-            List::Relations => self.relation(value, sink),
+            List::Memories => self.memory(value, normalizer),
+            List::Relations => self.relation(value, normalizer),
             List::Names => Ok(()),
         }
     }
@@ -84,7 +91,7 @@ impl Reader {
         }
     }
 
-    fn memory(&mut self, value: &Value, sink: &mut Sink<'_>) -> Result<()> {
+    fn memory(&mut self, value: &Value, normalizer: &mut Normalizer<'_>) -> Result<()> {
         self.n += 1;
         let what = match value["id"].as_str() {
             Some(id) => format!("memory {id}"),
@@ -92,7 +99,7 @@ impl Reader {
         };
         let text = value["memory"].as_str().or_else(|| value["content"].as_str());
         let (Some(id), Some(text)) = (value["id"].as_str(), text) else {
-            sink.skip(what, "it has no id or no text");
+            normalizer.skip(what, "it has no id or no text");
             return Ok(());
         };
         let metadata = value["metadata"].as_object();
@@ -116,7 +123,7 @@ impl Reader {
             ..HeadRecord::default()
         };
         let deleted = dates::value(value.get("deleted_at"));
-        let forgotten = (state == "deleted" || deleted.is_some()).then(|| Forgotten {
+        let forgotten = (state == "deleted" || deleted.is_some()).then(|| ForgottenRecord {
             reason: "deleted in mem0".into(),
             by: None,
             at: deleted,
@@ -135,11 +142,11 @@ impl Reader {
             forgotten,
             usage: None,
         };
-        sink.memory(&what, record)?;
+        normalizer.memory(&what, record)?;
         Ok(())
     }
 
-    fn relation(&mut self, value: &Value, sink: &mut Sink<'_>) -> Result<()> {
+    fn relation(&mut self, value: &Value, normalizer: &mut Normalizer<'_>) -> Result<()> {
         self.n += 1;
         let end = |key: &str, other: &str| value[key].as_str().or_else(|| value[other].as_str());
         let parts = (
@@ -148,7 +155,7 @@ impl Reader {
             end("target", "destination"),
         );
         let (Some(subject), Some(predicate), Some(object)) = parts else {
-            sink.skip(
+            normalizer.skip(
                 format!("relation number {}", self.n),
                 "it has no source, relationship or target",
             );
@@ -164,7 +171,7 @@ impl Reader {
         let head = HeadRecord { kind: Some("relation".into()), ..HeadRecord::default() };
         let version = VersionRecord { title: sentence.clone(), fields, ..VersionRecord::default() };
         let origin = origin(SYSTEM, &format!("relation/{id}"));
-        sink.memory(
+        normalizer.memory(
             &format!("relation {sentence:?}"),
             MemoryRecord { origin, head, version, ..MemoryRecord::default() },
         )?;
@@ -206,7 +213,7 @@ enum List {
 struct Whole<'w, 's> {
     reader: &'w mut Reader,
     /// Absent in the first pass, which looks for names only.
-    sink: Option<&'w mut Sink<'s>>,
+    normalizer: Option<&'w mut Normalizer<'s>>,
 }
 
 impl<'de> Visitor<'de> for Whole<'_, '_> {
@@ -217,7 +224,8 @@ impl<'de> Visitor<'de> for Whole<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<(), A::Error> {
-        Elements { list: List::Memories, reader: self.reader, sink: self.sink }.visit_seq(elements)
+        Elements { list: List::Memories, reader: self.reader, normalizer: self.normalizer }
+            .visit_seq(elements)
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
@@ -231,8 +239,8 @@ impl<'de> Visitor<'de> for Whole<'_, '_> {
                     continue;
                 }
             };
-            let sink = self.sink.as_deref_mut();
-            map.next_value_seed(Elements { list, reader: self.reader, sink })?;
+            let normalizer = self.normalizer.as_deref_mut();
+            map.next_value_seed(Elements { list, reader: self.reader, normalizer })?;
         }
         Ok(())
     }
@@ -241,7 +249,7 @@ impl<'de> Visitor<'de> for Whole<'_, '_> {
 struct Elements<'w, 's> {
     list: List,
     reader: &'w mut Reader,
-    sink: Option<&'w mut Sink<'s>>,
+    normalizer: Option<&'w mut Normalizer<'s>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Elements<'_, '_> {
@@ -266,11 +274,11 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> Result<(), A::Error> {
         use serde::de::Error as _;
         while let Some(value) = elements.next_element::<Value>()? {
-            match self.sink.as_deref_mut() {
+            match self.normalizer.as_deref_mut() {
                 None if self.list == List::Names => self.reader.name(&value),
                 None => {}
-                Some(sink) => {
-                    if let Err(error) = self.reader.element(self.list, &value, sink) {
+                Some(normalizer) => {
+                    if let Err(error) = self.reader.element(self.list, &value, normalizer) {
                         self.reader.failed = Some(error);
                         return Err(A::Error::custom("the stage failed"));
                     }

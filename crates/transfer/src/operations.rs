@@ -1,5 +1,5 @@
-//! Export and import as operations of a home. A stream is no message: these two are called with a writer or a file, and are
-//! not among the calls of the socket.
+//! Export and import as operations of a home. A stream is no message: these two are called with a writer or a file, and
+//! are not among the calls of the socket.
 
 use clap::ValueEnum;
 use std::io::Write;
@@ -10,7 +10,7 @@ use api::{ErrorCode, Fault};
 use service::error::{Error, Result};
 use service::{Caller, Service};
 
-use crate::{Exported, Format, ImportReport, Importer, Selection};
+use crate::{ExportReport, Format, ImportReport, Importer, Selection};
 
 /// Writes what is selected, one JSON object per line, from one consistent state.
 pub fn export(
@@ -18,7 +18,7 @@ pub fn export(
     caller: &Caller,
     request: ExportRequest,
     out: &mut dyn Write,
-) -> Result<Exported> {
+) -> Result<ExportReport> {
     let (_, reading) = service.reading(caller)?;
     let selection = Selection { project: request.project, all: request.all };
     Ok(crate::jsonl(&reading, &selection, caller.now()?, out, &mut |_, _| {})?)
@@ -72,7 +72,7 @@ impl From<crate::Error> for Error {
             crate::Error::Foreign { .. } => {
                 Error::new(ErrorCode::Foreign, Fault::Conflict, error.to_string())
             }
-            crate::Error::Io { .. } | crate::Error::Stage(_) => {
+            crate::Error::Io { .. } | crate::Error::Staging(_) => {
                 Error::new(ErrorCode::Io, Fault::Server, error.to_string())
             }
         }

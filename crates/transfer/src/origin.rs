@@ -1,8 +1,8 @@
 //! Where a record comes from, and the keys by which the store remembers that it arrived.
 //!
 //! The kernel keeps one row per idempotency key for as long as the store lives. `import/<origin>` stands for the first
-//! version of a memory; longer keys stand for what was done to it later. A key is at most 128 bytes, so a long origin is
-//! shortened to a digest in keys, while the memory's provenance keeps it in full.
+//! version of a memory; longer keys stand for what was done to it later. A key is at most 128 bytes, so a long origin
+//! is shortened to a digest in keys, while the memory's provenance keeps it in full.
 
 use kernel::Digest;
 use kernel::digest::encode_hex;

@@ -1,6 +1,6 @@
 //! What every reader makes of what it finds: plain data, in our words, not yet checked against the store.
 //!
-//! Times are Unix milliseconds. A record is kept as JSON on the stage, so all of it is serialisable.
+//! Times are Unix milliseconds. A record waits as JSON in the staging database, so all of it is serialisable.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ pub(super) struct MemoryRecord {
     pub(super) head: HeadRecord,
     pub(super) version: VersionRecord,
     pub(super) updated: Option<i64>,
-    pub(super) forgotten: Option<Forgotten>,
+    pub(super) forgotten: Option<ForgottenRecord>,
     pub(super) usage: Option<UsageRecord>,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct VersionRecord {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Forgotten {
+pub(super) struct ForgottenRecord {
     pub(super) reason: String,
     pub(super) by: Option<String>,
     pub(super) at: Option<i64>,
@@ -129,7 +129,7 @@ pub(super) struct EdgeRecord {
     pub(super) at: Option<i64>,
 }
 
-/// One thing to be done to the store, on the stage until its turn comes.
+/// One thing to be done to the store, in the staging database until its turn comes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Step {
     SessionStart {
@@ -160,7 +160,7 @@ pub(super) enum Step {
     },
     Forget {
         origin: String,
-        forgotten: Forgotten,
+        forgotten: ForgottenRecord,
     },
     Edge(EdgeRecord),
     Prompt {

@@ -17,9 +17,9 @@ pub struct ImportReport {
     pub memories: MemoryCounts,
     /// Versions after the first that were added.
     pub versions: u64,
-    pub edges: Counts,
-    pub sessions: Counts,
-    pub prompts: Counts,
+    pub edges: ImportCounts,
+    pub sessions: ImportCounts,
+    pub prompts: ImportCounts,
     /// Memories that were marked as forgotten because they are at the origin.
     pub forgotten: u64,
     pub dates: Dates,
@@ -28,7 +28,7 @@ pub struct ImportReport {
     /// Tags and references that did not fit or point to nothing that is here.
     pub tags_left_out: u64,
     pub references_left_out: u64,
-    pub skipped: Skipped,
+    pub skipped: SkipSummary,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, utoipa::ToSchema)]
@@ -39,7 +39,8 @@ pub struct MemoryCounts {
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, utoipa::ToSchema)]
-pub struct Counts {
+#[schema(as = Counts)]
+pub struct ImportCounts {
     pub new: u64,
     pub unchanged: u64,
 }
@@ -56,7 +57,8 @@ pub struct Dates {
 }
 
 #[derive(Clone, Debug, Default, Serialize, utoipa::ToSchema)]
-pub struct Skipped {
+#[schema(as = Skipped)]
+pub struct SkipSummary {
     pub total: u64,
     pub by_reason: BTreeMap<String, u64>,
     /// The first thousand.
@@ -70,7 +72,7 @@ pub struct SkippedRow {
     pub reason: String,
 }
 
-impl Skipped {
+impl SkipSummary {
     pub(super) fn add(&mut self, what: impl Into<String>, reason: impl Into<String>) {
         let (what, reason) = (what.into(), reason.into());
         self.total += 1;

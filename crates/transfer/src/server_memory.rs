@@ -1,7 +1,7 @@
 //! Reads the file of the reference MCP memory server: JSON lines of entities and relations.
 //!
-//! An entity becomes one memory, its observations the list in its text. Relations become edges; since our relations are a
-//! closed set, the origin's word is kept as a line of the text too. The file is read twice: relations come after the
+//! An entity becomes one memory, its observations the list in its text. Relations become edges; since our relations are
+//! a closed set, the origin's word is kept as a line of the text too. The file is read twice: relations come after the
 //! entities they speak of. It has no dates.
 
 use std::fs::File;
@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::clean;
+use crate::normalize::Normalizer;
 use crate::origin::origin;
 use crate::record::{EdgeRecord, HeadRecord, MemoryRecord, VersionRecord};
-use crate::sink::Sink;
 use crate::{Error, Result};
 
 pub(super) const SYSTEM: &str = "server-memory";
@@ -45,25 +45,25 @@ pub(super) fn is_line(value: &Value) -> bool {
     is("entity", "name") || is("relation", "from")
 }
 
-pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     let mut lines = Lines::open(path)?;
-    while let Some((n, text)) = lines.next(sink)? {
+    while let Some((n, text)) = lines.next(normalizer)? {
         // What is wrong with a line is said in the second pass.
         if let Ok(Item::Relation { from, to, relation_type }) = serde_json::from_str(&text) {
-            sink.stage.note(&from, &format!("- {relation_type} [[{to}]]"))?;
+            normalizer.staging.note(&from, &format!("- {relation_type} [[{to}]]"))?;
             let what = format!("line {n}");
             let edge = EdgeRecord {
-                from: name_of(sink, &from),
+                from: name_of(normalizer, &from),
                 relation: relation(&relation_type).to_owned(),
-                to: name_of(sink, &to),
+                to: name_of(normalizer, &to),
                 weight: 1_000_000,
                 by: None,
                 at: None,
             };
             if from == to {
-                sink.skip(what, "it relates a memory to itself");
+                normalizer.skip(what, "it relates a memory to itself");
             } else {
-                sink.edge(&what, edge)?;
+                normalizer.edge(&what, edge)?;
             }
         }
     }
@@ -72,11 +72,12 @@ pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
         match serde_json::from_str(&text) {
             Ok(Item::Entity { name, entity_type, observations }) => {
                 let what = format!("line {n}, entity {:?}", clean::cut(&name, 64));
-                entity(&what, &name, &entity_type, &observations, sink)?;
+                entity(&what, &name, &entity_type, &observations, normalizer)?;
             }
             Ok(Item::Relation { .. }) => {}
             Err(error) => {
-                sink.skip(format!("line {n}"), format!("it is no entity or relation: {error}"));
+                normalizer
+                    .skip(format!("line {n}"), format!("it is no entity or relation: {error}"));
             }
         }
     }
@@ -84,8 +85,8 @@ pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
 }
 
 /// Entities have no id but their name. The same name in another project is another memory.
-fn name_of(sink: &Sink<'_>, name: &str) -> String {
-    match &sink.project {
+fn name_of(normalizer: &Normalizer<'_>, name: &str) -> String {
+    match &normalizer.project {
         Some(project) => origin(SYSTEM, &format!("{project}/{name}")),
         None => origin(SYSTEM, name),
     }
@@ -96,14 +97,14 @@ fn entity(
     name: &str,
     kind: &str,
     observations: &[String],
-    sink: &mut Sink<'_>,
+    normalizer: &mut Normalizer<'_>,
 ) -> Result<()> {
     let lines: Vec<String> = observations.iter().map(|text| format!("- {}", text.trim())).collect();
     let mut content = lines.join(
         "
 ",
     );
-    let relations = sink.stage.notes(name)?;
+    let relations = normalizer.staging.notes(name)?;
     if !relations.is_empty() {
         content.push_str(
             "
@@ -130,9 +131,13 @@ fn entity(
         fields,
         ..VersionRecord::default()
     };
-    let record =
-        MemoryRecord { origin: name_of(sink, name), head, version, ..MemoryRecord::default() };
-    sink.memory(what, record)?;
+    let record = MemoryRecord {
+        origin: name_of(normalizer, name),
+        head,
+        version,
+        ..MemoryRecord::default()
+    };
+    normalizer.memory(what, record)?;
     Ok(())
 }
 
@@ -175,7 +180,10 @@ impl Lines {
         Ok(Lines { input: BufReader::new(file), path: path.to_owned(), n: 0, read: 0, total })
     }
 
-    pub(super) fn next(&mut self, sink: &mut dyn Told) -> Result<Option<(u64, String)>> {
+    pub(super) fn next(
+        &mut self,
+        normalizer: &mut dyn ReadObserver,
+    ) -> Result<Option<(u64, String)>> {
         loop {
             let mut bytes = Vec::new();
             let limit = LINE_BYTES_MAX as u64 + 1;
@@ -192,29 +200,29 @@ impl Lines {
                 let rest =
                     self.input.skip_until(b'\n').map_err(|error| Error::file(&self.path, error))?;
                 self.read += rest as u64;
-                sink.skip_line(self.n, "the line is longer than 64 MiB");
+                normalizer.skip_line(self.n, "the line is longer than 64 MiB");
                 continue;
             }
-            sink.told(self.read, self.total);
+            normalizer.told(self.read, self.total);
             match String::from_utf8(bytes) {
                 Ok(text) if text.trim().is_empty() => {}
                 Ok(text) => {
                     // A file from Windows may start with a byte order mark.
                     return Ok(Some((self.n, text.trim_start_matches('\u{feff}').to_owned())));
                 }
-                Err(_) => sink.skip_line(self.n, "the line is not UTF-8"),
+                Err(_) => normalizer.skip_line(self.n, "the line is not UTF-8"),
             }
         }
     }
 }
 
 /// Who hears how far a file is read and what is wrong with it.
-pub(super) trait Told {
+pub(super) trait ReadObserver {
     fn skip_line(&mut self, n: u64, reason: &str);
     fn told(&mut self, done: u64, total: u64);
 }
 
-impl Told for Sink<'_> {
+impl ReadObserver for Normalizer<'_> {
     fn skip_line(&mut self, n: u64, reason: &str) {
         self.skip(format!("line {n}"), reason);
     }
@@ -227,7 +235,7 @@ impl Told for Sink<'_> {
 /// For a second pass: everything was said in the first.
 pub(super) struct Quiet;
 
-impl Told for Quiet {
+impl ReadObserver for Quiet {
     fn skip_line(&mut self, _: u64, _: &str) {}
     fn told(&mut self, _: u64, _: u64) {}
 }

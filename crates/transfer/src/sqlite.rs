@@ -2,8 +2,8 @@
 //!
 //! The tool may be running: SQLite's own locking gives us its last committed state, the write-ahead log included. Where
 //! that needs files we may not make (a folder we cannot write to), or would leave files behind (nobody has the database
-//! open), a private copy is read instead. A cell that is too
-//! large is never loaded, one that is no UTF-8 costs its row and nothing else.
+//! open), a private copy is read instead. A cell that is too large is never loaded, one that is no UTF-8 costs its row
+//! and nothing else.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -25,17 +25,17 @@ pub(super) struct Database {
     db: Connection,
     path: PathBuf,
     /// Dropped after the connection, and removed then.
-    _copy: Option<Copied>,
+    _copy: Option<CopyFolder>,
 }
 
 /// The folder of a private copy.
 #[derive(Debug)]
-struct Copied(PathBuf);
+struct CopyFolder(PathBuf);
 
-impl Drop for Copied {
+impl Drop for CopyFolder {
     fn drop(&mut self) {
-        // It lies in the folder for temporary files, where somebody will find it.
-        let _left = std::fs::remove_dir_all(&self.0);
+        // A copy that cannot be removed lies in the folder for temporary files, which the system empties.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -47,7 +47,7 @@ impl Database {
         }
         if rests(path)? {
             let (folder, copy) = private_copy(path)?;
-            let copied = Copied(folder);
+            let copied = CopyFolder(folder);
             // If its tool woke up meanwhile, the copy may be torn; its locks are then there to be used.
             if !beside(path, "-wal").exists()
                 && let Ok(db) = connect(&copy)
@@ -60,7 +60,7 @@ impl Database {
             Err(error) => error,
         };
         let (folder, copy) = private_copy(path)?;
-        let copied = Copied(folder);
+        let copied = CopyFolder(folder);
         match connect(&copy) {
             Ok(db) => Ok(Database { db, path: path.to_owned(), _copy: Some(copied) }),
             // What is wrong with the database itself is the message that helps.
@@ -104,8 +104,8 @@ impl Database {
         Ok(count.unsigned_abs())
     }
 
-    /// Visits every row. Each wanted column is a list of names it has had; the first that is there is read, and one that
-    /// is nowhere reads as nothing. A table that is not there has no rows.
+    /// Visits every row. Each wanted column is a list of names it has had; the first that is there is read, and one
+    /// that is nowhere reads as nothing. A table that is not there has no rows.
     pub(super) fn each(
         &self,
         table: &str,
@@ -150,7 +150,8 @@ impl Database {
     }
 }
 
-/// True for a database that keeps a log but has none now: nobody has it open. To open it there would leave files behind.
+/// True for a database that keeps a log but has none now: nobody has it open. To open it there would leave files
+/// behind.
 fn rests(path: &Path) -> Result<bool> {
     let mut header = [0; 20];
     let read = std::fs::File::open(path)
@@ -195,7 +196,8 @@ fn private_copy(path: &Path) -> Result<(PathBuf, PathBuf)> {
             Ok(())
         });
     if let Err(error) = copied {
-        let _left = std::fs::remove_dir_all(&folder);
+        // The copy is of no use any more, and the error to report is the one that came first.
+        let _ = std::fs::remove_dir_all(&folder);
         return Err(error);
     }
     Ok((folder, copy))
@@ -252,7 +254,8 @@ impl Row {
         format!("{} {}", self.table, self.id)
     }
 
-    /// A text that is not empty. Numbers are texts too; a number too large for one is the length of what was not loaded.
+    /// A text that is not empty. Numbers are texts too; a number too large for one is the length of what was not
+    /// loaded.
     pub(super) fn text(&self, n: usize) -> std::result::Result<Option<String>, Bad> {
         match &self.cells[n] {
             Cell::Nothing => Ok(None),
@@ -320,8 +323,11 @@ mod tests {
             .execute_batch("CREATE TABLE t (name TEXT); INSERT INTO t VALUES ('in the log')")
             .unwrap();
         let (private, copy) = private_copy(&path).unwrap();
-        let db =
-            Database { db: connect(&copy).unwrap(), path, _copy: Some(Copied(private.clone())) };
+        let db = Database {
+            db: connect(&copy).unwrap(),
+            path,
+            _copy: Some(CopyFolder(private.clone())),
+        };
         assert_eq!(rows(&db), ["in the log"]);
         drop(db);
         assert!(!private.exists());

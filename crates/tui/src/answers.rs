@@ -1,6 +1,6 @@
 //! What answers do to the state: each goes to the place that waits for it, and some make the next question.
 
-use crate::ask::{Answer, Changed, Request, Slot, Ticket};
+use crate::ask::{Answer, ChangeReport, Request, Slot, Ticket};
 use crate::list::List;
 use crate::page::Page;
 use crate::state::{FEED_MAX, Notice, State, Tab};
@@ -130,7 +130,7 @@ impl State {
             self.change.clear();
             return Vec::new();
         }
-        if let Some(Changed { change, changed }) = self.change.value().cloned() {
+        if let Some(ChangeReport { change, changed }) = self.change.value().cloned() {
             let text = if changed { change.done() } else { "nothing to change".to_owned() };
             self.notice = Some(Notice::said(text));
         }

@@ -20,7 +20,7 @@ use api::timeline::{TimelineAnswer, TimelineRequest};
 use api::{Error, Result};
 
 /// Whoever answers: the daemon, or operations of this process in tests.
-pub(super) trait Asked: Send + Sync + 'static {
+pub(super) trait Answerer: Send + Sync + 'static {
     fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer>;
     /// How the daemon is.
     fn status(&self) -> Result<StatusView>;
@@ -57,12 +57,12 @@ macro_rules! asks {
         #[allow(clippy::large_enum_variant, reason = "one at a time, on its way to its place")]
         pub(super) enum Answer {
             Status(StatusView),
-            Change(Changed),
+            Change(ChangeReport),
             $($variant($answer),)+
         }
 
         impl Ask {
-            pub(super) fn run(self, asked: &impl Asked) -> Result<Answer> {
+            pub(super) fn run(self, asked: &impl Answerer) -> Result<Answer> {
                 match self {
                     Ask::Status => asked.status().map(Answer::Status),
                     Ask::Change(change) => change.run(asked).map(Answer::Change),
@@ -104,8 +104,8 @@ impl FromAnswer for StatusView {
     }
 }
 
-impl FromAnswer for Changed {
-    fn from_answer(answer: Answer) -> Option<Changed> {
+impl FromAnswer for ChangeReport {
+    fn from_answer(answer: Answer) -> Option<ChangeReport> {
         match answer {
             Answer::Change(changed) => Some(changed),
             _ => None,
@@ -125,14 +125,14 @@ pub(super) enum Change {
 
 /// A change that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct ChangeReport {
     pub(super) change: Change,
     /// False: it was so already.
     pub(super) changed: bool,
 }
 
 impl Change {
-    fn run(self, asked: &impl Asked) -> Result<Changed> {
+    fn run(self, asked: &impl Answerer) -> Result<ChangeReport> {
         let reason = Some("by hand, in the terminal".to_owned());
         let answer: Result<ChangeAnswer> = match self {
             Change::Archive(id) => asked.ask(ArchiveRequest { id, reason }),
@@ -144,10 +144,10 @@ impl Change {
             Change::Forget(id) => {
                 let request = DeleteRequest { id, reason, ..DeleteRequest::default() };
                 let _: DeleteAnswer = asked.ask(request)?;
-                return Ok(Changed { change: self, changed: true });
+                return Ok(ChangeReport { change: self, changed: true });
             }
         };
-        Ok(Changed { change: self, changed: answer?.changed })
+        Ok(ChangeReport { change: self, changed: answer?.changed })
     }
 
     /// What was done, in words.

@@ -4,7 +4,6 @@
 //! more ask the daemon, and all of them only send events. A thread that cannot go on says so, so nothing hangs in
 //! silence.
 
-use api::ErrorCode;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +14,13 @@ use ratatui::crossterm::event::{self, Event as TerminalEvent, MouseButton, Mouse
 use ratatui::layout::Position;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::ask::{Asked, Request, StatusView};
-use crate::screen::{Screen, copy};
+use crate::ask::{Answerer, Request, StatusView};
+use crate::screen::{TerminalScreen, copy};
 use crate::state::{Drawn, Event, State};
 use crate::view;
 use crate::view::theme::Theme;
 use api::Operation;
-use api::{Error, Fault, Result};
+use api::{Error, ErrorCode, Fault, Result};
 use client::pool::ClientPool;
 use proof::memory::Millis;
 
@@ -42,9 +41,9 @@ enum Incoming {
     Lost(io::Error),
 }
 
-impl Asked for ClientPool {
+impl Answerer for ClientPool {
     fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
-        ClientPool::ask(self, request)
+        api::ask(self, request)
     }
 
     fn status(&self) -> Result<StatusView> {
@@ -55,17 +54,17 @@ impl Asked for ClientPool {
 
 /// Runs the interface until somebody ends it.
 pub(super) fn run(
-    asked: &Arc<impl Asked>,
+    asked: &Arc<impl Answerer>,
     actor: &str,
     now: &dyn Fn() -> Result<Millis>,
     theme: Theme,
 ) -> Result<()> {
     let (events, incoming) = channel();
     // Before the screen is taken: whoever ends us meanwhile must not leave it behind.
-    let _signals = watch_signals(&events)?;
+    let _signals_guard = watch_signals(&events)?;
     let (questions, open) = channel::<Request>();
     start_askers(asked, open, &events)?;
-    let mut screen = Screen::take().map_err(|error| failed(&error))?;
+    let mut screen = TerminalScreen::take().map_err(|error| failed(&error))?;
     read_terminal(events)?;
     let (mut state, requests) = State::new(actor, now()?);
     send(&questions, requests);
@@ -121,8 +120,8 @@ fn wait(incoming: &Receiver<Incoming>, wait: Duration) -> Option<Incoming> {
 
 fn send(questions: &Sender<Request>, requests: Vec<Request>) {
     for request in requests {
-        // Askers end with us, never before.
-        let _unasked = questions.send(request);
+        // The threads that ask end when this sender is dropped and never before, so there is always a receiver.
+        let _ = questions.send(request);
     }
 }
 
@@ -163,7 +162,7 @@ fn read_terminal(events: Sender<Incoming>) -> Result<()> {
 }
 
 fn start_askers(
-    asked: &Arc<impl Asked>,
+    asked: &Arc<impl Answerer>,
     open: Receiver<Request>,
     events: &Sender<Incoming>,
 ) -> Result<()> {

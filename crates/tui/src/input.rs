@@ -20,8 +20,8 @@ impl Input {
         &self.text
     }
 
-    /// What to show in `cells` cells, and where the cursor stands in it: the end of what is left of the cursor is always
-    /// in sight.
+    /// What to show in `cells` cells, and where the cursor stands in it: the end of what is left of the cursor is
+    /// always in sight.
     pub(super) fn window(&self, cells: usize) -> (String, usize) {
         let room = cells.saturating_sub(1);
         let mut start = 0;

@@ -1,4 +1,7 @@
-//! What keys do.
+//! What keys do: typing where something is typed, commands everywhere else.
+//!
+//! What must stay true: like all of the state, a key only changes the state and returns questions; the words about keys
+//! are in `hints`.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 

@@ -26,7 +26,7 @@ mod view;
 
 use std::sync::Arc;
 
-pub use screen::Screen;
+pub use screen::TerminalScreen;
 use view::theme::Theme;
 
 use api::Result;

@@ -1,4 +1,6 @@
 //! Lists: what is selected, what is in sight, and the pages of memories and sessions behind them.
+//!
+//! What must stay true: the selected row is always in sight.
 
 use crate::ask::{Ask, Load, Request, Tickets};
 use api::memory::Memory;

@@ -25,20 +25,20 @@ const COPY_BYTES_MAX: usize = 74_000;
 type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync + 'static;
 
 /// The screen, taken until it is dropped.
-pub struct Screen {
+pub struct TerminalScreen {
     pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
     before: Arc<Hook>,
 }
 
-impl std::fmt::Debug for Screen {
+impl std::fmt::Debug for TerminalScreen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Screen").finish_non_exhaustive()
     }
 }
 
-impl Screen {
+impl TerminalScreen {
     /// Takes the terminal of this process.
-    pub fn take() -> io::Result<Screen> {
+    pub fn take() -> io::Result<TerminalScreen> {
         let before: Arc<Hook> = panic::take_hook().into();
         let hook = Arc::clone(&before);
         let owner = thread::current().id();
@@ -56,7 +56,7 @@ impl Screen {
             })
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
         match taken {
-            Ok(terminal) => Ok(Screen { terminal, before }),
+            Ok(terminal) => Ok(TerminalScreen { terminal, before }),
             Err(error) => {
                 give_back();
                 put_back(&before);
@@ -71,7 +71,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         give_back();
         // A hook cannot be changed while it runs.
@@ -86,12 +86,13 @@ fn put_back(hook: &Arc<Hook>) {
     panic::set_hook(Box::new(move |info| hook(info)));
 }
 
-/// The terminal as it was. Nobody is left to be told if that fails.
+/// Puts the terminal back as it was.
 fn give_back() {
     let mut out = io::stdout();
-    let _unheard =
-        execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
-    let _unheard = disable_raw_mode();
+    // This runs on the way out and while a panic unwinds: there is no screen left on which a failure could be shown.
+    let _ = execute!(out, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
+    // As above; a terminal that is gone has no mode to leave.
+    let _ = disable_raw_mode();
 }
 
 /// Puts a text into the clipboard of the terminal, where it allows that. `false` if it is too long for one.

@@ -1,4 +1,5 @@
-//! The state of the interface and what events do to it. Pure: events in, questions out; no clock, no terminal, no socket.
+//! The state of the interface and what events do to it. Pure: events in, questions out; no clock, no terminal, no
+//! socket.
 //!
 //! What must stay true: nothing here waits. An answer is an event like a key, and one that nobody waits for any more
 //! changes nothing.
@@ -7,7 +8,7 @@ use proof::memory::Millis;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
-use crate::ask::{Answer, Ask, Change, Changed, Load, Request, Ticket, Tickets};
+use crate::ask::{Answer, Ask, Change, ChangeReport, Load, Request, Ticket, Tickets};
 use crate::list::{List, Memories, Sessions};
 use crate::page::Page;
 use crate::tabs::{Archive, Feed, Home, Projects, Search};
@@ -131,7 +132,7 @@ pub(super) struct State {
     pub(super) projects: Projects,
     pub(super) archive: Archive,
     pub(super) feed: Feed,
-    pub(super) change: Load<Changed>,
+    pub(super) change: Load<ChangeReport>,
     /// Asked before it is done.
     pub(super) confirm: Option<(Change, String)>,
     /// The help is open, and scrolled so far.

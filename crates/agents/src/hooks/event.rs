@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::setup::Agent;
+use crate::agent::Agent;
 
 /// Which event: the word after `cortex hook`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -19,7 +19,7 @@ pub enum EventName {
 
 impl EventName {
     #[cfg(test)]
-    pub const ALL: [EventName; 6] = [
+    pub(crate) const ALL: [EventName; 6] = [
         EventName::SessionStart,
         EventName::PromptSubmit,
         EventName::PreCompact,
@@ -40,7 +40,7 @@ impl EventName {
     }
 
     /// What the agent calls it in its settings, if it has it there.
-    pub fn wire_name(self, agent: Agent) -> Option<&'static str> {
+    pub(crate) fn wire_name(self, agent: Agent) -> Option<&'static str> {
         use EventName as E;
         Some(match (agent, self) {
             (Agent::ClaudeCode | Agent::Codex | Agent::GeminiCli, E::SessionStart) => {
@@ -66,7 +66,7 @@ impl EventName {
     }
 
     /// Seconds after which the agent gives up on us. We answer much earlier; this is for a machine that stands still.
-    pub fn limit_seconds(self) -> u32 {
+    pub(crate) fn limit_seconds(self) -> u32 {
         match self {
             EventName::PromptSubmit => 5,
             _ => 10,
@@ -76,7 +76,7 @@ impl EventName {
 
 /// One event of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HookEvent {
+pub(super) struct HookEvent {
     pub session: HookSession,
     pub happening: Happening,
 }
@@ -93,7 +93,7 @@ pub struct HookSession {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub(super) enum Happening {
     SessionStart(Start),
     PromptSubmit { prompt: String },
     PreCompact,
@@ -103,7 +103,7 @@ pub enum Happening {
 }
 
 impl Happening {
-    pub fn name(&self) -> EventName {
+    pub(super) fn name(&self) -> EventName {
         match self {
             Happening::SessionStart(_) => EventName::SessionStart,
             Happening::PromptSubmit { .. } => EventName::PromptSubmit,

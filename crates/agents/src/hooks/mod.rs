@@ -1,8 +1,8 @@
 //! Hooks: what an agent tells us about its session, and what we tell it back.
 //!
-//! `parse` reads the JSON of any agent into one [`HookEvent`], `render` writes a [`HookReply`] as that agent expects it; both
-//! are pure. What is remembered in between goes through [`HookMemory`]. [`respond`] ties them together and cannot fail: an
-//! agent must never stop or wait because its memory has trouble.
+//! `parse` reads the JSON of any agent into one [`HookEvent`], `render` writes a [`HookReply`] as that agent expects
+//! it; both are pure. What is remembered in between goes through [`HookMemory`]. [`respond`] ties them together and
+//! cannot fail: an agent must never stop or wait because its memory has trouble.
 
 mod event;
 mod parse;
@@ -11,12 +11,14 @@ mod reply;
 mod tests;
 mod text;
 
-pub use event::{EventName, Happening, HookEvent, HookSession, Start};
-pub use parse::{INPUT_BYTES_MAX, parse};
+pub use event::{EventName, HookSession, Start};
+pub use parse::INPUT_BYTES_MAX;
 pub use reply::{HookReply, render};
 pub use text::{reminder, session_text};
 
-use crate::setup::Agent;
+use crate::agent::Agent;
+use event::{Happening, HookEvent};
+use parse::parse;
 
 /// The memory behind the hooks.
 pub trait HookMemory {
@@ -45,7 +47,7 @@ pub trait HookMemory {
 }
 
 /// Does what an event asks for.
-pub fn answer<M: HookMemory>(event: &HookEvent, memory: &M) -> Result<HookReply, M::Error> {
+fn answer<M: HookMemory>(event: &HookEvent, memory: &M) -> Result<HookReply, M::Error> {
     let session = &event.session;
     let context = match &event.happening {
         Happening::SessionStart(start) => memory.start(session, *start)?,

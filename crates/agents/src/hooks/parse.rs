@@ -1,20 +1,20 @@
 //! From an agent's JSON to a [`HookEvent`].
 //!
-//! Agents add fields with every release, leave some out, and send null for others. What is unknown is skipped and what is
-//! missing is nothing; only input that is no JSON object, or a prompt event without a prompt, is refused.
+//! Agents add fields with every release, leave some out, and send null for others. What is unknown is skipped and what
+//! is missing is nothing; only input that is no JSON object, or a prompt event without a prompt, is refused.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::agent::Agent;
 use crate::hooks::event::{EventName, Happening, HookEvent, HookSession, Start};
-use crate::setup::Agent;
 
 /// The most that is read from an agent. A pasted log file fits; a runaway does not.
 pub const INPUT_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HookError {
+pub(super) enum HookError {
     #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
     TooLarge,
     #[error("the event is no JSON object (line {line}, column {column})")]
@@ -24,7 +24,7 @@ pub enum HookError {
 }
 
 /// Reads one event. `name` is what we were called for; what the agent calls it is not asked.
-pub fn parse(agent: Agent, name: EventName, input: &[u8]) -> Result<HookEvent, HookError> {
+pub(super) fn parse(agent: Agent, name: EventName, input: &[u8]) -> Result<HookEvent, HookError> {
     if input.len() > INPUT_BYTES_MAX {
         return Err(HookError::TooLarge);
     }

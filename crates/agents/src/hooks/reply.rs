@@ -1,12 +1,12 @@
 //! From a [`HookReply`] to the bytes that an agent expects.
 //!
-//! Agents are strict here: Codex refuses unknown fields, Gemini CLI and Cursor refuse anything that is no JSON. So nothing is
-//! said that an agent does not take: where an event has no place for context, the reply is empty.
+//! Agents are strict here: Codex refuses unknown fields, Gemini CLI and Cursor refuse anything that is no JSON. So
+//! nothing is said that an agent does not take: where an event has no place for context, the reply is empty.
 
 use serde_json::{Value, json};
 
+use crate::agent::Agent;
 use crate::hooks::event::EventName;
-use crate::setup::Agent;
 
 /// What an agent is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

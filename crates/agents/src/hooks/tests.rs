@@ -63,16 +63,24 @@ fn claude_code() {
     check(
         agent,
         EventName::SessionStart,
-        r#"{"session_id":"5b1e","transcript_path":"/h/.claude/projects/p/5b1e.jsonl","cwd":"/p","hook_event_name":"SessionStart","source":"startup","model":"m"}"#,
+        concat!(
+            r#"{"session_id":"5b1e","transcript_path":"/h/.claude/projects/p/5b1e.jsonl","cwd":"/p","#,
+            r#""hook_event_name":"SessionStart","source":"startup","model":"m"}"#,
+        ),
         r#"start Some("5b1e") Fresh"#,
-        "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"Known: \\\"a\\\"\\nand b\"}}\n",
+        "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"Known: \\\"a\\\"\\n\
+         and b\"}}\n",
     );
     check(
         agent,
         EventName::PromptSubmit,
-        r#"{"session_id":"5b1e","cwd":"/p","permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"fix ✗"}"#,
+        concat!(
+            r#"{"session_id":"5b1e","cwd":"/p","permission_mode":"default","hook_event_name":"UserPromptSubmit","#,
+            r#""prompt":"fix ✗"}"#,
+        ),
         r#"prompt Some("5b1e") fix ✗"#,
-        "{\"hookSpecificOutput\":{\"hookEventName\":\"UserPromptSubmit\",\"additionalContext\":\"Known: \\\"a\\\"\\nand b\"}}\n",
+        "{\"hookSpecificOutput\":{\"hookEventName\":\"UserPromptSubmit\",\"additionalContext\":\"Known: \\\"a\\\"\\n\
+         and b\"}}\n",
     );
     // These have no place for context, and an unknown field would be an error: silence.
     check(
@@ -92,7 +100,11 @@ fn claude_code() {
     check(
         agent,
         EventName::SubagentStop,
-        r###"{"session_id":"5b1e","hook_event_name":"SubagentStop","stop_hook_active":false,"agent_id":"a1","agent_type":"Explore","agent_transcript_path":"/t","last_assistant_message":"## Key Learnings\n1. x"}"###,
+        concat!(
+            r###"{"session_id":"5b1e","hook_event_name":"SubagentStop","stop_hook_active":false,"agent_id":"a1","###,
+            r###""agent_type":"Explore","agent_transcript_path":"/t","###,
+            r###""last_assistant_message":"## Key Learnings\n1. x"}"###,
+        ),
         "report Some(\"5b1e\") subagent-stop ## Key Learnings\n1. x",
         "",
     );
@@ -110,16 +122,25 @@ fn codex_sends_null_where_it_has_nothing() {
     check(
         Agent::Codex,
         EventName::SubagentStop,
-        r#"{"agent_id":"a","agent_transcript_path":null,"agent_type":"default","cwd":"/p","hook_event_name":"SubagentStop","last_assistant_message":null,"model":"m","permission_mode":"default","session_id":"s","stop_hook_active":false,"transcript_path":null,"turn_id":"t"}"#,
+        concat!(
+            r#"{"agent_id":"a","agent_transcript_path":null,"agent_type":"default","cwd":"/p","#,
+            r#""hook_event_name":"SubagentStop","last_assistant_message":null,"model":"m","#,
+            r#""permission_mode":"default","session_id":"s","stop_hook_active":false,"transcript_path":null,"#,
+            r#""turn_id":"t"}"#,
+        ),
         "",
         "",
     );
     check(
         Agent::Codex,
         EventName::PromptSubmit,
-        r#"{"cwd":"/p","hook_event_name":"UserPromptSubmit","model":"m","permission_mode":"default","prompt":"hi","session_id":"s","transcript_path":null,"turn_id":"t"}"#,
+        concat!(
+            r#"{"cwd":"/p","hook_event_name":"UserPromptSubmit","model":"m","permission_mode":"default","#,
+            r#""prompt":"hi","session_id":"s","transcript_path":null,"turn_id":"t"}"#,
+        ),
         r#"prompt Some("s") hi"#,
-        "{\"hookSpecificOutput\":{\"hookEventName\":\"UserPromptSubmit\",\"additionalContext\":\"Known: \\\"a\\\"\\nand b\"}}\n",
+        "{\"hookSpecificOutput\":{\"hookEventName\":\"UserPromptSubmit\",\"additionalContext\":\"Known: \\\"a\\\"\\n\
+         and b\"}}\n",
     );
 }
 
@@ -131,7 +152,8 @@ fn gemini_wants_json_always_and_has_its_own_names() {
         EventName::PromptSubmit,
         &format!(r#"{{{base},"hook_event_name":"BeforeAgent","prompt":"hi"}}"#),
         r#"prompt Some("g") hi"#,
-        "{\"hookSpecificOutput\":{\"hookEventName\":\"BeforeAgent\",\"additionalContext\":\"Known: \\\"a\\\"\\nand b\"}}\n",
+        "{\"hookSpecificOutput\":{\"hookEventName\":\"BeforeAgent\",\"additionalContext\":\"Known: \\\"a\\\"\\n\
+         and b\"}}\n",
     );
     check(
         Agent::GeminiCli,
@@ -151,7 +173,10 @@ fn gemini_wants_json_always_and_has_its_own_names() {
 
 #[test]
 fn cursor_has_conversations_and_roots() {
-    let input = r#"{"conversation_id":"c","generation_id":"g","model":"m","hook_event_name":"sessionStart","cursor_version":"3.20.17","workspace_roots":["/w","/x"],"user_email":null}"#;
+    let input = concat!(
+        r#"{"conversation_id":"c","generation_id":"g","model":"m","hook_event_name":"sessionStart","#,
+        r#""cursor_version":"3.20.17","workspace_roots":["/w","/x"],"user_email":null}"#,
+    );
     let event = parse(Agent::Cursor, EventName::SessionStart, input.as_bytes()).unwrap();
     assert_eq!(event.session.folder.as_deref(), Some(Path::new("/w")));
     check(
@@ -164,7 +189,10 @@ fn cursor_has_conversations_and_roots() {
     check(
         Agent::Cursor,
         EventName::PromptSubmit,
-        r#"{"conversation_id":"c","hook_event_name":"beforeSubmitPrompt","workspace_roots":["/w"],"prompt":"hi","attachments":[]}"#,
+        concat!(
+            r#"{"conversation_id":"c","hook_event_name":"beforeSubmitPrompt","workspace_roots":["/w"],"prompt":"hi","#,
+            r#""attachments":[]}"#,
+        ),
         r#"prompt Some("c") hi"#,
         "{\"continue\":true,\"additional_context\":\"Known: \\\"a\\\"\\nand b\"}\n",
     );

@@ -6,13 +6,17 @@ use crate::hooks::event::Start;
 
 /// What memory is for, in the words of the plugin's skill.
 const PROTOCOL: &str = "\
-Cortex keeps a memory for this project that outlives this session. mem_search and mem_context find earlier decisions, fixes \
-and preferences; mem_save keeps new ones (what, why, where, learned) as soon as they are made; mem_session_summary records \
-goal, discoveries, results and next steps before the work ends. Sub-agents leave the session and its summary to the main agent.";
+Cortex keeps a memory for this project that outlives this session. mem_search and mem_context find earlier decisions, \
+fixes \
+and preferences; mem_save keeps new ones (what, why, where, learned) as soon as they are made; mem_session_summary \
+records \
+goal, discoveries, results and next steps before the work ends. Sub-agents leave the session and its summary to the \
+main agent.";
 
 /// Said after the agent summarised its conversation.
 const AFTER_COMPACTION: &str = "\
-The conversation was just compacted. What the summary above holds is not in memory until mem_session_summary keeps it; what \
+The conversation was just compacted. What the summary above holds is not in memory until mem_session_summary keeps it; \
+what \
 it leaves out may be found with mem_context and mem_search.";
 
 /// How long a session may go on without a save before its agent hears of it.
@@ -27,7 +31,8 @@ pub fn reminder(now: Millis, started: Millis, last_saved: Option<Millis>) -> Opt
     (UNSAVED_MS..LEFT_MS).contains(&unsaved).then(|| {
         let minutes = unsaved / 60_000;
         format!(
-            "Nothing was saved to memory in the last {minutes} minutes of this session. mem_save keeps decisions, fixes and \
+            "Nothing was saved to memory in the last {minutes} minutes of this session. mem_save keeps decisions, \
+             fixes and \
              discoveries made since then."
         )
     })

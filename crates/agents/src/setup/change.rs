@@ -1,8 +1,8 @@
 //! What a set-up did to a text, kept so that it can be undone to the last byte.
 //!
-//! A change is the text that was there, the text that is there now, and where. On the text as we left it, undoing is exact.
-//! On a text that somebody edited since, each change is looked for by its words; if one cannot be found, the caller removes
-//! our entries by their meaning instead.
+//! A change is the text that was there, the text that is there now, and where. On the text as we left it, undoing is
+//! exact. On a text that somebody edited since, each change is looked for by its words; if one cannot be found, the
+//! caller removes our entries by their meaning instead.
 
 use serde::{Deserialize, Serialize};
 use similar::{DiffOp, TextDiff};

@@ -76,18 +76,18 @@ pub(super) fn marked<'a>(element: &'a Value, mark: &str) -> Option<&'a str> {
 /// A settings file that cannot be edited, and where the trouble is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
-pub struct Fault {
+pub struct SettingsFault {
     pub line: usize,
     pub column: usize,
     pub message: String,
 }
 
-impl Fault {
+impl SettingsFault {
     /// A fault at a byte of a text.
-    pub fn at(text: &str, place: usize, message: impl Into<String>) -> Fault {
+    pub(crate) fn at(text: &str, place: usize, message: impl Into<String>) -> SettingsFault {
         let before = &text[..text.floor_char_boundary(place.min(text.len()))];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Fault {
+        SettingsFault {
             line: before.matches('\n').count() + 1,
             column: before[start..].trim_start_matches('\u{feff}').chars().count() + 1,
             message: message.into(),

@@ -1,13 +1,13 @@
 //! Reading and writing settings files without ever leaving half of one behind.
 //!
-//! A file is replaced by renaming a finished copy over it. Links are followed, so that a linked settings file stays a link;
-//! permissions stay. Before the first change a copy is put beside the file.
+//! A file is replaced by renaming a finished copy over it. Links are followed, so that a linked settings file stays a
+//! link; permissions stay. Before the first change a copy is put beside the file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::setup::entry::Fault;
+use crate::setup::entry::SettingsFault;
 
 /// The largest settings file that is read. Real ones have a few megabytes at most.
 const SETTINGS_BYTES_MAX: u64 = 64 << 20;
@@ -17,7 +17,7 @@ const COPIES_MAX: u32 = 1_000;
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error("{}: {fault}; nothing was changed", path.display())]
-    Broken { path: PathBuf, fault: Fault },
+    Broken { path: PathBuf, fault: SettingsFault },
     #[error("{}: byte {place} is not UTF-8; nothing was changed", path.display())]
     NotText { path: PathBuf, place: usize },
     #[error("{}: the file has more than {SETTINGS_BYTES_MAX} bytes", path.display())]
@@ -25,7 +25,7 @@ pub enum SetupError {
     #[error("{}: the file keeps changing while it is edited; close the agent and try again", path.display())]
     Restless { path: PathBuf },
     #[error("{0} has no settings for a single project")]
-    NoProject(crate::setup::agent::Agent),
+    NoProject(crate::agent::Agent),
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
 }
@@ -41,7 +41,7 @@ impl SetupError {
         }
     }
 
-    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> SetupError + '_ {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> SetupError + '_ {
         move |error| SetupError::Io { path: path.to_owned(), error }
     }
 }
@@ -119,7 +119,7 @@ pub(super) fn write(path: &Path, text: &str, expected: Option<&str>) -> Result<(
     });
     if written.is_err() {
         // The draft may not even exist; the first error is the one to report.
-        let _first_error_counts = fs::remove_file(&draft);
+        let _ = fs::remove_file(&draft);
     }
     written
 }

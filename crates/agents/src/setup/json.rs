@@ -1,24 +1,24 @@
 //! Settings in JSON, with or without comments: edited as text, so that every byte that is not ours stays.
 //!
-//! Each step parses the text, finds one place and changes it there. Comments, trailing commas, key order, indentation, line
-//! ends and a byte order mark are the user's and are followed, not set.
+//! Each step parses the text, finds one place and changes it there. Comments, trailing commas, key order, indentation,
+//! line ends and a byte order mark are the user's and are followed, not set.
 
 use jsonc_parser::ast::{Array, Object, StringLit, Value as Node};
 use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-use crate::setup::entry::{Entry, Fault, Shape, is_marked, marked};
+use crate::setup::entry::{Entry, SettingsFault, Shape, is_marked, marked};
 use crate::setup::json_text::{Layout, Within, cut, indent_at, insert, is_in_lines};
 
 /// The settings as a value, to look at. No text, or nothing but comments, is an empty object.
-pub(super) fn read(text: &str) -> Result<Value, Fault> {
+pub(super) fn read(text: &str) -> Result<Value, SettingsFault> {
     let tree = parse(split_mark(text).1)?;
     Ok(tree.map_or_else(|| Value::Object(serde_json::Map::new()), Value::from))
 }
 
 /// The text with every entry in it, up to date. Unchanged if all of them already are.
-pub(super) fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+pub(super) fn add(text: &str, entries: &[Entry]) -> Result<String, SettingsFault> {
     let (mark, text) = split_mark(text);
     let mut text = text.to_owned();
     if parse(&text)?.is_none() {
@@ -40,7 +40,11 @@ pub(super) fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
 }
 
 /// The text without the entries. Containers named in `made` go too if nothing else is in them.
-pub(super) fn remove(text: &str, entries: &[Entry], made: &[Vec<String>]) -> Result<String, Fault> {
+pub(super) fn remove(
+    text: &str,
+    entries: &[Entry],
+    made: &[Vec<String>],
+) -> Result<String, SettingsFault> {
     let (mark, text) = split_mark(text);
     let mut text = text.to_owned();
     for entry in entries {
@@ -69,7 +73,7 @@ pub(super) fn remove(text: &str, entries: &[Entry], made: &[Vec<String>]) -> Res
 }
 
 /// Containers and required values of the entries that the text does not have yet.
-pub(super) fn missing(text: &str, entries: &[Entry]) -> Result<Vec<Vec<String>>, Fault> {
+pub(super) fn missing(text: &str, entries: &[Entry]) -> Result<Vec<Vec<String>>, SettingsFault> {
     let settings = read(text)?;
     let mut missing: Vec<Vec<String>> = Vec::new();
     for entry in entries {
@@ -95,7 +99,7 @@ fn split_mark(text: &str) -> (&str, &str) {
     text.split_at(mark)
 }
 
-fn parse(text: &str) -> Result<Option<Node<'_>>, Fault> {
+fn parse(text: &str) -> Result<Option<Node<'_>>, SettingsFault> {
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -109,10 +113,10 @@ fn parse(text: &str) -> Result<Option<Node<'_>>, Fault> {
         allow_extended_string_escapes: false,
     };
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options)
-        .map_err(|error| Fault::at(text, error.range().start, error.kind().to_string()))?;
+        .map_err(|error| SettingsFault::at(text, error.range().start, error.kind().to_string()))?;
     match parsed.value {
         Some(node) if !matches!(node, Node::Object(_)) => {
-            Err(Fault::at(text, node.start(), "settings are an object, and this is none"))
+            Err(SettingsFault::at(text, node.start(), "settings are an object, and this is none"))
         }
         value => Ok(value),
     }
@@ -125,7 +129,7 @@ fn property<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b Node<'a>> 
 }
 
 /// One step towards having the entry, or nothing if it is there.
-fn step(text: &str, entry: &Entry) -> Result<Option<String>, Fault> {
+fn step(text: &str, entry: &Entry) -> Result<Option<String>, SettingsFault> {
     let Some(Node::Object(root)) = parse(text)? else {
         unreachable!("the caller made an object");
     };
@@ -195,7 +199,7 @@ fn marked_line<'a, 'b>(node: &'b Node<'a>, mark: &str) -> Option<&'b StringLit<'
 }
 
 /// The text without one occurrence of the entry, or nothing if there is none.
-fn without(text: &str, entry: &Entry) -> Result<Option<String>, Fault> {
+fn without(text: &str, entry: &Entry) -> Result<Option<String>, SettingsFault> {
     let Some(Node::Object(root)) = parse(text)? else { return Ok(None) };
     let (last, outer) = entry.path.split_last().expect("an entry has a path");
     let Some(object) = inner(&root, outer) else { return Ok(None) };
@@ -211,7 +215,7 @@ fn without(text: &str, entry: &Entry) -> Result<Option<String>, Fault> {
 }
 
 /// The text without the container at a path, if nothing is left in it.
-fn without_empty(text: &str, path: &[String]) -> Result<Option<String>, Fault> {
+fn without_empty(text: &str, path: &[String]) -> Result<Option<String>, SettingsFault> {
     let Some(Node::Object(root)) = parse(text)? else { return Ok(None) };
     let (last, outer) = path.split_last().expect("a container has a path");
     let Some(object) = inner(&root, outer) else { return Ok(None) };
@@ -250,8 +254,8 @@ fn nested(names: &[&'static str], value: Value) -> Value {
     names.iter().rev().fold(value, |value, name| serde_json::json!({ *name: value }))
 }
 
-fn not_a(text: &str, name: &str, wanted: &str, node: &Node<'_>) -> Fault {
-    Fault::at(text, node.start(), format!("{name:?} should be {wanted}, and is none"))
+fn not_a(text: &str, name: &str, wanted: &str, node: &Node<'_>) -> SettingsFault {
+    SettingsFault::at(text, node.start(), format!("{name:?} should be {wanted}, and is none"))
 }
 
 fn within<'a>(range: Range, children: impl Iterator<Item = &'a (impl Ranged + 'a)>) -> Within {

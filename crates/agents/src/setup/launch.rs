@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::agent::Agent;
 use crate::hooks::EventName;
-use crate::setup::agent::{Agent, Scope};
+use crate::setup::places::Scope;
 use crate::setup::places::System;
 
 /// What is written into settings so that an agent can start Cortex.
@@ -27,9 +28,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// The word to write down. Programs on PATH are named without their folder, so that settings can be shared and survive
-    /// upgrades; a desktop often starts its programs without the shell's PATH, so those get the folder too.
-    pub fn written(&self, agent: Agent, scope: Scope) -> String {
+    /// The word to write down. Programs on PATH are named without their folder, so that settings can be shared and
+    /// survive upgrades; a desktop often starts its programs without the shell's PATH, so those get the folder too.
+    pub(crate) fn written(&self, agent: Agent, scope: Scope) -> String {
         let path = match &self.on_path {
             Some(_) if scope == Scope::Project || !agent.is_desktop() => Path::new("cortex"),
             Some(found) => found,

@@ -1,13 +1,12 @@
 //! `cortex setup`: tells an agent about Cortex, and takes it back without a trace.
 //!
-//! `agent` names the agents, `places` knows their files, `launch` how they start us, `recipe` what goes into which file.
-//! `json` and `toml` edit texts, `plan` decides one file's next text and keeps a trace of it. All of that is pure. `files`
-//! and `record` touch the disk, `run` puts it together, `state` looks at what is there.
+//! `places` knows the files of each agent, `launch` how they start us, `recipe` what goes into which file. `json` and
+//! `toml` edit texts, `plan` decides one file's next text and keeps a trace of it. All of that is pure. `files` and
+//! `record` touch the disk, `run` puts it together, `state` looks at what is there.
 //!
-//! What must stay true: a byte that is not ours is never changed; a file that cannot be read is left alone; setting up twice
-//! changes nothing; removing gives back the bytes, files and folders from before.
+//! What must stay true: a byte that is not ours is never changed; a file that cannot be read is left alone; setting up
+//! twice changes nothing; removing gives back the bytes, files and folders from before.
 
-mod agent;
 mod change;
 mod entry;
 mod files;
@@ -24,9 +23,8 @@ mod state;
 mod tests;
 mod toml;
 
-pub use agent::{Agent, Scope};
 pub use files::SetupError;
 pub use launch::Program;
-pub use places::{Surroundings, System};
-pub use run::{Action, FileOutcome, Job, remove, set_up};
-pub use state::{State, on_path, states};
+pub use places::{Scope, Surroundings, System};
+pub use run::{Action, FileOutcome, SetupJob, remove, set_up};
+pub use state::{AgentState, on_path, states};

@@ -1,12 +1,14 @@
 //! Where each agent keeps its settings: a pure function of the surroundings.
 //!
-//! Nothing here looks at a disk. Where an agent reads several files, all of them are named in the order in which it prefers
-//! them, and the caller takes the first that exists.
+//! Nothing here looks at a disk. Where an agent reads several files, all of them are named in the order in which it
+//! prefers them, and the caller takes the first that exists.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::setup::agent::{Agent, Scope};
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
 
 /// The kind of system, as far as it decides where settings are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,25 @@ impl System {
     }
 }
 
+/// For whom the settings hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Everything this user does.
+    User,
+    /// One project folder; the files may be shared with others who work on it.
+    Project,
+}
+
+impl Scope {
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+        }
+    }
+}
+
 /// What is known about the machine and the user.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
@@ -46,7 +67,7 @@ impl Surroundings {
     }
 
     /// Folders to look for programs in.
-    pub fn path(&self) -> Vec<PathBuf> {
+    pub(crate) fn path(&self) -> Vec<PathBuf> {
         let path = self.variables.get("PATH").map(String::as_str).unwrap_or_default();
         std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect()
     }

@@ -1,13 +1,13 @@
 //! What to write into one file, decided from its text alone. No disk.
 //!
-//! Adding twice changes nothing. Removing after adding gives back the bytes from before; if the file was edited in between,
-//! the edits stay and only what is ours goes.
+//! Adding twice changes nothing. Removing after adding gives back the bytes from before; if the file was edited in
+//! between, the edits stay and only what is ours goes.
 
 use proof::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::setup::change::{Change, between, undo, undo_by_words};
-use crate::setup::entry::Fault;
+use crate::setup::entry::SettingsFault;
 use crate::setup::recipe::Content;
 
 /// What is kept about a file that was set up, to undo it.
@@ -37,7 +37,7 @@ pub(super) fn adding(
     content: &Content,
     current: Option<&str>,
     trace: Option<&Trace>,
-) -> Result<Option<Step>, Fault> {
+) -> Result<Option<Step>, SettingsFault> {
     let direct = content.add(current.unwrap_or_default())?;
     if current == Some(direct.as_str()) {
         return Ok(None);
@@ -73,7 +73,7 @@ pub(super) fn removing(
     content: &Content,
     text: &str,
     trace: Option<&Trace>,
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, SettingsFault> {
     if let Content::Whole(_) = content {
         return Ok(if content.is_in(text)? { None } else { Some(text.to_owned()) });
     }
@@ -98,7 +98,7 @@ enum Before {
     Unclear,
 }
 
-fn before(content: &Content, text: &str, trace: &Trace) -> Result<Before, Fault> {
+fn before(content: &Content, text: &str, trace: &Trace) -> Result<Before, SettingsFault> {
     if trace.by_meaning {
         return Ok(Before::Unclear);
     }

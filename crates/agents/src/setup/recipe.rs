@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::agent::Agent;
 use crate::hooks::EventName;
-use crate::setup::agent::Agent;
-use crate::setup::entry::{Entry, Fault};
+use crate::setup::entry::{Entry, SettingsFault};
 use crate::setup::launch::{Launch, mark};
 use crate::setup::places::Places;
 use crate::setup::{json, toml};
@@ -48,7 +48,7 @@ impl Content {
         }
     }
 
-    pub(super) fn read(&self, text: &str) -> Result<Value, Fault> {
+    pub(super) fn read(&self, text: &str) -> Result<Value, SettingsFault> {
         match self {
             Content::Json(_) => json::read(text),
             Content::Toml(_) => toml::read(text),
@@ -56,7 +56,7 @@ impl Content {
         }
     }
 
-    pub(super) fn add(&self, text: &str) -> Result<String, Fault> {
+    pub(super) fn add(&self, text: &str) -> Result<String, SettingsFault> {
         match self {
             Content::Json(entries) => json::add(text, entries),
             Content::Toml(entries) => toml::add(text, entries),
@@ -65,13 +65,17 @@ impl Content {
                 if text.is_empty() || first.contains(SIGNATURE) {
                     Ok(whole.clone())
                 } else {
-                    Err(Fault::at(text, 0, "this file is not from cortex and would be lost"))
+                    Err(SettingsFault::at(
+                        text,
+                        0,
+                        "this file is not from cortex and would be lost",
+                    ))
                 }
             }
         }
     }
 
-    pub(super) fn remove(&self, text: &str, made: &[Vec<String>]) -> Result<String, Fault> {
+    pub(super) fn remove(&self, text: &str, made: &[Vec<String>]) -> Result<String, SettingsFault> {
         match self {
             Content::Json(entries) => json::remove(text, entries, made),
             Content::Toml(entries) => toml::remove(text, entries),
@@ -83,7 +87,7 @@ impl Content {
     }
 
     /// Containers that adding would make.
-    pub(super) fn missing(&self, text: &str) -> Result<Vec<Vec<String>>, Fault> {
+    pub(super) fn missing(&self, text: &str) -> Result<Vec<Vec<String>>, SettingsFault> {
         match self {
             Content::Json(entries) => json::missing(text, entries),
             Content::Toml(_) | Content::Whole(_) => Ok(Vec::new()),
@@ -91,7 +95,7 @@ impl Content {
     }
 
     /// Whether any of it is in the text.
-    pub(super) fn is_in(&self, text: &str) -> Result<bool, Fault> {
+    pub(super) fn is_in(&self, text: &str) -> Result<bool, SettingsFault> {
         if let Content::Whole(_) = self {
             return Ok(text.lines().next().is_some_and(|line| line.contains(SIGNATURE)));
         }

@@ -1,17 +1,18 @@
 //! What was set up where: `setup.json` in the home.
 //!
-//! With it, removing gives back the very bytes, files and folders from before. Without it (another home, a deleted file)
-//! removing still takes out everything that is ours.
+//! With it, removing gives back the very bytes, files and folders from before. Without it (another home, a deleted
+//! file) removing still takes out everything that is ours.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::setup::agent::{Agent, Scope};
-use crate::setup::entry::Fault;
+use crate::agent::Agent;
+use crate::setup::entry::SettingsFault;
 use crate::setup::files;
 use crate::setup::files::{Result, SetupError};
+use crate::setup::places::Scope;
 use crate::setup::plan::Trace;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -40,7 +41,7 @@ impl Record {
         let Some(text) = files::read(&path)? else { return Ok(Record::default()) };
         serde_json::from_str(&text).map_err(|error| SetupError::Broken {
             path,
-            fault: Fault {
+            fault: SettingsFault {
                 line: error.line(),
                 column: error.column(),
                 message: format!("{error}; without this file `--remove` still works"),

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::setup::agent::{Agent, Scope};
+use crate::agent::Agent;
 use crate::setup::change::unified;
 use crate::setup::files;
 use crate::setup::files::{Result, SetupError};
 use crate::setup::launch::{Launch, Program};
+use crate::setup::places::Scope;
 use crate::setup::places::{Places, Surroundings, places};
 use crate::setup::plan;
 use crate::setup::plan::Trace;
@@ -22,7 +23,7 @@ const ATTEMPTS_MAX: u32 = 5;
 
 /// Everything that decides what a set-up writes.
 #[derive(Debug)]
-pub struct Job<'a> {
+pub struct SetupJob<'a> {
     pub agent: Agent,
     pub scope: Scope,
     pub surroundings: &'a Surroundings,
@@ -68,7 +69,7 @@ impl Action {
     }
 }
 
-impl Job<'_> {
+impl SetupJob<'_> {
     fn places(&self) -> Result<Places> {
         places(self.agent, self.scope, self.surroundings).ok_or(SetupError::NoProject(self.agent))
     }
@@ -91,7 +92,7 @@ pub(super) fn chosen(target: &Target) -> &Path {
 }
 
 /// Brings the agent's settings to what they should be.
-pub fn set_up(job: &Job<'_>) -> Result<Vec<FileOutcome>> {
+pub fn set_up(job: &SetupJob<'_>) -> Result<Vec<FileOutcome>> {
     let mut record = Record::load(job.home)?;
     let targets = job.targets()?;
     // A first round without writing: a file that cannot be edited must stop the others too.
@@ -120,7 +121,7 @@ fn add(
 }
 
 fn set_up_file(
-    job: &Job<'_>,
+    job: &SetupJob<'_>,
     content: &Content,
     path: &Path,
     record: &mut Record,
@@ -158,7 +159,7 @@ fn set_up_file(
 }
 
 /// Takes everything of ours out of the agent's settings.
-pub fn remove(job: &Job<'_>) -> Result<Vec<FileOutcome>> {
+pub fn remove(job: &SetupJob<'_>) -> Result<Vec<FileOutcome>> {
     let mut record = Record::load(job.home)?;
     let mut outcomes = Vec::new();
     for target in &job.targets()? {
@@ -173,7 +174,7 @@ pub fn remove(job: &Job<'_>) -> Result<Vec<FileOutcome>> {
 }
 
 fn remove_file(
-    job: &Job<'_>,
+    job: &SetupJob<'_>,
     content: &Content,
     path: &Path,
     record: &mut Record,

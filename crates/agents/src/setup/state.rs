@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::setup::agent::{Agent, Scope};
+use crate::agent::Agent;
 use crate::setup::files;
 use crate::setup::launch::Launch;
+use crate::setup::places::Scope;
 use crate::setup::places::{Surroundings, places};
 use crate::setup::recipe::{SERVER, targets};
 use crate::setup::run::chosen;
 
 #[derive(Debug, Serialize)]
-pub struct State {
+pub struct AgentState {
     pub agent: Agent,
     pub scope: Scope,
     /// Its program is on PATH or its settings folder exists.
@@ -36,7 +37,7 @@ pub struct State {
 }
 
 /// The state of every agent. Project settings are listed where they name Cortex.
-pub fn states(at: &Surroundings) -> Vec<State> {
+pub fn states(at: &Surroundings) -> Vec<AgentState> {
     let mut states = Vec::new();
     for agent in Agent::ALL {
         for scope in [Scope::User, Scope::Project] {
@@ -47,7 +48,7 @@ pub fn states(at: &Surroundings) -> Vec<State> {
     states
 }
 
-fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<State> {
+fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<AgentState> {
     let places = places(agent, scope, at)?;
     // Only paths and names are looked at; what would be written does not matter here.
     let launch = Launch {
@@ -56,7 +57,7 @@ fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<State> {
         tools: String::new(),
         system: at.system,
     };
-    let mut state = State {
+    let mut state = AgentState {
         agent,
         scope,
         installed: on_path(agent.program(), at).is_some() || places.folder.is_dir(),

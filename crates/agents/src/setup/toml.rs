@@ -8,15 +8,15 @@ use std::ops::Range;
 use serde_json::{Map, Value as Json};
 use toml_edit::{Array, Document, Item, TableLike, Value};
 
-use crate::setup::entry::{Entry, Fault, Shape};
+use crate::setup::entry::{Entry, SettingsFault, Shape};
 
 /// The settings as a value, to look at.
-pub(super) fn read(text: &str) -> Result<Json, Fault> {
+pub(super) fn read(text: &str) -> Result<Json, SettingsFault> {
     Ok(table_to_json(parse(text)?.as_table()))
 }
 
 /// The text with every entry in it, up to date. Unchanged if all of them already are.
-pub(super) fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+pub(super) fn add(text: &str, entries: &[Entry]) -> Result<String, SettingsFault> {
     let mut text = text.to_owned();
     for (names, fields) in entries.iter().filter_map(own) {
         while let Some(changed) = step(&text, names, fields)? {
@@ -27,7 +27,7 @@ pub(super) fn add(text: &str, entries: &[Entry]) -> Result<String, Fault> {
 }
 
 /// The text without the entries.
-pub(super) fn remove(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+pub(super) fn remove(text: &str, entries: &[Entry]) -> Result<String, SettingsFault> {
     let mut text = text.to_owned();
     for (names, _) in entries.iter().filter_map(own) {
         text = without(&text, names)?;
@@ -43,15 +43,19 @@ fn own(entry: &Entry) -> Option<([&'static str; 2], &Map<String, Json>)> {
     }
 }
 
-fn parse(text: &str) -> Result<Document<&str>, Fault> {
+fn parse(text: &str) -> Result<Document<&str>, SettingsFault> {
     Document::parse(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
-        Fault::at(text, place, error.message().replace('\n', " "))
+        SettingsFault::at(text, place, error.message().replace('\n', " "))
     })
 }
 
 /// One step towards having the entry, or nothing if it is there.
-fn step(text: &str, names: [&str; 2], fields: &Map<String, Json>) -> Result<Option<String>, Fault> {
+fn step(
+    text: &str,
+    names: [&str; 2],
+    fields: &Map<String, Json>,
+) -> Result<Option<String>, SettingsFault> {
     let document = parse(text)?;
     let [outer, name] = names;
     let Some(servers) = document.get(outer) else {
@@ -59,7 +63,11 @@ fn step(text: &str, names: [&str; 2], fields: &Map<String, Json>) -> Result<Opti
     };
     let Some(table) = servers.as_table_like() else {
         let place = span(servers).start;
-        return Err(Fault::at(text, place, format!("{outer:?} should be a table, and is none")));
+        return Err(SettingsFault::at(
+            text,
+            place,
+            format!("{outer:?} should be a table, and is none"),
+        ));
     };
     let Some(entry) = table.get(name) else {
         let Some(inline) = servers.as_inline_table() else {
@@ -71,7 +79,11 @@ fn step(text: &str, names: [&str; 2], fields: &Map<String, Json>) -> Result<Opti
     };
     let Some(there) = entry.as_table_like() else {
         let place = span(entry).start;
-        return Err(Fault::at(text, place, format!("{name:?} should be a table, and is none")));
+        return Err(SettingsFault::at(
+            text,
+            place,
+            format!("{name:?} should be a table, and is none"),
+        ));
     };
     // A server on the network is another kind of entry; its fields do not mix with ours.
     if there.contains_key("url") {
@@ -142,7 +154,7 @@ fn into_inline(
 }
 
 /// The text without our table and what is in it.
-fn without(text: &str, [outer, name]: [&str; 2]) -> Result<String, Fault> {
+fn without(text: &str, [outer, name]: [&str; 2]) -> Result<String, SettingsFault> {
     let document = parse(text)?;
     let Some(servers) = document.get(outer) else { return Ok(text.to_owned()) };
     let Some(entry) = servers.as_table_like().and_then(|table| table.get(name)) else {

@@ -4,10 +4,12 @@
 //! to exit codes, HTTP status and wire errors is here and nowhere else.
 
 mod codes;
+mod hint;
 
 use serde::{Deserialize, Serialize};
 
 pub use codes::ErrorCode;
+pub use hint::CommandHint;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use kernel::memory::Millis;
 use llm::models::{ModelQuery, ProviderSettings, Resolver};
 use llm::providers::{
-    ChatMessage, ConfiguredProviders, Env, HttpLimits, ModelCall, ModelReply, Providers as _,
+    ChatMessage, ConfiguredProviders, Env, HttpLimits, ModelRequest, ModelReply, Providers as _,
     TokenUsage, cost,
 };
 use mind::budget::Cost;
@@ -84,13 +84,13 @@ impl Writer {
     ) -> std::result::Result<ModelAnswer, String> {
         let whole = u64::try_from(deadline.get().saturating_sub(now.get())).unwrap_or(0).max(1);
         let whole = Duration::from_millis(whole);
-        let call = ModelCall {
+        let call = ModelRequest {
             model: self.model.clone(),
             system: prompt.system.clone(),
             messages: vec![ChatMessage::User { text: prompt.user.clone() }],
             max_output_tokens: u32::try_from(prompt.max_output_tokens).ok(),
             whole: Some(whole),
-            ..ModelCall::default()
+            ..ModelRequest::default()
         };
         let reply = run(self.turn(&call, whole))??;
         let usage = &reply.usage;
@@ -103,7 +103,7 @@ impl Writer {
 
     async fn turn(
         &self,
-        call: &ModelCall,
+        call: &ModelRequest,
         whole: Duration,
     ) -> std::result::Result<ModelReply, String> {
         let provider = self

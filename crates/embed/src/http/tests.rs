@@ -98,7 +98,7 @@ fn unavailable(_: &Value) -> Reply {
 
 fn embedder(server: &Server, key: Option<&str>) -> HttpEmbedder {
     let variable = key.map(|_| "KEY");
-    let settings = HttpSettings::new(&server.url, "m", 4, variable).unwrap();
+    let settings = HttpEmbedderSettings::new(&server.url, "m", 4, variable).unwrap();
     let policy = EmbedRetryPolicy {
         connect: Duration::from_secs(5),
         answer: Duration::from_millis(300),

@@ -7,7 +7,7 @@ use proof::memory::{MemoryId, MemoryType};
 
 use super::{ContextQuery, Tier, rule};
 use crate::error::Result;
-use crate::find::Ids;
+use crate::find::IdMerge;
 use crate::keys::{self, Index};
 use crate::limits::ROWS_EXAMINED_MAX;
 use crate::rows::{MemoryReader, MemoryRow, Standing};
@@ -60,7 +60,7 @@ impl<'a> Gather<'a> {
         max: u32,
         mut visit: impl FnMut(&mut Self, MemoryRow) -> Result<bool>,
     ) -> Result<()> {
-        let mut ids = Ids::newest(self.memories.view, indexes);
+        let mut ids = IdMerge::newest(self.memories.view, indexes);
         let mut rows = 0;
         while let Some(id) = ids.next()? {
             if rows == max {

@@ -18,7 +18,7 @@ use proof::actor::ActorName;
 use proof::journal::{FoundMemory, Manifest};
 use proof::memory::{Millis, Salt};
 
-use crate::batch::{Hooks, Progress};
+use crate::batch::{Hooks, ProgressFn};
 use crate::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, HeadRevision, LateFind,
     Receipt, Removal, Revision, SnapshotDraft, Stamp,
@@ -43,7 +43,7 @@ pub type HookFactory = Arc<dyn Fn() -> Vec<Box<dyn JournalHook>> + Send + Sync>;
 
 /// Told when an actor has rows that another version of the program made, with the error that says which. They are made
 /// again before the actor is open; what this returns hears how far that is, and of all entries once it is done.
-pub type RenewalWatch = Arc<dyn Fn(&ActorName, &Error) -> Box<Progress<'static>> + Send + Sync>;
+pub type RenewalWatch = Arc<dyn Fn(&ActorName, &Error) -> Box<ProgressFn<'static>> + Send + Sync>;
 
 #[derive(Clone)]
 pub struct Options {
@@ -250,12 +250,12 @@ impl Cortex {
     // ---- the whole ----
 
     /// Drops everything derived and makes it again from the journal. Returns the number of entries.
-    pub fn rebuild(&self, progress: Box<Progress<'static>>) -> Result<u64> {
+    pub fn rebuild(&self, progress: Box<ProgressFn<'static>>) -> Result<u64> {
         self.writer().rebuild(progress)
     }
 
     /// Checks every byte of the store against the journal, with a scratch store in `scratch`.
-    pub fn verify(&self, scratch: &Path, progress: &mut Progress<'_>) -> Result<VerifyReport> {
+    pub fn verify(&self, scratch: &Path, progress: &mut ProgressFn<'_>) -> Result<VerifyReport> {
         std::fs::create_dir_all(scratch).map_err(|error| Error::io(scratch.display(), error))?;
         let removed = || match std::fs::remove_dir_all(scratch) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -275,7 +275,7 @@ impl Cortex {
     pub fn verify_with(
         &self,
         scratch: &dyn Storage,
-        progress: &mut Progress<'_>,
+        progress: &mut ProgressFn<'_>,
     ) -> Result<VerifyReport> {
         let mut hooks = Hooks::new(Commitments::new(self.actor.clone()), (self.options.hooks)());
         rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)

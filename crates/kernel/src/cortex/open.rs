@@ -13,14 +13,14 @@ use proof::actor::ActorName;
 use proof::journal::SCHEMA;
 
 use super::{Cortex, Options, delegate};
-use crate::batch::{Hooks, Progress};
+use crate::batch::{Hooks, ProgressFn};
 use crate::commitments::Commitments;
 use crate::error::{Error, Result};
 use crate::rebuild::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, live_side, side_name};
 use crate::store::{
     DiskMedium, Medium, RedbStorage, Side, Space, Storage, StoreReader, View, WriteSet,
 };
-use crate::writer::{Writer, WriterHandle};
+use crate::writer::{WriterHandle, WriterThread};
 
 impl Cortex {
     /// Opens the actor in a folder of its own, making both if they are not there. Rows of hooks that another version of
@@ -36,7 +36,7 @@ impl Cortex {
         folder: &Path,
         actor: &ActorName,
         options: Options,
-        progress: &mut Progress<'_>,
+        progress: &mut ProgressFn<'_>,
     ) -> Result<(Cortex, u64)> {
         let lock = claim(folder, options.wait)?;
         let medium = Box::new(DiskMedium::new(folder));
@@ -62,7 +62,7 @@ impl Cortex {
         medium: Box<dyn Medium>,
         actor: &ActorName,
         options: Options,
-        progress: &mut Progress<'_>,
+        progress: &mut ProgressFn<'_>,
     ) -> Result<(Cortex, u64)> {
         let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
         let reader = storage.reader()?;
@@ -96,7 +96,7 @@ impl Cortex {
             opened => opened.map(|()| side)?,
         };
         let shared = hooks.shared().into();
-        let writer = Writer::new(actor.clone(), Arc::clone(&storage), side, hooks);
+        let writer = WriterThread::new(actor.clone(), Arc::clone(&storage), side, hooks);
         let writer = WriterHandle::start(writer, actor.as_str())?;
         // An erasure that a crash interrupted is finished before anything else.
         writer.scrub()?;

@@ -34,7 +34,7 @@ pub use predicate::{FieldValue, Number, Predicate};
 pub use query::{NearMemory, ORDER_KEYS_MAX, Order, OrderBy, Query};
 pub use rank::Cursor;
 
-pub(crate) use plan::Ids;
+pub(crate) use plan::IdMerge;
 pub(crate) use query::check_near;
 
 use proof::journal::FoundMemory;

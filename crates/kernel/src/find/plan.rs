@@ -98,7 +98,7 @@ impl FindPlan {
         view: &'v View<'v>,
         descending: bool,
         after: Option<u64>,
-    ) -> Ids<'v> {
+    ) -> IdMerge<'v> {
         match &self.source {
             Source::Ids(ids) => {
                 let behind = |id: &&MemoryId| match after {
@@ -111,7 +111,7 @@ impl FindPlan {
                     ids.make_contiguous().reverse();
                 }
                 let list = Bucket { index: None, after, chunk: 0, ready: ids };
-                Ids { view, descending, buckets: vec![list] }
+                IdMerge { view, descending, buckets: vec![list] }
             }
             Source::Buckets(indexes) => {
                 let bucket = |index: &Index| Bucket {
@@ -120,7 +120,7 @@ impl FindPlan {
                     chunk: CHUNK_MIN,
                     ready: VecDeque::new(),
                 };
-                Ids { view, descending, buckets: indexes.iter().map(bucket).collect() }
+                IdMerge { view, descending, buckets: indexes.iter().map(bucket).collect() }
             }
         }
     }
@@ -226,7 +226,7 @@ fn count(view: &View<'_>, plan: &FindPlan, max: usize) -> Result<usize> {
 }
 
 /// Ids of several buckets merged in order, each once, read as they are needed.
-pub(crate) struct Ids<'v> {
+pub(crate) struct IdMerge<'v> {
     view: &'v View<'v>,
     descending: bool,
     buckets: Vec<Bucket>,
@@ -241,9 +241,9 @@ struct Bucket {
     ready: VecDeque<MemoryId>,
 }
 
-impl<'v> Ids<'v> {
+impl<'v> IdMerge<'v> {
     /// The ids of some indexes, newest first.
-    pub(crate) fn newest(view: &'v View<'v>, indexes: Vec<Index>) -> Ids<'v> {
+    pub(crate) fn newest(view: &'v View<'v>, indexes: Vec<Index>) -> IdMerge<'v> {
         let plan = FindPlan { name: String::new(), source: Source::Buckets(indexes) };
         plan.ids(view, true, None)
     }

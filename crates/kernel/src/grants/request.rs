@@ -185,7 +185,10 @@ mod tests {
     #[test]
     fn the_encoding_of_a_request_is_pinned() {
         let presented = present(chain(1), Permission::Find);
-        insta::assert_snapshot!(encode_hex(&codec::encode(presented.request.request())), @"a5005820fd1118a77d614ded52d9c17264feaae5677fc60573428f036217ee936dc4a7cf0102025820c7936c26dfc5495c4a24490dbafc09cedef5f26020558c4b7be995ea75fe09c0031b000001a0c4506c00045009090909090909090909090909090909");
-        insta::assert_snapshot!(encode_hex(&presented.request.signature), @"874c7394044e5041c1b8360f14027a0e6c6de1eea9b051bdaed36a007fe356f052dd2c85b2d790416ba45df91b678132d21455023069f5bea7bb60dad5d06a06");
+        insta::assert_snapshot!(encode_hex(&codec::encode(presented.request.request())), @"a5005820fd1118a77d614ded52d9\
+            c17264feaae5677fc60573428f036217ee936dc4a7cf0102025820c7936c26dfc5495c4a24490dbafc09cedef5f26020558c4b7be99\
+            5ea75fe09c0031b000001a0c4506c00045009090909090909090909090909090909");
+        insta::assert_snapshot!(encode_hex(&presented.request.signature), @"874c7394044e5041c1b8360f14027a0e6c6de1eea9b\
+            051bdaed36a007fe356f052dd2c85b2d790416ba45df91b678132d21455023069f5bea7bb60dad5d06a06");
     }
 }

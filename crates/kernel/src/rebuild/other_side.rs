@@ -4,7 +4,7 @@ use proof::Digest;
 use proof::actor::ActorName;
 
 use super::{LIVE_KEY, live_side, side_name, stored};
-use crate::batch::{Batch, Hooks, Progress};
+use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
@@ -18,7 +18,7 @@ pub(crate) fn rebuild(
     storage: &dyn Storage,
     live: Side,
     hooks: &mut Hooks,
-    progress: &mut Progress<'_>,
+    progress: &mut ProgressFn<'_>,
 ) -> Result<(Side, u64)> {
     let total = fill(storage, live, hooks, progress)?;
     switch(storage, live)?;
@@ -34,7 +34,7 @@ pub(crate) fn renew(
     live: Side,
     actor: &ActorName,
     hooks: &mut Hooks,
-    progress: &mut Progress<'_>,
+    progress: &mut ProgressFn<'_>,
 ) -> Result<Side> {
     let root = |side| -> Result<Digest> {
         let reader = storage.reader()?;
@@ -58,7 +58,7 @@ fn fill(
     storage: &dyn Storage,
     live: Side,
     hooks: &mut Hooks,
-    progress: &mut Progress<'_>,
+    progress: &mut ProgressFn<'_>,
 ) -> Result<u64> {
     let fresh = live.other();
     let reader = storage.reader()?;

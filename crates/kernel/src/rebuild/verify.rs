@@ -8,7 +8,7 @@ use proof::journal::Payload;
 use proof::memory::MemoryId;
 
 use super::{live_side, stored};
-use crate::batch::{Batch, Hooks, Progress};
+use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
@@ -67,7 +67,7 @@ pub(crate) fn verify(
     storage: &dyn Storage,
     scratch: &dyn Storage,
     hooks: &mut Hooks,
-    progress: &mut Progress<'_>,
+    progress: &mut ProgressFn<'_>,
 ) -> Result<VerifyReport> {
     let mut report = VerifyReport { entries: 0, rows: 0, root: None, problems: Vec::new() };
     match storage.check() {
@@ -94,7 +94,7 @@ fn check(
     (reader, side): (&dyn StoreReader, Side),
     scratch: &dyn Storage,
     hooks: &mut Hooks,
-    progress: &mut Progress<'_>,
+    progress: &mut ProgressFn<'_>,
     report: &mut VerifyReport,
 ) -> Result<()> {
     let total = check_journal_keys(reader, report)?;
@@ -137,7 +137,7 @@ fn replay(
     scratch: &dyn Storage,
     hooks: &mut Hooks,
     total: u64,
-    progress: &mut Progress<'_>,
+    progress: &mut ProgressFn<'_>,
     report: &mut VerifyReport,
 ) -> Result<()> {
     let empty = scratch.reader()?;

@@ -20,9 +20,9 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
 pub(crate) use gate::permission_of;
-pub(crate) use work::Writer;
+pub(crate) use work::WriterThread;
 
-use crate::batch::Progress;
+use crate::batch::ProgressFn;
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result, StorageFailure};
 use crate::grants::Authority;
@@ -45,7 +45,7 @@ pub(crate) enum Job {
     /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the
     /// writer is at work.
     Bulk(Arc<[Submission]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
-    Rebuild(Box<Progress<'static>>, SyncSender<Result<u64>>),
+    Rebuild(Box<ProgressFn<'static>>, SyncSender<Result<u64>>),
     /// Rewrites the file if content was erased since the last time.
     Scrub(SyncSender<Result<bool>>),
     Close,
@@ -66,7 +66,7 @@ pub(crate) struct WriterHandle {
 }
 
 impl WriterHandle {
-    pub(crate) fn start(writer: Writer, name: &str) -> Result<WriterHandle> {
+    pub(crate) fn start(writer: WriterThread, name: &str) -> Result<WriterHandle> {
         let (poisoned, preparers) = (writer.poison(), writer.preparers());
         let (queue, jobs): (_, Receiver<Job>) = sync_channel(QUEUE_COMMANDS_MAX);
         let thread = std::thread::Builder::new()
@@ -113,7 +113,7 @@ impl WriterHandle {
         self.preparers.iter().map(|preparer| preparer.prepare(body)).collect()
     }
 
-    pub(crate) fn rebuild(&self, progress: Box<Progress<'static>>) -> Result<u64> {
+    pub(crate) fn rebuild(&self, progress: Box<ProgressFn<'static>>) -> Result<u64> {
         self.ask(|answer| Job::Rebuild(progress, answer))?
     }
 

@@ -13,7 +13,7 @@ use proof::memory::Millis;
 use super::gate::{gate, may_name};
 use super::{Job, Submission};
 use crate::admit::{Admission, AdmittedCommand, Situation, admit, idempotency, recall_answer};
-use crate::batch::{Batch, Hooks, Progress, SCRUB_KEY};
+use crate::batch::{Batch, Hooks, ProgressFn, SCRUB_KEY};
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, PreparedBody};
@@ -25,7 +25,7 @@ use crate::validate::check_reason;
 /// The longest the writer waits for callers it expects.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);
 
-pub(crate) struct Writer {
+pub(crate) struct WriterThread {
     actor: ActorName,
     storage: Arc<dyn Storage>,
     side: Side,
@@ -37,14 +37,14 @@ pub(crate) struct Writer {
 /// Answers held back until the commit.
 type PendingAnswers = Vec<Box<dyn FnOnce(Result<()>) + Send>>;
 
-impl Writer {
+impl WriterThread {
     pub(crate) fn new(
         actor: ActorName,
         storage: Arc<dyn Storage>,
         side: Side,
         hooks: Hooks,
-    ) -> Writer {
-        Writer { actor, storage, side, hooks, poisoned: Arc::default() }
+    ) -> WriterThread {
+        WriterThread { actor, storage, side, hooks, poisoned: Arc::default() }
     }
 
     /// True from the first failed commit on.
@@ -169,7 +169,7 @@ impl Writer {
         }
     }
 
-    fn rebuild(&mut self, progress: &mut Progress<'_>) -> Result<u64> {
+    fn rebuild(&mut self, progress: &mut ProgressFn<'_>) -> Result<u64> {
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }

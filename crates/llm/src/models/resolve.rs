@@ -306,7 +306,8 @@ impl Resolver {
     }
 }
 
-const NO_PROVIDER: &str = "no provider is set up: set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY) or providers.default.provider";
+const NO_PROVIDER: &str = "no provider is set up: set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY) or \
+                           providers.default.provider";
 
 fn take<T: Clone + fmt::Display>(
     slot: &mut Option<T>,

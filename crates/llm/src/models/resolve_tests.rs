@@ -45,7 +45,8 @@ fn a_provider_with_one_named_model_uses_it_for_every_tier() {
     assert_eq!(got(&one, &ask("openai", None, ""), &none).2, "gpt-5.4-mini");
     // A table of the provider's own says more.
     let table = resolver(
-        "default = {provider='local', model='tiny'}\nmodels = {local={'1'='big'}}\n[endpoints.local]\nkind='openai'\nbase_url='http://127.0.0.1:1'",
+        "default = {provider='local', model='tiny'}\nmodels = {local={'1'='big'}}\n[endpoints.local]\nkind='openai'\n\
+         base_url='http://127.0.0.1:1'",
     );
     assert_eq!(got(&table, &none, &ask("", Some(ModelTier::Pro), "")).2, "big");
 }
@@ -124,7 +125,8 @@ fn the_reasons_stand_in_order() {
         [
             "request: provider google",
             "providers.contexts.\"talent.*\": tier 1 (pro)",
-            "providers.default: provider openai (a stronger layer named another), tier 3 (lite) (a stronger layer named another)",
+            "providers.default: provider openai (a stronger layer named another), tier 3 (lite) (a stronger layer \
+             named another)",
             "built in: model gemini-pro-latest for tier 1 (pro) of google",
             "providers.contexts.\"talent.*\": disabled",
         ]

@@ -9,7 +9,7 @@ use super::error::of_stream;
 use super::http::{Protocol, StreamReader, header};
 use super::sse::SseEvent;
 use super::{
-    ChatMessage, ModelCall, ModelReply, ProviderError, ProviderEvent, ReasonCode, StopReason,
+    ChatMessage, ModelReply, ModelRequest, ProviderError, ProviderEvent, ReasonCode, StopReason,
     Thought, TokenUsage, ToolCall, arguments, unwrapped_text, wrapped_schema,
 };
 
@@ -22,7 +22,7 @@ const THINKING_MIN: u32 = 1_024;
 pub(super) struct Anthropic;
 
 impl Protocol for Anthropic {
-    fn url(&self, base: &str, _: &ModelCall) -> Result<String, ProviderError> {
+    fn url(&self, base: &str, _: &ModelRequest) -> Result<String, ProviderError> {
         Ok(format!("{base}/v1/messages"))
     }
 
@@ -35,7 +35,7 @@ impl Protocol for Anthropic {
         Ok(headers)
     }
 
-    fn body(&self, call: &ModelCall) -> Value {
+    fn body(&self, call: &ModelRequest) -> Value {
         let mut limit = call.max_output_tokens.unwrap_or(MAX_TOKENS);
         let mut body = json!({
             "model": call.model,
@@ -71,7 +71,7 @@ impl Protocol for Anthropic {
         body
     }
 
-    fn reader(&self, call: &ModelCall) -> Box<dyn StreamReader> {
+    fn reader(&self, call: &ModelRequest) -> Box<dyn StreamReader> {
         Box::new(AnthropicReader { schema: call.schema.clone(), ..AnthropicReader::default() })
     }
 }

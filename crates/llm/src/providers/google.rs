@@ -7,7 +7,7 @@ use super::error::of_stream;
 use super::http::{Protocol, StreamReader, header};
 use super::sse::SseEvent;
 use super::{
-    ChatMessage, ModelCall, ModelReply, ProviderError, ProviderEvent, ReasonCode, StopReason,
+    ChatMessage, ModelReply, ModelRequest, ProviderError, ProviderEvent, ReasonCode, StopReason,
     Thought, ToolCall,
 };
 
@@ -15,7 +15,7 @@ use super::{
 pub(super) struct Google;
 
 impl Protocol for Google {
-    fn url(&self, base: &str, call: &ModelCall) -> Result<String, ProviderError> {
+    fn url(&self, base: &str, call: &ModelRequest) -> Result<String, ProviderError> {
         let model = call.model.strip_prefix("models/").unwrap_or(&call.model);
         // The model is a part of the address here, and must not become more than that.
         let fits = !model.is_empty()
@@ -38,7 +38,7 @@ impl Protocol for Google {
         Ok(headers)
     }
 
-    fn body(&self, call: &ModelCall) -> Value {
+    fn body(&self, call: &ModelRequest) -> Value {
         let mut config = json!({});
         if let Some(limit) = call.max_output_tokens {
             config["maxOutputTokens"] = json!(limit);
@@ -74,7 +74,7 @@ impl Protocol for Google {
         body
     }
 
-    fn reader(&self, _: &ModelCall) -> Box<dyn StreamReader> {
+    fn reader(&self, _: &ModelRequest) -> Box<dyn StreamReader> {
         Box::new(GoogleReader::default())
     }
 }

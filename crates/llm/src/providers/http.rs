@@ -16,8 +16,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::{chain, of_status};
 use super::sse::{SseEvent, SseReader};
-use super::{BoxFuture, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent, ReasonCode};
-use crate::retry::{JitterSource, Retries, RetryPolicy};
+use super::{
+    BoxFuture, ModelReply, ModelRequest, Provider, ProviderError, ProviderEvent, ReasonCode,
+};
+use crate::retry::{PauseJitter, Retries, RetryPolicy};
 
 /// What is read of an answer that is an error.
 const COMPLAINT_BYTES_MAX: usize = 64 * 1024;
@@ -55,10 +57,10 @@ impl Default for HttpLimits {
 
 /// A protocol: what to send, and how to read what comes.
 pub(super) trait Protocol: Send + Sync + fmt::Debug {
-    fn url(&self, base: &str, call: &ModelCall) -> Result<String, ProviderError>;
+    fn url(&self, base: &str, call: &ModelRequest) -> Result<String, ProviderError>;
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, ProviderError>;
-    fn body(&self, call: &ModelCall) -> Value;
-    fn reader(&self, call: &ModelCall) -> Box<dyn StreamReader>;
+    fn body(&self, call: &ModelRequest) -> Value;
+    fn reader(&self, call: &ModelRequest) -> Box<dyn StreamReader>;
 }
 
 /// Makes a reply of the events of one stream.
@@ -85,7 +87,7 @@ pub(super) struct HttpProvider {
     protocol: Box<dyn Protocol>,
     client: Client,
     patience: HttpLimits,
-    jitter: JitterSource,
+    jitter: PauseJitter,
 }
 
 impl fmt::Debug for HttpProvider {
@@ -131,13 +133,13 @@ impl HttpProvider {
             protocol,
             client,
             patience,
-            jitter: JitterSource::new(seed),
+            jitter: PauseJitter::new(seed),
         })
     }
 
     async fn tries(
         &self,
-        call: &ModelCall,
+        call: &ModelRequest,
         events: &Sender<ProviderEvent>,
     ) -> Result<ModelReply, ProviderError> {
         let mut retries = Retries::new(self.patience.retry, &self.jitter);
@@ -159,7 +161,7 @@ impl HttpProvider {
 
     async fn once(
         &self,
-        call: &ModelCall,
+        call: &ModelRequest,
         events: &Sender<ProviderEvent>,
         seen: &mut bool,
     ) -> Result<ModelReply, ProviderError> {
@@ -298,7 +300,7 @@ impl Provider for HttpProvider {
 
     fn turn<'a>(
         &'a self,
-        call: &'a ModelCall,
+        call: &'a ModelRequest,
         events: Sender<ProviderEvent>,
     ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
         Box::pin(async move {

@@ -52,14 +52,14 @@ pub trait Provider: Send + Sync + fmt::Debug {
     /// One turn: events go out while it lasts, the reply is what it came to.
     fn turn<'a>(
         &'a self,
-        call: &'a ModelCall,
+        call: &'a ModelRequest,
         events: Sender<ProviderEvent>,
     ) -> BoxFuture<'a, Result<ModelReply, ProviderError>>;
 }
 
 /// What a model is asked.
 #[derive(Clone, Debug, Default)]
-pub struct ModelCall {
+pub struct ModelRequest {
     pub model: String,
     /// The stable part; a provider may keep it in a cache.
     pub system: String,

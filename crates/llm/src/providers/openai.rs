@@ -9,7 +9,7 @@ use super::error::of_stream;
 use super::http::{Protocol, StreamReader, header};
 use super::sse::SseEvent;
 use super::{
-    ChatMessage, ModelCall, ModelReply, ProviderError, ProviderEvent, ReasonCode, StopReason,
+    ChatMessage, ModelReply, ModelRequest, ProviderError, ProviderEvent, ReasonCode, StopReason,
     Thought, ToolCall, arguments, unwrapped_text, wrapped_schema,
 };
 
@@ -20,7 +20,7 @@ pub(super) struct OpenAi {
 }
 
 impl Protocol for OpenAi {
-    fn url(&self, base: &str, _: &ModelCall) -> Result<String, ProviderError> {
+    fn url(&self, base: &str, _: &ModelRequest) -> Result<String, ProviderError> {
         Ok(format!("{base}/chat/completions"))
     }
 
@@ -33,7 +33,7 @@ impl Protocol for OpenAi {
     }
 
     /// A budget of thinking is not sent: this protocol has none.
-    fn body(&self, call: &ModelCall) -> Value {
+    fn body(&self, call: &ModelRequest) -> Value {
         let mut messages = Vec::new();
         if !call.system.is_empty() {
             messages.push(json!({"role": "system", "content": call.system}));
@@ -69,7 +69,7 @@ impl Protocol for OpenAi {
         body
     }
 
-    fn reader(&self, call: &ModelCall) -> Box<dyn StreamReader> {
+    fn reader(&self, call: &ModelRequest) -> Box<dyn StreamReader> {
         Box::new(OpenAiReader { schema: call.schema.clone(), ..OpenAiReader::default() })
     }
 }

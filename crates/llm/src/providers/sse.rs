@@ -100,7 +100,10 @@ mod tests {
         out
     }
 
-    const STREAM: &[u8] = "event: a\r\ndata: {\"t\": \"ä€𝄞\"}\r\n\r\n: ping\n\ndata: one\ndata:two\n\nid: 7\nevent: b\rdata: x\r\rdata: last".as_bytes();
+    const STREAM: &[u8] =
+        "event: a\r\ndata: {\"t\": \"ä€𝄞\"}\r\n\r\n: ping\n\ndata: one\ndata:two\n\nid: 7\n\
+                           event: b\rdata: x\r\rdata: last"
+            .as_bytes();
 
     #[test]
     fn events_are_read_as_the_standard_says() {

@@ -37,8 +37,8 @@ fn provider(server: &FakeServer, kind: ProviderKind) -> Arc<dyn Provider> {
     configured.open("here").unwrap()
 }
 
-fn call() -> ModelCall {
-    ModelCall {
+fn call() -> ModelRequest {
+    ModelRequest {
         model: "m-1".into(),
         system: "Shared.".into(),
         messages: vec![ChatMessage::User { text: "Tee?".into() }],
@@ -50,13 +50,13 @@ fn call() -> ModelCall {
         }],
         max_output_tokens: Some(500),
         thinking_budget: Some(2_000),
-        ..ModelCall::default()
+        ..ModelRequest::default()
     }
 }
 
 async fn turn(
     provider: &dyn Provider,
-    call: &ModelCall,
+    call: &ModelRequest,
 ) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let (events, mut seen) = mpsc::channel(1_000);
     let result = provider.turn(call, events).await;
@@ -190,9 +190,10 @@ async fn what_is_sent_is_what_each_service_wants() {
 
 #[tokio::test]
 async fn a_shape_that_is_no_object_is_wrapped_and_unwrapped() {
-    let bytes = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"items\\\":[1,2]}\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let bytes = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"items\\\":[1,2]}\"},\"finish_reason\":\"stop\"}]}\n\
+                 \ndata: [DONE]\n\n";
     let server = FakeServer::start(vec![ServerAct::Stream(bytes.into(), 9)]).await;
-    let call = ModelCall { schema: Some(json!({"type": "array"})), json: true, ..call() };
+    let call = ModelRequest { schema: Some(json!({"type": "array"})), json: true, ..call() };
     let reply = turn(provider(&server, ProviderKind::Openai).as_ref(), &call).await.0.unwrap();
     assert_eq!(reply.text, "[1,2]");
     let sent = server.body(0);
@@ -204,7 +205,10 @@ async fn a_shape_that_is_no_object_is_wrapped_and_unwrapped() {
 
 #[tokio::test]
 async fn servers_that_send_whole_calls_under_one_number_are_understood() {
-    let bytes = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{}\"}}]}}]}\n\ndata: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"y\",\"arguments\":{\"k\":1}}}]},\"finish_reason\":\"stop\"}]}\n\n";
+    let bytes = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\
+                 \"function\":{\"name\":\"x\",\"arguments\":\"{}\"}}]}}]}\n\n\
+                 data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"b\",\
+                 \"function\":{\"name\":\"y\",\"arguments\":{\"k\":1}}}]},\"finish_reason\":\"stop\"}]}\n\n";
     let server = FakeServer::start(vec![ServerAct::Stream(bytes.into(), 50)]).await;
     let reply = turn(provider(&server, ProviderKind::Openai).as_ref(), &call()).await.0.unwrap();
     let names: Vec<&str> = reply.calls.iter().map(|call| call.name.as_str()).collect();
@@ -245,7 +249,10 @@ async fn a_pause_that_is_too_long_is_told_and_not_waited_for() {
     let error =
         turn(provider(&server, ProviderKind::Openai).as_ref(), &call()).await.0.unwrap_err();
     assert_eq!(error.retry_after.unwrap().as_secs(), 10);
-    let google = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m","details":[{"@type":"x","retryDelay":"41s"}]}}"#;
+    let google = concat!(
+        r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m","details":[{"@type":"x","#,
+        r#""retryDelay":"41s"}]}}"#,
+    );
     let server =
         FakeServer::start(vec![ServerAct::Answer(429, String::new(), google.into())]).await;
     let error =
@@ -308,7 +315,8 @@ async fn a_stream_that_breaks_keeps_what_was_said() {
         assert_eq!(server.count(), 1, "what was seen once is not said twice");
         assert!(!events.is_empty());
     }
-    let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\
+                      \"message\":\"Overloaded\"}}\n\n";
     let server = FakeServer::start(vec![
         ServerAct::Stream(overloaded.into(), 8),
         ServerAct::Stream(ANTHROPIC.into(), 8),

@@ -16,7 +16,7 @@ use thiserror::Error;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::connection::{BusAnswer, run_request, subscribe};
-use super::link::{Link, Outgoing, PendingAnswer, Shared};
+use super::link::{BusClientInner, Link, Outgoing, PendingAnswer};
 use super::{BusFilter, BusMessage};
 use crate::clock::Jitter;
 
@@ -100,7 +100,7 @@ pub struct BusClientStatus {
 /// A client of the bus. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct BusClient {
-    shared: Arc<Shared>,
+    shared: Arc<BusClientInner>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -112,7 +112,7 @@ impl BusClient {
         jitter: Arc<dyn Jitter>,
     ) -> (BusClient, mpsc::Receiver<BusClientEvent>) {
         let (inbox, incoming) = mpsc::channel(settings.inbox_messages_max.max(1));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(BusClientInner {
             settings,
             state: Mutex::default(),
             changed: Notify::new(),

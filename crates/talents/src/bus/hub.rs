@@ -139,7 +139,7 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct HubInner {
     settings: BusSettings,
     clock: Arc<dyn Clock>,
     boot: u64,
@@ -149,7 +149,7 @@ struct Shared {
 
 /// A handle to the bus; all clones are the same bus.
 #[derive(Clone, Debug)]
-pub struct Hub(Arc<Shared>);
+pub struct Hub(Arc<HubInner>);
 
 impl Hub {
     pub fn new(settings: BusSettings, clock: Arc<dyn Clock>) -> Hub {
@@ -163,7 +163,7 @@ impl Hub {
             services: BTreeMap::new(),
             dropped_by_gone: 0,
         };
-        Hub(Arc::new(Shared {
+        Hub(Arc::new(HubInner {
             settings,
             clock,
             boot,

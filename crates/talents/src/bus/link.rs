@@ -42,7 +42,7 @@ pub(super) struct State {
 }
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct BusClientInner {
     pub(super) settings: BusClientSettings,
     pub(super) state: Mutex<State>,
     /// The outbox has more, the filter has changed, or the client stops.
@@ -55,7 +55,7 @@ pub(super) struct Shared {
     pub(super) bad_lines: AtomicU64,
 }
 
-impl Shared {
+impl BusClientInner {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,7 +63,7 @@ impl Shared {
 
 pub(super) struct Link {
     pub(super) path: PathBuf,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<BusClientInner>,
     pub(super) jitter: Arc<dyn Jitter>,
     pub(super) inbox: mpsc::Sender<BusClientEvent>,
 }

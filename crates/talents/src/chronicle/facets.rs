@@ -222,9 +222,10 @@ mod tests {
             fs::write(&file, text).unwrap();
             segment_facets(&layout, day, segment)
         };
-        let (found, problems) = read(
-            r#"[{"facet":"work","activity":"Code","level":"high"}, 7, {"facet":"../x"}, {"facet":"home"}, {"facet":"work"}]"#,
-        );
+        let (found, problems) = read(concat!(
+            r#"[{"facet":"work","activity":"Code","level":"high"}, 7, {"facet":"../x"}, {"facet":"home"},"#,
+            r#" {"facet":"work"}]"#,
+        ));
         assert_eq!(
             found.iter().map(|item| item.facet.as_str()).collect::<Vec<_>>(),
             ["work", "home"]

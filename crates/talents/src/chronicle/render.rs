@@ -297,7 +297,8 @@ mod tests {
         let all = get(&RenderScope::Day, &load(Want::Yes, Want::No), None);
         assert_eq!(
             all.text,
-            "## 12:00:00 to 12:05:00 (120000_300)\n\n### audio.jsonl\n\n[12:00:05] Ada: Hello\n(1 lines could not be read)\n\n\
+            "## 12:00:00 to 12:05:00 (120000_300)\n\n### audio.jsonl\n\n[12:00:05] Ada: Hello\n\
+             (1 lines could not be read)\n\n\
              ### meeting.md\n\nA note by hand.\n\n## 13:00:00 to 13:01:00 (130000_60)\n\n### note.txt\n\nLater."
         );
         assert_eq!(all.summary(), "2 segments, 6 minutes");

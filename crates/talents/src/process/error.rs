@@ -6,7 +6,7 @@ use api::run::ErrorPayload;
 use jiff::Zoned;
 use thiserror::Error;
 
-use super::events::OutputClosed;
+use super::events::OutputClosedError;
 use crate::chronicle::ChronicleError;
 use crate::talent_files::{RenderError, TalentError};
 use llm::models::NoModelError;
@@ -102,8 +102,8 @@ impl RunError {
     }
 }
 
-impl From<OutputClosed> for RunError {
-    fn from(_: OutputClosed) -> RunError {
+impl From<OutputClosedError> for RunError {
+    fn from(_: OutputClosedError) -> RunError {
         RunError::Unread
     }
 }

@@ -15,7 +15,7 @@ const WAITING_MAX: usize = 256;
 
 /// The other end has gone.
 #[derive(Debug)]
-pub(super) struct OutputClosed;
+pub(super) struct OutputClosedError;
 
 #[derive(Clone)]
 pub(super) struct Events {
@@ -44,17 +44,17 @@ impl Events {
     }
 
     /// Says what an event of this kind carries.
-    pub(super) async fn emit<P: RunPayload>(&self, payload: P) -> Result<(), OutputClosed> {
+    pub(super) async fn emit<P: RunPayload>(&self, payload: P) -> Result<(), OutputClosedError> {
         self.emit_event(RunEvent::of(&payload)).await
     }
 
     /// Says that something is not as it should be, and that the run goes on.
-    pub(super) async fn warn(&self, message: &str) -> Result<(), OutputClosed> {
+    pub(super) async fn warn(&self, message: &str) -> Result<(), OutputClosedError> {
         self.emit(WarningPayload { message: Some(message.to_owned()), stderr: None }).await
     }
 
     /// Says one event. Fields without a value are left out; only a cost that nobody knows is null.
-    pub(super) async fn emit_event(&self, given: RunEvent) -> Result<(), OutputClosed> {
+    pub(super) async fn emit_event(&self, given: RunEvent) -> Result<(), OutputClosedError> {
         let mut event = RunEvent::default();
         event.set("event", given.name());
         if let Some((use_id, clock)) = &self.run {
@@ -67,6 +67,6 @@ impl Events {
             }
         }
         // JSON escapes control characters, so the only line end is ours.
-        self.lines.send(format!("{}\n", event.line())).await.map_err(|_| OutputClosed)
+        self.lines.send(format!("{}\n", event.line())).await.map_err(|_| OutputClosedError)
     }
 }

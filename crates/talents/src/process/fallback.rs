@@ -7,8 +7,8 @@ use api::run::FallbackPayload;
 
 use super::TalentProcess;
 use super::error::RunError;
-use super::events::{Events, OutputClosed};
-use super::prepare::Prepared;
+use super::events::{Events, OutputClosedError};
+use super::prepare::PreparedRun;
 use super::request::TalentRequest;
 use llm::models::ModelChoice;
 use llm::providers::{ProviderError, ReasonCode};
@@ -17,7 +17,7 @@ use llm::providers::{ProviderError, ReasonCode};
 pub(super) fn of(
     process: &TalentProcess,
     request: &TalentRequest,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     error: &ProviderError,
 ) -> Option<ModelChoice> {
     let elsewhere = matches!(
@@ -41,7 +41,7 @@ pub(super) async fn tell(
     to: &ModelChoice,
     reason: &str,
     error: &ProviderError,
-) -> Result<(), OutputClosed> {
+) -> Result<(), OutputClosedError> {
     let change = FallbackPayload {
         original_provider: Some(from.provider.clone()),
         backup_provider: Some(to.provider.clone()),

@@ -6,7 +6,7 @@ use super::TalentProcess;
 use super::chats::Chats;
 use super::error::RunError;
 use super::events::Events;
-use super::prepare::Prepared;
+use super::prepare::PreparedRun;
 use super::request::TalentRequest;
 use super::turns::RunResult;
 use crate::chronicle::write_atomic;
@@ -16,7 +16,7 @@ use llm::providers::ChatMessage;
 pub(super) async fn finish(
     process: &TalentProcess,
     request: &TalentRequest,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     mut done: RunResult,
     events: &Events,
 ) -> Result<FinishPayload, RunError> {
@@ -62,7 +62,7 @@ pub(super) async fn finish(
 fn keep(
     process: &TalentProcess,
     request: &TalentRequest,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     done: &RunResult,
 ) -> Result<Option<String>, RunError> {
     let asked = request.chat_id.as_deref().or(request.session_id.as_deref());

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use llm::models::ModelChoice;
-use llm::providers::{ChatMessage, ModelCall, Provider, ToolServer};
+use llm::providers::{ChatMessage, ModelRequest, Provider, ToolServer};
 
 use super::chats::Chats;
 use super::context::Context;
@@ -21,7 +21,7 @@ pub(super) struct FirstCall {
     pub(super) provider: Arc<dyn Provider>,
     /// The prepared choice, or its fallback if that could not be opened.
     pub(super) choice: ModelChoice,
-    pub(super) call: ModelCall,
+    pub(super) call: ModelRequest,
     pub(super) warnings: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl FirstCall {
         push_message(&mut messages, prepared.message(request));
         let front = &prepared.talent.front;
         let json = prepared.output == Some(OutputFormat::Json);
-        let call = ModelCall {
+        let call = ModelRequest {
             model: choice.model.clone(),
             system: prepared.system(),
             messages,

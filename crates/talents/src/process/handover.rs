@@ -7,7 +7,7 @@ use api::run::AgentPayload;
 use serde_json::Value;
 
 use super::error::RunError;
-use super::prepare::{Prepared, Step, prepare};
+use super::prepare::{PreparedRun, Step, prepare};
 use super::request::TalentRequest;
 use super::toolbox::ToolError;
 use super::turns::TurnLoop;
@@ -23,7 +23,7 @@ const HANDOVERS_MAX: u32 = 4;
 /// Who takes over, and what it is asked.
 pub(super) struct Successor {
     request: TalentRequest,
-    pub(super) prepared: Prepared,
+    pub(super) prepared: PreparedRun,
 }
 
 impl TurnLoop<'_> {
@@ -93,7 +93,7 @@ impl TurnLoop<'_> {
     }
 
     /// The talent that answers now: the one that began, or who took over.
-    pub(super) fn current(&self) -> &Prepared {
+    pub(super) fn current(&self) -> &PreparedRun {
         self.taken_over.as_deref().unwrap_or(self.prepared)
     }
 }

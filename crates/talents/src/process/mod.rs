@@ -140,7 +140,7 @@ impl TalentProcess {
         line: &str,
         events: &Events,
         stop: &mut watch::Receiver<bool>,
-    ) -> Result<bool, events::OutputClosed> {
+    ) -> Result<bool, events::OutputClosedError> {
         let now = self.clock.now();
         let request = match TalentRequest::parse(line, &now) {
             Ok(request) => request,
@@ -158,7 +158,7 @@ impl TalentProcess {
         };
         match result {
             Ok(finish) => events.emit(finish).await.map(|()| true),
-            Err(RunError::Unread) => Err(events::OutputClosed),
+            Err(RunError::Unread) => Err(events::OutputClosedError),
             // What it read before it failed has its part in the failure.
             Err(error) => self.fail(&events, None, &error, &cited.all()).await,
         }
@@ -222,7 +222,7 @@ impl TalentProcess {
         use_id: Option<&str>,
         error: &RunError,
         cited: &[u64],
-    ) -> Result<bool, events::OutputClosed> {
+    ) -> Result<bool, events::OutputClosedError> {
         let mut payload = error.payload(&self.clock.now());
         payload.cited = (!cited.is_empty()).then(|| cited.to_vec());
         let mut event = RunEvent::of(&payload);

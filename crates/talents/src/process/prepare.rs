@@ -34,10 +34,10 @@ pub(super) enum Step {
         text: String,
         path: String,
     },
-    Go(Box<Prepared>),
+    Go(Box<PreparedRun>),
 }
 
-pub(super) struct Prepared {
+pub(super) struct PreparedRun {
     pub(super) talent: Talent,
     pub(super) kind: TalentKind,
     pub(super) choice: ModelChoice,
@@ -150,7 +150,7 @@ pub(super) async fn prepare(
         channel: request.channel.clone(),
         grant: talent.front.grant,
     };
-    let prepared = Prepared {
+    let prepared = PreparedRun {
         output: talent.front.output,
         output_path: path,
         kind,
@@ -169,7 +169,7 @@ pub(super) async fn prepare(
 }
 
 /// What must hold before a model is asked.
-fn validate(request: &TalentRequest, prepared: &Prepared) -> Result<(), RunError> {
+fn validate(request: &TalentRequest, prepared: &PreparedRun) -> Result<(), RunError> {
     let has_task = request.prompt.is_some() || prepared.talent.front.schedule.is_some();
     if prepared.kind == TalentKind::Agent && !has_task && prepared.sources.files.is_empty() {
         return Err(RunError::request(format!(
@@ -288,7 +288,7 @@ pub(super) fn select(
     tools
 }
 
-impl Prepared {
+impl PreparedRun {
     /// What is put before the model, from the most stable to the least.
     pub(super) fn message(&self, request: &TalentRequest) -> String {
         // In a conversation the talent's body stands before everything that was said.

@@ -11,14 +11,14 @@ use super::error::RunError;
 use super::events::Events;
 use super::first_call::FirstCall;
 use super::handover::Successor;
-use super::prepare::Prepared;
+use super::prepare::PreparedRun;
 use super::relay::EventRelay;
 use super::request::TalentRequest;
 use super::toolbox::Citations;
 use super::{TalentProcess, fallback, schema};
 use llm::models::ModelChoice;
 use llm::providers::{
-    ChatMessage, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent, ReasonCode,
+    ChatMessage, ModelReply, ModelRequest, Provider, ProviderError, ProviderEvent, ReasonCode,
     StopReason, TokenUsage, cost,
 };
 
@@ -46,9 +46,9 @@ pub(super) struct TurnLoop<'a> {
     pub(super) process: &'a TalentProcess,
     pub(super) request: &'a TalentRequest,
     /// The talent that began; its bounds hold to the end.
-    pub(super) prepared: &'a Prepared,
+    pub(super) prepared: &'a PreparedRun,
     /// The talent that has taken over from it.
-    pub(super) taken_over: Option<Box<Prepared>>,
+    pub(super) taken_over: Option<Box<PreparedRun>>,
     pub(super) handovers: u32,
     /// Who takes over when the tools of this turn are done.
     pub(super) next: Option<Successor>,
@@ -56,7 +56,7 @@ pub(super) struct TurnLoop<'a> {
     provider: Arc<dyn Provider>,
     /// The one that answers: the prepared one, or the fallback.
     pub(super) choice: ModelChoice,
-    pub(super) call: ModelCall,
+    pub(super) call: ModelRequest,
     usage: TokenUsage,
     /// A run has a cost only if every turn of it has one.
     cost: Option<f64>,
@@ -73,7 +73,7 @@ pub(super) struct TurnLoop<'a> {
 pub(super) struct RunScene<'a> {
     pub(super) process: &'a TalentProcess,
     pub(super) request: &'a TalentRequest,
-    pub(super) prepared: &'a Prepared,
+    pub(super) prepared: &'a PreparedRun,
     pub(super) events: &'a Events,
     pub(super) cited: &'a Citations,
 }

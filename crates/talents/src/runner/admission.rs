@@ -18,7 +18,7 @@ use super::log::write::RunLogWriter;
 use super::owner::Owner;
 use super::queue::Waiting;
 use super::request::ValidRequest;
-use super::shared::{RunSlot, Shared};
+use super::shared::{RunSlot, RunnerContext};
 use crate::UseId;
 
 /// The provider of a run that names none, for limits.
@@ -26,7 +26,7 @@ const NO_PROVIDER: &str = "default";
 /// Ids that are tried when somebody has used those of now.
 const ID_TRIES_MAX: u32 = 1_000;
 
-impl Shared {
+impl RunnerContext {
     /// Makes a run of a request: everything up to the log, which then exists.
     pub(super) fn admit(
         self: &Arc<Self>,

@@ -17,7 +17,7 @@ use super::owner::{Order, Owner};
 use super::queue::{Queue, Waiting};
 use super::recovery::{self, Recovery};
 use super::report::{RunSelector, RunnerCounters, RunnerError, RunnerStatus};
-use super::shared::{RunSlot, RunnerTallies, Shared, State};
+use super::shared::{RunSlot, RunnerContext, RunnerTallies, State};
 use super::{Probe, RunObserver, RunnerSettings, RunnerStep, TalentFacts, TalentProgram};
 use crate::bus::{BusMessage, Hub, RUN_TOPIC, ServiceRequest};
 use crate::clock::Timing;
@@ -43,7 +43,7 @@ pub struct RunnerParts {
 
 /// A handle to the runner; all clones are the same.
 #[derive(Clone, Debug)]
-pub struct Runner(pub(super) Arc<Shared>);
+pub struct Runner(pub(super) Arc<RunnerContext>);
 
 impl Runner {
     /// Ends what an earlier daemon left, then serves `cortex/request` and `cortex/cancel` on the bus.
@@ -60,7 +60,7 @@ impl Runner {
             last_id: 0,
             closing: false,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RunnerContext {
             layout: parts.layout,
             hub: parts.hub,
             timing: parts.timing,

@@ -24,7 +24,7 @@ use super::log::tally::Tally;
 use super::log::write::RunLogWriter;
 use super::process::{self, Identity};
 use super::request::ValidRequest;
-use super::shared::Shared;
+use super::shared::RunnerContext;
 use super::stderr::Stderr;
 use super::{Facts, RunnerStep};
 use crate::bus::line_codec::{BoundedLine, LineReader};
@@ -62,7 +62,7 @@ enum Stage {
 
 /// One run and everything that belongs to it.
 pub(super) struct Owner {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<RunnerContext>,
     pub(super) request: ValidRequest,
     pub(super) facts: Facts,
     pub(super) stamp: Stamp,

@@ -17,7 +17,7 @@ use super::log::read::{self, RunPath};
 use super::log::tally::Tally;
 use super::log::write::RunLogWriter;
 use super::process::{self, Identity};
-use super::shared::Shared;
+use super::shared::RunnerContext;
 use crate::bus::{BusMessage, RUN_TOPIC};
 use crate::{Day, TalentName, UseId};
 
@@ -37,7 +37,7 @@ pub struct Recovery {
     pub failures: Vec<String>,
 }
 
-pub(super) async fn recover(shared: &Arc<Shared>) -> io::Result<Recovery> {
+pub(super) async fn recover(shared: &Arc<RunnerContext>) -> io::Result<Recovery> {
     let mut recovery = Recovery::default();
     for name in read::talents(&shared.layout)? {
         remove_unborn(shared, &name)?;
@@ -54,7 +54,7 @@ pub(super) async fn recover(shared: &Arc<Shared>) -> io::Result<Recovery> {
 }
 
 /// Ends a run whose owner is gone though the daemon is not.
-pub(super) async fn end_lost(shared: &Arc<Shared>, name: &TalentName, run: &UseId) {
+pub(super) async fn end_lost(shared: &Arc<RunnerContext>, name: &TalentName, run: &UseId) {
     let path = shared.layout.active_run(name, run);
     let found = RunPath { name: name.clone(), path, active: true };
     let mut recovery = Recovery::default();
@@ -64,7 +64,7 @@ pub(super) async fn end_lost(shared: &Arc<Shared>, name: &TalentName, run: &UseI
 }
 
 /// Logs that were being made when the daemon died: nobody was told of them.
-fn remove_unborn(shared: &Shared, name: &TalentName) -> io::Result<()> {
+fn remove_unborn(shared: &RunnerContext, name: &TalentName) -> io::Result<()> {
     for entry in fs::read_dir(shared.layout.runs_of(name))? {
         let entry = entry?;
         let file = entry.file_name();
@@ -81,7 +81,7 @@ fn remove_unborn(shared: &Shared, name: &TalentName) -> io::Result<()> {
 }
 
 async fn end(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunnerContext>,
     run: &UseId,
     found: &RunPath,
     reason: &str,

@@ -69,7 +69,7 @@ impl State {
 
 /// What owners, intake and recovery share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct RunnerContext {
     pub(super) layout: Layout,
     pub(super) hub: Hub,
     pub(super) timing: Timing,
@@ -86,7 +86,7 @@ pub(super) struct Shared {
     pub(super) last_failure: Mutex<Option<String>>,
 }
 
-impl Shared {
+impl RunnerContext {
     pub(super) fn probe(&self, step: RunnerStep) {
         self.probe.at(step);
     }

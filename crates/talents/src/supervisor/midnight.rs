@@ -121,7 +121,10 @@ mod tests {
         fn every_day_is_done_once_over_changes_of_the_clock_sleep_and_downtime(
             zone in 0usize..4,
             start in 1_700_000_000i64..1_900_000_000,
-            steps in prop::collection::vec(prop_oneof![1i64..120, 600i64..90_000, -7_200i64..0, 86_400i64..250_000], 1..200),
+            steps in prop::collection::vec(
+                prop_oneof![1i64..120, 600i64..90_000, -7_200i64..0, 86_400i64..250_000],
+                1..200,
+            ),
         ) {
             let calendar = calendar(ZONES[zone], 1_000);
             let mut now = start;

@@ -84,7 +84,7 @@ struct ServiceHandles {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SupervisorInner {
     settings: SupervisorSettings,
     timing: Timing,
     hub: Hub,
@@ -94,7 +94,7 @@ struct Shared {
 
 /// Looks after services; all clones are the same.
 #[derive(Clone, Debug)]
-pub struct Supervisor(Arc<Shared>);
+pub struct Supervisor(Arc<SupervisorInner>);
 
 impl Supervisor {
     /// Serves `supervisor/restart` and `supervisor/heartbeat`, and tells on the bus how services are.
@@ -106,8 +106,13 @@ impl Supervisor {
     ) -> Supervisor {
         let every = Duration::from_millis(settings.status_ms.max(1));
         let mut requests = hub.serve(SUPERVISOR_TOPIC, &["restart", "heartbeat"]);
-        let supervisor =
-            Supervisor(Arc::new(Shared { settings, timing, hub, home, posts: Mutex::default() }));
+        let supervisor = Supervisor(Arc::new(SupervisorInner {
+            settings,
+            timing,
+            hub,
+            home,
+            posts: Mutex::default(),
+        }));
         let weak = Arc::downgrade(&supervisor.0);
         tokio::spawn(async move {
             while let Some(inbound) = requests.next().await {

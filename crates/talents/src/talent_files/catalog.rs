@@ -19,10 +19,15 @@ const SYSTEM_FILE: &str = "_system.md";
 
 #[derive(Debug, Error)]
 pub enum TalentError {
-    #[error("there is no talent {name:?}{}", hint.as_ref().map(|name| format!("; did you mean {name:?}?")).unwrap_or_default())]
+    #[error("there is no talent {name:?}{}", did_you_mean(hint.as_deref()))]
     Unknown { name: String, hint: Option<String> },
     #[error("talent {name:?} cannot be used: {problem}")]
     Broken { name: String, problem: TalentProblem },
+}
+
+/// The end of the message about an unknown name, if another name is close to it.
+fn did_you_mean(name: Option<&str>) -> String {
+    name.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
 }
 
 impl TalentError {
@@ -205,7 +210,8 @@ fn parse(
     if parts.front.is_empty() && looks_like_frontmatter(&parts.body) {
         problems.push(TalentProblem::warning(
             parts.body_line,
-            "this looks like frontmatter, but is read as instructions: it begins with a first line that is exactly { and ends with one that is exactly }",
+            "this looks like frontmatter, but is read as instructions: it begins with a first line that is exactly { \
+             and ends with one that is exactly }",
         ));
     }
     problems.extend(template::check(&parts.body, parts.body_line));

@@ -108,17 +108,17 @@ pub(super) fn render(body: &str, body_line: usize, scene: &Value) -> Result<Stri
         reason: reason(error),
     };
     let template = env.template_from_str(body).map_err(|error| failed(&error))?;
-    let mut out = Bounded { bytes: Vec::new() };
+    let mut out = BoundedBuffer { bytes: Vec::new() };
     template.render_captured_to(scene.clone(), &mut out).map_err(|error| failed(&error))?;
     String::from_utf8(out.bytes)
         .map_err(|error| RenderError { line: body_line, reason: error.to_string() })
 }
 
-struct Bounded {
+struct BoundedBuffer {
     bytes: Vec<u8>,
 }
 
-impl std::io::Write for Bounded {
+impl std::io::Write for BoundedBuffer {
     fn write(&mut self, part: &[u8]) -> std::io::Result<usize> {
         if self.bytes.len() + part.len() > RENDERED_BYTES_MAX {
             return Err(std::io::Error::other(format!(

@@ -191,7 +191,8 @@ async fn a_torn_log_of_a_process_whose_number_is_anothers_is_ended() {
         "pgid": bystander.id(), "started": 1, "boot": boot.trim(),
     });
     let log = format!(
-        "{{\"event\":\"request\",\"use_id\":\"5\",\"ts\":5,\"seq\":0,\"name\":\"default\"}}\n{spawned}\n{{\"event\":\"fin"
+        "{{\"event\":\"request\",\"use_id\":\"5\",\"ts\":5,\"seq\":0,\"name\":\"default\"}}\n{spawned}\n\
+         {{\"event\":\"fin"
     );
     std::fs::write(runs.join("5_active.jsonl"), log).expect("written");
     std::fs::write(runs.join(".6.new"), "{\"event\":").expect("written");

@@ -18,7 +18,8 @@ async fn two_hundred_runs_take_turns_eight_at_a_time() {
     // Nobody ends before all have asked. Each says how many are there while it is.
     let all_asked = here.with_extension("asked");
     let script = format!(
-        "cd {}; until [ -e {} ]; do sleep 0.02; done; : > $CORTEX_USE_ID; set -- *; say thinking \",\\\"here\\\":$#\"; rm $CORTEX_USE_ID; finish",
+        "cd {}; until [ -e {} ]; do sleep 0.02; done; : > $CORTEX_USE_ID; set -- *; say thinking \",\\\"here\\\":$#\"; \
+         rm $CORTEX_USE_ID; finish",
         here.display(),
         all_asked.display()
     );

@@ -1,7 +1,7 @@
 //! Markdown for Obsidian: one file per memory, folders by project, edges as wiki links.
 //!
-//! A folder that we made is brought up to date; a folder with anything else in it is refused. What we wrote is listed in
-//! `.cortex-export` with a digest of each file, so that files that people edited or added are theirs: they are never
+//! A folder that we made is brought up to date; a folder with anything else in it is refused. What we wrote is listed
+//! in `.cortex-export` with a digest of each file, so that files that people edited or added are theirs: they are never
 //! overwritten or removed, and named in the report. Every file is written beside its place and moved there.
 
 mod front;
@@ -18,8 +18,8 @@ use kernel::digest::{Digest, encode_hex};
 use serde::Serialize;
 
 use crate::export::{Selection, each_head};
-use crate::line::{origin_of, store_name};
-use crate::{Error, Progress, Result};
+use crate::export_line::{origin_of, store_name};
+use crate::{Error, Result, TransferProgress};
 pub(super) use front::{Front, split};
 
 /// The list of what we wrote: a header line, then `digest path`.
@@ -29,7 +29,7 @@ const MANIFEST_HEADER: &str = "cortex markdown export 1";
 const NAMED_MAX: usize = 1_000;
 
 #[derive(Debug, Default, Serialize)]
-pub struct Outcome {
+pub struct FolderReport {
     pub memories: u64,
     pub edges: u64,
     /// Files that were written or changed.
@@ -46,13 +46,13 @@ pub fn write_folder(
     reading: &Reading,
     selection: &Selection,
     folder: &Path,
-    progress: &mut Progress<'_>,
-) -> Result<Outcome> {
+    progress: &mut TransferProgress<'_>,
+) -> Result<FolderReport> {
     let mut out = Folder::open(folder)?;
     let store = store_name(reading)?.unwrap_or_default();
-    let mut written = Outcome::default();
+    let mut written = FolderReport::default();
     each_head(reading, selection, progress, &mut |head| {
-        let own = format!("{}:{store}:{}", crate::line::SYSTEM, head.id);
+        let own = format!("{}:{store}:{}", crate::export_line::SYSTEM, head.id);
         let origin = origin_of(reading, head.id.get())?.unwrap_or(own);
         let (path, text, edges) = note::note(reading, selection, head, &origin)?;
         written.memories += 1;
@@ -102,7 +102,7 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), before, now: BTreeMap::new(), log })
     }
 
-    fn put(&mut self, name: &str, text: &str, written: &mut Outcome) -> Result<()> {
+    fn put(&mut self, name: &str, text: &str, written: &mut FolderReport) -> Result<()> {
         let wanted = digest(text.as_bytes());
         let path = self.path.join(name);
         let there = match fs::read(&path) {
@@ -135,7 +135,7 @@ impl Folder {
     }
 
     /// Removes what is no longer exported and was not edited, and writes the list anew.
-    fn finish(mut self, written: &mut Outcome) -> Result<()> {
+    fn finish(mut self, written: &mut FolderReport) -> Result<()> {
         for (name, ours) in std::mem::take(&mut self.before) {
             let path = self.path.join(&name);
             match fs::read(&path) {
@@ -159,7 +159,7 @@ impl Folder {
     }
 }
 
-impl Outcome {
+impl FolderReport {
     fn keep(&mut self, name: &str) {
         self.kept += 1;
         if self.kept_files.len() < NAMED_MAX {
@@ -175,8 +175,8 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let part = PathBuf::from(part);
     let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
     written.map_err(|error| {
-        // The error that counts is the one before.
-        let _gone = fs::remove_file(&part);
+        // The half-written file may not even exist; the error to report is the one that came first.
+        let _ = fs::remove_file(&part);
         Error::file(path, error)
     })
 }

@@ -27,9 +27,9 @@ pub(super) fn note(
     let folder = names::folder(head.project.as_deref());
     let path = format!("{folder}/{}.md", names::file(&body.title, head.id.get()));
     let mut text = front_matter(&resolved, &body.title, origin);
-    let _to_a_string = write!(text, "\n# {}\n", body.title);
+    write!(text, "\n# {}\n", body.title).expect("a String takes any text");
     if !body.content.trim().is_empty() {
-        let _to_a_string = write!(text, "\n{}\n", body.content.trim_end());
+        write!(text, "\n{}\n", body.content.trim_end()).expect("a String takes any text");
     }
     let view = reading.view();
     let mut relations = String::new();
@@ -41,11 +41,12 @@ pub(super) fn note(
         let version = view.required_version(target.id, target.version)?;
         let title = view.body(&version)?.map(|body| body.title).unwrap_or_default();
         let link = names::file(&title, target.id.get());
-        let _to_a_string = writeln!(relations, "- {} [[{link}]]", edge.relation.name());
+        writeln!(relations, "- {} [[{link}]]", edge.relation.name())
+            .expect("a String takes any text");
         edges += 1;
     }
     if !relations.is_empty() {
-        let _to_a_string = write!(text, "\n## Relations\n\n{relations}");
+        write!(text, "\n## Relations\n\n{relations}").expect("a String takes any text");
     }
     Ok((path, text, edges))
 }
@@ -120,6 +121,6 @@ impl Lines {
     }
 
     fn plain(&mut self, key: &str, value: impl std::fmt::Display) {
-        let _to_a_string = writeln!(self.0, "{key}: {value}");
+        writeln!(self.0, "{key}: {value}").expect("a String takes any text");
     }
 }

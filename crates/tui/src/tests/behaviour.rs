@@ -1,6 +1,5 @@
 //! What keys, clicks, answers and new entries do.
 
-use api::ErrorCode;
 use proof::memory::Millis;
 use proptest::prelude::*;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -11,7 +10,7 @@ use crate::state::{Event, State, Tab};
 use crate::tests::rig::{MINUTE, Rig};
 use api::change::ArchiveRequest;
 use api::read::GetRequest;
-use api::{Error, Fault};
+use api::{Error, ErrorCode, Fault};
 
 fn query(ask: &Ask) -> &str {
     match ask {

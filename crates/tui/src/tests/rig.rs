@@ -13,7 +13,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tempfile::TempDir;
 
-use crate::ask::{Ask, Asked, Request, StatusView};
+use crate::ask::{Answerer, Ask, Request, StatusView};
 use crate::state::{Drawn, Event, State, Target};
 use crate::view;
 use crate::view::theme::Theme;
@@ -57,7 +57,7 @@ struct Local {
     handle: HostHandle,
 }
 
-impl Asked for Local {
+impl Answerer for Local {
     fn ask<R: Operation + Clone>(&self, request: R) -> Result<R::Answer> {
         api::ask(&self.handle, request)
     }
@@ -169,8 +169,10 @@ impl Rig {
         start("web-7f3a", "web", "claude-code");
         let login = self.save(
             "Use signed cookies for the login",
-            "# Decision\n\nSessions live in signed cookies, not in Redis.\n\n- no server state to lose\n- a key is rotated \
-             every week, and two keys are valid at any time so that nobody is logged out by a rotation\n\n```rust\nlet jar \
+            "# Decision\n\nSessions live in signed cookies, not in Redis.\n\n- no server state to lose\n\
+             - a key is rotated \
+             every week, and two keys are valid at any time so that nobody is logged out by a rotation\n\n```rust\n\
+             let jar \
              = jar.add(cookie);\n```\n\n> Redis stays for rate limits.",
             "decision",
             "web",
@@ -192,7 +194,8 @@ impl Rig {
             id: login,
             content: Some(
                 "# Decision\n\nSessions live in signed cookies, not in Redis.\n\n- no server state to lose\n- a key is \
-                 rotated every day, and two keys are valid at any time so that nobody is logged out by a rotation\n\n```rust\n\
+                 rotated every day, and two keys are valid at any time so that nobody is logged out by a rotation\n\n\
+                 ```rust\n\
                  let jar = jar.add(cookie);\n```\n\n> Redis stays for rate limits."
                     .into(),
             ),

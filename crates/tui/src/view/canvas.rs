@@ -129,7 +129,8 @@ impl Canvas<'_> {
         }
     }
 
-    /// Says why there is nothing to show: it is on its way, it failed, or there is nothing. `false` if there is something.
+    /// Says why there is nothing to show: it is on its way, it failed, or there is nothing. `false` if there is
+    /// something.
     pub(super) fn instead<T>(
         &mut self,
         area: Rect,

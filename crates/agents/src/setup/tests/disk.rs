@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::setup::launch::Program;
-use crate::setup::run::{Action, FileOutcome, Job, remove, set_up};
+use crate::setup::run::{Action, FileOutcome, SetupJob, remove, set_up};
 use crate::setup::{SetupError, states};
 
 struct Machine {
@@ -30,8 +30,14 @@ impl Machine {
         Machine { folder, at, program }
     }
 
-    fn job<'a>(&'a self, home: &'a Path, agent: Agent, scope: Scope, dry_run: bool) -> Job<'a> {
-        Job {
+    fn job<'a>(
+        &'a self,
+        home: &'a Path,
+        agent: Agent,
+        scope: Scope,
+        dry_run: bool,
+    ) -> SetupJob<'a> {
+        SetupJob {
             agent,
             scope,
             surroundings: &self.at,

@@ -4,8 +4,9 @@ mod disk;
 mod generated;
 mod texts;
 
-use crate::setup::agent::{Agent, Scope};
+use crate::agent::Agent;
 use crate::setup::launch::Launch;
+use crate::setup::places::Scope;
 use crate::setup::places::{Surroundings, System, places};
 use crate::setup::plan::{adding, removing};
 use crate::setup::recipe::{Content, targets};
@@ -28,8 +29,8 @@ fn content_of(agent: Agent, program: &str) -> Vec<Content> {
     targets(agent, &places, &launch).into_iter().map(|target| target.content).collect()
 }
 
-/// The laws that hold for any file: adding twice changes nothing, removing gives back the bytes from before. Returns the
-/// text that was set up.
+/// The laws that hold for any file: adding twice changes nothing, removing gives back the bytes from before. Returns
+/// the text that was set up.
 #[track_caller]
 fn check_laws(content: &Content, before: Option<&str>) -> String {
     let step = adding(content, before, None).unwrap().expect("there is something to add");

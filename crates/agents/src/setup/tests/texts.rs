@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::setup::entry::{Entry, Fault};
+use crate::setup::entry::{Entry, SettingsFault};
 use crate::setup::{json, toml};
 
 fn server() -> Content {
@@ -23,7 +23,8 @@ fn check(content: &Content, before: &str, after: &str) {
 
 #[test]
 fn an_empty_file() {
-    let after = "{\n  \"mcpServers\": {\n    \"cortex\": {\n      \"command\": \"cortex\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}\n";
+    let after = "{\n  \"mcpServers\": {\n    \"cortex\": {\n      \"command\": \"cortex\",\n      \"args\": [\n        \
+                 \"mcp\"\n      ]\n    }\n  }\n}\n";
     check(&server(), "", after);
     check(&server(), "\n", &format!("\n{after}"));
     check(&server(), "{}\n", after);
@@ -69,7 +70,8 @@ fn other_servers_stay_as_they_are() {
 #[test]
 fn trailing_commas_tabs_and_windows_lines() {
     let before = "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {},\r\n\t},\r\n}";
-    let after = "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {},\r\n\t\t\"cortex\": {\r\n\t\t\t\"command\": \"cortex\",\r\n\t\t\t\"args\": [\r\n\t\t\t\t\"mcp\"\r\n\t\t\t]\r\n\t\t},\r\n\t},\r\n}";
+    let after = "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {},\r\n\t\t\"cortex\": {\r\n\t\t\t\"command\": \"cortex\",\r\n\
+                 \t\t\t\"args\": [\r\n\t\t\t\t\"mcp\"\r\n\t\t\t]\r\n\t\t},\r\n\t},\r\n}";
     check(&server(), before, after);
 }
 
@@ -87,7 +89,8 @@ fn one_line_stays_one_line() {
 #[test]
 fn an_empty_list_of_servers_with_a_remark_in_it() {
     let before = "{\n    \"mcpServers\": {\n        // none yet\n    }\n}\n";
-    let after = "{\n    \"mcpServers\": {\n        // none yet\n        \"cortex\": {\n            \"command\": \"cortex\",\n            \"args\": [\n                \"mcp\"\n            ]\n        }\n    }\n}\n";
+    let after = "{\n    \"mcpServers\": {\n        // none yet\n        \"cortex\": {\n            \"command\": \
+                 \"cortex\",\n            \"args\": [\n                \"mcp\"\n            ]\n        }\n    }\n}\n";
     check(&server(), before, after);
 }
 
@@ -189,7 +192,7 @@ fn broken_settings_are_refused_with_the_place() {
     assert_eq!(fault("{ \"a\": 1 \"b\": 2 }").column, 9);
     assert_eq!(fault("[]").message, "settings are an object, and this is none");
     assert!(json::add("{'a': 1}", &[]).is_err() && json::add("{a: 1}", &[]).is_err());
-    let wrong: Fault = server().add("{\n  \"mcpServers\": []\n}").unwrap_err();
+    let wrong: SettingsFault = server().add("{\n  \"mcpServers\": []\n}").unwrap_err();
     assert_eq!((wrong.line, wrong.column), (2, 17));
     let fault = toml::read("a = 1\nb = [1,\n").unwrap_err();
     assert_eq!(fault.line, 2);

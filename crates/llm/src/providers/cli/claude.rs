@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::ModelCall;
+use super::super::ModelRequest;
 use super::super::anthropic::usage;
 use super::{CliTranscript, Dialect, SERVER};
 
@@ -28,11 +28,11 @@ impl Dialect for Claude {
         &[("ENABLE_TOOL_SEARCH", "false")]
     }
 
-    fn takes_system(&self, call: &ModelCall) -> bool {
+    fn takes_system(&self, call: &ModelRequest) -> bool {
         call.system.len() <= ARGUMENT_BYTES_MAX
     }
 
-    fn args(&self, call: &ModelCall, _: Option<&PathBuf>) -> Vec<OsString> {
+    fn args(&self, call: &ModelRequest, _: Option<&PathBuf>) -> Vec<OsString> {
         let mut args: Vec<OsString> =
             ["-p", "--output-format", "stream-json", "--verbose"].map(Into::into).into();
         let (mode, tools) = if call.write {

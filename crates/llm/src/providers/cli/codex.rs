@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::ModelCall;
+use super::super::ModelRequest;
 use super::{CliTranscript, Dialect, SERVER};
 
 pub(super) struct Codex;
@@ -19,7 +19,7 @@ impl Dialect for Codex {
         &["OPENAI_", "CODEX_"]
     }
 
-    fn args(&self, call: &ModelCall, _: Option<&PathBuf>) -> Vec<OsString> {
+    fn args(&self, call: &ModelRequest, _: Option<&PathBuf>) -> Vec<OsString> {
         let sandbox = if call.write { "workspace-write" } else { "read-only" };
         let mut args: Vec<OsString> =
             ["exec", "--json", "--skip-git-repo-check", "-s", sandbox, "-m"].map(Into::into).into();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::ModelCall;
+use super::super::ModelRequest;
 use super::{CliTranscript, Dialect, SERVER, TOOLS_VARIABLE};
 
 pub(super) struct Gemini;
@@ -34,7 +34,7 @@ impl Dialect for Gemini {
         &[("GEMINI_CLI_TRUST_WORKSPACE", "true")]
     }
 
-    fn args(&self, call: &ModelCall, policy: Option<&PathBuf>) -> Vec<OsString> {
+    fn args(&self, call: &ModelRequest, policy: Option<&PathBuf>) -> Vec<OsString> {
         let mut args: Vec<OsString> =
             ["--output-format", "stream-json", "--approval-mode", "yolo", "-m"]
                 .map(Into::into)
@@ -52,7 +52,7 @@ impl Dialect for Gemini {
         args
     }
 
-    fn policy(&self, call: &ModelCall) -> Option<String> {
+    fn policy(&self, call: &ModelRequest) -> Option<String> {
         (!call.write).then(|| READ_ONLY.to_owned())
     }
 

@@ -28,7 +28,7 @@ use self::start::ToolFiles;
 use self::transcript::CliTranscript;
 use super::error::one_line;
 use super::{
-    BoxFuture, Env, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent, ReasonCode,
+    BoxFuture, Env, ModelReply, ModelRequest, Provider, ProviderError, ProviderEvent, ReasonCode,
 };
 use crate::line_codec::LineReader;
 use crate::models::ProviderKind;
@@ -93,13 +93,13 @@ trait Dialect: Send + Sync {
     fn variables(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    fn args(&self, call: &ModelCall, policy: Option<&PathBuf>) -> Vec<OsString>;
+    fn args(&self, call: &ModelRequest, policy: Option<&PathBuf>) -> Vec<OsString>;
     /// It takes the system text as an argument; otherwise it stands before the prompt.
-    fn takes_system(&self, _: &ModelCall) -> bool {
+    fn takes_system(&self, _: &ModelRequest) -> bool {
         false
     }
     /// A file with what the tool may not do.
-    fn policy(&self, _: &ModelCall) -> Option<String> {
+    fn policy(&self, _: &ModelRequest) -> Option<String> {
         None
     }
     /// A file of settings in the folder it works in, and what of it must be ours: for a tool that takes servers
@@ -140,7 +140,7 @@ impl CliProvider {
 
     async fn attempts(
         &self,
-        call: &ModelCall,
+        call: &ModelRequest,
         events: &Sender<ProviderEvent>,
     ) -> Result<ModelReply, ProviderError> {
         let papers = self.papers(call)?;
@@ -167,7 +167,7 @@ impl CliProvider {
 
     async fn once(
         &self,
-        call: &ModelCall,
+        call: &ModelRequest,
         events: &Sender<ProviderEvent>,
         papers: &ToolFiles,
     ) -> Result<Attempt, ProviderError> {
@@ -355,7 +355,7 @@ impl Provider for CliProvider {
 
     fn turn<'a>(
         &'a self,
-        call: &'a ModelCall,
+        call: &'a ModelRequest,
         events: Sender<ProviderEvent>,
     ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
         Box::pin(async move {

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use super::super::{ChatMessage, Env, ModelCall, ProviderError, ReasonCode};
+use super::super::{ChatMessage, Env, ModelRequest, ProviderError, ReasonCode};
 use super::{CliProvider, TOOLS_VARIABLE};
 use crate::files::write_atomic;
 
@@ -61,7 +61,7 @@ impl CliProvider {
         env
     }
 
-    pub(super) fn prompt(&self, call: &ModelCall) -> String {
+    pub(super) fn prompt(&self, call: &ModelRequest) -> String {
         let mut parts = Vec::new();
         if !self.dialect.takes_system(call) && !call.system.is_empty() && call.session.is_none() {
             parts.push(call.system.as_str());
@@ -74,7 +74,7 @@ impl CliProvider {
         parts.join("\n\n")
     }
 
-    pub(super) fn papers(&self, call: &ModelCall) -> Result<ToolFiles, ProviderError> {
+    pub(super) fn papers(&self, call: &ModelRequest) -> Result<ToolFiles, ProviderError> {
         let mut papers = ToolFiles::default();
         if let Some(text) = self.dialect.policy(call) {
             papers.policy = Some(self.paper("policy", "toml", &text)?);
@@ -128,7 +128,7 @@ impl CliProvider {
 
     pub(super) fn spawn(
         &self,
-        call: &ModelCall,
+        call: &ModelRequest,
         papers: &ToolFiles,
     ) -> Result<Child, ProviderError> {
         let program = self.program();

@@ -30,7 +30,7 @@ async fn run_with(
     dir: &Path,
     kind: ProviderKind,
     body: &str,
-    call: ModelCall,
+    call: ModelRequest,
     first_event: Duration,
 ) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let options = CliOptions {
@@ -55,30 +55,32 @@ async fn run_with(
 async fn run(
     kind: ProviderKind,
     body: &str,
-    call: ModelCall,
+    call: ModelRequest,
 ) -> (Result<ModelReply, ProviderError>, Vec<ProviderEvent>) {
     let dir = tempfile::tempdir().unwrap();
     run_with(dir.path(), kind, body, call, Duration::from_secs(20)).await
 }
 
-fn call(session: Option<&str>) -> ModelCall {
-    ModelCall {
+fn call(session: Option<&str>) -> ModelRequest {
+    ModelRequest {
         model: "m1".into(),
         system: "Be kind.".into(),
         messages: vec![ChatMessage::User { text: "What is up?".into() }],
         session: session.map(str::to_owned),
-        ..ModelCall::default()
+        ..ModelRequest::default()
     }
 }
 
 const CLAUDE: &str = r#"cat > prompt.txt; printf '%s\n' "$@" > args.txt; env > env.txt
 echo '{"type":"system","subtype":"init","session_id":"s-1","model":"claude-x"}'
 echo 'a line that is no event'
-echo '{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Let me look."}]}}'
+echo '{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"Hm."},{"type":"text",'\
+'"text":"Let me look."}]}}'
 echo '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Read","input":{"file":"a"}}]}}'
 echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"text of a"}]}}'
 echo '{"type":"assistant","message":{"content":[{"type":"text","text":"All is well."}]}}'
-echo '{"type":"result","subtype":"success","is_error":false,"result":"All is well.","session_id":"s-1","num_turns":2,"total_cost_usd":0.0125,"usage":{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":7}}'"#;
+echo '{"type":"result","subtype":"success","is_error":false,"result":"All is well.","session_id":"s-1",'\
+'"num_turns":2,"total_cost_usd":0.0125,"usage":{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":7}}'"#;
 
 #[tokio::test]
 async fn claude_tells_its_story() {
@@ -108,9 +110,11 @@ async fn claude_tells_its_story() {
     assert!(
         matches!(&events[2], ProviderEvent::ToolStart { tool, call_id, .. } if tool == "Read" && call_id == "t1")
     );
-    assert!(
-        matches!(&events[3], ProviderEvent::ToolEnd { result, call_id, .. } if *result == json!("text of a") && call_id == "t1")
-    );
+    assert!(matches!(
+        &events[3],
+        ProviderEvent::ToolEnd { result, call_id, .. }
+            if *result == json!("text of a") && call_id == "t1"
+    ));
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
     let args = read("args.txt");
     for part in [
@@ -132,9 +136,11 @@ async fn work_that_claude_gives_to_another_agent_is_told_and_is_no_answer() {
     // execution R65
     let body = r#"cat > /dev/null
 echo '{"type":"system","subtype":"init","session_id":"s-1","model":"claude-x"}'
-echo '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"tool_use","id":"t1","name":"Agent","input":{"subagent_type":"Explore","prompt":"Look."}}]}}'
+echo '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"tool_use","id":"t1",'\
+'"name":"Agent","input":{"subagent_type":"Explore","prompt":"Look."}}]}}'
 echo '{"type":"assistant","parent_tool_use_id":"t1","message":{"content":[{"type":"text","text":"I found a."}]}}'
-echo '{"type":"user","parent_tool_use_id":null,"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"a"}]}}'
+echo '{"type":"user","parent_tool_use_id":null,"message":{"content":[{"type":"tool_result","tool_use_id":"t1",'\
+'"content":"a"}]}}'
 echo '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"text","text":"It is a."}]}}'
 echo '{"type":"result","subtype":"success","is_error":false,"result":"It is a.","session_id":"s-1"}'"#;
     let (reply, events) = run(ProviderKind::Claude, body, call(None)).await;
@@ -162,7 +168,8 @@ echo '{"type":"thread.started","thread_id":"th-9"}'
 echo '{"type":"turn.started"}'
 echo '{"type":"item.completed","item":{"id":"i0","type":"reasoning","text":"Thinking."}}'
 echo '{"type":"item.started","item":{"id":"i1","type":"command_execution","command":"ls","status":"in_progress"}}'
-echo '{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"ls","aggregated_output":"a","exit_code":0}}'
+echo '{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"ls","aggregated_output":"a",'\
+'"exit_code":0}}'
 echo '{"type":"item.completed","item":{"id":"i2","type":"agent_message","text":"One file."}}'
 echo '{"type":"turn.completed","usage":{"input_tokens":20,"cached_input_tokens":4,"output_tokens":3}}'"#;
     let dir = tempfile::tempdir().unwrap();
@@ -245,7 +252,8 @@ async fn an_exit_with_text_is_a_warning_and_without_text_an_error() {
 
 #[tokio::test]
 async fn a_line_without_measure_ends_only_its_tool() {
-    let body = r#"echo '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Read","input":{}}]}}'
+    let body = r#"echo '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Read",'\
+'"input":{}}]}}'
 printf '{"type":"user","message":"'; head -c 2000000 /dev/zero | tr '\0' x; echo '"}'
 echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Done."}]}}'"#;
     let (reply, events) = run(ProviderKind::Claude, body, call(None)).await;
@@ -289,7 +297,7 @@ echo '{"type":"init"}'"#;
         std::fs::create_dir(dir.path().join(".gemini")).unwrap();
         let mine = "{\"mcpServers\": {\"mine\": {\"command\": \"x\"}}, \"theme\": \"dark\"}";
         std::fs::write(dir.path().join(".gemini/settings.json"), mine).unwrap();
-        let call = ModelCall { server: Some(server.clone()), ..call(None) };
+        let call = ModelRequest { server: Some(server.clone()), ..call(None) };
         drop(run_with(dir.path(), kind, keep, call, Duration::from_secs(20)).await);
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
         let left = std::fs::read_dir(dir.path().join("run")).map_or(0, Iterator::count);

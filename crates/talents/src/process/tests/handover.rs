@@ -2,8 +2,10 @@
 
 use super::*;
 
-const FRONT_DESK: &str = "{\n\"tools\": [\"hand_over\", \"memory_recall\"],\n\"output\": \"md\"\n}\nSend each to the right one.";
-const EXPERT: &str = "{\n\"tools\": [\"memory_recall\", \"memory_save\"],\n\"grant\": \"write\"\n}\nYou know about tea.";
+const FRONT_DESK: &str = "{\n\"tools\": [\"hand_over\", \"memory_recall\"],\n\"output\": \"md\"\n}\n\
+                          Send each to the right one.";
+const EXPERT: &str = "{\n\"tools\": [\"memory_recall\", \"memory_save\"],\n\"grant\": \"write\"\n}\n\
+                      You know about tea.";
 
 #[expect(clippy::unnecessary_wraps, reason = "a script is made of what a provider may answer")]
 fn hand(id: &'static str, to: &str, prompt: &str) -> Result<ModelReply, ProviderError> {

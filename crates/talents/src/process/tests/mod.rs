@@ -13,7 +13,7 @@ use super::*;
 use crate::names::Facet;
 use llm::models::ProviderSettings;
 use llm::providers::{
-    BoxFuture, ChatMessage, ModelCall, ModelReply, Provider, ProviderError, ProviderEvent,
+    BoxFuture, ChatMessage, ModelReply, ModelRequest, Provider, ProviderError, ProviderEvent,
     ReasonCode, StopReason, Thought, TokenUsage, ToolCall, ToolSpec,
 };
 
@@ -23,7 +23,7 @@ struct Script {
     name: String,
     cli: bool,
     replies: Mutex<VecDeque<Result<ModelReply, ProviderError>>>,
-    calls: Mutex<Vec<ModelCall>>,
+    calls: Mutex<Vec<ModelRequest>>,
 }
 
 impl Provider for Script {
@@ -37,7 +37,7 @@ impl Provider for Script {
 
     fn turn<'a>(
         &'a self,
-        call: &'a ModelCall,
+        call: &'a ModelRequest,
         events: Sender<ProviderEvent>,
     ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
         Box::pin(async move {

@@ -39,7 +39,7 @@ async fn what_a_request_asks_for_stands_over_the_talent_and_the_settings() {
     stage.one(json!({"use_id": "3", "name": "default", "prompt": "x"})).await;
     let calls = stage.script.calls.lock().unwrap();
     let of = |place: usize| {
-        let call: &ModelCall = &calls[place];
+        let call: &ModelRequest = &calls[place];
         (call.model.as_str(), call.max_output_tokens, call.thinking_budget)
     };
     let model = |provider: &str, tier: usize| llm::models::built_in(provider).unwrap().models[tier];

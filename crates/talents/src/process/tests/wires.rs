@@ -12,7 +12,9 @@ async fn the_whole_way_over_each_wire() {
         (
             ProviderKind::Anthropic,
             ANTHROPIC,
-            "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Tee.\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+            "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n\
+             data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\
+             \"text\":\"Tee.\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
         ),
         (
             ProviderKind::Openai,

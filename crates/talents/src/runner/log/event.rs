@@ -217,7 +217,11 @@ mod tests {
     // execution 9.8
     #[test]
     fn a_secret_that_the_talent_prints_is_not_written() {
-        let line = json!({"event": "thinking", "summary": "it is s3cret-\"value\".", "args": [{"k": "s3cret-\"value\""}]});
+        let line = json!({
+            "event": "thinking",
+            "summary": "it is s3cret-\"value\".",
+            "args": [{"k": "s3cret-\"value\""}],
+        });
         let event = stamp(10_000).hear(&BoundedLine::Whole(line.to_string().into_bytes()), 5);
         let text = event.line();
         assert!(text.contains("it is [env:KEY].") && !text.contains("s3cret"), "{text}");

@@ -138,14 +138,14 @@ pub fn read(path: &Path) -> io::Result<RunLog> {
 
 /// A part of a log.
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct LogPart {
     pub(crate) lines: Vec<LogLine>,
     /// Where the next part begins, in bytes and in lines.
     pub(crate) offset: u64,
     pub(crate) index: u64,
 }
 
-impl Part {
+impl LogPart {
     /// Takes back a terminal event: the log has it, but not everything that follows an end is done.
     pub(crate) fn leave_the_end(&mut self) {
         if let Some(end) = self.lines.pop_if(|line| line.event.is_terminal()) {
@@ -156,11 +156,16 @@ impl Part {
 }
 
 /// Reads whole lines from `offset` on, about `bytes_max` of them; a line that is longer comes whole.
-pub(crate) fn read_part(path: &Path, offset: u64, index: u64, bytes_max: u64) -> io::Result<Part> {
+pub(crate) fn read_part(
+    path: &Path,
+    offset: u64,
+    index: u64,
+    bytes_max: u64,
+) -> io::Result<LogPart> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(offset))?;
     let mut from = BufReader::new(file);
-    let mut part = Part { lines: Vec::new(), offset, index };
+    let mut part = LogPart { lines: Vec::new(), offset, index };
     let mut line = Vec::new();
     while part.offset - offset < bytes_max {
         line.clear();

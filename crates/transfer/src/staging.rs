@@ -1,8 +1,8 @@
-//! The stage: where records wait until all of them are known.
+//! The staging database, where records wait until all of them are known.
 //!
 //! A private SQLite database in a temporary file that has no name and is gone when it is closed, whatever happens. It
-//! gives an import what it needs without holding everything in memory: the order of dates over all tables of the source,
-//! totals for the progress, and names of memories for edges that come before what they point at.
+//! gives an import what it needs without holding everything in memory: the order of dates over all tables of the
+//! source, totals for the progress, and names of memories for edges that come before what they point at.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -13,14 +13,14 @@ use crate::{Error, Result};
 const CACHE_KIB: i64 = 8_192;
 
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct StagingDatabase {
     db: Connection,
     total: i64,
 }
 
 /// A step with its place in the order.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(super) struct StagedStep {
     pub(super) place: i64,
     pub(super) at: Option<i64>,
     /// What the step is about, for the report.
@@ -30,8 +30,8 @@ pub(super) struct Staged {
     pub(super) step: Step,
 }
 
-impl Stage {
-    pub(super) fn new() -> Result<Stage> {
+impl StagingDatabase {
+    pub(super) fn new() -> Result<StagingDatabase> {
         // An empty name is SQLite's word for a private file that is deleted on close.
         let db = Connection::open("")?;
         db.pragma_update(None, "journal_mode", "OFF")?;
@@ -46,7 +46,7 @@ impl Stage {
              CREATE TABLE planned (origin TEXT PRIMARY KEY) WITHOUT ROWID;
              BEGIN;",
         )?;
-        Ok(Stage { db, total: 0 })
+        Ok(StagingDatabase { db, total: 0 })
     }
 
     pub(super) fn push(&self, at: Option<i64>, what: &str, step: &Step) -> Result<()> {
@@ -73,7 +73,7 @@ impl Stage {
     }
 
     /// The next steps after a place in the order.
-    pub(super) fn next(&self, after: i64, max: u32) -> Result<Vec<Staged>> {
+    pub(super) fn next(&self, after: i64, max: u32) -> Result<Vec<StagedStep>> {
         let mut query = self.db.prepare_cached(
             "SELECT place, at, what, json FROM turn JOIN step USING (n) WHERE place > ?1
              ORDER BY place LIMIT ?2",
@@ -88,13 +88,13 @@ impl Stage {
             })?;
             let place: i64 = row.get(0)?;
             let last_chance = place > self.total;
-            steps.push(Staged { place, at: row.get(1)?, what: row.get(2)?, last_chance, step });
+            steps.push(StagedStep { place, at: row.get(1)?, what: row.get(2)?, last_chance, step });
         }
         Ok(steps)
     }
 
     /// Puts a step off until everything else is done: it speaks of something that is not there yet.
-    pub(super) fn put_off(&self, staged: &Staged) -> Result<()> {
+    pub(super) fn put_off(&self, staged: &StagedStep) -> Result<()> {
         self.db
             .prepare_cached("INSERT INTO turn (n) SELECT n FROM turn WHERE place = ?1")?
             .execute([staged.place])?;

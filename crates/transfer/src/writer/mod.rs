@@ -1,36 +1,36 @@
-//! The hand takes steps from the stage, by date, and asks the kernel for what is missing.
+//! Takes steps out of the staging database, by date, and asks the kernel for what is missing.
 //!
 //! Each step knows from the store whether it was done: by the idempotency key of its origin, or because the state is
 //! already as asked. So a run that was killed is continued by running it again. Commands are committed together, in
 //! groups; a step that needs the id of a memory in the group waits for the group's commit.
 
-mod frame;
+mod conversion;
 mod memories;
-mod words;
+mod surroundings;
 
 use std::collections::HashSet;
 
 use kernel::command::{Command, PromptDraft, Receipt, SessionDraft, Stamp};
 use kernel::journal::Access;
 use kernel::memory::{MemoryId, Millis, Salt};
-use kernel::{Cortex, Fault, Reading, Submission};
+use kernel::{Cortex, KernelFault, Reading, Submission};
 
 use crate::origin;
 use crate::record::Step;
 use crate::report::ImportReport;
-use crate::stage::{Stage, Staged};
-use crate::{Error, Progress, Result};
+use crate::staging::{StagedStep, StagingDatabase};
+use crate::{Error, Result, TransferProgress};
 
 /// Commands in one commit.
 const GROUP_COMMANDS: usize = 1_024;
 /// Bytes of text in one commit.
 const GROUP_BYTES: usize = 8 * 1_048_576;
-/// Steps read ahead from the stage; each may hold a mebibyte of text.
+/// Steps read ahead from the staging database; each may hold a mebibyte of text.
 const STEPS_AHEAD: u32 = 32;
 
-pub(super) struct Hand<'h> {
+pub(super) struct ImportWriter<'h> {
     cortex: &'h Cortex,
-    stage: &'h Stage,
+    staging: &'h StagingDatabase,
     report: &'h mut ImportReport,
     now: Millis,
     by: &'h str,
@@ -78,22 +78,22 @@ enum Place {
     Absent,
 }
 
-impl<'h> Hand<'h> {
+impl<'h> ImportWriter<'h> {
     pub(super) fn new(
         cortex: &'h Cortex,
-        stage: &'h Stage,
+        staging: &'h StagingDatabase,
         report: &'h mut ImportReport,
         (now, by): (Millis, &'h str),
         salt: &'h dyn Fn() -> Result<Salt>,
         dry: bool,
-    ) -> Result<Hand<'h>> {
+    ) -> Result<ImportWriter<'h>> {
         let reading = cortex.read()?;
-        let store = crate::line::store_name(&reading)?;
-        let native = store.map(|store| format!("{}:{store}:", crate::line::SYSTEM));
+        let store = crate::export_line::store_name(&reading)?;
+        let native = store.map(|store| format!("{}:{store}:", crate::export_line::SYSTEM));
         let floor = reading.view().counters()?.at;
-        Ok(Hand {
+        Ok(ImportWriter {
             cortex,
-            stage,
+            staging,
             report,
             now,
             by,
@@ -110,17 +110,17 @@ impl<'h> Hand<'h> {
         })
     }
 
-    pub(super) fn run(mut self, progress: &mut Progress<'_>) -> Result<()> {
-        let total = self.stage.total();
+    pub(super) fn run(mut self, progress: &mut TransferProgress<'_>) -> Result<()> {
+        let total = self.staging.total();
         let mut place = 0;
         loop {
-            let steps = self.stage.next(place, STEPS_AHEAD)?;
+            let steps = self.staging.next(place, STEPS_AHEAD)?;
             let Some(last) = steps.last() else { break };
             place = last.place;
             for staged in steps {
                 match self.step(&staged) {
                     // What cannot be asked for is left out like what is refused.
-                    Err(Error::Kernel(error)) if error.fault() == Fault::Caller => {
+                    Err(Error::Kernel(error)) if error.fault() == KernelFault::Caller => {
                         self.report.skipped.add(staged.what, error.to_string());
                     }
                     outcome => outcome?,
@@ -132,7 +132,7 @@ impl<'h> Hand<'h> {
         self.flush()
     }
 
-    fn step(&mut self, staged: &Staged) -> Result<()> {
+    fn step(&mut self, staged: &StagedStep) -> Result<()> {
         match &staged.step {
             Step::SessionStart { session, project, directory, agent } => {
                 let draft = SessionDraft {
@@ -195,7 +195,7 @@ impl<'h> Hand<'h> {
     }
 
     /// The memory that arrived from an origin; nothing is done to one that was born here or was left out.
-    fn arrived(&mut self, staged: &Staged, origin: &str) -> Result<Option<MemoryId>> {
+    fn arrived(&mut self, staged: &StagedStep, origin: &str) -> Result<Option<MemoryId>> {
         match self.place(origin)? {
             Place::Arrived(id) => Ok(Some(id)),
             Place::Absent if !self.dry => {
@@ -208,7 +208,7 @@ impl<'h> Hand<'h> {
 
     /// The origin that a name stands for; it may be one itself.
     fn origin_of(&self, name: &str) -> Result<String> {
-        Ok(self.stage.origin_of(name)?.unwrap_or_else(|| name.to_owned()))
+        Ok(self.staging.origin_of(name)?.unwrap_or_else(|| name.to_owned()))
     }
 
     /// A memory by its origin or by another name.
@@ -238,7 +238,7 @@ impl<'h> Hand<'h> {
 
     fn push(
         &mut self,
-        staged: &Staged,
+        staged: &StagedStep,
         command: Command,
         key: Option<String>,
         by: Option<&String>,
@@ -280,7 +280,7 @@ impl<'h> Hand<'h> {
         for ((what, effect, at), answer) in asked.into_iter().zip(answers) {
             match answer {
                 Ok(receipt) => self.count(effect, Some(&receipt), Some(at.get())),
-                Err(error) if error.fault() == Fault::Server => return Err(error.into()),
+                Err(error) if error.fault() == KernelFault::Server => return Err(error.into()),
                 Err(error) => self.report.skipped.add(what, error.to_string()),
             }
         }

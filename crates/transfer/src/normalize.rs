@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 
 use crate::clean;
 use crate::record::{
-    EdgeRecord, Forgotten, HeadRecord, MemoryRecord, PromptRecord, SessionRecord, Step,
+    EdgeRecord, ForgottenRecord, HeadRecord, MemoryRecord, PromptRecord, SessionRecord, Step,
     UsageRecord, VersionRecord,
 };
 use crate::report::ImportReport;
-use crate::stage::Stage;
-use crate::{Progress, Result};
+use crate::staging::StagingDatabase;
+use crate::{Result, TransferProgress};
 use service::fields;
 use service::intake::project::name::from_given;
 use service::intake::screen::{Screen, check_something_left};
 
-pub(super) struct Sink<'s> {
-    pub(super) stage: &'s Stage,
+pub(super) struct Normalizer<'s> {
+    pub(super) staging: &'s StagingDatabase,
     pub(super) report: &'s mut ImportReport,
     /// For records that name none.
     pub(super) project: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct Sink<'s> {
     pub(super) mask_secrets: bool,
     /// Names are kept as they are: they come from a store like ours.
     pub(super) verbatim: bool,
-    pub(super) progress: &'s mut Progress<'s>,
+    pub(super) progress: &'s mut TransferProgress<'s>,
 }
 
 /// What follows the versions of a memory.
@@ -38,11 +38,11 @@ pub(super) struct Rest {
     pub(super) last: Option<i64>,
     /// When its head was changed after that.
     pub(super) updated: Option<i64>,
-    pub(super) forgotten: Option<Forgotten>,
+    pub(super) forgotten: Option<ForgottenRecord>,
     pub(super) usage: Option<UsageRecord>,
 }
 
-impl Sink<'_> {
+impl Normalizer<'_> {
     /// A row that cannot be kept.
     pub(super) fn skip(&mut self, what: impl Into<String>, reason: impl Into<String>) {
         self.report.skipped.add(what, reason);
@@ -90,7 +90,7 @@ impl Sink<'_> {
         let kind = kind.unwrap_or_else(|| memory_type(&head).default_kind().to_owned());
         *self.report.found.entry(kind).or_default() += 1;
         let (origin, at) = (origin.to_owned(), version.created);
-        self.stage.push(
+        self.staging.push(
             at,
             what,
             &Step::First {
@@ -115,7 +115,7 @@ impl Sink<'_> {
     ) -> Result<()> {
         if self.tidy_version(what, memory_type, &mut version) {
             let (origin, at) = (origin.to_owned(), version.created);
-            self.stage.push(at, what, &Step::Later { origin, n, version: Box::new(version) })?;
+            self.staging.push(at, what, &Step::Later { origin, n, version: Box::new(version) })?;
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Sink<'_> {
         let Rest { head, last, updated, forgotten, usage } = rest;
         let origin = || origin.to_owned();
         if updated.is_some() || head.archived || head.duplicates > 0 {
-            self.stage.push(
+            self.staging.push(
                 updated.or(last),
                 what,
                 &Step::Head { origin: origin(), head: Box::new(head) },
@@ -133,17 +133,17 @@ impl Sink<'_> {
         }
         if let Some(forgotten) = forgotten {
             let at = forgotten.at.or(updated).or(last);
-            self.stage.push(at, what, &Step::Forget { origin: origin(), forgotten })?;
+            self.staging.push(at, what, &Step::Forget { origin: origin(), forgotten })?;
         }
         if let Some(usage) = usage.filter(|usage| usage.accesses > 0) {
             // Uses are compared with what the store counts, when everything else is there.
-            self.stage.push(None, what, &Step::Usage { origin: origin(), usage })?;
+            self.staging.push(None, what, &Step::Usage { origin: origin(), usage })?;
         }
         Ok(())
     }
 
     pub(super) fn edge(&mut self, what: &str, edge: EdgeRecord) -> Result<()> {
-        self.stage.push(edge.at, what, &Step::Edge(edge))
+        self.staging.push(edge.at, what, &Step::Edge(edge))
     }
 
     pub(super) fn session(&mut self, what: &str, record: SessionRecord) -> Result<()> {
@@ -155,7 +155,7 @@ impl Sink<'_> {
         let directory = record.directory.as_deref().and_then(clean::field);
         let agent = record.agent.as_deref().and_then(clean::name);
         let start = Step::SessionStart { session: session.clone(), project, directory, agent };
-        self.stage.push(record.started, what, &start)?;
+        self.staging.push(record.started, what, &start)?;
         if record.ended.is_some() || record.summary.is_some() {
             let summary = record.summary.map(|text| self.redacted(&text.replace('\0', "")));
             if summary.as_ref().is_some_and(|text| text.len() > CONTENT_BYTES_MAX) {
@@ -163,7 +163,7 @@ impl Sink<'_> {
                 return Ok(());
             }
             let ended = record.ended.max(record.started);
-            self.stage.push(ended, what, &Step::SessionEnd { session, summary })?;
+            self.staging.push(ended, what, &Step::SessionEnd { session, summary })?;
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Sink<'_> {
         let session = record.session.as_deref().and_then(clean::name);
         let project = self.project_of(record.project.as_ref());
         let step = Step::Prompt { origin: record.origin, session, project, text };
-        self.stage.push(record.at, what, &step)
+        self.staging.push(record.at, what, &step)
     }
 
     /// Names of projects in the spelling that saves use.

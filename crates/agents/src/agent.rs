@@ -1,4 +1,7 @@
-//! The agents that `cortex setup` knows. What differs between them is data in `recipe` and `places`.
+//! The coding agents that Cortex knows, and nothing that only one part needs to know about them.
+//!
+//! Both `hooks` and `setup` stand on this module, so it uses neither. What must stay true: an agent has one name, on
+//! the command line, in JSON and in the hook commands that were written into settings.
 
 use std::fmt;
 
@@ -23,7 +26,7 @@ pub enum Agent {
 }
 
 impl Agent {
-    pub const ALL: [Agent; 7] = [
+    pub(crate) const ALL: [Agent; 7] = [
         Agent::ClaudeCode,
         Agent::Codex,
         Agent::GeminiCli,
@@ -47,7 +50,7 @@ impl Agent {
     }
 
     /// The program whose presence on PATH says that the agent is installed.
-    pub fn program(self) -> &'static str {
+    pub(crate) fn program(self) -> &'static str {
         match self {
             Agent::ClaudeCode => "claude",
             Agent::Codex => "codex",
@@ -60,7 +63,7 @@ impl Agent {
     }
 
     /// Whether people start it from a desktop, where the shell's PATH is often missing.
-    pub fn is_desktop(self) -> bool {
+    pub(crate) fn is_desktop(self) -> bool {
         matches!(self, Agent::Cursor | Agent::VsCode | Agent::Windsurf)
     }
 }
@@ -68,25 +71,6 @@ impl Agent {
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// For whom the settings hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Everything this user does.
-    User,
-    /// One project folder; the files may be shared with others who work on it.
-    Project,
-}
-
-impl Scope {
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::User => "user",
-            Scope::Project => "project",
-        }
     }
 }
 

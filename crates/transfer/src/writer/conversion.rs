@@ -1,4 +1,4 @@
-//! From records to the kernel's words.
+//! Records as the kernel takes them: bodies, provenance, scopes, and the patch of a head.
 
 use kernel::journal::HeadPatch;
 use kernel::memory::{
@@ -7,11 +7,11 @@ use kernel::memory::{
 use serde_json::Value;
 
 use crate::Result;
-use crate::hand::Hand;
 use crate::record::{HeadRecord, VersionRecord};
+use crate::writer::ImportWriter;
 use service::fields;
 
-impl Hand<'_> {
+impl ImportWriter<'_> {
     pub(super) fn body(
         &mut self,
         memory_type: MemoryType,

@@ -1,7 +1,8 @@
 //! The lines of our own export: one JSON object each, told apart by `record`.
 //!
-//! The format is documented in `docs/export-format.md` and has a version. Readers ignore keys they do not know, so keys may
-//! be added; nothing may change its meaning. Times are RFC 3339 in UTC with milliseconds, ratios are numbers from 0 to 1.
+//! The format is documented in `docs/export-format.md` and has a version. Readers ignore keys they do not know, so keys
+//! may be added; nothing may change its meaning. Times are RFC 3339 in UTC with milliseconds, ratios are numbers from 0
+//! to 1.
 
 use kernel::memory::{Edge, Head, Millis, Provenance, Tombstone, Usage, Version};
 use kernel::{Digest, Reading};
@@ -19,7 +20,7 @@ pub(super) const SYSTEM: &str = "cortex";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum ExportLine {
     Header(HeaderLine),
     Session(SessionLine),
     Memory(Box<MemoryLine>),

@@ -4,13 +4,13 @@ use kernel::command::{Command, EdgeDraft, PromptDraft, SessionClose, SessionDraf
 use kernel::memory::Relation;
 
 use crate::Result;
-use crate::hand::{Effect, Hand};
 use crate::origin;
 use crate::record::EdgeRecord;
-use crate::stage::Staged;
+use crate::staging::StagedStep;
+use crate::writer::{Effect, ImportWriter};
 
-impl Hand<'_> {
-    pub(super) fn edge(&mut self, staged: &Staged, edge: &EdgeRecord) -> Result<()> {
+impl ImportWriter<'_> {
+    pub(super) fn edge(&mut self, staged: &StagedStep, edge: &EdgeRecord) -> Result<()> {
         let (from, to) = (self.origin_of(&edge.from)?, self.origin_of(&edge.to)?);
         let key = origin::edge_key(&from, &edge.relation, &to, edge.weight);
         // Between two that were born here, the edges that hold are here already.
@@ -34,7 +34,7 @@ impl Hand<'_> {
                     let reason = format!("it points to {missing:?}, which is not here");
                     self.report.skipped.add(&*staged.what, reason);
                 }
-                Some(_) => self.stage.put_off(staged)?,
+                Some(_) => self.staging.put_off(staged)?,
             }
             return Ok(());
         };
@@ -46,10 +46,10 @@ impl Hand<'_> {
 
     /// In a dry run: the memory is not here, but would be.
     fn is_planned(&self, name: &str) -> Result<bool> {
-        self.stage.is_planned(&self.origin_of(name)?)
+        self.staging.is_planned(&self.origin_of(name)?)
     }
 
-    pub(super) fn session_start(&mut self, staged: &Staged, draft: SessionDraft) -> Result<()> {
+    pub(super) fn session_start(&mut self, staged: &StagedStep, draft: SessionDraft) -> Result<()> {
         let there = self.reading.view().session(&draft.session)?.is_some();
         if there || !self.sessions.insert(draft.session.clone()) {
             self.report.sessions.unchanged += 1;
@@ -61,7 +61,7 @@ impl Hand<'_> {
 
     pub(super) fn session_end(
         &mut self,
-        staged: &Staged,
+        staged: &StagedStep,
         session: &str,
         summary: Option<&String>,
     ) -> Result<()> {
@@ -79,7 +79,7 @@ impl Hand<'_> {
 
     pub(super) fn prompt(
         &mut self,
-        staged: &Staged,
+        staged: &StagedStep,
         origin: &str,
         draft: PromptDraft,
     ) -> Result<()> {

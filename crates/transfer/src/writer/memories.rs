@@ -7,22 +7,22 @@ use kernel::limits::TOUCHES_MAX;
 use kernel::memory::{Head, MemoryId, Millis, Version};
 
 use crate::Result;
-use crate::hand::words::{json_of, patch_of, scope, visibility};
-use crate::hand::{Effect, Hand, Pending, Place};
+use crate::normalize::memory_type;
 use crate::origin;
-use crate::record::{Forgotten, HeadRecord, UsageRecord, VersionRecord};
-use crate::sink::memory_type;
-use crate::stage::Staged;
+use crate::record::{ForgottenRecord, HeadRecord, UsageRecord, VersionRecord};
+use crate::staging::StagedStep;
+use crate::writer::conversion::{json_of, patch_of, scope, visibility};
+use crate::writer::{Effect, ImportWriter, Pending, Place};
 
-impl Hand<'_> {
+impl ImportWriter<'_> {
     pub(super) fn write(
         &mut self,
-        staged: &Staged,
+        staged: &StagedStep,
         origin: &str,
         head: &HeadRecord,
         version: &VersionRecord,
     ) -> Result<()> {
-        if self.dry && !self.stage.plan(origin)? {
+        if self.dry && !self.staging.plan(origin)? {
             self.unchanged();
             return Ok(());
         }
@@ -52,7 +52,7 @@ impl Hand<'_> {
     /// A memory that arrived before: is it still what its origin says?
     pub(super) fn compare(
         &mut self,
-        staged: &Staged,
+        staged: &StagedStep,
         (id, origin): (MemoryId, &str),
         head: &HeadRecord,
         early: bool,
@@ -82,7 +82,7 @@ impl Hand<'_> {
         }
         // A change is dated by its arrival. It must not push the dates of new memories aside, so it comes after them.
         if !staged.last_chance {
-            return self.stage.put_off(staged);
+            return self.staging.put_off(staged);
         }
         self.report.memories.changed += 1;
         if same_version {
@@ -150,7 +150,7 @@ impl Hand<'_> {
 
     pub(super) fn later(
         &mut self,
-        staged: &Staged,
+        staged: &StagedStep,
         origin: &str,
         n: u32,
         version: &VersionRecord,
@@ -173,7 +173,12 @@ impl Hand<'_> {
         self.push(staged, command, Some(key), version.by.as_ref(), Effect::Version)
     }
 
-    pub(super) fn head(&mut self, staged: &Staged, origin: &str, head: &HeadRecord) -> Result<()> {
+    pub(super) fn head(
+        &mut self,
+        staged: &StagedStep,
+        origin: &str,
+        head: &HeadRecord,
+    ) -> Result<()> {
         let key = origin::head_key(origin, &json_of(head));
         let Some(id) = self.arrived(staged, origin)? else { return Ok(()) };
         let here = self.reading.view().required_head(id)?;
@@ -186,13 +191,13 @@ impl Hand<'_> {
 
     pub(super) fn forget(
         &mut self,
-        staged: &Staged,
+        staged: &StagedStep,
         origin: &str,
-        forgotten: &Forgotten,
+        forgotten: &ForgottenRecord,
     ) -> Result<()> {
         let key = origin::forgotten_key(origin);
         let Some(id) = self.arrived(staged, origin)? else {
-            self.report.forgotten += u64::from(self.dry && self.stage.is_planned(origin)?);
+            self.report.forgotten += u64::from(self.dry && self.staging.is_planned(origin)?);
             return Ok(());
         };
         let here = self.reading.view().required_head(id)?;

@@ -1,8 +1,9 @@
 //! Reads folders of Markdown notes: Obsidian vaults, basic-memory projects, our own Markdown export.
 //!
 //! A note is one memory: its text stays whole. Front matter gives title, kind, tags and dates; observations
-//! (`- [category] text #tag (context)`) give their categories and tags; relations (`- relation [[Target]]`) and wiki links
-//! give edges. Links are found by title, permalink, path or file name, in any case. Hidden files and links are not followed.
+//! (`- [category] text #tag (context)`) give their categories and tags; relations (`- relation [[Target]]`) and wiki
+//! links give edges. Links are found by title, permalink, path or file name, in any case. Hidden files and links are
+//! not followed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,10 +13,10 @@ use std::time::UNIX_EPOCH;
 use crate::clean;
 use crate::dates;
 use crate::markdown::{Front, split};
+use crate::normalize::Normalizer;
 use crate::origin::origin;
 use crate::record::{EdgeRecord, HeadRecord, MemoryRecord, VersionRecord};
 use crate::server_memory::relation;
-use crate::sink::Sink;
 use crate::{Error, Result};
 
 pub(super) const SYSTEM: &str = "markdown";
@@ -24,14 +25,14 @@ const FILE_BYTES_MAX: u64 = 4 * 1_048_576;
 /// Edges from one note; an index of everything relates to nothing.
 const LINKS_MAX: usize = 500;
 
-pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     let single = path.is_file();
     let root = if single { path.parent().unwrap_or(path) } else { path };
     let root = fs::canonicalize(root).map_err(|error| Error::file(root, error))?;
     let files = if single {
         vec![fs::canonicalize(path).map_err(|error| Error::file(path, error))?]
     } else {
-        notes(&root, sink)?
+        notes(&root, normalizer)?
     };
     let vault =
         root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -40,16 +41,16 @@ pub(super) fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
         let place = file.strip_prefix(&root).unwrap_or(file);
         let what = place.display().to_string();
         match text_of(file)? {
-            Ok(text) => note(&vault, place, file, &text, &what, sink)?,
-            Err(reason) => sink.skip(what, reason),
+            Ok(text) => note(&vault, place, file, &text, &what, normalizer)?,
+            Err(reason) => normalizer.skip(what, reason),
         }
-        (sink.progress)(n as u64 + 1, total);
+        (normalizer.progress)(n as u64 + 1, total);
     }
     Ok(())
 }
 
 /// Markdown files below a folder, in the order of their paths.
-fn notes(root: &Path, sink: &mut Sink<'_>) -> Result<Vec<PathBuf>> {
+fn notes(root: &Path, normalizer: &mut Normalizer<'_>) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -57,7 +58,7 @@ fn notes(root: &Path, sink: &mut Sink<'_>) -> Result<Vec<PathBuf>> {
             Ok(entries) => entries,
             Err(error) if folder == root => return Err(Error::file(&folder, error)),
             Err(error) => {
-                sink.skip(folder.display().to_string(), error.to_string());
+                normalizer.skip(folder.display().to_string(), error.to_string());
                 continue;
             }
         };
@@ -101,7 +102,7 @@ fn note(
     file: &Path,
     text: &str,
     what: &str,
-    sink: &mut Sink<'_>,
+    normalizer: &mut Normalizer<'_>,
 ) -> Result<()> {
     let (front, body) = split(text);
     let path = place.with_extension("").to_string_lossy().replace('\\', "/");
@@ -126,14 +127,14 @@ fn note(
     let updated = date(&front, &["modified", "updated", "updated_at", "last_modified"]);
     let record =
         MemoryRecord { origin: from.clone(), head, version, updated, ..MemoryRecord::default() };
-    if !sink.memory(what, record)? {
+    if !normalizer.memory(what, record)? {
         return Ok(());
     }
     for name in [Some(path), permalink, Some(title), Some(stem)].into_iter().flatten() {
-        sink.stage.alias(&link_name(&name), &from)?;
+        normalizer.staging.alias(&link_name(&name), &from)?;
     }
     for name in front.list("aliases") {
-        sink.stage.alias(&link_name(&name), &from)?;
+        normalizer.staging.alias(&link_name(&name), &from)?;
     }
     for (word, target) in marks.links {
         let edge = EdgeRecord {
@@ -144,7 +145,7 @@ fn note(
             by: None,
             at: None,
         };
-        sink.edge(&format!("{what}, link to {:?}", clean::cut(&target, 64)), edge)?;
+        normalizer.edge(&format!("{what}, link to {:?}", clean::cut(&target, 64)), edge)?;
     }
     Ok(())
 }
