@@ -4,11 +4,9 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use api::run::RunRequest;
+use api::{DEFAULT_ACTOR, Result};
 use kernel::actor::ActorName;
 use serde_json::{Map, Value};
-
-use api::DEFAULT_ACTOR;
-use api::Result;
 
 /// A run that goes on, as far as conversations care.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,92 +1,27 @@
 //! How a caller gets at an actor: the owner freely, a delegate as far as its grants go.
 //!
-//! What must stay true: an operation that knows nothing of delegates refuses them. `cortex`, `existing` and `reading` are
-//! for owners; an operation that a grant can allow asks for a [`Door`] or runs its command with [`Service::change`].
+//! What must stay true: an operation that knows nothing of delegates refuses them. `cortex`, `existing` and `reading`
+//! are for owners; an operation that a grant can allow asks for a [`Door`] or runs its command with
+//! [`Service::change`].
 
-use api::ErrorCode;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use api::GrantFiles;
-use ed25519_dalek::SigningKey;
+use api::{DEFAULT_ACTOR, ErrorCode, Operation};
 use kernel::command::{Command, Receipt, Stamp};
-use kernel::grants::{Authority, Gate, Permission, Presentation, SignedGrant, SignedRequest};
-use kernel::memory::{Head, MemoryId, Millis, Salt};
+use kernel::grants::{Authority, Gate, Permission};
+use kernel::memory::{Head, MemoryId, Salt};
 use kernel::{Cortex, Digest, Reading, Submission};
 
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use api::DEFAULT_ACTOR;
-use api::Operation;
 
 /// How long a caller waits for those who hold an actor to which a write failed.
 const REOPEN_WAIT: Duration = Duration::from_secs(2);
 const REOPEN_STEP: Duration = Duration::from_millis(5);
 /// How often something is read while writes fail.
 const READS_MAX: u32 = 3;
-
-/// Grants and the key to use them with.
-pub struct Delegate {
-    /// `None` for one that presented them with its request.
-    files: Option<GrantFiles>,
-    /// The owner's grant first, the delegate's own last.
-    chain: Vec<SignedGrant>,
-    last: SignedGrant,
-    key: SigningKey,
-}
-
-// The key is a secret.
-impl fmt::Debug for Delegate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Delegate").field("name", &self.name()).finish_non_exhaustive()
-    }
-}
-
-impl Delegate {
-    /// `None` if there is no grant to act under.
-    pub fn new(
-        files: Option<GrantFiles>,
-        chain: Vec<SignedGrant>,
-        key: SigningKey,
-    ) -> Option<Delegate> {
-        let last = chain.last()?.clone();
-        Some(Delegate { files, chain, last, key })
-    }
-
-    pub fn files(&self) -> Option<&GrantFiles> {
-        self.files.as_ref()
-    }
-
-    /// Whose memory it may use.
-    pub fn actor(&self) -> &str {
-        &self.last.grant().actor
-    }
-
-    /// What it is called by whoever granted.
-    pub fn name(&self) -> &str {
-        &self.last.grant().audience_name
-    }
-
-    /// Signs one request.
-    fn present(
-        &self,
-        lane: Permission,
-        digest: Digest,
-        at: Millis,
-        nonce: [u8; 16],
-    ) -> Presentation {
-        let request = kernel::grants::DelegateRequest {
-            grant: self.last.id(),
-            operation: lane,
-            digest,
-            at,
-            nonce,
-        };
-        Presentation { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
-    }
-}
 
 /// An actor as one caller may read it.
 #[derive(Debug)]
@@ -154,7 +89,8 @@ impl Service {
         self.reached(caller)
     }
 
-    /// The actor. One to which a write failed is opened anew when nobody holds it any more, which takes those who do a moment.
+    /// The actor. One to which a write failed is opened anew when nobody holds it any more, which takes those who do a
+    /// moment.
     fn reached(&self, caller: &Caller) -> Result<Arc<Cortex>> {
         let until = Instant::now() + REOPEN_WAIT;
         loop {
@@ -204,13 +140,13 @@ impl Service {
         Ok(Some(cortex.authorize(&presented, lane, request, now)?))
     }
 
-    /// Is the caller a delegate whose grants count, whatever they are for? The owner is fine. Nothing is journaled: what
-    /// is then asked is judged for itself.
+    /// Is the caller a delegate whose grants count, whatever they are for? The owner is fine. Nothing is journaled:
+    /// what is then asked is judged for itself.
     pub fn check_delegate(&self, caller: &Caller) -> Result<()> {
         let Some(delegate) = &caller.delegate else { return Ok(()) };
         let cortex = self.opened(caller)?;
         let now = caller.now()?;
-        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Permission::Read);
+        let lane = delegate.any_permission();
         let digest = Digest::of("cortex/ops-check/1", &[]);
         let mut nonce = [0; 16];
         caller.world.fill(&mut nonce)?;
@@ -277,7 +213,8 @@ impl Service {
     }
 }
 
-/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes nothing.
+/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes
+/// nothing.
 pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
     for _ in 1..READS_MAX {
         match read() {

@@ -3,18 +3,18 @@
 //! Never touched: what is pinned, has edges, is the word on a topic, or binds (identities, goals, constraints), and the
 //! newest session summaries. `restore` undoes it.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::Result;
-use crate::{score, views};
-use kernel::command::{Command, HeadRevision};
-use kernel::journal::HeadPatch;
-use kernel::keys;
-use kernel::memory::{Head, MemoryId, MemoryType, Millis};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use api::archive::{SweepAnswer, SweepRequest, SweptView};
+use kernel::command::{Command, HeadRevision};
+use kernel::journal::HeadPatch;
+use kernel::keys;
+use kernel::memory::{Head, MemoryId, MemoryType, Millis};
+
+use crate::caller::Caller;
+use crate::error::Result;
+use crate::{Service, score, views};
 
 /// Memories one sweep puts away.
 const SWEEP_MAX: usize = 1_000;

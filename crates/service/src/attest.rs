@@ -1,22 +1,21 @@
 //! How work ended and what it relied on; and what that taught salience.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use kernel::Digest;
-use kernel::command::{Attestation, Command};
-use kernel::grants::Permission;
-use kernel::journal::Payload;
-use kernel::journal::Weights;
-use kernel::memory::{MemoryId, Outcome, PinnedVersion};
-
 use api::attest::{
     AttestAnswer, AttestRequest, Citation, LESSONS_MAX, Lesson, SalienceAnswer, SalienceRequest,
     Skipped, WeightsView,
 };
+use kernel::Digest;
+use kernel::command::{Attestation, Command};
+use kernel::grants::Permission;
+use kernel::journal::{Payload, Weights};
+use kernel::memory::{MemoryId, Outcome, PinnedVersion};
 
-/// Entries looked at for them, the newest. Attestations are rare among other entries; without this bound a question for a
-/// few lessons could read a whole journal.
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+
+/// Entries looked at for them, the newest. Attestations are rare among other entries; without this bound a question for
+/// a few lessons could read a whole journal.
 const ENTRIES_MAX: u64 = 100_000;
 
 /// The weights as an answer shows them.

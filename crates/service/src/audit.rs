@@ -2,6 +2,15 @@
 //!
 //! It only looks. What must stay true: every finding names ids and what to do about it; what was not looked at is said.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use api::audit::{AuditAnswer, AuditRequest, Concern, EXAMPLES_MAX, ExampleView, FindingView};
+use kernel::find::{MemoryReader, MemoryRow, Standing};
+use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
+use kernel::{Digest, Reading, keys};
+use recall::search::SearchQuery;
+
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
@@ -9,15 +18,6 @@ use crate::intake::dedup::{content_hash, normal_text};
 use crate::intake::project::name;
 use crate::intake::screen::Screen;
 use crate::prompt::{prompt_numbers, prompt_view};
-use kernel::find::{MemoryReader, MemoryRow, Standing};
-use kernel::keys;
-use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
-use kernel::{Digest, Reading};
-use recall::search::SearchQuery;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
-
-use api::audit::{AuditAnswer, AuditRequest, Concern, EXAMPLES_MAX, ExampleView, FindingView};
 
 /// Examples of each finding, unless told otherwise, and at most.
 const EXAMPLES: usize = 5;

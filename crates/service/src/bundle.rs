@@ -2,17 +2,17 @@
 //!
 //! `context` lists what happened lately; this chooses what matters, by salience, and says of which state it speaks.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::Result;
-use crate::parse::from_ppm;
+use api::bundle::{BundleAnswer, BundleItemView, BundleRequest};
 use kernel::context::{BundleItem, ContextQuery, Tier};
 use kernel::grants::Permission;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 use kernel::memory::MemoryType;
 use kernel::render::Form;
 
-use api::bundle::{BundleAnswer, BundleItemView, BundleRequest};
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::Result;
+use crate::parse::from_ppm;
 
 impl Service {
     pub fn bundle(&self, caller: &Caller, request: BundleRequest) -> Result<BundleAnswer> {

@@ -3,22 +3,20 @@
 //! Operations never look at the machine themselves: time and random bytes come in with the caller, so that a run can be
 //! repeated to the same root.
 
-use api::ErrorCode;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use api::CallerInfo;
+use api::{CallerInfo, ErrorCode, Fault};
 use kernel::Digest;
 use kernel::actor::ActorName;
 use kernel::command::Stamp;
 use kernel::memory::{Millis, Salt};
 
-use crate::access::Delegate;
+use crate::delegate::Delegate;
 use crate::error::{Error, Result};
-use api::Fault;
 
 /// Where the time and random bytes come from.
 pub trait World: Send + Sync + fmt::Debug {

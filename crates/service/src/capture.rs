@@ -1,15 +1,15 @@
 //! Passive capture: the learnings an agent wrote at the end of its report become memories. Also: suggested topic keys.
 
+use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
+use api::save::{SaveRequest, Saved};
+use kernel::memory::Scope;
+
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::Result;
 use crate::intake::capture::learnings;
 use crate::intake::dedup::normal_text;
 use crate::intake::topic;
-use api::save::{SaveRequest, Saved};
-use kernel::memory::Scope;
-
-use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
 
 impl Service {
     /// Saves each learning once: what the project already knows, at whatever age, is counted and not saved again.

@@ -2,16 +2,11 @@
 //!
 //! A delegate gets the memories that its grant shows, and nothing else.
 
-use crate::access::Door;
-use crate::caller::Caller;
-use crate::error::Result;
-use crate::intake::project::alias::Aliases;
-use crate::journal_tail::each_session;
-use crate::normalized_save::scope_of;
-use crate::prompt::{prompt_numbers, prompt_view};
-use crate::session;
-use crate::views;
-use crate::{Service, score, wording};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use api::context::{BYTES_DEFAULT, BYTES_MAX, ContextAnswer, ContextRequest, LIMIT_MAX};
 use api::memory::Brief;
 use api::prompt::PromptView;
 use api::session::SessionView;
@@ -19,11 +14,16 @@ use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType, Scope};
 use kernel::store::View;
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::ops::ControlFlow;
 
-use api::context::{BYTES_DEFAULT, BYTES_MAX, ContextAnswer, ContextRequest, LIMIT_MAX};
+use crate::access::Door;
+use crate::caller::Caller;
+use crate::default_session::is_default;
+use crate::error::Result;
+use crate::intake::project::alias::Aliases;
+use crate::journal_tail::each_session;
+use crate::normalized_save::scope_of;
+use crate::prompt::{prompt_numbers, prompt_view};
+use crate::{Service, score, session, views, wording};
 
 const SESSIONS: usize = 5;
 
@@ -76,7 +76,7 @@ fn recent_sessions(
     let mut sessions = Vec::new();
     each_session(view, &mut |session| {
         let here = project.is_none() || aliases.of(session.project.as_deref()) == project;
-        if here && !session::is_default(&session.id) {
+        if here && !is_default(&session.id) {
             sessions.push(session);
         }
     })?;

@@ -1,13 +1,14 @@
 //! Grants as their owner sees them: giving them, which there are, and taking them back.
 //!
-//! What must stay true: a grant that is refused leaves nothing behind; a delegate's secret key is in the answer and nowhere
-//! else.
+//! What must stay true: a grant that is refused leaves nothing behind; a delegate's secret key is in the answer and
+//! nowhere else.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::grant_file::{public_key, read_or_make_key};
-use crate::read::memory_id;
-use crate::{Service, parse};
+use std::ops::ControlFlow;
+
+use api::grants::{
+    GrantAnswer, GrantListAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer,
+    RevokeRequest, Slice,
+};
 use ed25519_dalek::SigningKey;
 use kernel::command::{Command, GrantDraft, Revocation};
 use kernel::digest::encode_hex;
@@ -16,19 +17,19 @@ use kernel::journal::SCHEMA;
 use kernel::memory::{MemoryType, Millis};
 use kernel::store::KeyRange;
 use kernel::{Digest, codec, keys};
-use std::ops::ControlFlow;
 
-use api::grants::{
-    GrantAnswer, GrantListAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer,
-    RevokeRequest, Slice,
-};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::grant_file::{public_key, read_or_make_key};
+use crate::read::memory_id;
+use crate::{Service, parse};
 
 /// How long a grant lasts unless told otherwise.
 const EXPIRES_DEFAULT: &str = "7d";
 
 impl Service {
-    /// Lets a delegate read or change a part of this memory. A snapshot is taken first, because a grant speaks of a state
-    /// it can prove.
+    /// Lets a delegate read or change a part of this memory. A snapshot is taken first, because a grant speaks of a
+    /// state it can prove.
     pub fn grant(&self, caller: &Caller, request: GrantRequest) -> Result<GrantAnswer> {
         let cortex = self.existing(caller)?;
         let now = caller.now()?;
@@ -125,7 +126,8 @@ impl Service {
         Ok(GrantListAnswer { grants })
     }
 
-    /// Takes a grant back. One that a delegate made from its own can be revoked too, although the journal does not hold it.
+    /// Takes a grant back. One that a delegate made from its own can be revoked too, although the journal does not hold
+    /// it.
     pub fn revoke(&self, caller: &Caller, request: RevokeRequest) -> Result<RevokeAnswer> {
         let grant: Digest = request
             .id

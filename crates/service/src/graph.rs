@@ -1,10 +1,9 @@
 //! Edges between memories, and walks along them.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::read::memory_id;
-use crate::views;
+use api::graph::{
+    GraphAnswer, GraphRequest, NodeView, RelateAnswer, RelateRequest, UnrelateAnswer,
+    UnrelateRequest,
+};
 use kernel::Reading;
 use kernel::command::{Command, EdgeDraft, EdgeRemoval};
 use kernel::grants::Permission;
@@ -13,10 +12,10 @@ use kernel::journal::Payload;
 use kernel::memory::{Head, Relation};
 use kernel::render::{self, Form};
 
-use api::graph::{
-    GraphAnswer, GraphRequest, NodeView, RelateAnswer, RelateRequest, UnrelateAnswer,
-    UnrelateRequest,
-};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
+use crate::{Service, views};
 
 /// The largest weight of an edge.
 const WEIGHT_MAX: f64 = 10.0;

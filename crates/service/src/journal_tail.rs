@@ -123,13 +123,14 @@ impl Follower {
         self.recent.get(digest).copied()
     }
 
-    /// The live session of a project that was started last, under whichever name. Sessions that only hold saves made without
-    /// one do not count.
+    /// The live session of a project that was started last, under whichever name. Sessions that only hold saves made
+    /// without one do not count.
     pub(super) fn newest_live(&self, project: Option<&str>, aliases: &Aliases) -> Option<String> {
         self.live
             .iter()
             .filter(|(id, live)| {
-                aliases.of(live.project.as_deref()) == project && !crate::session::is_default(id)
+                aliases.of(live.project.as_deref()) == project
+                    && !crate::default_session::is_default(id)
             })
             .max_by_key(|(_, live)| live.started)
             .map(|(id, _)| id.clone())

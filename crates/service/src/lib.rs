@@ -1,17 +1,18 @@
 //! Operations: what may be asked of a home, as plain requests and answers in the user's words.
 //!
-//! Every interface translates into these and nothing else. One file per group; each operation is a method of [`Service`]
-//! that takes who asks and a request of [`api`], and returns an answer or an [`Error`]. Everything is sync: an async caller
-//! runs it on a thread that may block.
+//! Every interface translates into these and nothing else. One file per group; each operation is a method of
+//! [`Service`] that takes who asks and a request of [`api`], and returns an answer or an [`Error`]. Everything is sync:
+//! an async caller runs it on a thread that may block.
 //!
-//! - [`access`]: how a caller gets at an actor, the owner freely, a delegate as far as its grants go.
+//! - [`caller`]: who asks; `delegate`: whoever acts under grants. [`access`]: how a caller gets at an actor, the owner
+//!   freely, a delegate as far as its grants go.
 //! - [`intake`]: what happens to a text before it becomes a memory; `normalized_save`: a save in the kernel's words.
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`embedders`]: the models one may choose besides the built-in one; `optional_model`: where searches meet them.
 //! - `journal_tail`: a view of the newest journal entries: the dedup window and the live sessions.
 //!
-//! What must stay true: a change is a command of the kernel's front door; what is kept beside the kernel (`journal_tail`,
-//! pending accesses) is a view of the journal or may be lost.
+//! What must stay true: a change is a command of the kernel's front door; what is kept beside the kernel
+//! (`journal_tail`, pending accesses) is a view of the journal or may be lost.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -30,6 +31,8 @@ pub mod capture;
 pub mod change;
 pub mod config;
 pub mod context;
+mod default_session;
+mod delegate;
 mod details;
 pub mod embedders;
 pub mod error;
@@ -72,11 +75,12 @@ use kernel::limits::TOUCHES_MAX;
 use kernel::memory::{MemoryId, Millis};
 use kernel::{Digest, Options, Reading, RenewalWatch};
 
-pub use access::Delegate;
-pub use caller::{Caller, Machine, Pinned, World};
 use embedders::in_use::InUse;
-pub use error::{Error, Result};
 use journal_tail::Follower;
+
+pub use caller::{Caller, Machine, Pinned, World};
+pub use delegate::Delegate;
+pub use error::{Error, Result};
 
 /// Accesses that wait before they are journaled although nobody asked.
 const PENDING_MAX: usize = 512;
@@ -263,8 +267,8 @@ impl Service {
         Ok(use_it(&follower))
     }
 
-    /// Notes that memories were used. Cheap: they are journaled together, later. If they cannot be journaled now, as on a
-    /// full disk, they stay noted, and what was read is answered all the same.
+    /// Notes that memories were used. Cheap: they are journaled together, later. If they cannot be journaled now, as on
+    /// a full disk, they stay noted, and what was read is answered all the same.
     pub fn note_accesses(&self, caller: &Caller, ids: &[MemoryId]) -> Result<()> {
         let now = caller.now()?;
         let state = self.state(&caller.actor);

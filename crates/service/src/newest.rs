@@ -1,5 +1,5 @@
-//! What a question without words gets: the newest memories that pass its filters. `*`, a blank or signs alone are what people
-//! and hooks send to see what there is, so they are neither an error nor an empty answer.
+//! What a question without words gets: the newest memories that pass its filters. `*`, a blank or signs alone are what
+//! people and hooks send to see what there is, so they are neither an error nor an empty answer.
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;

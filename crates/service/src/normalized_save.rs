@@ -1,5 +1,7 @@
-//! A request to save, in the kernel's words: private blocks and secrets taken out, every field checked and in normal form.
+//! A request to save, in the kernel's words: private blocks and secrets taken out, every field checked and in normal
+//! form.
 
+use api::save::SaveRequest;
 use kernel::Digest;
 use kernel::command::Draft;
 use kernel::memory::{Body, Fields, MemoryType, Scope, Visibility};
@@ -12,7 +14,6 @@ use crate::intake::dedup::{Save, fingerprint};
 use crate::intake::screen::Screen;
 use crate::intake::{bounds, title, topic, words};
 use crate::{Service, fields, parse};
-use api::save::SaveRequest;
 
 /// A save with all its words made fit to be kept.
 pub(super) struct Wish {

@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::{Caller, Service};
 
 impl Service {
-    /// Gives the query its question in the chosen model, if one is chosen. What is returned says why that could not be: the
-    /// search then goes on with the built-in model.
+    /// Gives the query its question in the chosen model, if one is chosen. What is returned says why that could not be:
+    /// the search then goes on with the built-in model.
     pub(crate) fn ask_model(
         &self,
         caller: &Caller,

@@ -3,25 +3,25 @@
 //! What must stay true: a table that cannot be read never stops a save or a search, names then stand for themselves and
 //! `cortex doctor` says so; merging refuses to write over such a table. The file is replaced whole or not at all.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::intake::project::alias::Aliases;
-use crate::intake::project::name;
-use crate::{Service, wording};
-use api::ErrorCode;
-use api::Fault;
-use kernel::actor::ActorName;
-use kernel::command::{Command, HeadRevision};
-use kernel::journal::HeadPatch;
-use kernel::keys;
-use kernel::memory::MemoryId;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use api::projects::{MergeAnswer, MergeRequest, SeparateAnswer, SeparateRequest};
+use api::{ErrorCode, Fault};
+use kernel::actor::ActorName;
+use kernel::command::{Command, HeadRevision};
+use kernel::journal::HeadPatch;
+use kernel::keys;
+use kernel::memory::MemoryId;
+use serde::{Deserialize, Serialize};
+
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::intake::project::alias::Aliases;
+use crate::intake::project::name;
+use crate::{Service, wording};
 
 /// Bytes of a table that are read.
 const FILE_BYTES_MAX: u64 = 4 << 20;

@@ -1,20 +1,19 @@
 //! One memory, its versions, and lists of memories.
 
-use crate::Service;
-use crate::access::again_if_poisoned;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::views;
-use crate::wording;
+use std::ops::ControlFlow;
+
 use api::memory::VersionView;
+use api::read::{GetAnswer, GetRequest, LIST_MAX, ListAnswer, ListRequest};
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::render::{self, Form};
 use kernel::uri::Uri;
-use std::ops::ControlFlow;
 
-use api::read::{GetAnswer, GetRequest, LIST_MAX, ListAnswer, ListRequest};
+use crate::access::again_if_poisoned;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::{Service, views, wording};
 
 pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
     MemoryId::new(id).ok_or_else(|| Error::invalid("id", "is required; ids count from 1"))

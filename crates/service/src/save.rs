@@ -1,16 +1,11 @@
 //! Saving: redact, then update the topic's memory, count a repetition, or write a new one.
 //!
-//! What must stay true: nothing private is kept or echoed; a topic key has one live memory per project and scope; the same
-//! thing saved again inside the window makes no second memory. Two saves of the same thing wait for each other, all others
-//! share commits.
+//! What must stay true: nothing private is kept or echoed; a topic key has one live memory per project and scope; the
+//! same thing saved again inside the window makes no second memory. Two saves of the same thing wait for each other,
+//! all others share commits.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::intake::dedup::{Save, fingerprint, normal_text};
-use crate::intake::topic;
-use crate::normalized_save::Wish;
-use crate::{ActorState, Service, parse, views};
 use api::ErrorCode;
+use api::save::{EntityView, SaveAnswer, SaveRequest, Saved, SimilarView};
 use kernel::command::{Command, HeadRevision, Receipt, Revision};
 use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
@@ -18,7 +13,12 @@ use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
 use kernel::{Cortex, Digest, Reading, keys};
 use recall::search::SearchQuery;
 
-use api::save::{EntityView, SaveAnswer, SaveRequest, Saved, SimilarView};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::intake::dedup::{Save, fingerprint, normal_text};
+use crate::intake::topic;
+use crate::normalized_save::Wish;
+use crate::{ActorState, Service, parse, views};
 
 /// How often a change is made again on top of somebody else's.
 pub(super) const RACES_MAX: u32 = 8;
@@ -26,8 +26,8 @@ pub(super) const RACES_MAX: u32 = 8;
 /// Similar memories that an answer names.
 const SIMILAR_MAX: usize = 3;
 
-/// How near they must be, in parts per million, and by how much nearer than the tenth: where everything is about one thing,
-/// nearness alone says little. docs/decisions.md has the figures.
+/// How near they must be, in parts per million, and by how much nearer than the tenth: where everything is about one
+/// thing, nearness alone says little. docs/decisions.md has the figures.
 const SIMILAR_PPM: u64 = 600_000;
 
 const STANDS_OUT_PPM: u64 = 200_000;

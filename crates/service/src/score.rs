@@ -1,18 +1,17 @@
 //! What a memory is worth now, from its kind, its age and its use.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::parse::from_ppm;
-use crate::read::memory_id;
-use crate::views;
+use api::score::{FactorsView, ScoreAnswer, ScoreRequest};
 use kernel::grants::Permission;
 use kernel::memory::{Head, MemoryType, Millis, Usage};
 use kernel::salience::{
     DecayPolicy, Signals, decayed_importance, factors, importance_score, salience,
 };
 
-use api::score::{FactorsView, ScoreAnswer, ScoreRequest};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::parse::from_ppm;
+use crate::read::memory_id;
+use crate::{Service, views};
 
 /// The score in thousandths.
 pub(super) fn thousandths(head: &Head, usage: &Usage, now: Millis) -> u32 {

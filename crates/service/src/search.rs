@@ -1,20 +1,18 @@
 //! Search: a question in ordinary words. Titles and previews; the whole text is another step.
 
+use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
+use kernel::find::Standing;
+use kernel::grants::Permission;
+use kernel::memory::{MemoryId, MemoryType};
+use kernel::{Reading, render};
+use recall::search::{Arm, Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost};
+
 use crate::access::again_if_poisoned;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::normalized_save::{normal_kind, scope_of};
-use crate::parse;
 use crate::read::memory_id;
-use crate::{Service, newest, wording};
-use kernel::Reading;
-use kernel::find::Standing;
-use kernel::grants::Permission;
-use kernel::memory::{MemoryId, MemoryType};
-use kernel::render;
-use recall::search::{Arm, Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost};
-
-use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
+use crate::{Service, newest, parse, wording};
 
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;

@@ -1,20 +1,21 @@
 //! What there is: counts, projects, entities.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::read::memory_id;
-use crate::save::entities;
-use crate::{Service, views};
-use kernel::grants::Permission;
-use kernel::keys;
-use kernel::memory::MemoryType;
-use recall::entities::{self as rows, EntityKind};
 use std::ops::ControlFlow;
 
 use api::stats::{
     EntitiesAnswer, EntitiesRequest, EntityListAnswer, EntityListRequest, NamedEntityView,
     ProjectView, ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest,
 };
+use kernel::grants::Permission;
+use kernel::keys;
+use kernel::memory::MemoryType;
+use recall::entities::{self as rows, EntityKind};
+
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
+use crate::save::entities;
+use crate::{Service, views};
 
 impl Service {
     pub fn stats(&self, caller: &Caller, _: StatsRequest) -> Result<StatsAnswer> {

@@ -2,19 +2,18 @@
 //!
 //! A delegate that may find sees of it what its grant shows, and nothing of the session.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::read::memory_id;
-use crate::session;
-use crate::views;
+use std::ops::ControlFlow;
+
 use api::memory::Brief;
+use api::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType};
-use std::ops::ControlFlow;
 
-use api::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
+use crate::{Service, session, views};
 
 /// Characters of a neighbour, and of the memory in the middle.
 const NEIGHBOUR_CHARS: usize = 150;

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use api::Fault;
 use api::archive::SweepRequest;
-use api::change::{
-    ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest,
-};
+use api::change::{ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest};
 use api::context::ContextRequest;
 use api::graph::{GraphRequest, RelateRequest, UnrelateRequest};
 use api::projects::MergeRequest;
@@ -20,15 +19,12 @@ use api::read::{GetRequest, ListRequest};
 use api::save::{SaveAnswer, SaveRequest, Saved};
 use api::score::ScoreRequest;
 use api::search::SearchRequest;
-use api::session::{
-    SessionEndRequest, SessionListRequest, SessionStartRequest, SummaryRequest,
-};
+use api::session::{SessionEndRequest, SessionListRequest, SessionStartRequest, SummaryRequest};
 use api::stats::{ProjectsRequest, StatsRequest};
 use api::timeline::TimelineRequest;
-use service::{Caller, Machine, Result, Service, Settings, World};
-use api::Fault;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
+use service::{Caller, Machine, Result, Service, Settings, World};
 use tempfile::TempDir;
 
 const MINUTE: i64 = 60_000;
@@ -320,7 +316,9 @@ fn edges_count_walk_and_go() {
     // A circle ends.
     ops.relate(caller, edge(11, 0, "follows")).unwrap();
     let unknown = ops.relate(caller, edge(0, 1, "likes")).unwrap_err();
-    assert!(unknown.to_string().contains("references, relates_to, follows, supersedes, contradicts"));
+    assert!(
+        unknown.to_string().contains("references, relates_to, follows, supersedes, contradicts")
+    );
     assert_eq!(ops.relate(caller, edge(0, 0, "follows")).unwrap_err().code().as_str(), "self_edge");
     for weight in [0.0, -1.0, 10.5, f64::NAN] {
         let heavy = RelateRequest { weight: Some(weight), ..edge(0, 1, "references") };
@@ -397,14 +395,20 @@ fn what_is_put_away_is_out_of_sight_and_comes_back() {
         (2, "Rotate the signing key")
     );
     assert_eq!(
-        ops.update(caller, UpdateRequest { id, ..UpdateRequest::default() }).unwrap_err().code().as_str(),
+        ops.update(caller, UpdateRequest { id, ..UpdateRequest::default() })
+            .unwrap_err()
+            .code()
+            .as_str(),
         "no_op"
     );
     ops.delete(caller, DeleteRequest { id, hard: true, ..DeleteRequest::default() }).unwrap();
     let gone = GetRequest { include_put_away: true, ..get };
     assert!(ops.get(caller, gone).unwrap().memory.erased);
     assert_eq!(
-        ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() }).unwrap_err().code().as_str(),
+        ops.restore(caller, RestoreRequest { id, ..RestoreRequest::default() })
+            .unwrap_err()
+            .code()
+            .as_str(),
         "erased"
     );
 }

@@ -1,32 +1,25 @@
-//! Conversations that Cortex keeps: what a channel wants done, done by runs of talents, and kept on disk.
+//! Conversations that Cortex keeps: their names, their locks and their files. What happens to them is in `host`.
 //!
-//! - here: the channels of a home, each under its own lock.
-//! - `keep`: the file of a channel and the transcript that only grows.
-//! - `carry`: each effect of a channel. `ends`: what the end of a run means for its channel and for the budget.
+//! - here: the channels of a home, each under its own lock; what runs of a channel are called.
+//! - `files`: the file of a channel and the transcript that only grows.
 //!
-//! What must stay true: what a person said is on disk before a model is asked; a run belongs to its channel by the name of its
-//! context, so that an end is understood after a restart too; a message leaves the context only after it was stored; the same end
-//! told twice changes nothing the second time.
+//! What must stay true: what a person said is on disk before a model is asked; a run belongs to its channel by the name
+//! of its context, so that an end is understood after a restart too; a message leaves the context only after it was
+//! stored; the same end told twice changes nothing the second time.
 
-mod carry;
-mod ends;
-mod keep;
+pub(crate) mod files;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use api::run::RunRequest;
+use api::DEFAULT_ACTOR;
+use api::run::{RunEnvironment, RunRequest};
 use kernel::actor::ActorName;
 use kernel::digest::Digest;
+use mind::budget::Purpose;
 use mind::conversation::Channel;
 use serde::{Deserialize, Serialize};
-
-pub use carry::{With, actor_key, channel_of, session_of};
-pub use ends::purpose;
-
-use crate::host::Host;
-use api::DEFAULT_ACTOR;
-use service::Caller;
+use serde_json::{Map, Value};
 use service::error::{Error, Result};
 
 /// Talents that are parts of a conversation. A person may replace them, as any talent.
@@ -64,7 +57,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    fn new(channel: &str, private: bool, created_unix_ms: i64) -> Kept {
+    pub(crate) fn new(channel: &str, private: bool, created_unix_ms: i64) -> Kept {
         Kept {
             channel: Channel::new(channel, private),
             created_unix_ms,
@@ -72,6 +65,35 @@ impl Kept {
             last_error: None,
         }
     }
+}
+
+/// What goes with the runs of one request: keys of services, and the model that was asked for.
+#[derive(Clone, Default)]
+pub struct With {
+    pub env: Map<String, Value>,
+    pub model: Option<String>,
+    pub provider: Option<String>,
+}
+
+impl With {
+    /// A request for a run with these keys and this model.
+    pub(crate) fn request(&self, request: RunRequest) -> RunRequest {
+        let env = (!self.env.is_empty()).then(|| RunEnvironment::Values(self.env.clone()));
+        RunRequest { model: self.model.clone(), provider: self.provider.clone(), env, ..request }
+    }
+}
+
+impl std::fmt::Debug for With {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Values of the environment are keys.
+        f.debug_struct("With").field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+/// A run that was started for a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    pub use_id: String,
 }
 
 /// Whose channel, and its name.
@@ -96,64 +118,6 @@ impl Channels {
     }
 }
 
-impl Host {
-    /// The channel as it is kept; one that is not there is made, and is there once it is kept.
-    pub fn channel_or_new(&self, caller: &Caller, channel: &str, shared: bool) -> Result<Kept> {
-        let folder = self.service.home().actor_folder(&caller.actor);
-        match keep::load(&folder, channel)? {
-            Some(kept) => Ok(kept),
-            None => {
-                let kept = Kept::new(channel, !shared, caller.now()?.get());
-                keep::store(&folder, &kept)?;
-                Ok(kept)
-            }
-        }
-    }
-
-    pub fn channel_there(&self, caller: &Caller, channel: &str) -> Result<Kept> {
-        let folder = self.service.home().actor_folder(&caller.actor);
-        keep::load(&folder, channel)?.ok_or_else(|| Error::missing("channel", channel))
-    }
-
-    /// Every channel of the caller's actor, in the order of their names.
-    pub fn all_channels(&self, caller: &Caller) -> Result<Vec<Kept>> {
-        let folder = self.service.home().actor_folder(&caller.actor);
-        let names = keep::names(&folder)?;
-        names.iter().filter_map(|name| keep::load(&folder, name).transpose()).collect()
-    }
-
-    /// Is this the session of a channel that others read?
-    pub fn is_shared_session(&self, actor: &ActorName, session: &str) -> bool {
-        let folder = self.service.home().actor_folder(actor);
-        let kept = channel_of(session).and_then(|channel| keep::load(&folder, channel).ok()?);
-        kept.is_some_and(|kept| !kept.channel.private)
-    }
-
-    /// What was said in these words was erased: the channel and its transcript must not hold it either.
-    pub fn erase_from_channel(&self, caller: &Caller, channel: &str, text: &str) -> Result<()> {
-        let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
-        let folder = self.service.home().actor_folder(&caller.actor);
-        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
-        kept.channel.erase(text);
-        keep::erase_said(&folder, channel, text)?;
-        keep::store(&folder, &kept)
-    }
-
-    /// Removes a channel and its transcript.
-    pub fn remove_channel(&self, caller: &Caller, channel: &str) -> Result<()> {
-        let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
-        keep::remove(&self.service.home().actor_folder(&caller.actor), channel)
-    }
-
-    /// What a person said is on disk before anybody is asked.
-    pub fn channel_said(&self, caller: &Caller, kept: &Kept, before: u64) -> Result<()> {
-        self.transcribe_since(caller, kept, before)?;
-        self.keep_channel(caller, kept)
-    }
-}
-
 pub fn alone(lock: &Mutex<()>) -> Alone<'_> {
     Alone(lock.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -163,8 +127,8 @@ pub fn actor_of(request: &RunRequest) -> Result<ActorName> {
     Ok(ActorName::parse(request.actor.as_deref().unwrap_or(DEFAULT_ACTOR))?)
 }
 
-/// The name of a part's context. Contexts of all actors lie in one folder: those of others than the home's own end with a mark of
-/// whose they are. A part ends with a number behind a hyphen, so no part looks like one with a mark.
+/// The name of a part's context. Contexts of all actors lie in one folder: those of others than the home's own end with
+/// a mark of whose they are. A part ends with a number behind a hyphen, so no part looks like one with a mark.
 pub fn context_of(actor: &ActorName, part: &str) -> String {
     if actor.as_str() == DEFAULT_ACTOR {
         return part.to_owned();
@@ -191,6 +155,31 @@ pub fn check_name(channel: &str) -> Result<()> {
         "channel",
         format!("must be letters, digits, - _ and . and at most {NAME_BYTES_MAX} long"),
     ))
+}
+
+/// The session under which a channel's messages are journaled.
+pub fn session_of(channel: &str) -> String {
+    format!("channel-{channel}")
+}
+
+/// The channel whose session this is.
+pub fn channel_of(session: &str) -> Option<&str> {
+    session.strip_prefix("channel-").filter(|channel| check_name(channel).is_ok())
+}
+
+/// The key that says whose memory a run works with; none for the home's own.
+pub fn actor_key(actor: &ActorName) -> Option<String> {
+    (actor.as_str() != DEFAULT_ACTOR).then(|| actor.as_str().to_owned())
+}
+
+/// What the calls of a run are paid from.
+pub fn purpose(talent: &str, is_of_channel: bool) -> Purpose {
+    match talent {
+        COMPACTION if is_of_channel => Purpose::Maintenance,
+        TURN | BRANCH if is_of_channel => Purpose::Chat,
+        ADMIN if !is_of_channel => Purpose::Chat,
+        _ => Purpose::Talents,
+    }
 }
 
 #[cfg(test)]

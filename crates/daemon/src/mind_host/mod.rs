@@ -1,23 +1,17 @@
 //! Tends the memories of a home: a mind per actor, its effects carried out, what it published for everybody to read.
 //!
 //! - here: which minds there are, what is kept of them over a restart, what is published.
-//! - `carry`: each effect of a mind against the store. `model`: the model that may write the bulletin.
-//! - `processes`: what happens to channels, branches and workers, and what supervision does about it.
+//! - `model`: the model that may write the bulletin. `event_log`: what happened to channels, branches and workers.
 //! - `prompts`: what people said, from the journal. `settings`: what is set, and noticing when that changes.
 //!
-//! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs; a
-//! change to a memory goes through the same door as any client's; an actor that nobody uses is not opened.
+//! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs;
+//! a change to a memory goes through the same door as any client's; an actor that nobody uses is not opened.
 
-mod carry;
+mod event_log;
 mod model;
-mod processes;
-mod prompts;
+pub(crate) mod prompts;
 mod settings;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
 
-use api::ErrorCode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
@@ -25,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::{ErrorCode, Fault};
 use arc_swap::ArcSwap;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
@@ -32,12 +27,12 @@ use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinInput};
 use mind::{Mind, MindEffect, MindEvent, MindState};
 use serde::{Deserialize, Serialize};
-
-use api::Fault;
-use processes::EventLog;
-pub use processes::process_of;
 use service::error::{Error, Result};
 use service::{Caller, World};
+
+use event_log::EventLog;
+
+pub(crate) use event_log::StoredRecord;
 pub use settings::{Known, read as read_settings};
 
 /// The file in an actor's folder that holds what its mind keeps.
@@ -57,7 +52,7 @@ pub struct Published {
 }
 
 impl Published {
-    fn of(mind: &Mind) -> Published {
+    pub(crate) fn of(mind: &Mind) -> Published {
         let current = |audience| mind.bulletin(&audience).cloned().map(Arc::new);
         Published { owner: current(Audience::Owner), shared: current(Audience::Shared) }
     }
@@ -82,8 +77,18 @@ struct Kept {
 #[derive(Debug)]
 pub struct Part {
     pub mind: Mind,
-    prompts: u64,
-    known: Arc<Known>,
+    pub(crate) prompts: u64,
+    pub(crate) known: Arc<Known>,
+}
+
+impl Part {
+    /// Takes over what is set now.
+    pub(crate) fn reconfigure(&mut self, known: &Arc<Known>, now: Millis) -> Result<()> {
+        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
+        self.mind.reconfigure(known.settings.clone(), provider, now)?;
+        self.known = Arc::clone(known);
+        Ok(())
+    }
 }
 
 /// What was gathered last, for as long as the journal does not grow.
@@ -95,20 +100,20 @@ pub struct Tended {
     pub actor: ActorName,
     file: PathBuf,
     part: Mutex<Part>,
-    published: ArcSwap<Published>,
+    pub(crate) published: ArcSwap<Published>,
     /// Runs that were asked to stop.
-    stopped: Mutex<BTreeSet<String>>,
-    gathered: Mutex<Remembered>,
+    pub(crate) stopped: Mutex<BTreeSet<String>>,
+    pub(crate) gathered: Mutex<Remembered>,
     /// Changes that jobs made in this process, by their names.
-    changes: Mutex<BTreeMap<&'static str, u64>>,
+    pub(crate) changes: Mutex<BTreeMap<&'static str, u64>>,
     /// What happened to channels, branches and workers.
-    events: EventLog,
+    pub(crate) events: EventLog,
     /// Held while the file is written, so that an older state never replaces a newer one.
-    writing: Mutex<()>,
+    pub(crate) writing: Mutex<()>,
 }
 
 /// A panic elsewhere leaves a state that the next event corrects.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -155,7 +160,7 @@ impl Tended {
     }
 
     /// Tells the mind what happened.
-    fn handle(&self, event: MindEvent, caller: &Caller) -> Result<Vec<MindEffect>> {
+    pub(crate) fn handle(&self, event: MindEvent, caller: &Caller) -> Result<Vec<MindEffect>> {
         let now = caller.now()?;
         Ok(self.part().mind.handle(event, now, &mut chance(caller.world.as_ref())))
     }
@@ -208,12 +213,12 @@ fn load(file: &Path) -> Result<Option<Kept>> {
 }
 
 /// Is anything kept for the actor in this folder?
-fn is_kept(folder: &Path) -> bool {
+pub(crate) fn is_kept(folder: &Path) -> bool {
     folder.join(FILE).exists() || folder.join(ASIDE).exists()
 }
 
 /// Removes all that is kept.
-fn discard(folder: &Path) -> Result<()> {
+pub(crate) fn discard(folder: &Path) -> Result<()> {
     for name in [FILE, ASIDE] {
         let path = folder.join(name);
         match fs::remove_file(&path) {
@@ -316,7 +321,7 @@ impl Tending {
         self.ending.store(true, Ordering::SeqCst);
     }
 
-    fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }
 
@@ -378,7 +383,34 @@ impl Tending {
         self.minds.store(Arc::new(kept));
     }
 
-    fn serve(&self) {
+    pub(crate) fn serve(&self) {
         self.served.store(true, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    // house 6.4: a healthy actor used to reset what was said about the failing one
+    #[test]
+    fn trouble_is_said_once_per_actor() {
+        let home = tempfile::TempDir::new().unwrap();
+        let tending = Tending::new(home.path(), BTreeMap::new());
+        let actor = |name: &str| ActorName::parse(name).unwrap();
+        let failed = |why: &str| Err(Error::internal(why));
+        assert!(tending.news(&actor("ada"), failed("no disk")).is_some());
+        for _ in 0..3 {
+            assert_eq!(tending.news(&actor("eve"), Ok(())), None);
+            assert_eq!(tending.news(&actor("ada"), failed("no disk")), None);
+        }
+        assert!(tending.news(&actor("ada"), failed("no memory")).is_some());
+        assert_eq!(tending.news(&actor("ada"), Ok(())), None);
+        assert!(tending.news(&actor("ada"), failed("no memory")).is_some(), "it came back");
+        for number in 0..1_000 {
+            tending.news(&actor(&format!("guest-{number}")), failed("no disk"));
+        }
+        assert!(lock(&tending.trouble).len() <= TROUBLE_MAX);
     }
 }

@@ -1,13 +1,13 @@
 //! The model that may write the bulletin: chosen by `[providers]`, asked once per call, with a deadline.
 //!
-//! Only what the configuration names is asked. A key that happens to be in the environment is no permission to send memories
-//! to a service in the background.
+//! Only what the configuration names is asked. A key that happens to be in the environment is no permission to send
+//! memories to a service in the background.
 
-use api::ErrorCode;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use api::{ErrorCode, Fault};
 use kernel::memory::Millis;
 use llm::models::{ModelQuery, ProviderSettings, Resolver};
 use llm::providers::{
@@ -17,8 +17,6 @@ use llm::providers::{
 use mind::budget::Cost;
 use mind::bulletin::ModelPrompt;
 use mind::{ModelAnswer, ModelProvider};
-
-use api::Fault;
 use service::config::Config;
 use service::error::{Error, Result};
 
@@ -41,7 +39,7 @@ impl fmt::Debug for Writer {
 
 impl Writer {
     /// `None` if the configuration names no provider for the mind.
-    pub(super) fn of(config: &Config, home: &Path) -> Result<Option<Writer>> {
+    pub(crate) fn of(config: &Config, home: &Path) -> Result<Option<Writer>> {
         let settings: ProviderSettings = config.section("providers", &[])?;
         let of_mind = settings.contexts.keys().any(|key| key.starts_with("mind"));
         if !is_named(config)? && !of_mind {
@@ -76,7 +74,7 @@ impl Writer {
     }
 
     /// One call, over when it is answered or at the deadline.
-    pub(super) fn ask(
+    pub(crate) fn ask(
         &self,
         prompt: &ModelPrompt,
         now: Millis,
@@ -123,7 +121,7 @@ impl Writer {
 }
 
 /// Does the configuration name a model for whatever asks?
-pub(super) fn is_named(config: &Config) -> Result<bool> {
+pub(crate) fn is_named(config: &Config) -> Result<bool> {
     let settings: ProviderSettings = config.section("providers", &[])?;
     Ok(settings.default.provider.is_some() || settings.default.model.is_some())
 }

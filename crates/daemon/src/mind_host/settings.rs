@@ -1,17 +1,16 @@
 //! What is set about the mind: the tables of `[defaults]` and the model that `[providers]` names for it.
 
-use api::ErrorCode;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
+use api::{ErrorCode, Fault};
 use mind::settings::MindSettings;
-
-use crate::mind_host::model::{Writer, is_named};
-use api::Fault;
 use service::config;
 use service::config::Config;
 use service::error::{Error, Result};
+
+use crate::mind_host::model::{Writer, is_named};
 
 /// What a file looked like when it was read.
 pub(super) type Look = Option<(SystemTime, u64)>;

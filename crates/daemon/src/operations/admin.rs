@@ -1,13 +1,15 @@
 //! Admin chat: what an administrator types, answered from the operations; by a model only what no rule understands.
 //!
-//! What must stay true: a sentence that is not understood changes nothing and is answered with examples; it is no channel of
-//! its own, so nothing that is said here reaches a conversation.
+//! What must stay true: a sentence that is not understood changes nothing and is answered with examples; it is no
+//! channel of its own, so nothing that is said here reaches a conversation.
 
-use crate::channels::ADMIN;
-use crate::host::Host;
+use std::fmt::Write as _;
+use std::time::Duration;
+
 use api::activity::ActivityRequest;
-use api::admin::ProcessKind;
-use api::admin::{AdminQuestion, AdminQuestionRequest};
+use api::admin::{
+    AdminAnswer, AdminQuestion, AdminQuestionRequest, AdminRequest, MESSAGE_BYTES_MAX, ProcessKind,
+};
 use api::bulletin::BulletinRequest;
 use api::change::{DeleteRequest, RestoreRequest};
 use api::channel::{ChannelListRequest, ChannelView};
@@ -27,10 +29,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use service::caller::Caller;
 use service::error::{Error, Result};
-use std::fmt::Write as _;
-use std::time::Duration;
 
-use api::admin::{AdminAnswer, AdminRequest, MESSAGE_BYTES_MAX};
+use crate::channels::ADMIN;
+use crate::host::Host;
 
 /// How long a model may take.
 const MODEL_PATIENCE: Duration = Duration::from_mins(2);

@@ -1,24 +1,25 @@
 //! The memory bulletin: what matters now, as the mind published it last.
 //!
-//! Where a daemon tends the home, reading costs one look at what is published. Without one, a bulletin that the journal has
-//! outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
+//! Where a daemon tends the home, reading costs one look at what is published. Without one, a bulletin that the journal
+//! has outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
 
-use crate::host::Host;
-use crate::mind_host::Tended;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use api::Fault;
+use api::bulletin::{
+    BulletinAnswer, BulletinHistoryAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView,
+    ChangesView, SourceView,
+};
 use kernel::memory::{MemoryId, Millis, Scope};
 use mind::BULLETIN;
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinChanges, Maker, ModelUse, system_prompt};
 use service::caller::Caller;
 use service::error::{Error, Result};
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use api::bulletin::{
-    BulletinAnswer, BulletinHistoryAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView,
-    ChangesView, SourceView,
-};
+use crate::host::Host;
+use crate::mind_host::Tended;
 
 impl Host {
     pub fn bulletin(&self, caller: &Caller, request: BulletinRequest) -> Result<BulletinAnswer> {

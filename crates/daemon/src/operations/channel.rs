@@ -1,13 +1,14 @@
-//! Conversations that Cortex keeps: said to, looked at, branched, given workers. Only for the owner; the models are asked by runs of
-//! talents, so a daemon must be there.
+//! Conversations that Cortex keeps: said to, looked at, branched, given workers. Only for the owner; the models are
+//! asked by runs of talents, so a daemon must be there.
 
-use crate::channels;
-use crate::channels::With;
-use crate::host::Host;
-use api::ErrorCode;
-use api::Fault;
+use api::channel::{
+    ChannelBranchRequest, ChannelGetAnswer, ChannelGetRequest, ChannelListAnswer,
+    ChannelListRequest, ChannelRemoveRequest, ChannelRunAnswer, ChannelSayRequest,
+    ChannelStopAnswer, ChannelStopRequest, ChannelView, ChannelWorkerRequest, SaidView,
+};
 use api::prompt::PromptSaveRequest;
 use api::run::RunRequest;
+use api::{ErrorCode, Fault};
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole};
@@ -17,11 +18,9 @@ use service::access::for_owner;
 use service::caller::Caller;
 use service::error::{Error, Result};
 
-use api::channel::{
-    ChannelBranchRequest, ChannelGetAnswer, ChannelGetRequest, ChannelListAnswer,
-    ChannelListRequest, ChannelRemoveRequest, ChannelRunAnswer, ChannelSayRequest,
-    ChannelStopAnswer, ChannelStopRequest, ChannelView, ChannelWorkerRequest, SaidView,
-};
+use crate::channels;
+use crate::channels::With;
+use crate::host::Host;
 
 /// Messages that one look gives if nobody says how many.
 const MESSAGES_DEFAULT: usize = 50;

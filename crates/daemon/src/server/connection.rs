@@ -1,9 +1,14 @@
 //! One connection: greeting, then requests, each answered before the next is read.
 
-use api::ErrorCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use api::{Error, ErrorCode, Fault, Result};
+use client::protocol;
+use client::protocol::{
+    CallBody, DaemonReply, DaemonRequest, Greeting, Hello, LINE_BYTES_MAX, ReplyBody, RequestBody,
+    Welcome,
+};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use service::Caller;
@@ -11,15 +16,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::server::Shared;
-use crate::server::forward;
-use api::Fault;
-use api::{Error, Result};
-use client::protocol;
-use client::protocol::{
-    CallBody, DaemonReply, DaemonRequest, Greeting, Hello, LINE_BYTES_MAX, ReplyBody, RequestBody,
-    Welcome,
-};
+use crate::server::{Shared, forward};
 
 pub(super) type Reader = BufReader<OwnedReadHalf>;
 

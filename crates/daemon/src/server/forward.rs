@@ -1,20 +1,19 @@
 //! A command line run by the daemon for a caller: the same code, with the caller's folder, variables and streams.
 
 use std::io::{self, Read, Write};
-use std::sync::Arc;
-use std::sync::mpsc as blocking;
+use std::sync::{Arc, mpsc as blocking};
 
+use api::Result;
+use client::protocol;
+use client::protocol::{
+    CHUNK_BYTES, CommandLine, DaemonReply, DaemonRequest, ReplyBody, RequestBody,
+};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc;
 
 use crate::server::Shared;
 use crate::server::command::CommandContext;
 use crate::server::connection::{Incoming, Reader, receive, send};
-use api::Result;
-use client::protocol;
-use client::protocol::{
-    CHUNK_BYTES, CommandLine, DaemonReply, DaemonRequest, ReplyBody, RequestBody,
-};
 
 /// Frames that wait for a slow reader.
 const FRAMES_MAX: usize = 16;

@@ -4,7 +4,6 @@ pub mod command;
 mod connection;
 mod forward;
 
-use api::ErrorCode;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -12,7 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use api::{DEFAULT_ACTOR, Error, ErrorCode, Fault, Result};
+use client::connection::DaemonClient;
+use client::place::{DaemonPlace, failed};
 use kernel::actor::ActorName;
+use service::config::http::HttpSettings;
+use service::{Caller, Machine, Service, Settings, World, renewal};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -21,14 +25,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::host::Host;
 use crate::talents_host::live::{HandsSettings, LiveHands};
-use api::DEFAULT_ACTOR;
-use api::Fault;
-use api::{Error, Result};
-use client::connection::DaemonClient;
-use client::place::{DaemonPlace, failed};
 use command::RunCommand;
-use service::config::http::HttpSettings;
-use service::{Caller, Machine, Service, Settings, World, renewal};
 
 /// Connections at once.
 pub const CONNECTIONS_MAX: usize = 512;

@@ -1,19 +1,19 @@
-//! The memory as talents and `think` reach it: the ordinary operations, asked of the daemon if one owns the home, else run in
-//! this process for as long as the one question takes.
+//! The memory as talents and `think` reach it: the ordinary operations, asked of the daemon if one owns the home, else
+//! run in this process for as long as the one question takes.
 //!
 //! A run may last an hour; the home must not be held for that long, because a daemon could not start meanwhile.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::dispatch::HostOperation;
-use crate::host::Host;
 use api::{Error, ErrorCode, Result};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::protocol::encode;
-use service::config;
-use service::{Caller, Service, renewal};
+use service::{Caller, Service, config, renewal};
+
+use crate::dispatch::HostOperation;
+use crate::host::Host;
 
 /// Between two looks at a home that somebody is about to open or close.
 const STEP: Duration = Duration::from_millis(10);

@@ -1,11 +1,12 @@
 //! The hands in this program: what `exec` needs from a home, and what it gives back to the memory.
 //!
-//! `settings` reads which providers and models there are; `memory` asks the ordinary operations, through the daemon if there
-//! is one; `toolbox` shows them to a model, within the talent's grant and facet, `bulletin` what matters now; `runs` starts runs over the bus and waits for
-//! them; `outputs` puts what talents wrote into the memory; `live` is what the daemon runs; `fault` translates errors.
+//! `settings` reads which providers and models there are; `memory` asks the ordinary operations, through the daemon if
+//! there is one; `toolbox` shows them to a model, within the talent's grant and facet, `bulletin` what matters now;
+//! `runs` starts runs over the bus and waits for them; `outputs` puts what talents wrote into the memory; `live` is
+//! what the daemon runs; `fault` translates errors.
 //!
-//! What must stay true: a talent reaches memories only through `toolbox`, and what it read is in the answer's `cited`; keys of
-//! services are looked up where they are used and stand in no text made here.
+//! What must stay true: a talent reaches memories only through `toolbox`, and what it read is in the answer's `cited`;
+//! keys of services are looked up where they are used and stand in no text made here.
 
 mod bulletin;
 pub mod live;
@@ -15,24 +16,21 @@ pub mod runs;
 pub mod settings;
 pub mod toolbox;
 
-use api::ErrorCode;
 use std::path::Path;
 use std::sync::Arc;
 
+use api::{Error, ErrorCode, Fault, Result};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use llm::models::{ModelChoice, ModelQuery, NoModelError, Resolver};
 use llm::providers::{ConfiguredProviders, Env, HttpLimits, usable};
 use serde::Serialize;
 use serde_json::{Value, json};
+use service::caller::World;
+use service::config::Config;
 use talents::runner::RunnerSettings;
 use talents::talent_files::{OutputFormat, Talent, TalentCatalog, TalentSchedule, ToolGrant};
 use talents::{Layout, process::TalentProcess};
-
-use api::Fault;
-use api::{Error, Result};
-use service::caller::World;
-use service::config::Config;
 
 /// What a home has for talents: files, models, providers.
 #[derive(Clone, Debug)]
@@ -82,7 +80,8 @@ impl Hands {
         self.resolver.resolve(&talent.context(), asked, &own)
     }
 
-    /// Each provider that settings or talents name, or that has a key here, and why it could not be asked now. Asks nobody.
+    /// Each provider that settings or talents name, or that has a key here, and why it could not be asked now. Asks
+    /// nobody.
     pub fn providers(&self) -> Vec<Readiness> {
         let settings = self.resolver.settings();
         let mut names = settings.named();

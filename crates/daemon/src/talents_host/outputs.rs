@@ -1,20 +1,18 @@
 //! What talents wrote, put into the memory: one memory per output, which a refresh updates.
 //!
-//! The file stays where it is; the memory holds its text as it was, its digest and where it is. Its topic key says what it is an
-//! output of, so the same output is never there twice.
+//! The file stays where it is; the memory holds its text as it was, its digest and where it is. Its topic key says what
+//! it is an output of, so the same output is never there twice.
 
-use api::ErrorCode;
 use std::path::Path;
 
+use api::save::{SaveAnswer, SaveRequest};
+use api::session::SessionEndRequest;
+use api::{Error, ErrorCode, Fault, Result};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use talents::think::UnitOutput;
 
 use crate::talents_host::memory::Memory;
-use api::Fault;
-use api::save::{SaveAnswer, SaveRequest};
-use api::session::SessionEndRequest;
-use api::{Error, Result};
 
 /// What is kept of an output; the rest stays in the file, and the memory says so.
 const TEXT_BYTES_MAX: usize = 256 * 1024;

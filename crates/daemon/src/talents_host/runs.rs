@@ -1,8 +1,8 @@
 //! Runs over the bus, for `think`: asked for, heard, waited for, cancelled.
 //!
-//! Ends of runs are listened for before the first run is asked for, so none can be missed. After a lost connection, or when
-//! messages were dropped, every run that is still waited for is replayed from its log. What must stay true: a wait ends when its run
-//! has ended, when its time is up counted from the process's start, or when the bus stays away.
+//! Ends of runs are listened for before the first run is asked for, so none can be missed. After a lost connection, or
+//! when messages were dropped, every run that is still waited for is replayed from its log. What must stay true: a wait
+//! ends when its run has ended, when its time is up counted from the process's start, or when the bus stays away.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api::run::{FinishPayload, RunRequest};
+use api::{Error, ErrorCode, Fault, Result};
 use llm::providers::BoxFuture;
 use serde_json::Value;
 use talents::bus::{
@@ -20,9 +21,6 @@ use talents::clock::SystemJitter;
 use talents::think::{RunEnd, RunLauncher};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
-
-use api::Fault;
-use api::{Error, ErrorCode, Result};
 
 /// How long the runner may take to say whether it takes a run.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);

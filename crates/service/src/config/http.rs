@@ -35,8 +35,8 @@ impl std::fmt::Debug for HttpSettings {
 const TOKEN_BYTES_MIN: usize = 16;
 
 impl HttpSettings {
-    /// `hosts`: names under which it may be reached, beside those of this machine. An address that others can reach needs
-    /// a token.
+    /// `hosts`: names under which it may be reached, beside those of this machine. An address that others can reach
+    /// needs a token.
     pub fn new(
         ip: IpAddr,
         port: u16,

@@ -1,26 +1,27 @@
-//! What can be set: `cortex.toml` in the home, then `CORTEX_*` variables, then flags. Each value knows where it came from.
+//! What can be set: `cortex.toml` in the home, then `CORTEX_*` variables, then flags. Each value knows where it came
+//! from.
 //!
-//! A key that does not exist is refused with the nearest one that does: a setting that is silently ignored is worse than
-//! none. `keys` is the one list of them.
+//! A key that does not exist is refused with the nearest one that does: a setting that is silently ignored is worse
+//! than none. `keys` is the one list of them.
 
 pub mod http;
 mod keys;
 mod reference;
 
-use api::ErrorCode;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use api::{ErrorCode, Fault};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Settings;
 use crate::error::{Error, Result};
-use api::Fault;
 use http::HttpSettings;
+
 pub use keys::{KEYS, Key, Kind};
 pub use reference::reference;
 
@@ -309,7 +310,11 @@ mod tests {
         assert_eq!(config.in_sections().len(), 2);
         let config = parse("[runner]\nrusn = 8\n", &[]).unwrap();
         let error = config.section::<Limits>("runner", &[]).unwrap_err();
-        assert!(error.to_string().contains("[runner] unknown field `rusn`"), "{}", error.to_string());
+        assert!(
+            error.to_string().contains("[runner] unknown field `rusn`"),
+            "{}",
+            error.to_string()
+        );
     }
 
     #[test]

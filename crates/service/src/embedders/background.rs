@@ -1,8 +1,8 @@
 //! Vectors made in the background: a save never waits for a model, and a change of models needs nobody's help.
 //!
-//! The daemon calls `run` every now and then. What is new since the last call is embedded on one core, window by window; an
-//! actor that was not looked at since the model was chosen is looked at as a whole. What must stay true: at most one filling
-//! at a time, no actor is kept open by it, and whoever ends the process waits for one window at most.
+//! The daemon calls `run` every now and then. What is new since the last call is embedded on one core, window by
+//! window; an actor that was not looked at since the model was chosen is looked at as a whole. What must stay true: at
+//! most one filling at a time, no actor is kept open by it, and whoever ends the process waits for one window at most.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

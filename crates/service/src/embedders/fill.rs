@@ -1,8 +1,8 @@
 //! Gives every memory vectors of the chosen model, window by window.
 //!
-//! The actor is used only while a window is read and while its vectors are handed over, not while it is embedded, so saves go
-//! on in between. Each window is in the cache before the next is read: whoever stops this and starts it again loses one
-//! window at most. What must stay true: what is erased while its vector is made leaves no vector.
+//! The actor is used only while a window is read and while its vectors are handed over, not while it is embedded, so
+//! saves go on in between. Each window is in the cache before the next is read: whoever stops this and starts it again
+//! loses one window at most. What must stay true: what is erased while its vector is made leaves no vector.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -118,8 +118,8 @@ fn window(
     Ok(wanted)
 }
 
-/// Embeds what has no vector yet, among the memories that changed after entry `since` (0: among all). `open` opens the actor
-/// for one window; `progress` hears of memories done and to do.
+/// Embeds what has no vector yet, among the memories that changed after entry `since` (0: among all). `open` opens the
+/// actor for one window; `progress` hears of memories done and to do.
 pub fn fill<E: From<EmbedError> + From<kernel::Error>>(
     open: &dyn Fn() -> Result<Arc<Cortex>, E>,
     chosen: &Chosen,
@@ -199,8 +199,8 @@ fn hand_over(
         parts.extend(passages.into_iter().chain(whole));
     }
     cache.put_many(&parts)?;
-    // An erasure takes vectors out of the cache after it is committed. One that this reading does not show comes later, and
-    // finds them.
+    // An erasure takes vectors out of the cache after it is committed. One that this reading does not show comes later,
+    // and finds them.
     let mut erased = HashSet::new();
     for (body, made) in made {
         if reading.view().head(made.id)?.is_none_or(|head| head.erased) {
@@ -215,8 +215,8 @@ fn hand_over(
     Ok(())
 }
 
-/// Vectors of the memories that the embedder takes, and why it refused others. If it refuses many at once, halves are tried,
-/// down to the one it means.
+/// Vectors of the memories that the embedder takes, and why it refused others. If it refuses many at once, halves are
+/// tried, down to the one it means.
 #[expect(clippy::type_complexity, reason = "one caller")]
 fn embed(
     chosen: &Chosen,

@@ -1,7 +1,8 @@
-//! The embedder that a home uses now: opened once, changed when its configuration does, and asked for vectors of questions.
+//! The embedder that a home uses now: opened once, changed when its configuration does, and asked for vectors of
+//! questions.
 //!
-//! What must stay true: a question waits for a service for a bounded time, and a service that did not answer is left alone for
-//! a while, so that a search without it is as fast as one that never knew it.
+//! What must stay true: a question waits for a service for a bounded time, and a service that did not answer is left
+//! alone for a while, so that a search without it is as fast as one that never knew it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -83,7 +84,8 @@ impl Ready {
         Ok(asked?.pop().unwrap_or_else(|| Embedding::zero(self.chosen.dims())))
     }
 
-    /// The query with its question in this model, and the vectors of the actor in `folder` ready to be compared with it.
+    /// The query with its question in this model, and the vectors of the actor in `folder` ready to be compared with
+    /// it.
     pub fn put_into(
         &self,
         query: &mut SearchQuery,
@@ -164,8 +166,8 @@ impl InUse {
         Ready::new(choice, &self.home, &variable)
     }
 
-    /// Gives the query its question in the chosen model. If that cannot be had, the query stays as it is, and what is returned
-    /// says why.
+    /// Gives the query its question in the chosen model. If that cannot be had, the query stays as it is, and what is
+    /// returned says why.
     pub fn ask(
         &self,
         query: &mut SearchQuery,

@@ -1,8 +1,9 @@
-//! The embedder that a home has chosen besides the built-in one: opened by its configuration, asked for questions (`in_use`),
-//! and used to fill the cache of vectors (`fill`, `background`). The models themselves are in the crate `embed`.
+//! The embedder that a home has chosen besides the built-in one: opened by its configuration, asked for questions
+//! (`in_use`), and used to fill the cache of vectors (`fill`, `background`). The models themselves are in the crate
+//! `embed`.
 //!
-//! What must stay true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any time; a search
-//! whose question gets no vector falls back to the built-in model and says so (`in_use`).
+//! What must stay true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any
+//! time; a search whose question gets no vector falls back to the built-in model and says so (`in_use`).
 
 pub mod background;
 pub mod fill;

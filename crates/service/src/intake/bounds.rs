@@ -65,7 +65,8 @@ pub fn split(field: &'static str, text: &str, max: usize) -> Result<Vec<String>>
     Ok(numbered.map(|(i, part)| format!("[part {} of {all}]\n{part}", i + 1)).collect())
 }
 
-/// A name within `max` bytes. A longer one keeps its start and ends with a hash of the whole, so that two long names stay two.
+/// A name within `max` bytes. A longer one keeps its start and ends with a hash of the whole, so that two long names
+/// stay two.
 pub fn cut_apart(name: &str, max: usize) -> String {
     if name.len() <= max {
         return name.to_owned();

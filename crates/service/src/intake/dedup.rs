@@ -1,7 +1,7 @@
 //! When two saves are the same save.
 //!
-//! Must stay true: same project, scope, kind and title, and content that differs in case and white space at most, within
-//! the window. The hash is SHA-256 over the text as it will be stored, so after redaction.
+//! Must stay true: same project, scope, kind and title, and content that differs in case and white space at most,
+//! within the window. The hash is SHA-256 over the text as it will be stored, so after redaction.
 
 use kernel::Digest;
 use kernel::memory::{Millis, Scope};

@@ -7,8 +7,9 @@
 //! - [`dedup`]: when two saves are the same save; [`bounds`]: what is too long.
 //! - [`capture`]: learnings in an agent's output; [`summary`]: the parts of a session summary.
 //!
-//! The order of a save: `Screen::text` on every text, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay true:
-//! pure functions; the file system comes in as a [`project::tree::Tree`], time as an argument; nothing is cut in silence.
+//! The order of a save: `Screen::text` on every text, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay
+//! true: pure functions; the file system comes in as a [`project::tree::Tree`], time as an argument; nothing is cut in
+//! silence.
 
 pub mod bounds;
 pub mod capture;

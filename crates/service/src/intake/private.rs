@@ -11,8 +11,8 @@ use regex::Regex;
 /// What stands where a private block stood.
 pub const PLACEHOLDER: &str = "[REDACTED]";
 
-/// An opening or closing tag. A slash before `>` closes nothing, as in HTML; a tag that never ends in `>` counts as soon
-/// as its name is over.
+/// An opening or closing tag. A slash before `>` closes nothing, as in HTML; a tag that never ends in `>` counts as
+/// soon as its name is over.
 static TAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)<\s{0,8}(/?)\s{0,8}private(?:\s*>|/\s*>|\s[^<>]*>|\s|$)")
         .expect("the pattern of the private tag is valid")

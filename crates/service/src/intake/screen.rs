@@ -1,13 +1,13 @@
-//! The one gate every text passes before it becomes part of a memory: private blocks out, secrets masked, a report of both.
+//! The one gate every text passes before it becomes part of a memory: private blocks out, secrets masked, a report of
+//! both.
 //!
 //! Must stay true: the report holds kinds and counts, never values; screening twice changes nothing; a name made of
 //! redacted text (tag, topic key) is left out, because two different secrets would become one name.
 
 use kernel::{Error, Result};
 
-use crate::intake::private;
-use crate::intake::secrets;
 use crate::intake::secrets::Counts;
+use crate::intake::{private, secrets};
 
 /// What was taken out of the texts of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The parts of a session summary: goal, instructions, discoveries, what was done, what is next, which files.
 //!
-//! Must stay true: the stored summary is the text as given; this is only a view of it. A part that is not there is empty,
-//! unknown headings are passed over, and no heading has to be there at all.
+//! Must stay true: the stored summary is the text as given; this is only a view of it. A part that is not there is
+//! empty, unknown headings are passed over, and no heading has to be there at all.
 
 use crate::intake::capture::{bullet, items, number};
 use crate::intake::title::strip_marks;

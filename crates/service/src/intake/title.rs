@@ -1,7 +1,7 @@
 //! A title for a text that came without one.
 //!
-//! Must stay true: one line, no Markdown marks, never empty for a text that says anything, cut at a word with an ellipsis
-//! that shows it. The content keeps every word, so a short title loses nothing.
+//! Must stay true: one line, no Markdown marks, never empty for a text that says anything, cut at a word with an
+//! ellipsis that shows it. The content keeps every word, so a short title loses nothing.
 
 use kernel::render::one_line;
 use kernel::{Error, Result};
@@ -60,7 +60,8 @@ fn plain_line(line: &str) -> String {
 /// The parts of a well-formed memory, whose names say nothing about it.
 const LABELS: [&str; 6] = ["what", "why", "where", "learned", "summary", "goal"];
 
-/// Drops `**bold**`, `*italic*`, `__bold__` and `` `code` `` marks; their text stays. Underscores inside words stay too.
+/// Drops `**bold**`, `*italic*`, `__bold__` and `` `code` `` marks; their text stays. Underscores inside words stay
+/// too.
 pub fn strip_marks(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut before = None;

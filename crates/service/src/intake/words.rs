@@ -1,7 +1,7 @@
 //! The caller's own word for what a memory is.
 //!
-//! Must stay true: every text gives a slug, because a save must not fail over how a label is spelled; a known kind is never
-//! changed, and a slug is its own. One that is too long is left for the kernel to refuse.
+//! Must stay true: every text gives a slug, because a save must not fail over how a label is spelled; a known kind is
+//! never changed, and a slug is its own. One that is too long is left for the kernel to refuse.
 
 use recall::analyze::fold;
 

@@ -1,10 +1,11 @@
 //! What models cost today, what is left, and the switch that stops them.
 
-use crate::host::Host;
 use kernel::memory::Millis;
 use mind::budget::BudgetStatus as Spent;
 use service::caller::Caller;
 use service::error::Result;
+
+use crate::host::Host;
 
 pub(super) use api::mind::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView};
 

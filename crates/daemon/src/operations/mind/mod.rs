@@ -1,8 +1,8 @@
-//! The mind's jobs and runs, for people and programs. `budget`: what models cost. `recall`: the memory as the mind asks it. `views`:
-//! what is asked and answered.
+//! The mind's jobs and runs, for people and programs. `budget`: what models cost. `recall`: the memory as the mind asks
+//! it. `views`: what is asked and answered.
 //!
-//! What must stay true: a dry run changes nothing, not even what the mind keeps; every change of a run can be listed and
-//! taken back by the run's name.
+//! What must stay true: a dry run changes nothing, not even what the mind keeps; every change of a run can be listed
+//! and taken back by the run's name.
 
 mod budget;
 mod recall;
@@ -10,25 +10,22 @@ mod views;
 
 use std::sync::Arc;
 
+use api::mind::*;
 use kernel::memory::Millis;
-use mind::BULLETIN;
 use mind::audience::Audience;
 use mind::breaker::Circuit;
 use mind::bulletin::{ModelUse, render};
 use mind::jobs::JobReport;
-use mind::maintenance;
 use mind::warmup::{ProcessType, WarmupState};
-use mind::{MindEvent, patterns};
-
-use crate::host::Host;
-use crate::mind_host::Tended;
+use mind::{BULLETIN, MindEvent, maintenance, patterns};
 use service::caller::Caller;
 use service::error::{Error, Result};
 
-use api::mind::*;
-pub use views::circuit;
-pub use views::{MindCounts, Samples};
+use crate::host::Host;
+use crate::mind_host::Tended;
 use views::{changes_of, job_view, named, planned, report_view, suggested, title, warmup};
+
+pub use views::{MindCounts, Samples, circuit};
 
 impl Host {
     pub fn mind_events(
@@ -274,8 +271,8 @@ impl Host {
         Ok(answer)
     }
 
-    /// Work begins for an actor: counted and said if its mind is not warm yet. It begins in any case, whatever is wrong with
-    /// the mind.
+    /// Work begins for an actor: counted and said if its mind is not warm yet. It begins in any case, whatever is wrong
+    /// with the mind.
     pub fn dispatched(&self, caller: &Caller, process_type: ProcessType) {
         // In a process of its own nobody warms up.
         if !self.minds.is_served() || caller.delegate.is_some() {

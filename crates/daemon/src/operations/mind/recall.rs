@@ -1,6 +1,5 @@
 //! `memory_recall` as an operation: the four modes that the mind itself asks with, for models and scripts.
 
-use crate::host::Host;
 use mind::audience::Audience;
 use mind::memory_recall::{
     LIMIT_MAX, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall as recall,
@@ -8,6 +7,8 @@ use mind::memory_recall::{
 use service::caller::Caller;
 use service::error::{Error, Result};
 use service::parse::from_ppm;
+
+use crate::host::Host;
 
 pub(super) use api::mind::{MemoryRecallAnswer, MemoryRecallRequest, RecalledView};
 

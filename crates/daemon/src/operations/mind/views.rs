@@ -1,15 +1,12 @@
 //! What is asked of the mind and how it answers.
 
+use api::mind::{ChangeView, JobView, ReportView, SuggestionView, WarmupView};
 use kernel::memory::{MemoryId, Millis};
 use kernel::store::View;
 use mind::breaker::Circuit;
 use mind::jobs::{JobReport, JobStatus as Job};
 use mind::maintenance::{self, RunRecord};
 use mind::proposal::MindPlan;
-
-use api::mind::{
-    ChangeView, JobView, ReportView, SuggestionView, WarmupView,
-};
 
 /// Numbers with their labels.
 pub type Samples = Vec<(Vec<(&'static str, String)>, u64)>;

@@ -1,22 +1,21 @@
 //! What a run that has ended teaches the memory: a run is an intent, and its end is attested with what it relied on.
 //!
-//! What must stay true: one attestation per run, however often a daemon that dies is told of the same end; a failure to attest
-//! is counted and in the log, and costs the run nothing.
+//! What must stay true: one attestation per run, however often a daemon that dies is told of the same end; a failure to
+//! attest is counted and in the log, and costs the run nothing.
 
-use api::ErrorCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use api::attest::{AttestRequest, Citation};
 use api::run::RunOutcome;
+use api::{ErrorCode, Result};
 use kernel::limits::CITATIONS_MAX;
 use serde_json::Value;
+use service::Caller;
 use talents::runner::{EndedRun, RunObserver};
 
 use crate::channels::actor_of;
 use crate::host::Host;
-use api::Result;
-use api::attest::{AttestRequest, Citation};
-use service::Caller;
 
 /// Who attests.
 const BY: &str = "runner";

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use api::run::{RunEventKind, RunReceipt, RunRequest};
+use api::{Error, ErrorCode, Fault, Result};
 use serde_json::{Map, Value};
 use talents::UseId;
 use talents::bus::{BusMessage, Hub};
@@ -10,8 +11,6 @@ use talents::runner::{RunSelector, Runner};
 use tokio::runtime::Handle;
 
 use crate::run_control::{LiveRun, RunControl};
-use api::Fault;
-use api::{Error, ErrorCode, Result};
 
 #[derive(Debug)]
 pub(super) struct Door {

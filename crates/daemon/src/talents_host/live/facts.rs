@@ -1,19 +1,19 @@
-//! What the runner must know of a talent before it starts it: looked up for every request, so that an edited talent or a
-//! changed setting counts at once.
+//! What the runner must know of a talent before it starts it: looked up for every request, so that an edited talent or
+//! a changed setting counts at once.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use api::DEFAULT_ACTOR;
 use api::run::{RunRejection, RunRequest};
 use llm::models::ModelQuery;
+use service::Caller;
 use talents::TalentName;
 use talents::runner::{Facts, TalentFacts};
 
 use crate::channels::{actor_of, purpose};
 use crate::host::Host;
 use crate::talents_host::live::Sources;
-use api::DEFAULT_ACTOR;
-use service::Caller;
 
 #[derive(Debug)]
 pub(super) struct ShelfFacts {

@@ -5,8 +5,9 @@
 //! - `door`: the hands as the operations use them; `watch`: what the mind learns of runs while they go on.
 //! - `line`: one connection to the bus, for commands.
 //!
-//! What must stay true: runs that an earlier daemon left are ended before the first new one; hands that cannot start do not
-//! take the memory with them; whatever is started here is ended here, within a grace, before the daemon lets go of the home.
+//! What must stay true: runs that an earlier daemon left are ended before the first new one; hands that cannot start do
+//! not take the memory with them; whatever is started here is ended here, within a grace, before the daemon lets go of
+//! the home.
 
 mod attest;
 mod door;
@@ -16,13 +17,16 @@ mod runs;
 pub mod summary;
 mod watch;
 
-use api::ErrorCode;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use api::{Error, ErrorCode, Fault, Result};
+use client::place::DaemonPlace;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
+use service::config::Config;
+use service::{Caller, config};
 use talents::Layout;
 use talents::bus::{BusSettings, Hub, HubStatus};
 use talents::bus_server::BusServer;
@@ -35,16 +39,10 @@ use talents::supervisor::{
 
 use crate::host::Host;
 use crate::talents_host::Hands;
-use api::Fault;
-use api::{Error, Result};
 use attest::Attester;
-use client::place::DaemonPlace;
 use door::Door;
 use facts::ShelfFacts;
 use nightly::Nightly;
-use service::Caller;
-use service::config;
-use service::config::Config;
 
 /// What a stop may take beyond the grace that runs have.
 const STOP_MARGIN: Duration = Duration::from_secs(5);

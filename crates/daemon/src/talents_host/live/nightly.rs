@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use api::DEFAULT_ACTOR;
 use kernel::actor::ActorName;
 use llm::providers::BoxFuture;
 use serde_json::Value;
+use service::Caller;
 use talents::bus::{BusMessage, Hub};
 use talents::runner::Runner;
 use talents::talent_files::TalentCatalog;
@@ -23,8 +25,6 @@ use crate::talents_host::live::Sources;
 use crate::talents_host::live::runs::OwnRuns;
 use crate::talents_host::memory::Memory;
 use crate::talents_host::{Hands, outputs};
-use api::DEFAULT_ACTOR;
-use service::Caller;
 
 /// Who asks for the runs of the night, and who saves their outputs.
 const CALLER: &str = "think";

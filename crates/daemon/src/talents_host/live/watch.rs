@@ -1,7 +1,7 @@
 //! Looks over the shoulder of every run: what the bus tells of runs becomes what the mind knows of processes.
 //!
-//! What must stay true: a run is never held up by being watched; if messages were missed, the mind is told who runs now and judges
-//! nobody by old news.
+//! What must stay true: a run is never held up by being watched; if messages were missed, the mind is told who runs now
+//! and judges nobody by old news.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -15,13 +15,12 @@ use mind::hook::CortexHook;
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
 use serde_json::Value;
+use service::Caller;
 use talents::bus::{BusFilter, BusMessage, Delivery, Hub, RUN_TOPIC};
 use talents::runner::Runner;
 
 use crate::channels::actor_of;
-use crate::host::Host;
-use crate::mind_host::process_of;
-use service::Caller;
+use crate::host::{Host, process_of};
 
 /// Who tells the mind.
 const BY: &str = "runner";

@@ -1,19 +1,19 @@
 //! The tools around a conversation and for an administrator: branches, workers, what runs, what can be taken back.
 //!
-//! What must stay true: a run of a channel that others read learns of nothing private; what an administrator's tools do is what an
-//! administrator could have typed.
+//! What must stay true: a run of a channel that others read learns of nothing private; what an administrator's tools do
+//! is what an administrator could have typed.
 
 use std::sync::PoisonError;
 
+use api::admin::AdminQuestionRequest;
+use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
+use api::memory::Memory as MemoryView;
 use mind::admin::AdminQuestion;
 use serde::Deserialize;
 use serde_json::json;
 use talents::process::{ToolAnswer, ToolError, ToolScene};
 
 use crate::talents_host::toolbox::{ABOUT, MemoryTools, Told, told};
-use api::admin::AdminQuestionRequest;
-use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
-use api::memory::Memory as MemoryView;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

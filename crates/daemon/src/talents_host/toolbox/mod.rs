@@ -1,8 +1,8 @@
 //! The memory's tools inside a talent: recall, get, save, relate, over the ordinary operations.
 //!
-//! What must stay true: nothing is done beyond the talent's grant; a run for one facet sees and changes only what belongs to
-//! that project or to none; every memory whose words were given out is in `cited`; what is saved says which run saved it. Memories
-//! are given as values of JSON or as quoted lines, never as bare text between instructions.
+//! What must stay true: nothing is done beyond the talent's grant; a run for one facet sees and changes only what
+//! belongs to that project or to none; every memory whose words were given out is in `cited`; what is saved says which
+//! run saved it. Memories are given as values of JSON or as quoted lines, never as bare text between instructions.
 
 mod around;
 mod specs;
@@ -12,6 +12,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use api::admin::ProcessKind;
+use api::context::ContextRequest;
+use api::graph::RelateRequest;
+use api::mind::{MemoryRecallRequest, ToolAskRequest};
+use api::read::{GetAnswer, GetRequest};
+use api::save::SaveRequest;
+use api::search::{HitView, SearchRequest};
+use api::session::SessionEndRequest;
+use api::{Error, Fault};
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 use mind::admin::AdminQuestion;
 use serde::Deserialize;
@@ -22,16 +30,8 @@ use talents::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
 use talents::talent_files::ToolGrant;
 
 use crate::talents_host::memory::Memory;
-use api::Error;
-use api::Fault;
-use api::context::ContextRequest;
-use api::graph::RelateRequest;
-use api::mind::{MemoryRecallRequest, ToolAskRequest};
-use api::read::{GetAnswer, GetRequest};
-use api::save::SaveRequest;
-use api::search::{HitView, SearchRequest};
-use api::session::SessionEndRequest;
 use around::{InspectArgs, UndoArgs, is_open, word};
+
 pub use specs::specs;
 
 /// What one call gives of a memory; the rest can be asked for.
@@ -190,7 +190,8 @@ impl MemoryTools {
         Ok(ToolAnswer { value, cited })
     }
 
-    /// As the mind itself asks: by mode and types, with a query or without. What others must not read is not even ranked.
+    /// As the mind itself asks: by mode and types, with a query or without. What others must not read is not even
+    /// ranked.
     async fn recall_by_mode(
         &self,
         scene: &ToolScene,

@@ -1,9 +1,9 @@
 //! Which project a memory belongs to.
 //!
-//! Asked in this order: the name the caller gave, `.cortex.toml` in the folder or above, the remote of the repository, the
-//! folder of the repository, the folder itself. Must stay true: every clone, worktree and spelling of one repository gives
-//! one name; the home folder, what lies above it and the root of the disk are no project; a path never becomes a name;
-//! nothing here fails: what could not be read becomes a note and the next source is asked.
+//! Asked in this order: the name the caller gave, `.cortex.toml` in the folder or above, the remote of the repository,
+//! the folder of the repository, the folder itself. Must stay true: every clone, worktree and spelling of one
+//! repository gives one name; the home folder, what lies above it and the root of the disk are no project; a path never
+//! becomes a name; nothing here fails: what could not be read becomes a note and the next source is asked.
 
 pub mod alias;
 mod config;

@@ -1,7 +1,7 @@
 //! The address of a repository, in the one form that all its spellings share.
 //!
-//! Must stay true: scheme, user, password, port, case, a final `.git` or slash and the hosts some services use for SSH make
-//! no difference; a password in an address is never kept.
+//! Must stay true: scheme, user, password, port, case, a final `.git` or slash and the hosts some services use for SSH
+//! make no difference; a password in an address is never kept.
 
 use crate::intake::project::name;
 
@@ -80,8 +80,8 @@ fn host_of(authority: &str) -> String {
     served.map_or(host, |(_, host)| *host).to_owned()
 }
 
-/// People with two accounts name them `github.com-work` in their SSH settings. No top-level domain has a hyphen, but for
-/// those in punycode.
+/// People with two accounts name them `github.com-work` in their SSH settings. No top-level domain has a hyphen, but
+/// for those in punycode.
 fn without_ssh_alias(host: &str) -> &str {
     match host.rfind('.') {
         Some(dot) if !host[dot..].starts_with(".xn--") => {

@@ -1,8 +1,8 @@
-//! Values that only their surroundings make a secret: the password of a connection string, what follows `Authorization:`,
-//! what is assigned to a name like `api_key`.
+//! Values that only their surroundings make a secret: the password of a connection string, what follows
+//! `Authorization:`, what is assigned to a name like `api_key`.
 //!
-//! Must stay true: only the value is masked, so that the text still says which host, user or setting it speaks of. Patterns
-//! find where a value starts; how far it reaches is read by hand, within a bound unless it is masked.
+//! Must stay true: only the value is masked, so that the text still says which host, user or setting it speaks of.
+//! Patterns find where a value starts; how far it reaches is read by hand, within a bound unless it is masked.
 
 use std::sync::LazyLock;
 
@@ -79,8 +79,8 @@ fn is_url_password(value: &str) -> bool {
     !value.is_empty() && !value.contains(MASK_START) && !is_placeholder(value)
 }
 
-/// Values that their name makes suspect. What is no secret may still hold one (`secret: pwd=…`), so reading goes on behind
-/// the name.
+/// Values that their name makes suspect. What is no secret may still hold one (`secret: pwd=…`), so reading goes on
+/// behind the name.
 fn named(text: &str, spans: &mut Vec<Span>) {
     let mut from = 0;
     while let Some(found) = NAMED.captures_at(text, from) {
@@ -105,7 +105,8 @@ fn named(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// The value a text begins with: up to its closing quote, or without the brackets and the full stop of the sentence around.
+/// The value a text begins with: up to its closing quote, or without the brackets and the full stop of the sentence
+/// around.
 fn value_of(text: &str, quote: Option<char>) -> &str {
     let is_end = |c: char| match quote {
         _ if c.is_whitespace() => true,

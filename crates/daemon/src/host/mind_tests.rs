@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use api::DEFAULT_ACTOR;
+use api::prompt::PromptSaveRequest;
+use api::save::SaveRequest;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::supervision::ProcessEvent;
+use service::{Caller, Service, Settings};
 use tempfile::TempDir;
 
 use crate::host::Host;
-use api::DEFAULT_ACTOR;
-use api::save::SaveRequest;
-use api::prompt::PromptSaveRequest;
-use service::{Caller, Service, Settings};
 
 fn here(home: &TempDir) -> (Arc<Host>, Caller) {
     let wait = std::time::Duration::from_secs(5);
@@ -172,27 +172,6 @@ fn the_log_of_processes_goes_on_after_a_torn_line() {
     assert_eq!(numbers(&ops, &caller), [1, 2, 3]);
 }
 
-// house 6.4: a healthy actor used to reset what was said about the failing one
-#[test]
-fn trouble_is_said_once_per_actor() {
-    let home = TempDir::new().unwrap();
-    let tending = crate::mind_host::Tending::new(home.path(), std::collections::BTreeMap::new());
-    let actor = |name: &str| ActorName::parse(name).unwrap();
-    let failed = |why: &str| Err(service::Error::internal(why));
-    assert!(tending.news(&actor("ada"), failed("no disk")).is_some());
-    for _ in 0..3 {
-        assert_eq!(tending.news(&actor("eve"), Ok(())), None);
-        assert_eq!(tending.news(&actor("ada"), failed("no disk")), None);
-    }
-    assert!(tending.news(&actor("ada"), failed("no memory")).is_some());
-    assert_eq!(tending.news(&actor("ada"), Ok(())), None);
-    assert!(tending.news(&actor("ada"), failed("no memory")).is_some(), "it came back");
-    for number in 0..1_000 {
-        tending.news(&actor(&format!("guest-{number}")), failed("no disk"));
-    }
-    assert!(crate::mind_host::lock(&tending.trouble).len() <= crate::mind_host::TROUBLE_MAX);
-}
-
 // Law 8: minds of actors that nobody uses any more are let go, and know what they knew when they are used again.
 #[test]
 fn minds_of_closed_actors_are_released() {
@@ -201,7 +180,9 @@ fn minds_of_closed_actors_are_released() {
     let ada = Caller { actor: ActorName::parse("ada").unwrap(), ..own.clone() };
     for caller in [&own, &ada] {
         let request = SaveRequest { title: "Use tabs".to_owned(), ..SaveRequest::default() };
-        ops.service.save(caller, SaveRequest { content: "Decided.".to_owned(), ..request }).unwrap();
+        ops.service
+            .save(caller, SaveRequest { content: "Decided.".to_owned(), ..request })
+            .unwrap();
         let request = api::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
         ops.mind_run(caller, request).unwrap();
     }

@@ -1,22 +1,20 @@
 //! What a channel wants done, done.
 
-use api::ErrorCode;
-use api::run::{RunEnvironment, RunRequest};
-use kernel::actor::ActorName;
+use api::run::RunRequest;
+use api::save::SaveRequest;
+use api::{ErrorCode, Fault};
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole, NewMemory};
-use serde_json::{Map, Value};
+use service::Caller;
+use service::error::{Error, Result};
 use talents::Layout;
 use talents::process::{Context, Speaker, Utterance};
 
-use crate::channels::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
-use crate::host::Host;
-use api::DEFAULT_ACTOR;
-use api::Fault;
-use api::save::SaveRequest;
-use service::Caller;
-use service::error::{Error, Result};
+use super::Host;
+use crate::channels::{
+    BRANCH, COMPACTION, Kept, Part, Started, TURN, With, actor_key, context_of, files, session_of,
+};
 
 /// Tokens of an answer that are reserved; what it really took is settled at its end.
 const ANSWER_TOKENS: u64 = 8_000;
@@ -24,29 +22,6 @@ const ANSWER_TOKENS: u64 = 8_000;
 const FRAME_TOKENS: u64 = 4_000;
 /// After this long a call that nobody settled counts as its worst case.
 const CALL_MS: i64 = 3_600_000;
-
-/// What goes with the runs of one request: keys of services, and the model that was asked for.
-#[derive(Clone, Default)]
-pub struct With {
-    pub env: Map<String, Value>,
-    pub model: Option<String>,
-    pub provider: Option<String>,
-}
-
-impl With {
-    /// A request for a run with these keys and this model.
-    pub(crate) fn request(&self, request: RunRequest) -> RunRequest {
-        let env = (!self.env.is_empty()).then(|| RunEnvironment::Values(self.env.clone()));
-        RunRequest { model: self.model.clone(), provider: self.provider.clone(), env, ..request }
-    }
-}
-
-impl std::fmt::Debug for With {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Values of the environment are keys.
-        f.debug_struct("With").field("model", &self.model).finish_non_exhaustive()
-    }
-}
 
 /// What a part of a conversation asks, and of which talent. The last message is what it is asked.
 struct Asks<'a> {
@@ -57,19 +32,13 @@ struct Asks<'a> {
     messages: &'a [ChannelMessage],
 }
 
-/// A run that was started for a channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Started {
-    pub use_id: String,
-}
-
 impl Host {
     pub(super) fn layout(&self) -> Layout {
         Layout::new(self.folder())
     }
 
-    /// Carries out effects and all that follow from them. A run that cannot be started is an answer too; the last that was started
-    /// is given back.
+    /// Carries out effects and all that follow from them. A run that cannot be started is an answer too; the last that
+    /// was started is given back.
     pub fn carry_channel(
         &self,
         caller: &Caller,
@@ -148,7 +117,7 @@ impl Host {
 
     /// Writes the channel down.
     pub(super) fn keep_channel(&self, caller: &Caller, kept: &Kept) -> Result<()> {
-        keep::store(&self.service.home().actor_folder(&caller.actor), kept)
+        files::store(&self.service.home().actor_folder(&caller.actor), kept)
     }
 
     /// Starts a run for a part of a conversation.
@@ -240,21 +209,6 @@ impl Host {
         }
         Ok(())
     }
-}
-
-/// The session under which a channel's messages are journaled.
-pub fn session_of(channel: &str) -> String {
-    format!("channel-{channel}")
-}
-
-/// The channel whose session this is.
-pub fn channel_of(session: &str) -> Option<&str> {
-    session.strip_prefix("channel-").filter(|channel| crate::channels::check_name(channel).is_ok())
-}
-
-/// The key that says whose memory a run works with; none for the home's own.
-pub fn actor_key(actor: &ActorName) -> Option<String> {
-    (actor.as_str() != DEFAULT_ACTOR).then(|| actor.as_str().to_owned())
 }
 
 pub(super) fn over_budget(refusal: &mind::budget::BudgetRefusal) -> Error {

@@ -1,4 +1,19 @@
 //! Everything that answers operations of a home, in the daemon or in the process of one command.
+//!
+//! - here: the parts of a home: the service, the minds, the channels, and whoever runs talents.
+//! - `mind_effects`: each effect of a mind against the store. `processes`: what happens to channels, branches and
+//!   workers, and what supervision does about it.
+//! - `channels`: the channels of an actor. `channel_effects`: each effect of a channel. `run_ends`: what the end of a
+//!   run means for its channel and for the budget.
+
+mod channel_effects;
+mod channels;
+mod mind_effects;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod mind_tests;
+mod processes;
+mod run_ends;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,6 +27,8 @@ use service::error::{Error, Result};
 use crate::channels::Channels;
 use crate::mind_host::Tending;
 use crate::run_control::RunControl;
+
+pub use processes::process_of;
 
 /// The operations of a home, with the minds and conversations that belong to them.
 #[derive(Debug)]

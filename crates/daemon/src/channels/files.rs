@@ -1,16 +1,15 @@
 //! The files of conversations: one that is replaced whole, and a transcript that only grows.
 
-use api::ErrorCode;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use api::{ErrorCode, Fault};
 use mind::conversation::ChannelMessage;
+use service::error::{Error, Result};
 
 use crate::channels::Kept;
-use api::Fault;
-use service::error::{Error, Result};
 
 /// The folder of an actor's channels.
 const FOLDER: &str = "channels";
@@ -27,7 +26,7 @@ fn folder(actor: &Path) -> PathBuf {
 }
 
 /// `None` if there is no such channel.
-pub(super) fn load(actor: &Path, channel: &str) -> Result<Option<Kept>> {
+pub(crate) fn load(actor: &Path, channel: &str) -> Result<Option<Kept>> {
     let path = folder(actor).join(format!("{channel}.json"));
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
@@ -41,7 +40,7 @@ pub(super) fn load(actor: &Path, channel: &str) -> Result<Option<Kept>> {
     })
 }
 
-pub(super) fn store(actor: &Path, kept: &Kept) -> Result<()> {
+pub(crate) fn store(actor: &Path, kept: &Kept) -> Result<()> {
     let folder = folder(actor);
     fs::DirBuilder::new()
         .recursive(true)
@@ -63,7 +62,7 @@ pub(super) fn store(actor: &Path, kept: &Kept) -> Result<()> {
 }
 
 /// Adds to the transcript. It holds every message as it was said, whatever left the context since.
-pub(super) fn transcribe(actor: &Path, channel: &str, messages: &[ChannelMessage]) -> Result<()> {
+pub(crate) fn transcribe(actor: &Path, channel: &str, messages: &[ChannelMessage]) -> Result<()> {
     let path = folder(actor).join(format!("{channel}.transcript.jsonl"));
     let mut lines = Vec::new();
     for message in messages {
@@ -81,7 +80,7 @@ pub(super) fn transcribe(actor: &Path, channel: &str, messages: &[ChannelMessage
 }
 
 /// Takes messages of these words out of the transcript.
-pub(super) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> {
+pub(crate) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> {
     let path = folder(actor).join(format!("{channel}.transcript.jsonl"));
     let whole = match fs::read_to_string(&path) {
         Ok(whole) => whole,
@@ -112,7 +111,7 @@ pub(super) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> 
 }
 
 /// Removes a channel and its transcript. Those that are gone already are fine.
-pub(super) fn remove(actor: &Path, channel: &str) -> Result<()> {
+pub(crate) fn remove(actor: &Path, channel: &str) -> Result<()> {
     for name in [format!("{channel}.json"), format!("{channel}.transcript.jsonl")] {
         let path = folder(actor).join(name);
         match fs::remove_file(&path) {
@@ -124,7 +123,7 @@ pub(super) fn remove(actor: &Path, channel: &str) -> Result<()> {
 }
 
 /// The names of all channels, in order.
-pub(super) fn names(actor: &Path) -> Result<Vec<String>> {
+pub(crate) fn names(actor: &Path) -> Result<Vec<String>> {
     let folder = folder(actor);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,

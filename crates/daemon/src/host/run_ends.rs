@@ -4,27 +4,16 @@ use api::run::RunOutcome;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use serde_json::Value;
+use service::Caller;
+use service::error::Result;
 use talents::process::Context;
 use talents::runner::EndedRun;
 
-use crate::channels::carry::With;
-use crate::channels::{ADMIN, BRANCH, COMPACTION, Part, TURN, alone, keep};
-use crate::host::Host;
-use service::Caller;
-use service::error::Result;
+use super::Host;
+use crate::channels::{Kept, Part, With, alone, check_name, files, purpose};
 
 /// Characters of a worker's result that its conversation is told.
 const RESULT_CHARS: usize = 4_000;
-
-/// What the calls of a run are paid from.
-pub fn purpose(talent: &str, is_of_channel: bool) -> Purpose {
-    match talent {
-        COMPACTION if is_of_channel => Purpose::Maintenance,
-        TURN | BRANCH if is_of_channel => Purpose::Chat,
-        ADMIN if !is_of_channel => Purpose::Chat,
-        _ => Purpose::Talents,
-    }
-}
 
 /// What a run came to, or why to nothing.
 fn answer(run: &EndedRun) -> std::result::Result<String, String> {
@@ -92,11 +81,11 @@ impl Host {
         context: &str,
         run: &EndedRun,
     ) -> Result<()> {
-        crate::channels::check_name(channel)?;
+        check_name(channel)?;
         let lock = self.channels.lock_of(&caller.actor, channel);
         let _alone = alone(&lock);
         let folder = self.service.home().actor_folder(&caller.actor);
-        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
+        let Some(mut kept) = files::load(&folder, channel)? else { return Ok(()) };
         let Some(part) = kept.waiting.remove(context) else { return Ok(()) };
         let now = caller.now()?;
         let effects = self.end_part(caller, &mut kept, part, answer(run), now)?;
@@ -110,7 +99,7 @@ impl Host {
     fn end_part(
         &self,
         caller: &Caller,
-        kept: &mut crate::channels::Kept,
+        kept: &mut Kept,
         part: Part,
         answer: std::result::Result<String, String>,
         now: Millis,
@@ -133,12 +122,7 @@ impl Host {
     }
 
     /// Writes down what was said after a message.
-    pub(super) fn transcribe_since(
-        &self,
-        caller: &Caller,
-        kept: &crate::channels::Kept,
-        number: u64,
-    ) -> Result<()> {
+    pub(super) fn transcribe_since(&self, caller: &Caller, kept: &Kept, number: u64) -> Result<()> {
         let fresh: Vec<_> = kept
             .channel
             .messages()
@@ -150,16 +134,16 @@ impl Host {
             return Ok(());
         }
         let folder = self.service.home().actor_folder(&caller.actor);
-        keep::transcribe(&folder, &kept.channel.channel_id, &fresh)
+        files::transcribe(&folder, &kept.channel.channel_id, &fresh)
     }
 
     /// A worker's result stands in its conversation as a note.
     fn worker_ended(&self, caller: &Caller, channel: &str, run: &EndedRun) -> Result<()> {
-        crate::channels::check_name(channel)?;
+        check_name(channel)?;
         let lock = self.channels.lock_of(&caller.actor, channel);
         let _alone = alone(&lock);
         let folder = self.service.home().actor_folder(&caller.actor);
-        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
+        let Some(mut kept) = files::load(&folder, channel)? else { return Ok(()) };
         let mark = format!("Worker {} ({})", run.use_id, run.name);
         // The same end may be told again after a crash.
         if kept.channel.messages().iter().any(|message| message.text.starts_with(&mark)) {
@@ -190,10 +174,10 @@ impl Host {
         let live: Vec<String> =
             self.run_control()?.live().into_iter().filter_map(|run| run.context).collect();
         let folder = self.service.home().actor_folder(&caller.actor);
-        for channel in keep::names(&folder)? {
+        for channel in files::names(&folder)? {
             let lock = self.channels.lock_of(&caller.actor, &channel);
             let _alone = alone(&lock);
-            let mut kept = match keep::load(&folder, &channel) {
+            let mut kept = match files::load(&folder, &channel) {
                 Ok(Some(kept)) => kept,
                 Ok(None) => continue,
                 Err(error) => {

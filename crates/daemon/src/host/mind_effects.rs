@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use api::DEFAULT_ACTOR;
 use kernel::command::{Command, Receipt, Stamp};
 use kernel::memory::{Millis, PinnedVersion, Salt};
 use kernel::{Cortex, Reading};
@@ -14,12 +15,11 @@ use mind::patterns::PatternLook;
 use mind::proposal::{self, MemoryAction, MindPlan, PlanOutcome, Proposal, carry_out};
 use mind::warmup::WarmStep;
 use mind::{MindEffect, MindEvent};
-
-use crate::host::Host;
-use crate::mind_host::{Tended, lock, prompts};
-use api::DEFAULT_ACTOR;
 use service::Caller;
 use service::error::{Error, Result};
+
+use super::Host;
+use crate::mind_host::{self, Tended, lock, prompts};
 
 /// How long a gathering counts while the journal does not grow: time alone makes little difference within it.
 const GATHERED_MS: i64 = 6 * 3_600_000;
@@ -43,7 +43,8 @@ impl Host {
 
     /// Lets time go on for every mind: what is due is done, on this thread. What goes wrong is said in the log.
     ///
-    /// The default actor is tended from the start, others once somebody uses them. An actor that is not there yet is not made.
+    /// The default actor is tended from the start, others once somebody uses them. An actor that is not there yet is
+    /// not made.
     pub fn tend(&self, caller: &Caller) -> Result<()> {
         self.minds.serve();
         for actor in self.service.used_actors(DEFAULT_ACTOR)? {
@@ -162,21 +163,21 @@ impl Host {
     /// What people said is read from the journal again, without what was erased.
     pub fn erase_from_mind(&self, caller: &Caller, id: u64) -> Result<()> {
         let folder = self.service.home().actor_folder(&caller.actor);
-        if !crate::mind_host::is_kept(&folder) && self.minds.if_there(&caller.actor).is_none() {
+        if !mind_host::is_kept(&folder) && self.minds.if_there(&caller.actor).is_none() {
             return Ok(());
         }
         let Ok(tended) = self.tended(caller) else {
             // It cannot be read as things are set; without it the mind begins anew.
-            return crate::mind_host::discard(&folder);
+            return mind_host::discard(&folder);
         };
         {
             let mut part = tended.part();
             part.mind.erase(id);
             part.prompts = 0;
-            tended.published.store(crate::mind_host::Published::of(&part.mind).into());
+            tended.published.store(mind_host::Published::of(&part.mind).into());
         }
         lock(&tended.gathered).clear();
-        crate::mind_host::discard(&folder)?;
+        mind_host::discard(&folder)?;
         tended.persist()
     }
 
@@ -334,15 +335,6 @@ impl Host {
             Some(error) => Err(error),
             None => Ok(outcome?),
         }
-    }
-}
-
-impl crate::mind_host::Part {
-    fn reconfigure(&mut self, known: &Arc<crate::mind_host::Known>, now: Millis) -> Result<()> {
-        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
-        self.mind.reconfigure(known.settings.clone(), provider, now)?;
-        self.known = Arc::clone(known);
-        Ok(())
     }
 }
 
