@@ -242,17 +242,20 @@ fn render(answer: &mut ContextAnswer, budget: usize, mut left_out: usize, footer
                 continue;
             }
             if !begun {
-                let _written = writeln!(text, "{heading}");
+                // Writing to a text cannot fail.
+                let _ = writeln!(text, "{heading}");
                 begun = true;
             }
-            let _written = writeln!(text, "{line}");
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "{line}");
         }
         if begun {
             text.push('\n');
         }
     }
     if left_out > 0 {
-        let _written = writeln!(text, "({left_out} more did not fit; search for what you need)\n");
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "({left_out} more did not fit; search for what you need)\n");
     }
     text.push_str(footer);
     answer.text = text;

@@ -240,7 +240,7 @@ impl Service {
 
     /// Loads the embedder, so that the first question need not.
     pub fn warm_embedder(&self) -> Result<()> {
-        let _loaded = recall::embedding::StaticEmbedder::shared();
+        recall::embedding::StaticEmbedder::shared();
         match self.embedders.as_ref().map(InUse::ready) {
             Some(Err(error)) => {
                 Err(Error::new(ErrorCode::named(error.code()), Fault::Server, error.to_string()))
@@ -279,7 +279,8 @@ impl Service {
             pending.len() / PENDING_MAX > before
         };
         if full {
-            let _tried_again_in_the_background = self.flush_actor(&caller.actor, now);
+            // They stay noted, and the background tries again.
+            let _ = self.flush_actor(&caller.actor, now);
         }
         Ok(())
     }

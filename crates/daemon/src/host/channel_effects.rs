@@ -171,7 +171,8 @@ impl Host {
             Err(error) => {
                 kept.waiting.remove(context);
                 tended.part().mind.not_called(context);
-                let _left_to_the_next_start = Context::remove(&layout, context);
+                // A context that stays is removed at the next start.
+                let _ = Context::remove(&layout, context);
                 Err(error.into())
             }
         }

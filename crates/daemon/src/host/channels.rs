@@ -43,7 +43,7 @@ impl Host {
     /// What was said in these words was erased: the channel and its transcript must not hold it either.
     pub fn erase_from_channel(&self, caller: &Caller, channel: &str, text: &str) -> Result<()> {
         let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
+        let _guard = alone(&lock);
         let folder = self.service.home().actor_folder(&caller.actor);
         let Some(mut kept) = files::load(&folder, channel)? else { return Ok(()) };
         kept.channel.erase(text);
@@ -54,7 +54,7 @@ impl Host {
     /// Removes a channel and its transcript.
     pub fn remove_channel(&self, caller: &Caller, channel: &str) -> Result<()> {
         let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
+        let _guard = alone(&lock);
         files::remove(&self.service.home().actor_folder(&caller.actor), channel)
     }
 

@@ -340,18 +340,20 @@ impl Host {
 
 /// What came of a plan, for the log of jobs.
 fn summary(plan: &MindPlan, outcome: &PlanOutcome) -> String {
-    // Writing to a text cannot fail.
     let mut text = outcome.summary();
     for suggestion in plan.suggestions.iter().take(SUGGESTED_MAX) {
         let ids: Vec<String> = suggestion.about.iter().map(|id| format!("#{id}")).collect();
-        let _never = write!(text, "; suggested for {}: {}", ids.join(", "), suggestion.reason);
+        // Writing to a text cannot fail.
+        let _ = write!(text, "; suggested for {}: {}", ids.join(", "), suggestion.reason);
     }
     let unsaid = plan.suggestions.len().saturating_sub(SUGGESTED_MAX) + plan.unsaid;
     if unsaid > 0 {
-        let _never = write!(text, "; {unsaid} more suggestions");
+        // Writing to a text cannot fail.
+        let _ = write!(text, "; {unsaid} more suggestions");
     }
     if plan.left > 0 {
-        let _never = write!(text, "; {} more wait for the next run", plan.left);
+        // Writing to a text cannot fail.
+        let _ = write!(text, "; {} more wait for the next run", plan.left);
     }
     text
 }

@@ -128,7 +128,7 @@ impl Host {
                 if let Err(error) = self.stop_process(&tended.actor, &process) {
                     tracing::warn!("{process} was not stopped: {}", error.to_string());
                     // It may have ended meanwhile; then there is nobody to tell.
-                    let _gone =
+                    let _ =
                         tended.part().mind.supervisor.cancel_failed(&process, &error.to_string());
                 }
             }

@@ -83,7 +83,7 @@ impl Host {
     ) -> Result<()> {
         check_name(channel)?;
         let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
+        let _guard = alone(&lock);
         let folder = self.service.home().actor_folder(&caller.actor);
         let Some(mut kept) = files::load(&folder, channel)? else { return Ok(()) };
         let Some(part) = kept.waiting.remove(context) else { return Ok(()) };
@@ -141,7 +141,7 @@ impl Host {
     fn worker_ended(&self, caller: &Caller, channel: &str, run: &EndedRun) -> Result<()> {
         check_name(channel)?;
         let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
+        let _guard = alone(&lock);
         let folder = self.service.home().actor_folder(&caller.actor);
         let Some(mut kept) = files::load(&folder, channel)? else { return Ok(()) };
         let mark = format!("Worker {} ({})", run.use_id, run.name);
@@ -176,7 +176,7 @@ impl Host {
         let folder = self.service.home().actor_folder(&caller.actor);
         for channel in files::names(&folder)? {
             let lock = self.channels.lock_of(&caller.actor, &channel);
-            let _alone = alone(&lock);
+            let _guard = alone(&lock);
             let mut kept = match files::load(&folder, &channel) {
                 Ok(Some(kept)) => kept,
                 Ok(None) => continue,

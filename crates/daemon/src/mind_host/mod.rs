@@ -170,7 +170,7 @@ impl Tended {
         let failed = |error: std::io::Error| {
             Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", self.file.display()))
         };
-        let _one_at_a_time = lock(&self.writing);
+        let _guard = lock(&self.writing);
         let kept = {
             let part = self.part();
             Kept { format: FORMAT, prompts: part.prompts, mind: part.mind.state() }
@@ -290,7 +290,7 @@ impl Tending {
             return Ok(tended);
         }
         let known = self.known()?;
-        let _alone = lock(&self.making);
+        let _guard = lock(&self.making);
         if let Some(tended) = self.if_there(actor) {
             return Ok(tended);
         }
@@ -361,7 +361,7 @@ impl Tending {
     /// A mind stays if somebody works with it at this moment, if a job or a process of it runs, or if it cannot be
     /// written.
     pub(crate) fn release(&self, is_used: impl Fn(&ActorName) -> bool) {
-        let _alone = lock(&self.making);
+        let _guard = lock(&self.making);
         let minds = BTreeMap::clone(&self.minds.load());
         let (used, idle): (BTreeMap<_, _>, BTreeMap<_, _>) =
             minds.into_iter().partition(|(actor, tended)| is_used(actor) || tended.is_busy());

@@ -334,13 +334,15 @@ impl Host {
             (None, false) => "is current".to_owned(),
         };
         let mut text = format!("#{id} ({}) {:?} {state}", memory.kind, memory.title);
-        let _never = write!(
+        // Writing to a text cannot fail.
+        let _ = write!(
             text,
             "\n- {} versions, used {} times, importance {:.3}, saved {} by {}",
             memory.latest, memory.accesses, memory.importance, memory.created_at, memory.by
         );
         if !found.superseded_by.is_empty() {
-            let _never = write!(text, "\n- replaced by {:?}", found.superseded_by);
+            // Writing to a text cannot fail.
+            let _ = write!(text, "\n- replaced by {:?}", found.superseded_by);
         }
         Ok((text, value(&found)?))
     }
@@ -463,7 +465,8 @@ fn lines(text: &mut String, changes: &[ChangeView]) {
     for change in changes {
         let ids: Vec<String> = change.about.iter().map(|id| format!("#{id}")).collect();
         let ChangeView { action, title, reason, .. } = change;
-        let _never = write!(text, "\n- {action} {} {title:?}: {reason}", ids.join(", "));
+        // Writing to a text cannot fail.
+        let _ = write!(text, "\n- {action} {} {title:?}: {reason}", ids.join(", "));
     }
 }
 

@@ -39,7 +39,7 @@ impl Host {
         }
         self.dispatched(caller, ProcessType::Channel);
         let lock = self.channels.lock_of(&caller.actor, &request.channel);
-        let _alone = channels::alone(&lock);
+        let _guard = channels::alone(&lock);
         let now = caller.now()?;
         let mut kept = self.channel_or_new(caller, &request.channel, request.shared)?;
         if kept.channel.is_answering() {
@@ -88,7 +88,7 @@ impl Host {
         }
         self.dispatched(caller, ProcessType::Branch);
         let lock = self.channels.lock_of(&caller.actor, &request.channel);
-        let _alone = channels::alone(&lock);
+        let _guard = channels::alone(&lock);
         let mut kept = self.channel_there(caller, &request.channel)?;
         let bulletin = self.bulletin_of(caller, kept.channel.audience())?;
         let settings = self.tended(caller)?.part().mind.settings.channel.clone();

@@ -32,7 +32,8 @@ pub(super) enum Incoming<T> {
 pub(super) async fn attend(stream: UnixStream, shared: Arc<Shared>) {
     if !shared.enter() {
         let busy = Error::new(ErrorCode::TooManyConnections, Fault::Busy, "too many are connected");
-        let _unheard = greet(stream.into_split().1, Greeting::Error(busy)).await;
+        // A caller that left does not need to know that there was no place for it.
+        let _ = greet(stream.into_split().1, Greeting::Error(busy)).await;
         return;
     }
     converse(stream, &shared).await;

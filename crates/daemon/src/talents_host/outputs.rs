@@ -46,7 +46,8 @@ fn request(home: &Path, path: &Path, output: &UnitOutput) -> Result<SaveRequest>
     let digest = Sha256::digest(&bytes).iter().fold(String::new(), |mut hex, byte| {
         use std::fmt::Write as _;
         // Writing to a text does not fail.
-        let _written = write!(hex, "{byte:02x}");
+        // Writing to a text cannot fail.
+        let _ = write!(hex, "{byte:02x}");
         hex
     });
     let text = String::from_utf8_lossy(&bytes);

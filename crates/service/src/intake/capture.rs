@@ -159,8 +159,15 @@ fn collect(items: Vec<String>) -> Capture {
 
 /// Characters, those of Chinese, Japanese and Korean writing twice: they say about as much as two letters.
 fn width(text: &str) -> usize {
-    let wide = |c: char| matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}');
-    text.chars().map(|c| 1 + usize::from(wide(c))).sum()
+    const WIDE: [std::ops::RangeInclusive<char>; 5] = [
+        '\u{1100}'..='\u{11ff}',
+        '\u{2e80}'..='\u{d7ff}',
+        '\u{f900}'..='\u{faff}',
+        '\u{ff00}'..='\u{ffef}',
+        '\u{20000}'..='\u{3ffff}',
+    ];
+    let is_wide = |c: char| WIDE.iter().any(|range| range.contains(&c));
+    text.chars().map(|c| 1 + usize::from(is_wide(c))).sum()
 }
 
 #[cfg(test)]
@@ -212,14 +219,16 @@ mod tests {
 
     #[test]
     fn the_last_section_that_holds_something_wins() {
-        let output = "## Learnings\n- the first section has this learning\n## Learnings\n- the second section has this one\n\
+        let output = "## Learnings\n- the first section has this learning\n## Learnings\n\
+            - the second section has this one\n\
             ## Learnings\n- nothing\n";
         assert_eq!(contents(output), ["the second section has this one"]);
     }
 
     #[test]
     fn an_item_keeps_its_continuation_lines() {
-        let output = "## Learnings\n1. The pool must be closed\n   before the file is renamed\n   - or Windows refuses\n\n\
+        let output = "## Learnings\n1. The pool must be closed\n   before the file is renamed\n\
+            \x20  - or Windows refuses\n\n\
             2. A second learning of the list\nthat goes on without indentation\n";
         assert_eq!(
             contents(output),
@@ -232,7 +241,9 @@ mod tests {
 
     #[test]
     fn repeated_short_and_too_many_items_are_counted() {
-        let mut output = "## Learnings\n- The same learning, twice over\n- the  same learning, TWICE over\n- no\n".to_owned();
+        let mut output = "## Learnings\n- The same learning, twice over\n\
+            - the  same learning, TWICE over\n- no\n"
+            .to_owned();
         let more = (0..LEARNINGS_MAX + 4).map(|i| format!("- learning with the number {i}\n"));
         output.extend(more);
         let capture = learnings(&output).unwrap();

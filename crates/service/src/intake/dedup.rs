@@ -4,10 +4,7 @@
 //! within the window. The hash is SHA-256 over the text as it will be stored, so after redaction.
 
 use kernel::Digest;
-use kernel::memory::{Millis, Scope};
-
-/// How long after a save the same save is taken for a repetition.
-pub const WINDOW_MS: i64 = 15 * 60 * 1_000;
+use kernel::memory::Scope;
 
 /// What has to be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +43,6 @@ pub fn fingerprint(save: &Save<'_>) -> Digest {
         head.extend_from_slice(part.as_bytes());
     }
     Digest::of("cortex/same-save/1", &[&head, content_hash(save.content).as_bytes()])
-}
-
-/// Was something saved at `earlier` recent enough to be repeated at `now`? The edge of the window counts.
-pub fn is_within_window(earlier: Millis, now: Millis) -> bool {
-    let age = now.get().saturating_sub(earlier.get());
-    (0..=WINDOW_MS).contains(&age)
 }
 
 #[cfg(test)]
@@ -93,21 +84,6 @@ mod tests {
             Save { kind: "decisionSame", title: "title", ..SAVE },
         ] {
             assert_ne!(fingerprint(&other), same, "{other:?}");
-        }
-    }
-
-    // agent-memory 54, 55
-    #[test]
-    fn the_window_is_fifteen_minutes_with_its_edge() {
-        let now = Millis(10_000_000);
-        for (earlier, within) in [
-            (10_000_000, true),
-            (10_000_000 - 900_000, true),
-            (10_000_000 - 900_001, false),
-            (10_000_001, false),
-            (i64::MIN, false),
-        ] {
-            assert_eq!(is_within_window(Millis(earlier), now), within, "{earlier}");
         }
     }
 

@@ -5,7 +5,7 @@
 //! - [`topic`]: topic keys, normal and suggested; [`title`]: a title from the content.
 //! - [`words`]: the caller's word for what a memory is.
 //! - [`dedup`]: when two saves are the same save; [`bounds`]: what is too long.
-//! - [`capture`]: learnings in an agent's output; [`summary`]: the parts of a session summary.
+//! - [`capture`]: learnings in an agent's output.
 //!
 //! The order of a save: `Screen::text` on every text, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay
 //! true: pure functions; the file system comes in as a [`project::tree::Tree`], time as an argument; nothing is cut in
@@ -18,7 +18,6 @@ pub mod private;
 pub mod project;
 pub mod screen;
 pub mod secrets;
-pub mod summary;
 pub mod title;
 pub mod topic;
 pub mod words;

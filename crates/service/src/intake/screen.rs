@@ -188,7 +188,8 @@ mod tests {
                 prop_oneof![
                     Just("<private>".to_owned()), Just("</private>".to_owned()), Just("password=".to_owned()),
                     Just("Bearer ".to_owned()), Just("://u:".to_owned()), Just("@".to_owned()), Just("\"".to_owned()),
-                    Just("token: ".to_owned()), Just(token()), "[A-Za-z0-9]{8,40}", "\\PC{0,6}", Just("[REDACTED]".to_owned()),
+                    Just("token: ".to_owned()), Just(token()), "[A-Za-z0-9]{8,40}", "\\PC{0,6}",
+                    Just("[REDACTED]".to_owned()),
                 ],
                 0..10,
             )

@@ -67,7 +67,7 @@ impl Nightly {
 
     pub(super) async fn work(&self, day: Day) -> Result<(), String> {
         *self.day.lock().unwrap_or_else(PoisonError::into_inner) = Some(day);
-        let _done = Done(&self.day);
+        let _guard = Done(&self.day);
         match self.runner.sweep().await {
             Ok(removed) if removed.is_empty() => {}
             Ok(removed) => tracing::warn!("{} old runs were removed", removed.len()),

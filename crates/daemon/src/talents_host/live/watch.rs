@@ -89,7 +89,7 @@ impl Watch {
         let Some(run) = self.runs.get_mut(use_id) else { return };
         let text = |key: &str| event.text(key).unwrap_or_default();
         // The hook says only ever to go on.
-        let _goes_on = match event.kind() {
+        let _ = match event.kind() {
             RunEventKind::Queued => {
                 run.says("waits for its turn");
                 run.hook.on_queued()

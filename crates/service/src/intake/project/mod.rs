@@ -67,17 +67,6 @@ pub struct Project {
     pub root: Option<PathBuf>,
 }
 
-impl Project {
-    /// The short name, unless `recorded` knows it as another repository's; then owner and name.
-    ///
-    /// `recorded` gives the `Remote::identity` that was seen with a name first.
-    pub fn settled_name(&self, recorded: impl Fn(&str) -> Option<String>) -> String {
-        let Some(remote) = &self.remote else { return self.name.clone() };
-        let other = recorded(&self.name).is_some_and(|identity| identity != remote.identity());
-        if other { remote.qualified_name() } else { self.name.clone() }
-    }
-}
-
 /// The answer: perhaps a project, and what a person should know about how it was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolution {

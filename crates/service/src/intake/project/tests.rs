@@ -63,7 +63,8 @@ fn named(name: &str, source: Source) -> (String, Source) {
 }
 
 const ORIGIN: &str = "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = git@github.com:ann/other.git\n\
-    [remote \"origin\"]\n\turl = git@github.com:Acme/API.git ; comment\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
+    [remote \"origin\"]\n\turl = git@github.com:Acme/API.git ; comment\n\
+    \tfetch = +refs/heads/*:refs/remotes/origin/*\n";
 
 // agent-memory 2.3, 10.1, 13.5
 #[test]
@@ -246,20 +247,6 @@ fn every_address_of_a_repository_is_one() {
 }
 
 #[test]
-fn two_repositories_of_one_name_stay_two() {
-    let project = |url: &str| Project {
-        name: "api".to_owned(),
-        source: Source::Remote,
-        remote: Remote::parse(url),
-        root: None,
-    };
-    let recorded = |name: &str| (name == "api").then(|| "github.com/acme/api".to_owned());
-    assert_eq!(project("git@github.com:acme/api.git").settled_name(recorded), "api");
-    assert_eq!(project("git@github.com:other/api.git").settled_name(recorded), "other/api");
-    assert_eq!(project("git@github.com:other/api.git").settled_name(|_| None), "api");
-}
-
-#[test]
 fn names_have_one_spelling() {
     for (name, normal) in [
         ("  My-Project ", Some("my-project")),
@@ -364,7 +351,12 @@ proptest! {
             prop_assert!(!remote.identity().is_empty() && !remote.qualified_name().is_empty());
         }
         from_given(&text);
-        let files = Files::of(&[("/w/a/.git/HEAD", ""), ("/w/a/.git/config", &text), ("/w/a/.cortex.toml", &text), ("/w/b/.git", &text)]);
+        let files = Files::of(&[
+            ("/w/a/.git/HEAD", ""),
+            ("/w/a/.git/config", &text),
+            ("/w/a/.cortex.toml", &text),
+            ("/w/b/.git", &text),
+        ]);
         prop_assert!(at("/w/a", &files).project.is_some());
         prop_assert!(at("/w/b", &files).project.is_some());
     }

@@ -20,9 +20,10 @@ const NAMED_CHARS_MIN: usize = 6;
 
 /// `Authorization: Bearer …`, `-H "authorization: token …"`.
 static AUTHORIZATION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?i-u:\bauthorization)["']?\s{0,4}[:=]\s{0,4}["']?(?i-u:bearer|basic|token|digest|apikey)\s{1,4}([A-Za-z0-9._~+/=-]{8,})"#,
-    )
+    pattern(concat!(
+        r#"(?i-u:\bauthorization)["']?\s{0,4}[:=]\s{0,4}["']?"#,
+        r"(?i-u:bearer|basic|token|digest|apikey)\s{1,4}([A-Za-z0-9._~+/=-]{8,})",
+    ))
 });
 
 /// `Bearer …` on its own, where the value has to speak for itself.
@@ -32,8 +33,10 @@ static BEARER: LazyLock<Regex> =
 /// `password = …`, `"client_secret": "…"`, `--token …`, `API_KEY=…`, up to the first character of the value.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"((?i-u:passwords?|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key",
-        r"|signing[_-]?key|encryption[_-]?key|auth[_-]?key|credentials?))(?i-u:[_-](?:key|value|prod|dev|test|[0-9]{1,2}))?",
+        r"((?i-u:passwords?|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key",
+        r"|account[_-]?key|private[_-]?key",
+        r"|signing[_-]?key|encryption[_-]?key|auth[_-]?key|credentials?))",
+        r"(?i-u:[_-](?:key|value|prod|dev|test|[0-9]{1,2}))?",
         r#"["'`\]\\]{0,3}(?:\s{0,8}(?:=>|:=|={1,3}|:)\s{0,8}|\s)\\{0,2}["'`]?"#,
     ))
 });

@@ -283,7 +283,8 @@ fn repeated_beginnings_of_secrets_are_masked_once_and_for_all() {
 proptest! {
     #[test]
     fn a_known_token_is_found_in_any_surroundings(
-        before in "[ \\n\"'(=:,A-Za-z]{0,12}[ \\n\"'(=:,]", after in "[ \\n\"'),.;][ -~]{0,12}", tail in "[A-Za-z0-9]{36}",
+        before in "[ \\n\"'(=:,A-Za-z]{0,12}[ \\n\"'(=:,]", after in "[ \\n\"'),.;][ -~]{0,12}",
+        tail in "[A-Za-z0-9]{36}",
     ) {
         let token = format!("{}{}{tail}", "gh", "p_");
         let text = format!("{before}{token}{after}");
