@@ -20,7 +20,7 @@ use embed::http::{EmbedRetryPolicy, HttpEmbedder};
 use embed::install::{self, ModelSource};
 use embed::settings::{self, EmbedderChoice, HttpSettings};
 use service::embedders::fill::{Coverage, Pace, coverage, fill};
-use service::embedders::{Chosen, EmbedError};
+use service::embedders::{ChosenEmbedder, EmbedError};
 
 /// Chooses the model that knows what a text means.
 ///
@@ -182,7 +182,7 @@ fn choose(args: &UseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
         _ => return Err(Failure::input("--base-url, --name, --dims and --key-env go with http")),
     };
     // What cannot be opened must not be chosen.
-    let opened = Chosen::open(&choice, inv.folder(), &|name| inv.variable(name))?;
+    let opened = ChosenEmbedder::open(&choice, inv.folder(), &|name| inv.variable(name))?;
     settings::store(&inv.config_path(), &choice).map_err(EmbedError::from)?;
     let (model, dims) = described(opened.as_ref());
     let view = json!({"chosen": choice.name(), "model": model, "dims": dims});
@@ -195,7 +195,7 @@ fn choose(args: &UseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn described(chosen: Option<&Chosen>) -> (String, usize) {
+fn described(chosen: Option<&ChosenEmbedder>) -> (String, usize) {
     match chosen {
         Some(chosen) => (chosen.model().to_owned(), chosen.dims()),
         None => (StaticEmbedder::shared().model().to_owned(), DIMS),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// A run that goes on, as far as conversations care.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveRun {
+pub struct ActiveRun {
     pub use_id: String,
     pub talent: String,
     /// Whose memory it works with; the home's own if absent.
@@ -19,7 +19,7 @@ pub struct LiveRun {
     pub context: Option<String>,
 }
 
-impl LiveRun {
+impl ActiveRun {
     pub fn is_of(&self, actor: &ActorName) -> bool {
         self.actor.as_deref().unwrap_or(DEFAULT_ACTOR) == actor.as_str()
     }
@@ -36,7 +36,7 @@ pub trait RunControl: Debug + Send + Sync {
     /// Asks a run to stop; false if it is not there any more.
     fn cancel(&self, use_id: &str) -> bool;
 
-    fn live(&self) -> Vec<LiveRun>;
+    fn live(&self) -> Vec<ActiveRun>;
 
     /// Puts something on the bus.
     fn tell(&self, tract: &str, event: Map<String, Value>);

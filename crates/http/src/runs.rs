@@ -19,13 +19,13 @@ use crate::input::{Asked, Asker, Body, Name};
 use crate::problem::Problem;
 use crate::{App, Reply, listed};
 use api::Error;
-use daemon::talents_host::live::LiveHands;
+use daemon::talents_host::TalentsHost;
 use service::access::for_owner;
 
 /// The caller of runs that come over HTTP; callers with different names are served in turn.
 const CALLER: &str = "http";
 
-pub(super) fn hands(app: &App) -> Result<&Arc<LiveHands>, Problem> {
+pub(super) fn hands(app: &App) -> Result<&Arc<TalentsHost>, Problem> {
     app.hands.as_ref().ok_or_else(|| {
         let message = "talents cannot run here";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::NotServed, message)
@@ -221,8 +221,8 @@ pub(super) async fn talents(State(app): State<App>, Asker(caller): Asker) -> Rep
     let live = Arc::clone(hands(&app)?);
     let view = app
         .run(move |_| {
-            let hands = live.hands()?;
-            let shelf = &hands.shelf;
+            let hands = live.context()?;
+            let shelf = &hands.catalog;
             let talents: Vec<Value> = shelf.all().map(|talent| hands.shown(talent)).collect();
             let problems: Vec<String> = shelf.problems().iter().map(ToString::to_string).collect();
             let providers = hands.providers();

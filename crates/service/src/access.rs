@@ -1,7 +1,7 @@
 //! How a caller gets at an actor: the owner freely, a delegate as far as its grants go.
 //!
 //! What must stay true: an operation that knows nothing of delegates refuses them. `cortex`, `existing` and `reading`
-//! are for owners; an operation that a grant can allow asks for a [`Door`] or runs its command with
+//! are for owners; an operation that a grant can allow asks for a [`ActorAccess`] or runs its command with
 //! [`Service::change`].
 
 use std::sync::Arc;
@@ -25,14 +25,14 @@ const READS_MAX: u32 = 3;
 
 /// An actor as one caller may read it.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct ActorAccess {
     pub(super) cortex: Arc<Cortex>,
     pub(super) reading: Reading,
     /// Absent for the owner.
     pub(super) authority: Option<Authority>,
 }
 
-impl Door {
+impl ActorAccess {
     pub(super) fn gate(&self) -> Option<&dyn Gate> {
         self.authority.as_ref().map(|authority| authority as &dyn Gate)
     }
@@ -46,11 +46,13 @@ impl Door {
     pub(super) fn check_sight(
         &self,
         caller: &Caller,
-        lane: Permission,
+        permission: Permission,
         id: MemoryId,
     ) -> Result<()> {
         match &self.authority {
-            Some(authority) => Ok(self.cortex.check_sight(authority, lane, id, caller.now()?)?),
+            Some(authority) => {
+                Ok(self.cortex.check_sight(authority, permission, id, caller.now()?)?)
+            }
             None => Ok(()),
         }
     }
@@ -129,15 +131,15 @@ impl Service {
         &self,
         caller: &Caller,
         cortex: &Cortex,
-        lane: Permission,
+        permission: Permission,
         request: Digest,
     ) -> Result<Option<Authority>> {
         let Some(delegate) = &caller.delegate else { return Ok(None) };
         let now = caller.now()?;
         let mut nonce = [0; 16];
-        caller.world.fill(&mut nonce)?;
-        let presented = delegate.present(lane, request, now, nonce);
-        Ok(Some(cortex.authorize(&presented, lane, request, now)?))
+        caller.environment.fill(&mut nonce)?;
+        let presented = delegate.present(permission, request, now, nonce);
+        Ok(Some(cortex.authorize(&presented, permission, request, now)?))
     }
 
     /// Is the caller a delegate whose grants count, whatever they are for? The owner is fine. Nothing is journaled:
@@ -146,23 +148,30 @@ impl Service {
         let Some(delegate) = &caller.delegate else { return Ok(()) };
         let cortex = self.opened(caller)?;
         let now = caller.now()?;
-        let lane = delegate.any_permission();
+        let permission = delegate.any_permission();
         let digest = Digest::of("cortex/ops-check/1", &[]);
         let mut nonce = [0; 16];
-        caller.world.fill(&mut nonce)?;
-        let presented = delegate.present(lane, digest, now, nonce);
+        caller.environment.fill(&mut nonce)?;
+        let presented = delegate.present(permission, digest, now, nonce);
         let reading = cortex.read()?;
-        kernel::grants::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
+        kernel::grants::authorize(
+            &reading.view(),
+            cortex.actor(),
+            &presented,
+            permission,
+            digest,
+            now,
+        )?;
         Ok(())
     }
 
     /// Lets a caller in to read, for this request.
-    pub(super) fn door<R: Operation>(
+    pub(super) fn access<R: Operation>(
         &self,
         caller: &Caller,
-        lane: Permission,
+        permission: Permission,
         request: &R,
-    ) -> Result<Door> {
+    ) -> Result<ActorAccess> {
         let cortex = self.opened(caller)?;
         let authority = match caller.delegate {
             None => None,
@@ -171,11 +180,11 @@ impl Service {
                     .map_err(|error| Error::internal(error.to_string()))?;
                 let digest =
                     Digest::of("cortex/ops-request/1", &[R::NAME.as_bytes(), &[0], &asked]);
-                self.authority(caller, &cortex, lane, digest)?
+                self.authority(caller, &cortex, permission, digest)?
             }
         };
         let reading = cortex.read()?;
-        Ok(Door { cortex, reading, authority })
+        Ok(ActorAccess { cortex, reading, authority })
     }
 
     /// Runs one command for whoever asks: the owner, or a delegate whose grant allows it.
@@ -184,10 +193,10 @@ impl Service {
         caller: &Caller,
         cortex: &Cortex,
         command: Command,
-        lane: Permission,
+        permission: Permission,
     ) -> Result<Receipt> {
         let digest = command.request_digest(Salt::NONE);
-        let authority = self.authority(caller, cortex, lane, digest)?;
+        let authority = self.authority(caller, cortex, permission, digest)?;
         Ok(cortex.submit(Submission { stamp: caller.stamp()?, command, authority })?)
     }
 

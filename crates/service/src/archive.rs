@@ -25,12 +25,14 @@ const SUMMARIES_KEPT: usize = 20;
 const DAY_MS: i64 = 86_400_000;
 
 /// Memories that are stale, oldest first.
-pub struct Stale {
+#[derive(Debug)]
+pub struct StaleMemories {
     pub found: Vec<StaleMemory>,
     examined: u64,
     capped: bool,
 }
 
+#[derive(Debug)]
 pub struct StaleMemory {
     pub id: MemoryId,
     pub version: u32,
@@ -90,11 +92,11 @@ impl Service {
     }
 
     /// What is old, unimportant and unconnected; for `sweep` and for the mind's maintenance.
-    pub fn stale(&self, reading: &kernel::Reading, now: Millis) -> Result<Stale> {
+    pub fn stale(&self, reading: &kernel::Reading, now: Millis) -> Result<StaleMemories> {
         let view = reading.view();
         let age = i64::from(self.settings.stale_after_days).saturating_mul(DAY_MS);
         let before = Millis(now.get().saturating_sub(age));
-        let mut stale = Stale { found: Vec::new(), examined: 0, capped: false };
+        let mut stale = StaleMemories { found: Vec::new(), examined: 0, capped: false };
         for memory_type in MemoryType::ALL {
             let kept = self.kept_summaries(reading, memory_type)?;
             view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {

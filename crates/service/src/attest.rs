@@ -2,7 +2,7 @@
 
 use api::attest::{
     AttestAnswer, AttestRequest, Citation, LESSONS_MAX, Lesson, SalienceAnswer, SalienceRequest,
-    Skipped, WeightsView,
+    SkippedCitation, WeightsView,
 };
 use kernel::Digest;
 use kernel::command::{Attestation, Command};
@@ -51,10 +51,10 @@ impl Service {
         let attestation = Attestation { intent, outcome, reason, cited, retrieved, bundle };
         let command = Command::Attest(attestation);
         let receipt = self.change(caller, &cortex, command, Permission::Attest)?;
-        let skipped: Vec<Skipped> = receipt
+        let skipped: Vec<SkippedCitation> = receipt
             .skipped
             .iter()
-            .map(|(id, reason)| Skipped { id: id.get(), reason: reason.to_string() })
+            .map(|(id, reason)| SkippedCitation { id: id.get(), reason: reason.to_string() })
             .collect();
         Ok(AttestAnswer {
             intent: request.intent,

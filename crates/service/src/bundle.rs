@@ -29,10 +29,10 @@ impl Service {
         query.outcomes_limit = request.outcomes.unwrap_or(query.outcomes_limit);
         query.budget_tokens = request.budget.unwrap_or(BUDGET_TOKENS_DEFAULT);
         query.form = request.form.as_deref().map_or(Ok(Form::Medium), Form::parse)?;
-        let door = self.door(caller, Permission::Context, &request)?;
-        let bundle = match &door.authority {
-            Some(authority) => door.cortex.context_for(authority, &query)?,
-            None => door.reading.context(None, &query)?,
+        let access = self.access(caller, Permission::Context, &request)?;
+        let bundle = match &access.authority {
+            Some(authority) => access.cortex.context_for(authority, &query)?,
+            None => access.reading.context(None, &query)?,
         };
         Ok(BundleAnswer {
             digest: bundle.digest.to_string(),

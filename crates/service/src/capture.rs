@@ -1,7 +1,7 @@
 //! Passive capture: the learnings an agent wrote at the end of its report become memories. Also: suggested topic keys.
 
 use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
-use api::save::{SaveRequest, Saved};
+use api::save::{SaveRequest, SaveStatus};
 use kernel::memory::Scope;
 
 use crate::Service;
@@ -42,7 +42,7 @@ impl Service {
             let key = caller.idempotency_key.as_ref().map(|key| format!("{key}/{n}"));
             let one = Caller { idempotency_key: key, ..caller.clone() };
             let saved = self.save(&one, save)?;
-            if saved.status == Saved::Created {
+            if saved.status == SaveStatus::Created {
                 answer.saved += 1;
                 answer.ids.push(saved.id);
             } else {

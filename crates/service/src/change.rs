@@ -14,7 +14,7 @@ use kernel::{Cortex, ResolvedMemory};
 use serde_json::Value;
 
 use crate::caller::Caller;
-use crate::details::Origin;
+use crate::details::ProvenanceRequest;
 use crate::embedders::cache_folder;
 use crate::error::{Error, Result};
 use crate::intake::topic;
@@ -62,7 +62,7 @@ fn revision(
     // What is built on the version read must not be laid over a newer one.
     let expected = request.expected_version.or(Some(current.version.n));
     let mut revision = Revision::new(id, expected, body, caller.salt()?);
-    revision.provenance = Origin {
+    revision.provenance = ProvenanceRequest {
         source: request.source.as_deref(),
         derived_from: &request.derived_from,
         model: request.model.as_ref(),

@@ -15,7 +15,7 @@ use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType, Scope};
 use kernel::store::View;
 
-use crate::access::Door;
+use crate::access::ActorAccess;
 use crate::caller::Caller;
 use crate::default_session::is_default;
 use crate::error::Result;
@@ -43,19 +43,19 @@ impl Service {
         caller: &Caller,
         request: ContextRequest,
     ) -> Result<ContextAnswer> {
-        let door = self.door(caller, Permission::Context, &request)?;
-        let view = door.reading.view();
+        let access = self.access(caller, Permission::Context, &request)?;
+        let view = access.reading.view();
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));
         let limit = request.limit.filter(|n| *n > 0).unwrap_or(20).min(LIMIT_MAX);
-        let (mut pinned, mut memories) = chosen(caller, &door, project.as_deref(), scope, limit)?;
-        let mut budget = door.budget();
+        let (mut pinned, mut memories) = chosen(caller, &access, project.as_deref(), scope, limit)?;
+        let mut budget = access.budget();
         let mut left_out = budget.keep(&mut pinned, crate::views::brief_tokens);
         left_out += budget.keep(&mut memories, crate::views::brief_tokens);
         let mut answer = ContextAnswer { pinned, memories, ..ContextAnswer::default() };
         let mut footer = String::new();
         // Sessions, prompts and counts are of the whole, which no grant shows.
-        if door.authority.is_none() {
+        if access.authority.is_none() {
             let aliases = self.known_aliases(&caller.actor);
             answer.sessions = recent_sessions(&view, &aliases, project.as_deref())?;
             answer.prompts = recent_prompts(&view, &aliases, project.as_deref())?;
@@ -117,18 +117,18 @@ fn counts(view: &View<'_>) -> Result<String> {
 /// Pinned ones first; then, of the newest, those that matter most, in the order of time.
 fn chosen(
     caller: &Caller,
-    door: &Door,
+    access: &ActorAccess,
     project: Option<&str>,
     scope: Option<Scope>,
     limit: usize,
 ) -> Result<(Vec<Brief>, Vec<Brief>)> {
-    let reading = &door.reading;
+    let reading = &access.reading;
     let view = reading.view();
     let now = caller.now()?;
     // What is personal holds in every project.
     let wanted = |head: &Head| {
         views::is_live(head)
-            && door.sees(head)
+            && access.sees(head)
             && scope.is_none_or(|scope| head.scope == scope)
             && (project.is_none()
                 || head.project.as_deref() == project

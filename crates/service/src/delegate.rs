@@ -58,12 +58,13 @@ impl Delegate {
     /// Signs one request.
     pub(crate) fn present(
         &self,
-        lane: Permission,
+        permission: Permission,
         digest: Digest,
         at: Millis,
         nonce: [u8; 16],
     ) -> Presentation {
-        let request = DelegateRequest { grant: self.last.id(), operation: lane, digest, at, nonce };
+        let request =
+            DelegateRequest { grant: self.last.id(), operation: permission, digest, at, nonce };
         Presentation { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
     }
 }

@@ -35,7 +35,7 @@ impl Service {
         let now = caller.now()?;
         let drawn = || -> Result<[u8; 32]> {
             let mut bytes = [0; 32];
-            caller.world.fill(&mut bytes)?;
+            caller.environment.fill(&mut bytes)?;
             Ok(bytes)
         };
         let (audience, secret) = match &request.delegate_key {
@@ -50,7 +50,7 @@ impl Service {
         let key_file = self.folder.join("keys").join(format!("{}.key", caller.actor));
         let issuer = read_or_make_key(&key_file, drawn)?;
         let mut nonce = [0; 16];
-        caller.world.fill(&mut nonce)?;
+        caller.environment.fill(&mut nonce)?;
         let mut grant = Grant {
             schema: SCHEMA,
             actor: caller.actor.to_string(),
@@ -81,7 +81,11 @@ impl Service {
         Ok(GrantAnswer {
             id: signed.id().to_string(),
             delegate: inner.audience_name.clone(),
-            operations: inner.operations.iter().map(|lane| lane.name().to_owned()).collect(),
+            operations: inner
+                .operations
+                .iter()
+                .map(|permission| permission.name().to_owned())
+                .collect(),
             expires: inner.expires.rfc3339(),
             use_limit: inner.use_limit,
             budget_tokens: inner.budget_tokens,
@@ -145,14 +149,14 @@ impl Service {
 }
 
 fn lanes(names: &[String]) -> Result<Vec<Permission>> {
-    let lane = |name: &String| {
+    let permission = |name: &String| {
         Permission::from_name(name).ok_or_else(|| {
             let all = Permission::ALL.map(Permission::name).join(", ");
             let shown = parse::shown(name);
             Error::invalid("operation", format!("{shown:?} is not one of {all}"))
         })
     };
-    let mut lanes = names.iter().map(lane).collect::<Result<Vec<_>>>()?;
+    let mut lanes = names.iter().map(permission).collect::<Result<Vec<_>>>()?;
     lanes.sort_unstable();
     lanes.dedup();
     Ok(lanes)

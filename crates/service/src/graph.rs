@@ -109,10 +109,10 @@ impl Service {
         walk.relations =
             request.relations.iter().map(|name| relation(name)).collect::<Result<_>>()?;
         walk.include_forgotten = request.include_forgotten;
-        let door = self.door(caller, Permission::Graph, &request)?;
-        let (reading, now) = (&door.reading, caller.now()?);
-        let walked = match &door.authority {
-            Some(authority) => door.cortex.walk_for(authority, &walk, now)?,
+        let access = self.access(caller, Permission::Graph, &request)?;
+        let (reading, now) = (&access.reading, caller.now()?);
+        let walked = match &access.authority {
+            Some(authority) => access.cortex.walk_for(authority, &walk, now)?,
             None => reading.walk(None, &walk, now)?,
         };
         let view = reading.view();

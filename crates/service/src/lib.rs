@@ -75,10 +75,10 @@ use kernel::limits::TOUCHES_MAX;
 use kernel::memory::{MemoryId, Millis};
 use kernel::{Digest, Options, Reading, RenewalWatch};
 
-use embedders::in_use::InUse;
-use journal_tail::Follower;
+use embedders::active::ActiveEmbedder;
+use journal_tail::JournalTail;
 
-pub use caller::{Caller, Machine, Pinned, World};
+pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};
 
@@ -128,13 +128,13 @@ pub struct Service {
     settings: Settings,
     states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
     /// `None`: only the built-in model is ever used.
-    embedders: Option<InUse>,
+    embedders: Option<ActiveEmbedder>,
 }
 
 /// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
 #[derive(Debug)]
 struct ActorState {
-    follower: Mutex<Follower>,
+    tail: Mutex<JournalTail>,
     pending: Mutex<BTreeMap<MemoryId, Access>>,
     saves: Vec<Mutex<()>>,
 }
@@ -142,7 +142,7 @@ struct ActorState {
 impl ActorState {
     fn new() -> ActorState {
         let saves = (0..STRIPES).map(|_| Mutex::default()).collect();
-        ActorState { follower: Mutex::default(), pending: Mutex::default(), saves }
+        ActorState { tail: Mutex::default(), pending: Mutex::default(), saves }
     }
 
     /// Held while something that must be there once is looked for and made.
@@ -189,7 +189,7 @@ impl Service {
         variables: BTreeMap<String, String>,
         environment: BTreeMap<String, String>,
     ) -> Service {
-        self.embedders = Some(InUse::new(&self.folder, variables, environment));
+        self.embedders = Some(ActiveEmbedder::new(&self.folder, variables, environment));
         self
     }
 
@@ -241,7 +241,7 @@ impl Service {
     /// Loads the embedder, so that the first question need not.
     pub fn warm_embedder(&self) -> Result<()> {
         recall::embedding::StaticEmbedder::shared();
-        match self.embedders.as_ref().map(InUse::ready) {
+        match self.embedders.as_ref().map(ActiveEmbedder::ready) {
             Some(Err(error)) => {
                 Err(Error::new(ErrorCode::named(error.code()), Fault::Server, error.to_string()))
             }
@@ -255,16 +255,16 @@ impl Service {
     }
 
     /// Looks at what the journal holds that was not looked at yet, and lets `use_it` use it.
-    fn following<T>(
+    fn with_tail<T>(
         &self,
         state: &ActorState,
         reading: &Reading,
         now: Millis,
-        use_it: impl FnOnce(&Follower) -> T,
+        use_it: impl FnOnce(&JournalTail) -> T,
     ) -> Result<T> {
-        let mut follower = lock(&state.follower);
-        follower.catch_up(reading, now, self.settings.dedup_window_ms)?;
-        Ok(use_it(&follower))
+        let mut tail = lock(&state.tail);
+        tail.catch_up(reading, now, self.settings.dedup_window_ms)?;
+        Ok(use_it(&tail))
     }
 
     /// Notes that memories were used. Cheap: they are journaled together, later. If they cannot be journaled now, as on

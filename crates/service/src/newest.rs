@@ -12,7 +12,7 @@ use kernel::render::{self, Form};
 use kernel::store::View;
 use recall::search::{Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery};
 
-use crate::access::Door;
+use crate::access::ActorAccess;
 use crate::error::Result;
 use crate::wording;
 
@@ -28,12 +28,12 @@ pub(super) fn is_wordless(view: &View<'_>, question: &str) -> Result<bool> {
 
 /// The newest memories that pass the filters of a query, newest first, and what is to be said about them.
 pub(super) fn newest(
-    door: &Door,
+    access: &ActorAccess,
     query: &SearchQuery,
     now: Millis,
 ) -> Result<(SearchOutcome, Option<String>)> {
-    let view = door.reading.view();
-    let lens = MemoryReader::new(&view, door.gate(), query.as_of, now)?;
+    let view = access.reading.view();
+    let lens = MemoryReader::new(&view, access.gate(), query.as_of, now)?;
     let limit = query.limit.min(LIMIT_MAX);
     let mut rows: Vec<MemoryRow> = Vec::new();
     let (mut seen, mut capped) = (0, false);

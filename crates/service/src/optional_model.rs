@@ -9,7 +9,7 @@ use kernel::memory::Millis;
 use recall::search::SearchQuery;
 
 use crate::embedders::EmbedError;
-use crate::embedders::in_use::{InUse, Ready};
+use crate::embedders::active::{ActiveEmbedder, OpenEmbedder};
 use crate::error::{Error, Result};
 use crate::{Caller, Service};
 
@@ -27,11 +27,11 @@ impl Service {
     }
 
     /// The embedder that is chosen now; `None` for the built-in model.
-    pub fn embedder(&self) -> std::result::Result<Option<Arc<Ready>>, Arc<EmbedError>> {
-        self.embedders.as_ref().map_or(Ok(None), InUse::ready)
+    pub fn embedder(&self) -> std::result::Result<Option<Arc<OpenEmbedder>>, Arc<EmbedError>> {
+        self.embedders.as_ref().map_or(Ok(None), ActiveEmbedder::ready)
     }
 
-    pub fn embedders(&self) -> Option<&InUse> {
+    pub fn embedders(&self) -> Option<&ActiveEmbedder> {
         self.embedders.as_ref()
     }
 

@@ -35,11 +35,11 @@ impl Service {
             Err(error) if error.is_retryable() => {}
             outcome => outcome?,
         }
-        let door = self.door(caller, Permission::Read, &request)?;
-        if let Some(authority) = &door.authority {
-            door.cortex.check_sight(authority, Permission::Read, id, now)?;
+        let access = self.access(caller, Permission::Read, &request)?;
+        if let Some(authority) = &access.authority {
+            access.cortex.check_sight(authority, Permission::Read, id, now)?;
         }
-        let view = door.reading.view();
+        let view = access.reading.view();
         let head = view.required_head(id)?;
         if !views::is_live(&head) {
             return Err(Error::missing("memory", id));

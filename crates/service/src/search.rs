@@ -56,27 +56,27 @@ impl Service {
         let favoured = self.settings.favoured_speaker.as_deref();
         query.boost = favoured.map(|name| SpeakerBoost::new(name, self.settings.speaker_prior));
         let near = request.similar_to.map(memory_id).transpose()?;
-        let door = self.door(caller, Permission::Find, &request)?;
-        let reading = &door.reading;
+        let access = self.access(caller, Permission::Find, &request)?;
+        let reading = &access.reading;
         let now = caller.now()?;
         let mut note = None;
         let wordless = near.is_none() && newest::is_wordless(&reading.view(), &query.text)?;
         let mut answer = match near {
             Some(id) => {
-                door.check_sight(caller, Permission::Find, id)?;
-                recall::search::similar(reading, door.gate(), id, &query, now)?
+                access.check_sight(caller, Permission::Find, id)?;
+                recall::search::similar(reading, access.gate(), id, &query, now)?
             }
             None if wordless => {
-                let (answer, said) = newest::newest(&door, &query, now)?;
+                let (answer, said) = newest::newest(&access, &query, now)?;
                 note = said;
                 answer
             }
             None => {
-                note = self.ask_model(caller, &mut query, (reading, door.gate(), now));
-                recall::search::search(reading, door.gate(), &query, now)?
+                note = self.ask_model(caller, &mut query, (reading, access.gate(), now));
+                recall::search::search(reading, access.gate(), &query, now)?
             }
         };
-        let cut = door.budget().keep(&mut answer.hits, |hit| {
+        let cut = access.budget().keep(&mut answer.hits, |hit| {
             let title = hit.body.as_ref().map_or("", |body| body.title.as_str());
             render::tokens(title).saturating_add(render::tokens(&hit.preview))
         });
@@ -91,7 +91,7 @@ impl Service {
             && let Some(project) = &query.project
         {
             let anywhere = SearchQuery { project: None, ..query.clone() };
-            let other = recall::search::search(reading, door.gate(), &anywhere, now)?;
+            let other = recall::search::search(reading, access.gate(), &anywhere, now)?;
             elsewhere = found_elsewhere(&other, project);
         }
         if !request.quiet {

@@ -146,9 +146,8 @@ impl Service {
             None => {
                 let now = caller.now()?;
                 let aliases = self.known_aliases(&caller.actor);
-                let live = self.following(state, &reading, now, |follower| {
-                    follower.newest_live(project, &aliases)
-                })?;
+                let live = self
+                    .with_tail(state, &reading, now, |tail| tail.newest_live(project, &aliases))?;
                 match live {
                     Some(id) => return Ok(Some(id)),
                     None if default => default_id(project),

@@ -9,7 +9,7 @@ use api::{ErrorCode, Fault};
 use mind::conversation::ChannelMessage;
 use service::error::{Error, Result};
 
-use crate::channels::Kept;
+use crate::channels::PersistedChannel;
 
 /// The folder of an actor's channels.
 const FOLDER: &str = "channels";
@@ -26,7 +26,7 @@ fn folder(actor: &Path) -> PathBuf {
 }
 
 /// `None` if there is no such channel.
-pub(crate) fn load(actor: &Path, channel: &str) -> Result<Option<Kept>> {
+pub(crate) fn load(actor: &Path, channel: &str) -> Result<Option<PersistedChannel>> {
     let path = folder(actor).join(format!("{channel}.json"));
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
@@ -40,16 +40,17 @@ pub(crate) fn load(actor: &Path, channel: &str) -> Result<Option<Kept>> {
     })
 }
 
-pub(crate) fn store(actor: &Path, kept: &Kept) -> Result<()> {
+pub(crate) fn store(actor: &Path, persisted: &PersistedChannel) -> Result<()> {
     let folder = folder(actor);
     fs::DirBuilder::new()
         .recursive(true)
         .mode(FOLDER_MODE)
         .create(&folder)
         .map_err(|error| failed(&folder, &error))?;
-    let path = folder.join(format!("{}.json", kept.channel.channel_id));
-    let bytes = serde_json::to_vec(kept).map_err(|error| Error::internal(error.to_string()))?;
-    let fresh = folder.join(format!("{}.{}.new", kept.channel.channel_id, std::process::id()));
+    let path = folder.join(format!("{}.json", persisted.channel.channel_id));
+    let bytes =
+        serde_json::to_vec(persisted).map_err(|error| Error::internal(error.to_string()))?;
+    let fresh = folder.join(format!("{}.{}.new", persisted.channel.channel_id, std::process::id()));
     let write = || {
         let mut options = fs::OpenOptions::new();
         let mut file =

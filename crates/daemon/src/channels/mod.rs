@@ -39,7 +39,7 @@ const MARK_CHARS: usize = 12;
 /// What a run is to its channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "part")]
-pub enum Part {
+pub enum ChannelPart {
     Turn { turn: u64 },
     Branch { branch: String },
     Extract { run: String },
@@ -47,18 +47,18 @@ pub enum Part {
 
 /// A channel as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct PersistedChannel {
     pub channel: Channel,
     pub created_unix_ms: i64,
     /// Runs that go on, by the name of their context.
-    pub waiting: BTreeMap<String, Part>,
+    pub waiting: BTreeMap<String, ChannelPart>,
     /// Why the last turn was not answered.
     pub last_error: Option<String>,
 }
 
-impl Kept {
-    pub(crate) fn new(channel: &str, private: bool, created_unix_ms: i64) -> Kept {
-        Kept {
+impl PersistedChannel {
+    pub(crate) fn new(channel: &str, private: bool, created_unix_ms: i64) -> PersistedChannel {
+        PersistedChannel {
             channel: Channel::new(channel, private),
             created_unix_ms,
             waiting: BTreeMap::new(),
@@ -69,13 +69,13 @@ impl Kept {
 
 /// What goes with the runs of one request: keys of services, and the model that was asked for.
 #[derive(Clone, Default)]
-pub struct With {
+pub struct RunOptions {
     pub env: Map<String, Value>,
     pub model: Option<String>,
     pub provider: Option<String>,
 }
 
-impl With {
+impl RunOptions {
     /// A request for a run with these keys and this model.
     pub(crate) fn request(&self, request: RunRequest) -> RunRequest {
         let env = (!self.env.is_empty()).then(|| RunEnvironment::Values(self.env.clone()));
@@ -83,7 +83,7 @@ impl With {
     }
 }
 
-impl std::fmt::Debug for With {
+impl std::fmt::Debug for RunOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Values of the environment are keys.
         f.debug_struct("With").field("model", &self.model).finish_non_exhaustive()
@@ -92,7 +92,7 @@ impl std::fmt::Debug for With {
 
 /// A run that was started for a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Started {
+pub struct ChannelRun {
     pub use_id: String,
 }
 
@@ -106,9 +106,6 @@ pub struct Channels {
     open: Mutex<BTreeMap<Which, Arc<Mutex<()>>>>,
 }
 
-/// A channel that nobody else changes meanwhile. What it holds is on disk and only there.
-pub struct Alone<'a>(#[expect(dead_code, reason = "held, not read")] MutexGuard<'a, ()>);
-
 impl Channels {
     pub fn lock_of(&self, actor: &ActorName, channel: &str) -> Arc<Mutex<()>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,8 +115,9 @@ impl Channels {
     }
 }
 
-pub fn alone(lock: &Mutex<()>) -> Alone<'_> {
-    Alone(lock.lock().unwrap_or_else(PoisonError::into_inner))
+/// Holds a channel, so that nobody else changes it meanwhile. What it holds is on disk and only there.
+pub(crate) fn hold(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whose memory a run works with.

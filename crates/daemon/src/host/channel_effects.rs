@@ -13,7 +13,8 @@ use talents::process::{Context, Speaker, Utterance};
 
 use super::Host;
 use crate::channels::{
-    BRANCH, COMPACTION, Kept, Part, Started, TURN, With, actor_key, context_of, files, session_of,
+    BRANCH, COMPACTION, ChannelPart, ChannelRun, PersistedChannel, RunOptions, TURN, actor_key,
+    context_of, files, session_of,
 };
 
 /// Tokens of an answer that are reserved; what it really took is settled at its end.
@@ -26,7 +27,7 @@ const CALL_MS: i64 = 3_600_000;
 /// What a part of a conversation asks, and of which talent. The last message is what it is asked.
 struct Asks<'a> {
     talent: &'a str,
-    part: Part,
+    part: ChannelPart,
     context: &'a str,
     system: &'a str,
     messages: &'a [ChannelMessage],
@@ -39,97 +40,110 @@ impl Host {
 
     /// Carries out effects and all that follow from them. A run that cannot be started is an answer too; the last that
     /// was started is given back.
-    pub fn carry_channel(
+    pub fn run_channel_effects(
         &self,
         caller: &Caller,
-        kept: &mut Kept,
+        persisted: &mut PersistedChannel,
         effects: Vec<ChannelEffect>,
-        with: &With,
-    ) -> Result<Option<Started>> {
-        let settings = self.tended(caller)?.part().mind.settings.channel.clone();
+        with: &RunOptions,
+    ) -> Result<Option<ChannelRun>> {
+        let settings = self.actor_mind(caller)?.slot().mind.settings.channel.clone();
         let mut waiting = std::collections::VecDeque::from(effects);
         let mut started = None;
         while let Some(effect) = waiting.pop_front() {
             let now = caller.now()?;
             match effect {
                 ChannelEffect::Ask { turn, system, messages } => {
-                    let part = format!("{}-turn-{turn}", kept.channel.channel_id);
+                    let part = format!("{}-turn-{turn}", persisted.channel.channel_id);
                     let context = context_of(&caller.actor, &part);
-                    let part = Part::Turn { turn };
+                    let part = ChannelPart::Turn { turn };
                     let (system, messages) = (system.as_str(), &messages[..]);
                     let asks = Asks { talent: TURN, part, context: &context, system, messages };
-                    let run = self.start_part(caller, kept, asks, with);
+                    let run = self.start_part(caller, persisted, asks, with);
                     match run {
                         Ok(run) => started = Some(run),
                         Err(error) => {
                             let why = Err(error.to_string().clone());
-                            waiting.extend(kept.channel.answered(turn, why, &settings, now));
-                            self.keep_channel(caller, kept)?;
+                            waiting.extend(persisted.channel.answered(turn, why, &settings, now));
+                            self.store_channel(caller, persisted)?;
                             return Err(error);
                         }
                     }
                 }
                 ChannelEffect::StartBranch { branch, system, mut messages } => {
                     let context = context_of(&caller.actor, &branch.branch_id);
-                    let part = Part::Branch { branch: branch.branch_id.clone() };
+                    let part = ChannelPart::Branch { branch: branch.branch_id.clone() };
                     messages.push(question(&branch.description, now));
                     let (system, messages) = (system.as_str(), &messages[..]);
                     let asks = Asks { talent: BRANCH, part, context: &context, system, messages };
-                    let run = self.start_part(caller, kept, asks, with);
+                    let run = self.start_part(caller, persisted, asks, with);
                     match run {
                         Ok(run) => started = Some(run),
                         Err(error) => {
-                            kept.channel.concluded(&branch.branch_id, &error.to_string(), now)?;
-                            self.keep_channel(caller, kept)?;
+                            persisted.channel.concluded(
+                                &branch.branch_id,
+                                &error.to_string(),
+                                now,
+                            )?;
+                            self.store_channel(caller, persisted)?;
                             return Err(error);
                         }
                     }
                 }
                 ChannelEffect::Extract { run, system, user } => {
-                    let part = Part::Extract { run: run.clone() };
+                    let part = ChannelPart::Extract { run: run.clone() };
                     let messages = [question(&user, now)];
                     let (system, messages) = (system.as_str(), &messages[..]);
                     let context = context_of(&caller.actor, &run);
                     let context = context.as_str();
                     let asks = Asks { talent: COMPACTION, part, context, system, messages };
-                    let asked = self.start_part(caller, kept, asks, with);
+                    let asked = self.start_part(caller, persisted, asks, with);
                     if let Err(error) = asked {
                         // Without a model the messages are kept as they are.
-                        waiting.extend(kept.channel.extracted(&run, Err(error.to_string()), now));
+                        waiting.extend(persisted.channel.extracted(
+                            &run,
+                            Err(error.to_string()),
+                            now,
+                        ));
                     }
                 }
                 ChannelEffect::Store { run, memories, .. } => {
-                    match self.store_memories(caller, kept, &run, &memories) {
-                        Ok(()) => kept.channel.stored(&run, now),
+                    match self.store_memories(caller, persisted, &run, &memories) {
+                        Ok(()) => persisted.channel.stored(&run, now),
                         Err(error) => {
-                            kept.channel.store_failed(&run);
-                            kept.last_error = Some(format!("not compacted: {}", error.to_string()));
+                            persisted.channel.store_failed(&run);
+                            persisted.last_error =
+                                Some(format!("not compacted: {}", error.to_string()));
                         }
                     }
                 }
-                ChannelEffect::Reply { .. } => kept.last_error = None,
-                ChannelEffect::Failed { why, .. } => kept.last_error = Some(why),
+                ChannelEffect::Reply { .. } => persisted.last_error = None,
+                ChannelEffect::Failed { why, .. } => persisted.last_error = Some(why),
             }
         }
-        self.keep_channel(caller, kept)?;
+        self.store_channel(caller, persisted)?;
         Ok(started)
     }
 
     /// Writes the channel down.
-    pub(super) fn keep_channel(&self, caller: &Caller, kept: &Kept) -> Result<()> {
-        files::store(&self.service.home().actor_folder(&caller.actor), kept)
+    pub(super) fn store_channel(
+        &self,
+        caller: &Caller,
+        persisted: &PersistedChannel,
+    ) -> Result<()> {
+        files::store(&self.service.home().actor_folder(&caller.actor), persisted)
     }
 
     /// Starts a run for a part of a conversation.
     fn start_part(
         &self,
         caller: &Caller,
-        kept: &mut Kept,
+        persisted: &mut PersistedChannel,
         asks: Asks<'_>,
-        with: &With,
-    ) -> Result<Started> {
+        with: &RunOptions,
+    ) -> Result<ChannelRun> {
         let Asks { talent, part, context, system, messages } = asks;
-        let hands = self.run_control()?;
+        let runs = self.run_control()?;
         let purpose = if talent == COMPACTION { Purpose::Maintenance } else { Purpose::Chat };
         let (asked, before) = messages
             .split_last()
@@ -139,8 +153,8 @@ impl Host {
         let worst = Cost { tokens: told + ANSWER_TOKENS, micro_dollars: 0 };
         let now = caller.now()?;
         let until = Millis(now.get().saturating_add(CALL_MS));
-        let tended = self.tended(caller)?;
-        let admitted = tended.part().mind.admit(mind::budget::ModelCall {
+        let actor_mind = self.actor_mind(caller)?;
+        let admitted = actor_mind.slot().mind.admit(mind::budget::ModelCall {
             purpose,
             who: context,
             worst,
@@ -152,25 +166,25 @@ impl Host {
         let layout = self.layout();
         let write = || Context { system: system.trim().to_owned(), said }.write(&layout, context);
         write().map_err(|error| {
-            tended.part().mind.not_called(context);
+            actor_mind.slot().mind.not_called(context);
             Error::new(ErrorCode::Io, Fault::Server, format!("the context {context}: {error}"))
         })?;
-        kept.waiting.insert(context.to_owned(), part);
+        persisted.waiting.insert(context.to_owned(), part);
         // Before the run: an end that comes after a crash must find what it belongs to.
-        self.keep_channel(caller, kept)?;
+        self.store_channel(caller, persisted)?;
         let request = with.request(RunRequest {
             name: Some(talent.to_owned()),
             prompt: Some(asked.text.clone()),
-            channel: Some(kept.channel.channel_id.clone()),
+            channel: Some(persisted.channel.channel_id.clone()),
             context: Some(context.to_owned()),
             actor: actor_key(&caller.actor),
             ..RunRequest::default()
         });
-        match hands.start(request, &format!("channel {}", kept.channel.channel_id)) {
-            Ok(use_id) => Ok(Started { use_id }),
+        match runs.start(request, &format!("channel {}", persisted.channel.channel_id)) {
+            Ok(use_id) => Ok(ChannelRun { use_id }),
             Err(error) => {
-                kept.waiting.remove(context);
-                tended.part().mind.not_called(context);
+                persisted.waiting.remove(context);
+                actor_mind.slot().mind.not_called(context);
                 // A context that stays is removed at the next start.
                 let _ = Context::remove(&layout, context);
                 Err(error.into())
@@ -182,7 +196,7 @@ impl Host {
     fn store_memories(
         &self,
         caller: &Caller,
-        kept: &Kept,
+        persisted: &PersistedChannel,
         run: &str,
         memories: &[NewMemory],
     ) -> Result<()> {
@@ -192,16 +206,16 @@ impl Host {
                 by: mind::proposal::BY.to_owned(),
                 ..caller.clone()
             };
-            let visibility = if kept.channel.private { "private" } else { "scoped" };
+            let visibility = if persisted.channel.private { "private" } else { "scoped" };
             self.service.save(
                 &caller,
                 SaveRequest {
                     title: memory.title.clone(),
                     content: memory.content.clone(),
                     memory_type: Some(memory.kernel_type().name().to_owned()),
-                    channel: Some(kept.channel.channel_id.clone()),
+                    channel: Some(persisted.channel.channel_id.clone()),
                     visibility: Some(visibility.to_owned()),
-                    session_id: Some(session_of(&kept.channel.channel_id)),
+                    session_id: Some(session_of(&persisted.channel.channel_id)),
                     source: Some("derived".to_owned()),
                     origin: Some(run.to_owned()),
                     ..SaveRequest::default()

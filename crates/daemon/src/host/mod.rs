@@ -25,7 +25,7 @@ use service::Service;
 use service::error::{Error, Result};
 
 use crate::channels::Channels;
-use crate::mind_host::Tending;
+use crate::mind_host::MindHost;
 use crate::run_control::RunControl;
 
 pub use processes::process_of;
@@ -34,7 +34,7 @@ pub use processes::process_of;
 #[derive(Debug)]
 pub struct Host {
     pub service: Service,
-    pub minds: Tending,
+    pub minds: MindHost,
     pub channels: Channels,
     /// Lent by the daemon, for as long as talents can run.
     runs: Mutex<Option<Weak<dyn RunControl>>>,
@@ -43,7 +43,7 @@ pub struct Host {
 impl Host {
     /// `variables` decide about the configuration of the minds.
     pub fn new(service: Service, variables: BTreeMap<String, String>) -> Host {
-        let minds = Tending::new(service.folder(), variables);
+        let minds = MindHost::new(service.folder(), variables);
         Host { service, minds, channels: Channels::default(), runs: Mutex::default() }
     }
 

@@ -16,31 +16,31 @@ use service::error::{Error, Result};
 
 use super::Host;
 use crate::channels::{COMPACTION, TRACT, TURN, actor_of, context_of, part_of};
-use crate::mind_host::{StoredRecord, Tended};
+use crate::mind_host::{ActorMind, StoredRecord};
 use crate::run_control::RunControl;
 
 impl Host {
     /// Something happened to a process. What goes wrong is said in the log: it is no reason to hold up the process.
     pub fn observe(&self, caller: &Caller, event: ProcessEvent) {
-        let outcome = self.tended(caller).and_then(|tended| {
+        let outcome = self.actor_mind(caller).and_then(|actor_mind| {
             // A conversation that is known begins only once.
             if let ProcessEvent::ChannelStarted { channel_id, .. } = &event
-                && tended.part().mind.supervisor.get(&ProcessId::channel(channel_id)).is_some()
+                && actor_mind.slot().mind.supervisor.get(&ProcessId::channel(channel_id)).is_some()
             {
                 return Ok(());
             }
-            self.emit(&tended, &event, caller)?;
-            let effects = tended.handle(MindEvent::Process(event), caller)?;
-            self.carry(&tended, effects, caller)
+            self.emit(&actor_mind, &event, caller)?;
+            let effects = actor_mind.handle(MindEvent::Process(event), caller)?;
+            self.run_effects(&actor_mind, effects, caller)
         });
         self.minds.say(&caller.actor, outcome);
     }
 
     /// A process moves: nothing is logged.
     pub fn progressed(&self, caller: &Caller, process: &ProcessId) {
-        let outcome = self.tended(caller).and_then(|tended| {
+        let outcome = self.actor_mind(caller).and_then(|actor_mind| {
             let now = caller.now()?;
-            tended.part().mind.supervisor.progressed(process, now);
+            actor_mind.slot().mind.supervisor.progressed(process, now);
             Ok(())
         });
         self.minds.say(&caller.actor, outcome);
@@ -48,30 +48,30 @@ impl Host {
 
     /// A branch or worker ended. What came of it is stored, then told.
     pub fn process_ended(&self, caller: &Caller, process: &ProcessId, result: &str) {
-        let outcome = self.tended(caller).and_then(|tended| {
-            let ended = tended.part().mind.supervisor.ended(process, result, true);
+        let outcome = self.actor_mind(caller).and_then(|actor_mind| {
+            let ended = actor_mind.slot().mind.supervisor.ended(process, result, true);
             // One that nobody registered, because the daemon started in the middle of it, is nobody's.
             let effects =
                 ended.unwrap_or_default().into_iter().map(MindEffect::Supervise).collect();
-            self.carry(&tended, effects, caller)
+            self.run_effects(&actor_mind, effects, caller)
         });
         self.minds.say(&caller.actor, outcome);
     }
 
     /// The bus is heard, and what is heard is up to date.
-    pub fn hands_are_heard(&self, caller: &Caller) -> Result<()> {
+    pub fn runs_are_heard(&self, caller: &Caller) -> Result<()> {
         let now = caller.now()?;
-        self.tended(caller)?.part().mind.supervisor.heartbeat(now);
+        self.actor_mind(caller)?.slot().mind.supervisor.heartbeat(now);
         Ok(())
     }
 
     /// Events were missed: only who runs now is still supervised.
-    pub fn hands_were_missed(&self, caller: &Caller, running: &[ProcessId]) {
-        let outcome = self.tended(caller).and_then(|tended| {
+    pub fn events_were_missed(&self, caller: &Caller, running: &[ProcessId]) {
+        let outcome = self.actor_mind(caller).and_then(|actor_mind| {
             let now = caller.now()?;
-            let mut part = tended.part();
-            part.mind.supervisor.lagged();
-            part.mind.supervisor.resynced(running, now);
+            let mut slot = actor_mind.slot();
+            slot.mind.supervisor.lagged();
+            slot.mind.supervisor.resynced(running, now);
             Ok(())
         });
         self.minds.say(&caller.actor, outcome);
@@ -79,22 +79,22 @@ impl Host {
 
     /// The newest of what happened to processes, oldest first.
     pub fn process_events(&self, caller: &Caller, limit: usize) -> Result<Vec<Value>> {
-        self.tended(caller)?.events.newest(limit)
+        self.actor_mind(caller)?.events.newest(limit)
     }
 
     /// Logged, then told.
-    fn emit(&self, tended: &Tended, event: &ProcessEvent, caller: &Caller) -> Result<()> {
+    fn emit(&self, actor_mind: &ActorMind, event: &ProcessEvent, caller: &Caller) -> Result<()> {
         let now = caller.now()?;
-        tended.events.add(now, |seq| ProcessLogEntry {
+        actor_mind.events.add(now, |seq| ProcessLogEntry {
             seq,
             at_unix_ms: now.get(),
             event: event.clone(),
         })?;
-        if let Some(hands) = self.run_control_if_there()
+        if let Some(runs) = self.run_control_if_there()
             && let Ok(Value::Object(mut fields)) = serde_json::to_value(event)
         {
-            fields.insert("agent_id".to_owned(), tended.actor.as_str().into());
-            hands.tell(TRACT, fields);
+            fields.insert("agent_id".to_owned(), actor_mind.actor.as_str().into());
+            runs.tell(TRACT, fields);
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Host {
     /// What supervision wants, done. Gives what follows.
     pub(super) fn supervise(
         &self,
-        tended: &Tended,
+        actor_mind: &ActorMind,
         effect: SupervisionEffect,
         caller: &Caller,
     ) -> Result<Vec<MindEffect>> {
@@ -115,48 +115,53 @@ impl Host {
             SupervisionEffect::Store { process, record } => {
                 let now = caller.now()?;
                 let at_unix_ms = now.get();
-                tended.events.add(now, |seq| StoredRecord {
+                actor_mind.events.add(now, |seq| StoredRecord {
                     seq,
                     at_unix_ms,
                     process: &process,
                     record: &record,
                 })?;
-                let told = tended.part().mind.supervisor.stored(&process);
+                let told = actor_mind.slot().mind.supervisor.stored(&process);
                 return Ok(told.into_iter().map(MindEffect::Supervise).collect());
             }
             SupervisionEffect::Cancel(process) => {
-                if let Err(error) = self.stop_process(&tended.actor, &process) {
+                if let Err(error) = self.stop_process(&actor_mind.actor, &process) {
                     tracing::warn!("{process} was not stopped: {}", error.to_string());
                     // It may have ended meanwhile; then there is nobody to tell.
-                    let _ =
-                        tended.part().mind.supervisor.cancel_failed(&process, &error.to_string());
+                    let _ = actor_mind
+                        .slot()
+                        .mind
+                        .supervisor
+                        .cancel_failed(&process, &error.to_string());
                 }
             }
-            SupervisionEffect::Kill(process) => match self.stop_process(&tended.actor, &process) {
-                // The runner ends the whole process group by force when its own grace is over.
-                Ok(()) => tracing::warn!("{process} did not stop; its process group is ended"),
-                Err(error) => {
-                    // There is no run of it any more, so no end will come.
-                    let why = error.to_string();
-                    let ended = tended.part().mind.supervisor.ended(&process, &why, true);
-                    let ended = ended.unwrap_or_default();
-                    return Ok(ended.into_iter().map(MindEffect::Supervise).collect());
+            SupervisionEffect::Kill(process) => {
+                match self.stop_process(&actor_mind.actor, &process) {
+                    // The runner ends the whole process group by force when its own grace is over.
+                    Ok(()) => tracing::warn!("{process} did not stop; its process group is ended"),
+                    Err(error) => {
+                        // There is no run of it any more, so no end will come.
+                        let why = error.to_string();
+                        let ended = actor_mind.slot().mind.supervisor.ended(&process, &why, true);
+                        let ended = ended.unwrap_or_default();
+                        return Ok(ended.into_iter().map(MindEffect::Supervise).collect());
+                    }
                 }
-            },
-            SupervisionEffect::Emit(event) => self.emit(tended, &event, caller)?,
+            }
+            SupervisionEffect::Emit(event) => self.emit(actor_mind, &event, caller)?,
             SupervisionEffect::Stale { why } => {
                 let error =
                     Error::new(ErrorCode::Stale, Fault::Server, format!("nobody is judged: {why}"));
-                self.minds.say(&tended.actor, Err(error));
+                self.minds.say(&actor_mind.actor, Err(error));
             }
         }
         Ok(Vec::new())
     }
 
     fn stop_process(&self, actor: &ActorName, process: &ProcessId) -> Result<()> {
-        let hands = self.run_control()?;
-        let run = run_of(hands.as_ref(), actor, process);
-        match run.filter(|run| hands.cancel(run)) {
+        let runs = self.run_control()?;
+        let run = run_of(runs.as_ref(), actor, process);
+        match run.filter(|run| runs.cancel(run)) {
             Some(_) => Ok(()),
             None => Err(Error::missing("run", process)),
         }
@@ -164,10 +169,10 @@ impl Host {
 }
 
 /// The run that a process is, if it goes on.
-fn run_of(hands: &dyn RunControl, actor: &ActorName, process: &ProcessId) -> Option<String> {
+fn run_of(runs: &dyn RunControl, actor: &ActorName, process: &ProcessId) -> Option<String> {
     let id = Some(process.id.as_str());
     let context = context_of(actor, &process.id);
-    let mut live = hands.live().into_iter().filter(|run| run.is_of(actor));
+    let mut live = runs.live().into_iter().filter(|run| run.is_of(actor));
     let run = live.find(|run| match process.kind {
         ProcessKind::Worker => run.use_id == process.id,
         ProcessKind::Branch => run.context.as_ref() == Some(&context),

@@ -28,12 +28,12 @@ use mind::bulletin::{Bulletin, BulletinInput};
 use mind::{Mind, MindEffect, MindEvent, MindState};
 use serde::{Deserialize, Serialize};
 use service::error::{Error, Result};
-use service::{Caller, World};
+use service::{Caller, Environment};
 
 use event_log::EventLog;
 
 pub(crate) use event_log::StoredRecord;
-pub use settings::{Known, read as read_settings};
+pub use settings::{MindConfig, read as read_settings};
 
 /// The file in an actor's folder that holds what its mind keeps.
 const FILE: &str = "mind.json";
@@ -46,15 +46,15 @@ const FORMAT: u32 = 1;
 
 /// What conversations read.
 #[derive(Clone, Debug, Default)]
-pub struct Published {
+pub struct PublishedBulletins {
     pub owner: Option<Arc<Bulletin>>,
     pub shared: Option<Arc<Bulletin>>,
 }
 
-impl Published {
-    pub(crate) fn of(mind: &Mind) -> Published {
+impl PublishedBulletins {
+    pub(crate) fn of(mind: &Mind) -> PublishedBulletins {
         let current = |audience| mind.bulletin(&audience).cloned().map(Arc::new);
-        Published { owner: current(Audience::Owner), shared: current(Audience::Shared) }
+        PublishedBulletins { owner: current(Audience::Owner), shared: current(Audience::Shared) }
     }
 
     pub fn get(&self, audience: &Audience) -> Option<Arc<Bulletin>> {
@@ -67,7 +67,7 @@ impl Published {
 
 /// What is kept over a restart.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct PersistedMind {
     format: u32,
     /// Journal entries whose prompts were looked at.
     prompts: u64,
@@ -75,35 +75,35 @@ struct Kept {
 }
 
 #[derive(Debug)]
-pub struct Part {
+pub struct MindSlot {
     pub mind: Mind,
     pub(crate) prompts: u64,
-    pub(crate) known: Arc<Known>,
+    pub(crate) config: Arc<MindConfig>,
 }
 
-impl Part {
+impl MindSlot {
     /// Takes over what is set now.
-    pub(crate) fn reconfigure(&mut self, known: &Arc<Known>, now: Millis) -> Result<()> {
-        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
-        self.mind.reconfigure(known.settings.clone(), provider, now)?;
-        self.known = Arc::clone(known);
+    pub(crate) fn reconfigure(&mut self, config: &Arc<MindConfig>, now: Millis) -> Result<()> {
+        let provider = config.model.as_ref().map(|model| model.provider.clone());
+        self.mind.reconfigure(config.settings.clone(), provider, now)?;
+        self.config = Arc::clone(config);
         Ok(())
     }
 }
 
 /// What was gathered last, for as long as the journal does not grow.
-type Remembered = BTreeMap<Audience, (Millis, BulletinInput)>;
+type GatheredInputs = BTreeMap<Audience, (Millis, BulletinInput)>;
 
 /// One actor's mind.
 #[derive(Debug)]
-pub struct Tended {
+pub struct ActorMind {
     pub actor: ActorName,
     file: PathBuf,
-    part: Mutex<Part>,
-    pub(crate) published: ArcSwap<Published>,
+    slot: Mutex<MindSlot>,
+    pub(crate) published: ArcSwap<PublishedBulletins>,
     /// Runs that were asked to stop.
     pub(crate) stopped: Mutex<BTreeSet<String>>,
-    pub(crate) gathered: Mutex<Remembered>,
+    pub(crate) gathered: Mutex<GatheredInputs>,
     /// Changes that jobs made in this process, by their names.
     pub(crate) changes: Mutex<BTreeMap<&'static str, u64>>,
     /// What happened to channels, branches and workers.
@@ -117,18 +117,23 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Tended {
-    fn open(actor: &ActorName, folder: &Path, known: Arc<Known>, now: Millis) -> Result<Tended> {
+impl ActorMind {
+    fn open(
+        actor: &ActorName,
+        folder: &Path,
+        config: Arc<MindConfig>,
+        now: Millis,
+    ) -> Result<ActorMind> {
         let file = folder.join(FILE);
         let kept = load(&file)?;
         let (prompts, state) = kept.map(|kept| (kept.prompts, kept.mind)).unwrap_or_default();
-        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
-        let mind = Mind::new(actor.as_str(), known.settings.clone(), provider, state, now);
-        Ok(Tended {
+        let provider = config.model.as_ref().map(|model| model.provider.clone());
+        let mind = Mind::new(actor.as_str(), config.settings.clone(), provider, state, now);
+        Ok(ActorMind {
             actor: actor.clone(),
             file,
-            published: ArcSwap::from_pointee(Published::of(&mind)),
-            part: Mutex::new(Part { mind, prompts, known }),
+            published: ArcSwap::from_pointee(PublishedBulletins::of(&mind)),
+            slot: Mutex::new(MindSlot { mind, prompts, config }),
             stopped: Mutex::default(),
             gathered: Mutex::default(),
             changes: Mutex::default(),
@@ -138,15 +143,15 @@ impl Tended {
     }
 
     /// The mind, for as long as it takes to ask it something. Nothing that waits may be done meanwhile.
-    pub fn part(&self) -> MutexGuard<'_, Part> {
-        lock(&self.part)
+    pub fn slot(&self) -> MutexGuard<'_, MindSlot> {
+        lock(&self.slot)
     }
 
     /// Does a job or a process of this mind run?
     fn is_busy(&self) -> bool {
-        let part = self.part();
-        let runs = part.mind.jobs.states().values().any(|state| state.running.is_some());
-        runs || part.mind.supervisor.all().next().is_some()
+        let slot = self.slot();
+        let runs = slot.mind.jobs.states().values().any(|state| state.running.is_some());
+        runs || slot.mind.supervisor.all().next().is_some()
     }
 
     /// Changes that jobs made in this process.
@@ -155,14 +160,14 @@ impl Tended {
     }
 
     /// What is published now. Never waits.
-    pub fn published(&self) -> Arc<Published> {
+    pub fn published(&self) -> Arc<PublishedBulletins> {
         self.published.load_full()
     }
 
     /// Tells the mind what happened.
     pub(crate) fn handle(&self, event: MindEvent, caller: &Caller) -> Result<Vec<MindEffect>> {
         let now = caller.now()?;
-        Ok(self.part().mind.handle(event, now, &mut chance(caller.world.as_ref())))
+        Ok(self.slot().mind.handle(event, now, &mut chance(caller.environment.as_ref())))
     }
 
     /// Writes down what is to survive.
@@ -172,8 +177,8 @@ impl Tended {
         };
         let _guard = lock(&self.writing);
         let kept = {
-            let part = self.part();
-            Kept { format: FORMAT, prompts: part.prompts, mind: part.mind.state() }
+            let slot = self.slot();
+            PersistedMind { format: FORMAT, prompts: slot.prompts, mind: slot.mind.state() }
         };
         let bytes =
             serde_json::to_vec(&kept).map_err(|error| Error::internal(error.to_string()))?;
@@ -189,7 +194,7 @@ impl Tended {
 }
 
 /// What was kept; `None` if there is nothing, or nothing that can be read, which is then put aside.
-fn load(file: &Path) -> Result<Option<Kept>> {
+fn load(file: &Path) -> Result<Option<PersistedMind>> {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -198,7 +203,7 @@ fn load(file: &Path) -> Result<Option<Kept>> {
             return Err(Error::new(ErrorCode::Io, Fault::Server, message));
         }
     };
-    match serde_json::from_slice::<Kept>(&bytes) {
+    match serde_json::from_slice::<PersistedMind>(&bytes) {
         Ok(kept) if kept.format == FORMAT => Ok(Some(kept)),
         read => {
             let why = read.map_or_else(|error| error.to_string(), |kept| kept.format.to_string());
@@ -233,10 +238,10 @@ pub(crate) fn discard(folder: &Path) -> Result<()> {
 }
 
 /// A number up to the one given, by the caller's chance; none if there is none.
-fn chance(world: &dyn World) -> impl FnMut(u64) -> u64 + '_ {
+fn chance(environment: &dyn Environment) -> impl FnMut(u64) -> u64 + '_ {
     move |most| {
         let mut bytes = [0; 8];
-        match world.fill(&mut bytes) {
+        match environment.fill(&mut bytes) {
             Ok(()) => u64::from_le_bytes(bytes) % most.saturating_add(1).max(1),
             Err(_) => 0,
         }
@@ -245,13 +250,13 @@ fn chance(world: &dyn World) -> impl FnMut(u64) -> u64 + '_ {
 
 /// The minds of a home.
 #[derive(Debug)]
-pub struct Tending {
+pub struct MindHost {
     home: PathBuf,
     variables: BTreeMap<String, String>,
-    minds: ArcSwap<BTreeMap<ActorName, Arc<Tended>>>,
+    minds: ArcSwap<BTreeMap<ActorName, Arc<ActorMind>>>,
     /// Held while a mind is made, so that there is one of each.
     making: Mutex<()>,
-    known: Mutex<Option<(settings::Look, Arc<Known>)>>,
+    config: Mutex<Option<(settings::Look, Arc<MindConfig>)>>,
     ending: AtomicBool,
     /// A daemon tends this home: bulletins are made again by themselves.
     served: AtomicBool,
@@ -259,15 +264,15 @@ pub struct Tending {
     trouble: Mutex<BTreeMap<ActorName, String>>,
 }
 
-impl Tending {
+impl MindHost {
     /// `variables` decide about the configuration.
-    pub fn new(home: &Path, variables: BTreeMap<String, String>) -> Tending {
-        Tending {
+    pub fn new(home: &Path, variables: BTreeMap<String, String>) -> MindHost {
+        MindHost {
             home: home.to_owned(),
             variables,
             minds: ArcSwap::default(),
             making: Mutex::default(),
-            known: Mutex::default(),
+            config: Mutex::default(),
             ending: AtomicBool::new(false),
             served: AtomicBool::new(false),
             trouble: Mutex::default(),
@@ -275,42 +280,42 @@ impl Tending {
     }
 
     /// The mind of an actor, if it was used before in this process. Never waits.
-    pub fn if_there(&self, actor: &ActorName) -> Option<Arc<Tended>> {
+    pub fn if_there(&self, actor: &ActorName) -> Option<Arc<ActorMind>> {
         self.minds.load().get(actor).cloned()
     }
 
     /// All minds that were used in this process.
-    pub fn all(&self) -> Vec<Arc<Tended>> {
+    pub fn all(&self) -> Vec<Arc<ActorMind>> {
         self.minds.load().values().cloned().collect()
     }
 
     /// The mind of an actor whose folder is `folder`.
-    pub fn of(&self, actor: &ActorName, folder: &Path, now: Millis) -> Result<Arc<Tended>> {
-        if let Some(tended) = self.if_there(actor) {
-            return Ok(tended);
+    pub fn of(&self, actor: &ActorName, folder: &Path, now: Millis) -> Result<Arc<ActorMind>> {
+        if let Some(actor_mind) = self.if_there(actor) {
+            return Ok(actor_mind);
         }
-        let known = self.known()?;
+        let config = self.config()?;
         let _guard = lock(&self.making);
-        if let Some(tended) = self.if_there(actor) {
-            return Ok(tended);
+        if let Some(actor_mind) = self.if_there(actor) {
+            return Ok(actor_mind);
         }
-        let tended = Arc::new(Tended::open(actor, folder, known, now)?);
+        let actor_mind = Arc::new(ActorMind::open(actor, folder, config, now)?);
         let mut minds = BTreeMap::clone(&self.minds.load());
-        minds.insert(actor.clone(), Arc::clone(&tended));
+        minds.insert(actor.clone(), Arc::clone(&actor_mind));
         self.minds.store(Arc::new(minds));
-        Ok(tended)
+        Ok(actor_mind)
     }
 
     /// What is set now. Read again only if the file changed.
-    pub fn known(&self) -> Result<Arc<Known>> {
+    pub fn config(&self) -> Result<Arc<MindConfig>> {
         let path = service::config::path(&self.home, &self.variables);
         let look = settings::look(&path);
-        let mut known = lock(&self.known);
-        match &*known {
-            Some((seen, known)) if *seen == look => Ok(Arc::clone(known)),
+        let mut config = lock(&self.config);
+        match &*config {
+            Some((seen, config)) if *seen == look => Ok(Arc::clone(config)),
             _ => {
-                let fresh = Arc::new(Known::load(&self.home, &self.variables)?);
-                *known = Some((look, Arc::clone(&fresh)));
+                let fresh = Arc::new(MindConfig::load(&self.home, &self.variables)?);
+                *config = Some((look, Arc::clone(&fresh)));
                 Ok(fresh)
             }
         }
@@ -363,8 +368,9 @@ impl Tending {
     pub(crate) fn release(&self, is_used: impl Fn(&ActorName) -> bool) {
         let _guard = lock(&self.making);
         let minds = BTreeMap::clone(&self.minds.load());
-        let (used, idle): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            minds.into_iter().partition(|(actor, tended)| is_used(actor) || tended.is_busy());
+        let (used, idle): (BTreeMap<_, _>, BTreeMap<_, _>) = minds
+            .into_iter()
+            .partition(|(actor, actor_mind)| is_used(actor) || actor_mind.is_busy());
         if idle.is_empty() {
             return;
         }
@@ -374,10 +380,10 @@ impl Tending {
         let is_read = Arc::strong_count(&before) > 1;
         drop(before);
         let mut kept = used;
-        for (actor, tended) in idle {
-            let is_held = is_read || Arc::strong_count(&tended) > 1;
-            if is_held || tended.is_busy() || tended.persist().is_err() {
-                kept.insert(actor, tended);
+        for (actor, actor_mind) in idle {
+            let is_held = is_read || Arc::strong_count(&actor_mind) > 1;
+            if is_held || actor_mind.is_busy() || actor_mind.persist().is_err() {
+                kept.insert(actor, actor_mind);
             }
         }
         self.minds.store(Arc::new(kept));
@@ -397,7 +403,7 @@ mod tests {
     #[test]
     fn trouble_is_said_once_per_actor() {
         let home = tempfile::TempDir::new().unwrap();
-        let tending = Tending::new(home.path(), BTreeMap::new());
+        let tending = MindHost::new(home.path(), BTreeMap::new());
         let actor = |name: &str| ActorName::parse(name).unwrap();
         let failed = |why: &str| Err(Error::internal(why));
         assert!(tending.news(&actor("ada"), failed("no disk")).is_some());

@@ -40,6 +40,7 @@ const MODEL_PATIENCE: Duration = Duration::from_mins(2);
 const LIST: usize = 20;
 
 /// What became of a message.
+#[derive(Debug)]
 pub enum AdminTurn {
     Answered(AdminAnswer),
     Asked(AdminRun),
@@ -65,13 +66,13 @@ impl AdminRun {
     }
 }
 
-fn unclear(message: &str, why: &str) -> Said {
+fn unclear(message: &str, why: &str) -> AdminReply {
     let text = format!("I did not understand {message:?}{why}; nothing was changed. You can ask:");
     (help(&text), json!({ "examples": EXAMPLES }))
 }
 
 /// What is said, and the data behind it.
-type Said = (String, Value);
+type AdminReply = (String, Value);
 
 impl Host {
     pub fn admin(&self, caller: &Caller, request: AdminRequest) -> Result<AdminAnswer> {
@@ -123,7 +124,7 @@ impl Host {
         Ok(AdminTurn::Answered(AdminAnswer { agent_id, response, asked, data }))
     }
 
-    fn answer_admin(&self, caller: &Caller, question: AdminQuestion) -> Result<Said> {
+    fn answer_admin(&self, caller: &Caller, question: AdminQuestion) -> Result<AdminReply> {
         match question {
             AdminQuestion::RecentActivity { limit } => self.said_activity(caller, limit),
             AdminQuestion::Running => self.said_running(caller),
@@ -185,18 +186,18 @@ impl Host {
         caller: &Caller,
         message: &str,
     ) -> Result<Option<std::result::Result<String, String>>> {
-        let named = self.minds.known()?.names_model;
-        let Some(hands) = self.run_control_if_there().filter(|_| named) else { return Ok(None) };
+        let named = self.minds.config()?.names_model;
+        let Some(runs) = self.run_control_if_there().filter(|_| named) else { return Ok(None) };
         let run = RunRequest {
             name: Some(ADMIN.to_owned()),
             prompt: Some(message.to_owned()),
             actor: crate::channels::actor_key(&caller.actor),
             ..RunRequest::default()
         };
-        Ok(Some(hands.start(run, &caller.by).map_err(|error| error.to_string())))
+        Ok(Some(runs.start(run, &caller.by).map_err(|error| error.to_string())))
     }
 
-    fn said_activity(&self, caller: &Caller, limit: usize) -> Result<Said> {
+    fn said_activity(&self, caller: &Caller, limit: usize) -> Result<AdminReply> {
         let request = ActivityRequest { limit: Some(limit), ..ActivityRequest::default() };
         let answer = self.service.activity(caller, request)?;
         let entries = answer.entries.iter();
@@ -206,7 +207,7 @@ impl Host {
     }
 
     /// Everything that is under way: jobs, processes, conversations.
-    fn said_running(&self, caller: &Caller) -> Result<Said> {
+    fn said_running(&self, caller: &Caller) -> Result<AdminReply> {
         let jobs = self.mind_jobs(caller, JobsRequest {})?;
         let processes = self.processes(caller, None)?;
         let sessions = SessionListRequest { live: true, ..SessionListRequest::default() };
@@ -232,7 +233,7 @@ impl Host {
     }
 
     /// Conversations: those that are kept here, and the sessions of agents.
-    fn said_channels(&self, caller: &Caller) -> Result<Said> {
+    fn said_channels(&self, caller: &Caller) -> Result<AdminReply> {
         let channels = self.channel_list(caller, ChannelListRequest {})?.channels;
         let sessions = self.service.session_list(caller, SessionListRequest::default())?;
         let line = |channel: &ChannelView| {
@@ -250,7 +251,7 @@ impl Host {
         Ok((listed(&head, all), json!({"channels": channels, "sessions": sessions.sessions})))
     }
 
-    fn said_processes(&self, caller: &Caller, kind: Option<ProcessKind>) -> Result<Said> {
+    fn said_processes(&self, caller: &Caller, kind: Option<ProcessKind>) -> Result<AdminReply> {
         let processes = self.processes(caller, kind)?;
         let head = match processes.len() {
             0 => "None is running.".to_owned(),
@@ -261,20 +262,20 @@ impl Host {
     }
 
     fn processes(&self, caller: &Caller, kind: Option<ProcessKind>) -> Result<Vec<ProcessStatus>> {
-        let tended = self.tended(caller)?;
-        let part = tended.part();
+        let actor_mind = self.actor_mind(caller)?;
+        let slot = actor_mind.slot();
         let wanted =
             |process: &&ProcessStatus| kind.is_none_or(|kind| process.process.kind == kind);
-        Ok(part.mind.supervisor.all().filter(wanted).cloned().collect())
+        Ok(slot.mind.supervisor.all().filter(wanted).cloned().collect())
     }
 
-    fn said_process(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<Said> {
+    fn said_process(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<AdminReply> {
         let process = ProcessId { kind, id: id.to_owned() };
         let now = caller.now()?;
-        let tended = self.tended(caller)?;
+        let actor_mind = self.actor_mind(caller)?;
         let known = {
-            let part = tended.part();
-            let (supervisor, settings) = (&part.mind.supervisor, &part.mind.settings.supervision);
+            let slot = actor_mind.slot();
+            let (supervisor, settings) = (&slot.mind.supervisor, &slot.mind.settings.supervision);
             let explained = supervisor.explain(&process, settings, now);
             supervisor.get(&process).cloned().zip(explained.ok())
         };
@@ -294,17 +295,18 @@ impl Host {
             .into())
     }
 
-    fn said_cancel(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<Said> {
+    fn said_cancel(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<AdminReply> {
         let process = ProcessId { kind, id: id.to_owned() };
-        let tended = self.tended(caller)?;
+        let actor_mind = self.actor_mind(caller)?;
         let now = caller.now()?;
-        let effects = { tended.part().mind.supervisor.cancel(&process, "the admin chat", now)? };
+        let effects =
+            { actor_mind.slot().mind.supervisor.cancel(&process, "the admin chat", now)? };
         let effects = effects.into_iter().map(mind::MindEffect::Supervise).collect();
-        self.carry(&tended, effects, caller)?;
+        self.run_effects(&actor_mind, effects, caller)?;
         Ok((format!("{} {id} was asked to stop", process.kind.name()), value(&process)?))
     }
 
-    fn said_recall(&self, caller: &Caller, query: String) -> Result<Said> {
+    fn said_recall(&self, caller: &Caller, query: String) -> Result<AdminReply> {
         let request = SearchRequest { query, limit: Some(10), ..SearchRequest::default() };
         let found = self.service.search(caller, request)?;
         let head = match found.hits.len() {
@@ -315,7 +317,7 @@ impl Host {
         Ok((listed(&head, lines), value(&found)?))
     }
 
-    fn said_memory(&self, caller: &Caller, id: u64) -> Result<Said> {
+    fn said_memory(&self, caller: &Caller, id: u64) -> Result<AdminReply> {
         let request = GetRequest {
             id,
             history: true,
@@ -347,7 +349,7 @@ impl Host {
         Ok((text, value(&found)?))
     }
 
-    fn said_jobs(&self, caller: &Caller) -> Result<Said> {
+    fn said_jobs(&self, caller: &Caller) -> Result<AdminReply> {
         let answer = self.mind_jobs(caller, JobsRequest {})?;
         let warmup = &answer.warmup;
         let why = warmup.last_error.as_deref().map(|why| format!(" ({why})"));
@@ -370,7 +372,7 @@ impl Host {
         Ok((listed(&head, all), value(&answer)?))
     }
 
-    fn said_run(&self, caller: &Caller, job: String, dry_run: bool) -> Result<Said> {
+    fn said_run(&self, caller: &Caller, job: String, dry_run: bool) -> Result<AdminReply> {
         let answer = self.mind_run(caller, RunJobRequest { job, dry_run })?;
         let mut text = answer.text.clone();
         if !dry_run {
@@ -379,13 +381,13 @@ impl Host {
         Ok((text, value(&answer)?))
     }
 
-    fn said_pause(&self, caller: &Caller, job: String, paused: bool) -> Result<Said> {
+    fn said_pause(&self, caller: &Caller, job: String, paused: bool) -> Result<AdminReply> {
         let view = self.mind_pause(caller, PauseJobRequest { job, paused })?;
         let verb = if view.paused { "is paused" } else { "goes on" };
         Ok((format!("{} {verb}", view.name), value(&view)?))
     }
 
-    fn said_runs(&self, caller: &Caller) -> Result<Said> {
+    fn said_runs(&self, caller: &Caller) -> Result<AdminReply> {
         let answer = self.mind_runs(caller, RunsRequest::default())?;
         let mut all = Vec::new();
         for run in &answer.runs {
@@ -397,7 +399,7 @@ impl Host {
         Ok((listed(&head, all), value(&answer)?))
     }
 
-    fn said_budget(&self, caller: &Caller, kill_switch: Option<bool>) -> Result<Said> {
+    fn said_budget(&self, caller: &Caller, kill_switch: Option<bool>) -> Result<AdminReply> {
         let answer = self.budget(caller, BudgetRequest { kill_switch, limit: None })?;
         let provider = answer.provider.as_deref().unwrap_or("none");
         let switch = if answer.kill_switch { "on" } else { "off" };
@@ -410,7 +412,7 @@ impl Host {
         Ok((listed(&head, lines), value(&answer)?))
     }
 
-    fn said_bulletin(&self, caller: &Caller, refresh: bool, explain: bool) -> Result<Said> {
+    fn said_bulletin(&self, caller: &Caller, refresh: bool, explain: bool) -> Result<AdminReply> {
         let request = BulletinRequest { refresh, explain, ..BulletinRequest::default() };
         let answer = self.bulletin(caller, request)?;
         let text = match &answer.bulletin {
@@ -433,7 +435,7 @@ impl Host {
         Ok((text, value(&answer)?))
     }
 
-    fn said_patterns(&self, caller: &Caller) -> Result<Said> {
+    fn said_patterns(&self, caller: &Caller) -> Result<AdminReply> {
         let kind = Some("observation".to_owned());
         let request = ListRequest { kind, limit: Some(LIST), ..ListRequest::default() };
         let found = self.service.list(caller, request)?;

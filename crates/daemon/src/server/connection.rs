@@ -16,9 +16,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::server::{Shared, forward};
+use crate::server::{ServerState, forward};
 
-pub(super) type Reader = BufReader<OwnedReadHalf>;
+pub(super) type ConnectionReader = BufReader<OwnedReadHalf>;
 
 /// What came over the line.
 pub(super) enum Incoming<T> {
@@ -29,7 +29,7 @@ pub(super) enum Incoming<T> {
     Over,
 }
 
-pub(super) async fn attend(stream: UnixStream, shared: Arc<Shared>) {
+pub(super) async fn attend(stream: UnixStream, shared: Arc<ServerState>) {
     if !shared.enter() {
         let busy = Error::new(ErrorCode::TooManyConnections, Fault::Busy, "too many are connected");
         // A caller that left does not need to know that there was no place for it.
@@ -45,7 +45,7 @@ async fn greet(mut write: OwnedWriteHalf, greeting: Greeting) -> Result<OwnedWri
     Ok(write)
 }
 
-async fn converse(stream: UnixStream, shared: &Arc<Shared>) {
+async fn converse(stream: UnixStream, shared: &Arc<ServerState>) {
     let (read, write) = stream.into_split();
     let mut read = BufReader::new(read);
     let hello = match receive::<Hello>(&mut read).await {
@@ -116,14 +116,14 @@ async fn converse(stream: UnixStream, shared: &Arc<Shared>) {
 }
 
 /// Waits until this is the only connection left.
-async fn ending_is_complete(shared: &Shared) {
+async fn ending_is_complete(shared: &ServerState) {
     while shared.connections.load(Ordering::SeqCst) > 1 {
         tokio::time::sleep(client::place::STEP).await;
     }
 }
 
 /// Runs an operation on a thread that may block. A panic is an answer too: the others must not suffer from it.
-async fn answer(shared: &Arc<Shared>, body: CallBody) -> Result<Box<RawValue>> {
+async fn answer(shared: &Arc<ServerState>, body: CallBody) -> Result<Box<RawValue>> {
     let host = Arc::clone(&shared.host);
     let CallBody { from, ask } = body;
     let work = move || Ok(host.answer(&Caller::from_info(&from)?, ask)?);
@@ -140,9 +140,9 @@ fn raw(answer: &Value) -> Result<Box<RawValue>> {
     to_raw_value(answer).map_err(|error| Error::internal(error.to_string()))
 }
 
-fn status(shared: &Shared) -> Value {
-    let hands = match &shared.hands {
-        Ok(hands) => hands.status(),
+fn status(shared: &ServerState) -> Value {
+    let talents = match &shared.talents {
+        Ok(talents) => talents.status(),
         Err(why) => json!({"problem": why}),
     };
     json!({
@@ -158,7 +158,7 @@ fn status(shared: &Shared) -> Value {
         "requests": shared.requests.load(Ordering::Relaxed),
         "open_actors": shared.host.service.home().open_count(),
         "ends_when_idle_for_seconds": shared.idle.map(|idle| idle.as_secs()),
-        "hands": hands,
+        "hands": talents,
     })
 }
 
@@ -179,7 +179,9 @@ pub(super) async fn send(write: &mut OwnedWriteHalf, value: &impl serde::Seriali
 }
 
 /// The next message. A line that is too long is read to its end and not kept.
-pub(super) async fn receive<T: serde::de::DeserializeOwned>(read: &mut Reader) -> Incoming<T> {
+pub(super) async fn receive<T: serde::de::DeserializeOwned>(
+    read: &mut ConnectionReader,
+) -> Incoming<T> {
     let mut bytes = Vec::new();
     let limit = LINE_BYTES_MAX as u64 + 1;
     match (&mut *read).take(limit).read_until(b'\n', &mut bytes).await {

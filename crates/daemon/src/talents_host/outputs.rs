@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use talents::think::UnitOutput;
 
-use crate::talents_host::memory::Memory;
+use crate::talents_host::memory::MemoryHandle;
 
 /// What is kept of an output; the rest stays in the file, and the memory says so.
 const TEXT_BYTES_MAX: usize = 256 * 1024;
 /// An output is text; what is larger is something else.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-pub async fn index(memory: &Memory, home: &Path, output: &UnitOutput) -> Result<SaveAnswer> {
+pub async fn index(memory: &MemoryHandle, home: &Path, output: &UnitOutput) -> Result<SaveAnswer> {
     let path = Path::new(&output.path);
     let request = request(home, path, output)?;
     let by = output.talent.as_str();
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
     use api::DEFAULT_ACTOR;
-    use api::save::Saved;
+    use api::save::SaveStatus;
     use client::place::DaemonPlace;
     use service::Caller;
 
@@ -126,7 +126,7 @@ mod tests {
     async fn an_output_is_one_memory_however_often_it_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let actor = kernel::actor::ActorName::parse(DEFAULT_ACTOR).unwrap();
-        let memory = Memory::new(
+        let memory = MemoryHandle::new(
             DaemonPlace::new(dir.path()),
             Caller::new(actor, "test"),
             std::collections::BTreeMap::default(),
@@ -149,7 +149,10 @@ mod tests {
         assert_eq!(index(&memory, dir.path(), &output).await.unwrap_err().code, api::ErrorCode::Io);
         std::fs::write(&path, "# Morning\n\nWe chose redb.\n").unwrap();
         let first = index(&memory, dir.path(), &output).await.unwrap();
-        assert_eq!((first.status, first.memory_type.as_str()), (Saved::Created, "ArtifactRef"));
+        assert_eq!(
+            (first.status, first.memory_type.as_str()),
+            (SaveStatus::Created, "ArtifactRef")
+        );
         assert_eq!(first.title, "Activity, 2025-01-09 12:00-12:05 (work)");
         assert_eq!(first.topic_key, "chronicle/20250109/120000_300/work/activity");
         assert_eq!(
@@ -158,6 +161,6 @@ mod tests {
         );
         std::fs::write(&path, "# Morning\n\nWe chose redb, and why.\n").unwrap();
         let second = index(&memory, dir.path(), &output).await.unwrap();
-        assert_eq!((second.id, second.version, second.status), (first.id, 2, Saved::Updated));
+        assert_eq!((second.id, second.version, second.status), (first.id, 2, SaveStatus::Updated));
     }
 }

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::Settings;
 use crate::error::{Error, Result};
-use http::HttpSettings;
+use http::HttpServerSettings;
 
 pub use keys::{KEYS, Key, Kind};
 pub use reference::reference;
@@ -31,18 +31,18 @@ const FILE_BYTES_MAX: u64 = 262_144;
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum ValueOrigin {
     Default,
     File(PathBuf),
     Variable(String),
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File(path) => path.display().fmt(f),
-            Origin::Variable(name) => name.fmt(f),
+            ValueOrigin::Default => f.write_str("default"),
+            ValueOrigin::File(path) => path.display().fmt(f),
+            ValueOrigin::Variable(name) => name.fmt(f),
         }
     }
 }
@@ -50,7 +50,7 @@ impl std::fmt::Display for Origin {
 /// Every value with its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    values: BTreeMap<&'static str, (Value, Origin)>,
+    values: BTreeMap<&'static str, (Value, ValueOrigin)>,
     /// Parts with a shape of their own, as they stand in the file. Whoever they are for knows their keys.
     sections: toml::Table,
     path: PathBuf,
@@ -96,8 +96,8 @@ impl Config {
         let wrong = |reason: String| {
             Error::new(ErrorCode::Config, Fault::Caller, format!("{}: {reason}", path.display()))
         };
-        let mut values: BTreeMap<&'static str, (Value, Origin)> =
-            KEYS.iter().map(|key| (key.name, ((key.default)(), Origin::Default))).collect();
+        let mut values: BTreeMap<&'static str, (Value, ValueOrigin)> =
+            KEYS.iter().map(|key| (key.name, ((key.default)(), ValueOrigin::Default))).collect();
         let mut table: toml::Table =
             text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
         let mut sections = toml::Table::new();
@@ -111,7 +111,7 @@ impl Config {
                 return Err(wrong(format!("unknown key {name:?}{}", suggestion(&name))));
             };
             let value = key.kind.check(&value).map_err(|why| wrong(format!("{name}: {why}")))?;
-            values.insert(key.name, (value, Origin::File(path.to_owned())));
+            values.insert(key.name, (value, ValueOrigin::File(path.to_owned())));
         }
         for (key, variable) in
             KEYS.iter().flat_map(|key| key.variables().into_iter().map(move |v| (key, v)))
@@ -120,7 +120,7 @@ impl Config {
             let value = key.kind.read(text).map_err(|why| {
                 Error::new(ErrorCode::Config, Fault::Caller, format!("{variable}: {why}"))
             })?;
-            values.insert(key.name, (value, Origin::Variable(variable)));
+            values.insert(key.name, (value, ValueOrigin::Variable(variable)));
         }
         Ok(Config { values, sections, path: path.to_owned() })
     }
@@ -150,7 +150,7 @@ impl Config {
     }
 
     /// Every key with its value and origin, in the order of the names.
-    pub fn all(&self) -> impl Iterator<Item = (&'static str, &Value, &Origin)> {
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &Value, &ValueOrigin)> {
         self.values.iter().map(|(name, (value, origin))| (*name, value, origin))
     }
 
@@ -194,7 +194,7 @@ impl Config {
     }
 
     /// Where HTTP listens and who is let in. The token comes from a variable or a file, never from the configuration.
-    pub fn http(&self, variables: &BTreeMap<String, String>) -> Result<HttpSettings> {
+    pub fn http(&self, variables: &BTreeMap<String, String>) -> Result<HttpServerSettings> {
         let wrong = |message: String| Error::new(ErrorCode::Config, Fault::Caller, message);
         let host = self.text("http.host").unwrap_or("127.0.0.1");
         let ip = if host == "localhost" { "127.0.0.1" } else { host }.parse::<IpAddr>();
@@ -218,7 +218,7 @@ impl Config {
                 None => None,
             },
         };
-        let http = HttpSettings::new(ip, port, hosts.collect(), token.as_deref())?;
+        let http = HttpServerSettings::new(ip, port, hosts.collect(), token.as_deref())?;
         // Another port is another wish: then nothing else is listened on.
         let second = u16::try_from(self.number("http.second_port")).ok();
         Ok(http.with_second_port(second.filter(|second| *second > 0 && port == DEFAULT_PORT)))

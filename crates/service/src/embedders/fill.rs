@@ -13,7 +13,7 @@ use kernel::memory::MemoryId;
 use kernel::{Cortex, Digest, Reading};
 use recall::models::{self, MemoryVectors, TextPart, each_text};
 
-use crate::embedders::{Chosen, EmbedError};
+use crate::embedders::{ChosenEmbedder, EmbedError};
 
 /// Bytes of text read at once.
 const WINDOW_BYTES: usize = 4 << 20;
@@ -25,6 +25,12 @@ pub struct Pace<'a> {
     pub cores: usize,
     /// Asked before each window.
     pub go_on: &'a dyn Fn() -> bool,
+}
+
+impl std::fmt::Debug for Pace<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pace").field("texts", &self.texts).finish_non_exhaustive()
+    }
 }
 
 impl Pace<'_> {
@@ -43,7 +49,7 @@ pub struct Coverage {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Filled {
+pub struct FillReport {
     pub embedded: u64,
     /// Of these the model read only the beginning.
     pub cut: u64,
@@ -86,7 +92,7 @@ fn changed(reading: &Reading, since: u64, upto: u64) -> kernel::Result<BTreeSet<
 }
 
 /// A memory as it was when its window was read.
-struct Wanted {
+struct PendingMemory {
     id: MemoryId,
     version: u32,
     body: Digest,
@@ -99,9 +105,9 @@ fn window(
     cache: &EmbeddingCache,
     ids: &mut impl Iterator<Item = MemoryId>,
     texts_max: usize,
-) -> kernel::Result<Vec<Wanted>> {
+) -> kernel::Result<Vec<PendingMemory>> {
     let view = reading.view();
-    let (mut wanted, mut texts_read, mut bytes) = (Vec::new(), 0, 0);
+    let (mut pending, mut texts_read, mut bytes) = (Vec::new(), 0, 0);
     while texts_read < texts_max && bytes < WINDOW_BYTES {
         let Some(id) = ids.next() else { break };
         let Some(head) = view.head(id)?.filter(|head| !head.erased) else { continue };
@@ -112,41 +118,46 @@ fn window(
             let texts = models::texts(&body);
             texts_read += texts.len();
             bytes += texts.iter().map(String::len).sum::<usize>();
-            wanted.push(Wanted { id, version: head.version, body: version.body_hash, texts });
+            pending.push(PendingMemory {
+                id,
+                version: head.version,
+                body: version.body_hash,
+                texts,
+            });
         }
     }
-    Ok(wanted)
+    Ok(pending)
 }
 
 /// Embeds what has no vector yet, among the memories that changed after entry `since` (0: among all). `open` opens the
 /// actor for one window; `progress` hears of memories done and to do.
 pub fn fill<E: From<EmbedError> + From<kernel::Error>>(
     open: &dyn Fn() -> Result<Arc<Cortex>, E>,
-    chosen: &Chosen,
+    chosen: &ChosenEmbedder,
     cache: &mut EmbeddingCache,
     (since, pace): (u64, &Pace<'_>),
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Filled, E> {
-    let mut filled = Filled::default();
+) -> Result<FillReport, E> {
+    let mut report = FillReport::default();
     let (ids, upto) = missing(&open()?.read()?, cache, since)?;
     let (all, mut ids) = (ids.len() as u64, ids.into_iter());
     loop {
         if !(pace.go_on)() {
-            return Ok(filled);
+            return Ok(report);
         }
-        let wanted = window(&open()?.read()?, cache, &mut ids, pace.texts)?;
-        if wanted.is_empty() {
+        let pending = window(&open()?.read()?, cache, &mut ids, pace.texts)?;
+        if pending.is_empty() {
             break;
         }
-        let cuts = |wanted: &&Wanted| wanted.texts.iter().any(|text| chosen.cuts(text));
-        filled.cut += wanted.iter().filter(cuts).count() as u64;
-        let (made, refusal) = embed(chosen, &wanted, pace.cores)?;
+        let cuts = |pending: &&PendingMemory| pending.texts.iter().any(|text| chosen.cuts(text));
+        report.cut += pending.iter().filter(cuts).count() as u64;
+        let (made, refusal) = embed(chosen, &pending, pace.cores)?;
         // One that takes nothing at all does not mean the texts.
         if let (true, Some(error)) = (made.is_empty(), refusal) {
             return Err(error.into());
         }
-        filled.refused += (wanted.len() - made.len()) as u64;
-        filled.embedded += made.len() as u64;
+        report.refused += (pending.len() - made.len()) as u64;
+        report.embedded += made.len() as u64;
         hand_over(&open()?.read()?, chosen, cache, &made)?;
         progress(all - ids.len() as u64, all);
     }
@@ -157,10 +168,10 @@ pub fn fill<E: From<EmbedError> + From<kernel::Error>>(
             current.insert(hash);
             true
         })?;
-        filled.dropped = cache.retain(&|hash| current.contains(hash)).map_err(EmbedError::from)?;
+        report.dropped = cache.retain(&|hash| current.contains(hash)).map_err(EmbedError::from)?;
     }
-    filled.upto = Some(upto);
-    Ok(filled)
+    report.upto = Some(upto);
+    Ok(report)
 }
 
 /// Memories without a vector, and the last entry of the journal that says so.
@@ -186,7 +197,7 @@ fn missing(
 /// Puts vectors into the cache and, for searches, into memory. `reading` is of a moment after they were made.
 fn hand_over(
     reading: &Reading,
-    chosen: &Chosen,
+    chosen: &ChosenEmbedder,
     cache: &mut EmbeddingCache,
     made: &[(Digest, MemoryVectors)],
 ) -> Result<(), EmbedError> {
@@ -219,25 +230,26 @@ fn hand_over(
 /// tried, down to the one it means.
 #[expect(clippy::type_complexity, reason = "one caller")]
 fn embed(
-    chosen: &Chosen,
-    wanted: &[Wanted],
+    chosen: &ChosenEmbedder,
+    pending: &[PendingMemory],
     cores: usize,
 ) -> Result<(Vec<(Digest, MemoryVectors)>, Option<EmbedError>), EmbedError> {
-    let plain: Vec<&str> = wanted.iter().flat_map(|w| w.texts.iter().map(String::as_str)).collect();
+    let plain: Vec<&str> =
+        pending.iter().flat_map(|w| w.texts.iter().map(String::as_str)).collect();
     match chosen.embed_many(&plain, cores) {
         Ok(vectors) => {
             let mut vectors = vectors.into_iter();
-            let made = wanted.iter().map(|w| {
+            let made = pending.iter().map(|w| {
                 let vectors = models::vectors(vectors.by_ref().take(w.texts.len()).collect());
                 (w.body, MemoryVectors { id: w.id, version: w.version, vectors })
             });
             Ok((made.collect(), None))
         }
         Err(EmbedError::Http(error)) if error.is_about_the_texts() => {
-            if wanted.len() < 2 {
+            if pending.len() < 2 {
                 return Ok((Vec::new(), Some(error.into())));
             }
-            let (left, right) = wanted.split_at(wanted.len() / 2);
+            let (left, right) = pending.split_at(pending.len() / 2);
             let (mut made, first) = embed(chosen, left, cores)?;
             let (more, second) = embed(chosen, right, cores)?;
             made.extend(more);

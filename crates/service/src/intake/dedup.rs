@@ -8,7 +8,7 @@ use kernel::memory::Scope;
 
 /// What has to be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Save<'s> {
+pub struct SaveKey<'s> {
     pub project: Option<&'s str>,
     pub scope: Scope,
     pub kind: &'s str,
@@ -34,7 +34,7 @@ pub fn content_hash(content: &str) -> Digest {
 }
 
 /// One hash for all that has to be equal.
-pub fn fingerprint(save: &Save<'_>) -> Digest {
+pub fn fingerprint(save: &SaveKey<'_>) -> Digest {
     let project = save.project.unwrap_or_default();
     let title = save.title.trim();
     let mut head = Vec::new();
@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
 
-    const SAVE: Save<'static> = Save {
+    const SAVE: SaveKey<'static> = SaveKey {
         project: Some("demo"),
         scope: Scope::Project,
         kind: "decision",
@@ -72,16 +72,16 @@ mod tests {
     #[test]
     fn a_save_is_repeated_only_if_everything_is_the_same() {
         let same = fingerprint(&SAVE);
-        assert_eq!(fingerprint(&Save { content: "same body", ..SAVE }), same);
+        assert_eq!(fingerprint(&SaveKey { content: "same body", ..SAVE }), same);
         for other in [
-            Save { project: None, ..SAVE },
-            Save { project: Some("demo2"), ..SAVE },
-            Save { scope: Scope::Personal, ..SAVE },
-            Save { kind: "bugfix", ..SAVE },
-            Save { title: "same title", ..SAVE },
-            Save { content: "same bodies", ..SAVE },
+            SaveKey { project: None, ..SAVE },
+            SaveKey { project: Some("demo2"), ..SAVE },
+            SaveKey { scope: Scope::Personal, ..SAVE },
+            SaveKey { kind: "bugfix", ..SAVE },
+            SaveKey { title: "same title", ..SAVE },
+            SaveKey { content: "same bodies", ..SAVE },
             // The same letters, cut differently.
-            Save { kind: "decisionSame", title: "title", ..SAVE },
+            SaveKey { kind: "decisionSame", title: "title", ..SAVE },
         ] {
             assert_ne!(fingerprint(&other), same, "{other:?}");
         }

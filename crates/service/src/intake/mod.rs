@@ -1,22 +1,22 @@
 //! What happens to a text before it becomes a memory.
 //!
-//! - [`screen`]: private blocks out ([`private`]), secrets masked ([`secrets`]), a report that holds no values.
+//! - [`redactor`]: private blocks out ([`private`]), secrets masked ([`secrets`]), a report that holds no values.
 //! - [`project`]: which project a request belongs to; names, aliases, similar names.
 //! - [`topic`]: topic keys, normal and suggested; [`title`]: a title from the content.
 //! - [`words`]: the caller's word for what a memory is.
 //! - [`dedup`]: when two saves are the same save; [`bounds`]: what is too long.
 //! - [`capture`]: learnings in an agent's output.
 //!
-//! The order of a save: `Screen::text` on every text, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay
-//! true: pure functions; the file system comes in as a [`project::tree::Tree`], time as an argument; nothing is cut in
-//! silence.
+//! The order of a save: `Redactor::text` on every text, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay
+//! true: pure functions; the file system comes in as a [`project::file_system::Tree`], time as an argument; nothing is
+//! cut in silence.
 
 pub mod bounds;
 pub mod capture;
 pub mod dedup;
 pub mod private;
 pub mod project;
-pub mod screen;
+pub mod redactor;
 pub mod secrets;
 pub mod title;
 pub mod topic;

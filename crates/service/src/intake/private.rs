@@ -20,7 +20,7 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A text without its private blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redacted<'t> {
+pub struct RedactOutcome<'t> {
     pub text: Cow<'t, str>,
     /// Outermost blocks that were taken out.
     pub blocks: usize,
@@ -29,7 +29,7 @@ pub struct Redacted<'t> {
 }
 
 /// Takes out every private block.
-pub fn redact(text: &str) -> Redacted<'_> {
+pub fn redact(text: &str) -> RedactOutcome<'_> {
     let mut kept = String::new();
     let (mut blocks, mut depth, mut from) = (0, 0_usize, 0);
     for tag in TAG.captures_iter(text) {
@@ -51,12 +51,12 @@ pub fn redact(text: &str) -> Redacted<'_> {
         // A closing tag on its own hides nothing and stays as it is.
     }
     if blocks == 0 {
-        return Redacted { text: Cow::Borrowed(text), blocks, unclosed: false };
+        return RedactOutcome { text: Cow::Borrowed(text), blocks, unclosed: false };
     }
     if depth == 0 {
         kept.push_str(&text[from..]);
     }
-    Redacted { text: Cow::Owned(kept), blocks, unclosed: depth > 0 }
+    RedactOutcome { text: Cow::Owned(kept), blocks, unclosed: depth > 0 }
 }
 
 #[cfg(test)]

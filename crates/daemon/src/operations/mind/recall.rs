@@ -23,7 +23,7 @@ impl Host {
         caller: &Caller,
         request: MemoryRecallRequest,
     ) -> Result<MemoryRecallAnswer> {
-        let policy = self.tended(caller)?.part().mind.settings.cortex.decay_policy();
+        let policy = self.actor_mind(caller)?.slot().mind.settings.cortex.decay_policy();
         let (_, reading) = self.service.reading(caller)?;
         let audience = if request.shared { Audience::Shared } else { Audience::Owner };
         let mode = match request.mode.as_deref() {

@@ -7,17 +7,17 @@
 
 pub mod alias;
 mod config;
+pub mod file_system;
 mod git;
 pub mod name;
 pub mod remote;
 #[cfg(test)]
 mod tests;
-pub mod tree;
 
 use std::path::{Path, PathBuf};
 
+use file_system::FileSystem;
 use remote::Remote;
-use tree::Tree;
 
 /// Folders looked at on the way up.
 const ANCESTORS_MAX: usize = 64;
@@ -75,7 +75,7 @@ pub struct Resolution {
 }
 
 /// Finds the project of a request.
-pub fn resolve(place: &Place<'_>, tree: &dyn Tree) -> Resolution {
+pub fn resolve(place: &Place<'_>, tree: &dyn FileSystem) -> Resolution {
     let mut notes = Vec::new();
     let project = given(place, &mut notes).or_else(|| {
         let cwd = place.cwd?;
@@ -101,7 +101,7 @@ fn given(place: &Place<'_>, notes: &mut Vec<String>) -> Option<Project> {
 fn detect(
     cwd: &Path,
     home: Option<&Path>,
-    tree: &dyn Tree,
+    tree: &dyn FileSystem,
     notes: &mut Vec<String>,
 ) -> Option<Project> {
     let is_project = |folder: &Path| {

@@ -7,10 +7,10 @@ use std::{fs, io};
 use proptest::prelude::*;
 
 use crate::intake::project::alias::Aliases;
+use crate::intake::project::file_system::{DiskFiles, FILE_BYTES_MAX, FileSystem};
 use crate::intake::project::name::{from_given, normalize, similar};
 use crate::intake::project::remote::Remote;
-use crate::intake::project::tree::{Disk, FILE_BYTES_MAX, Tree};
-use crate::intake::project::{Place, Project, Resolution, Source, resolve};
+use crate::intake::project::{Place, Resolution, Source, resolve};
 
 /// Files by path; folders are what files lie in.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Files {
     }
 }
 
-impl Tree for Files {
+impl FileSystem for Files {
     fn text(&self, path: &Path) -> io::Result<Option<String>> {
         if self.unreadable.contains(path) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "denied"));
@@ -48,13 +48,13 @@ fn place(cwd: &Path) -> Place<'_> {
     Place { cwd: Some(cwd), ..Place::default() }
 }
 
-fn at(cwd: &str, tree: &dyn Tree) -> Resolution {
+fn at(cwd: &str, tree: &dyn FileSystem) -> Resolution {
     let place =
         Place { given: None, cwd: Some(Path::new(cwd)), home: Some(Path::new("/home/ann")) };
     resolve(&place, tree)
 }
 
-fn found(cwd: &str, tree: &dyn Tree) -> Option<(String, Source)> {
+fn found(cwd: &str, tree: &dyn FileSystem) -> Option<(String, Source)> {
     at(cwd, tree).project.map(|project| (project.name, project.source))
 }
 
@@ -313,7 +313,7 @@ fn the_disk_answers_for_real_folders_and_links() {
     fs::create_dir_all(repository.join("src")).unwrap();
     fs::write(repository.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     let source = repository.join("src");
-    let project = resolve(&place(&source), &Disk).project.unwrap();
+    let project = resolve(&place(&source), &DiskFiles).project.unwrap();
     assert_eq!(
         (project.name.as_str(), project.root.as_deref()),
         ("repo", Some(repository.as_path()))
@@ -323,16 +323,16 @@ fn the_disk_answers_for_real_folders_and_links() {
     {
         let link = base.join("elsewhere");
         std::os::unix::fs::symlink(&source, &link).unwrap();
-        assert_eq!(resolve(&place(&link), &Disk).project.unwrap().name, "repo");
+        assert_eq!(resolve(&place(&link), &DiskFiles).project.unwrap().name, "repo");
         let home_link = Place { home: Some(&link), ..place(&source) };
-        assert_eq!(resolve(&home_link, &Disk).project, None, "home, seen through a link");
+        assert_eq!(resolve(&home_link, &DiskFiles).project, None, "home, seen through a link");
     }
     fs::write(
         repository.join(".git/config"),
         "x".repeat(1 + usize::try_from(FILE_BYTES_MAX).unwrap()),
     )
     .unwrap();
-    let large = resolve(&place(&source), &Disk);
+    let large = resolve(&place(&source), &DiskFiles);
     assert_eq!((large.project.unwrap().source, large.notes.len()), (Source::Root, 1));
 }
 

@@ -22,7 +22,7 @@ const BY: &str = "runner";
 
 #[derive(Debug)]
 pub(super) struct Attester {
-    ops: Arc<Host>,
+    host: Arc<Host>,
     finished: AtomicU64,
     skipped: AtomicU64,
     failed: AtomicU64,
@@ -31,9 +31,9 @@ pub(super) struct Attester {
 }
 
 impl Attester {
-    pub(super) fn new(ops: Arc<Host>) -> Attester {
+    pub(super) fn new(host: Arc<Host>) -> Attester {
         Attester {
-            ops,
+            host,
             finished: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
             failed: AtomicU64::new(0),
@@ -59,7 +59,7 @@ impl Attester {
     fn attest(&self, run: &EndedRun, request: AttestRequest) -> Result<()> {
         let mut caller = Caller::new(actor_of(&run.request)?, BY);
         caller.idempotency_key = Some(format!("talent-run/{}", run.use_id));
-        match self.ops.service.attest(&caller, request) {
+        match self.host.service.attest(&caller, request) {
             // It was attested before, and a memory it cites has changed since.
             Err(error) if error.code() == ErrorCode::IdempotencyConflict => Ok(()),
             attested => Ok(attested.map(drop)?),
@@ -77,7 +77,7 @@ impl RunObserver for Attester {
         };
         counter.fetch_add(1, Ordering::Relaxed);
         let of_channel = actor_of(&run.request)
-            .and_then(|actor| self.ops.run_ended(&Caller::new(actor, BY), run));
+            .and_then(|actor| self.host.run_ended(&Caller::new(actor, BY), run));
         if let Err(error) = of_channel {
             tracing::warn!(
                 "the end of run {}: {} ({})",
