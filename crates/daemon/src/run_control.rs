@@ -25,7 +25,7 @@ impl ActiveRun {
     }
 }
 
-/// The hands, from where the memory stands. Everything here may block.
+/// Whoever runs talents, as operations see it. Everything here may block.
 pub trait RunControl: Debug + Send + Sync {
     /// Asks for a run; gives its id. A refusal is an error of the caller.
     fn start(&self, request: RunRequest, by: &str) -> Result<String>;

@@ -131,7 +131,7 @@ impl Service {
 /// Every memory that is shown, newest first.
 fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec<ExaminedMemory>> {
     let view = reading.view();
-    let lens = MemoryReader::new(&view, None, None, now)?;
+    let reader = MemoryReader::new(&view, None, None, now)?;
     let mut ids = Vec::new();
     for memory_type in MemoryType::ALL {
         view.scan_index(&keys::by_type(memory_type), None, true, &mut |id| {
@@ -142,12 +142,12 @@ fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec
     ids.sort_unstable_by(|a, b| b.cmp(a));
     let mut examined = Vec::new();
     for id in ids {
-        let Some(row) = lens.row(id)? else { continue };
+        let Some(row) = reader.row(id)? else { continue };
         let away = row.standing.is_forgotten() || row.standing == Standing::Archived;
         if away || project.is_some_and(|name| row.head.project.as_deref() != Some(name)) {
             continue;
         }
-        if let Some(body) = lens.body(&row)? {
+        if let Some(body) = reader.body(&row)? {
             examined.push(ExaminedMemory { row, body });
         }
     }
@@ -225,15 +225,16 @@ fn contradictions(
     findings: &mut Findings,
 ) -> Result<()> {
     let view = reading.view();
-    let lens = MemoryReader::new(&view, None, None, now)?;
+    let reader = MemoryReader::new(&view, None, None, now)?;
     for one in examined.iter().filter(|one| one.row.standing == Standing::Current) {
-        for other in lens.contradicted_by(one.id())? {
+        for other in reader.contradicted_by(one.id())? {
             // Each pair once, from its newer side.
-            let Some(row) = lens.row(other)?.filter(|row| row.standing == Standing::Current) else {
+            let Some(row) = reader.row(other)?.filter(|row| row.standing == Standing::Current)
+            else {
                 continue;
             };
             if other < one.id() {
-                let title = lens.body(&row)?.map(|body| body.title).unwrap_or_default();
+                let title = reader.body(&row)?.map(|body| body.title).unwrap_or_default();
                 let why = format!("against #{other}: {title}");
                 findings.add(Concern::Contradicting, &[one.id(), other], &one.body.title, why);
             }

@@ -1,7 +1,7 @@
 //! What the newest entries of an actor's journal say: what was saved within the dedup window, and which sessions live.
 //!
 //! A view of the journal, kept in memory and brought up to date before each use by reading the entries it has not seen.
-//! Whoever wrote them, and by which door, makes no difference.
+//! Whoever wrote them, through which interface, makes no difference.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;

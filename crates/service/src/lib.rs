@@ -11,7 +11,7 @@
 //! - [`embedders`]: the models one may choose besides the built-in one; `optional_model`: where searches meet them.
 //! - `journal_tail`: a view of the newest journal entries: the dedup window and the live sessions.
 //!
-//! What must stay true: a change is a command of the kernel's front door; what is kept beside the kernel
+//! What must stay true: a change is a command that the kernel admits; what is kept beside the kernel
 //! (`journal_tail`, pending accesses) is a view of the journal or may be lost.
 
 #![allow(
@@ -37,6 +37,7 @@ mod details;
 pub mod embedders;
 pub mod error;
 pub mod fields;
+pub mod files;
 pub mod grant_file;
 pub mod grants;
 pub mod graph;

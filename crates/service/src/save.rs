@@ -211,7 +211,7 @@ impl Service {
                 (SaveStatus::Updated, Command::Update(Box::new(revision)))
             };
             match self.submit(cortex, caller.stamp()?, command) {
-                // Somebody changed it meanwhile, by another door.
+                // Somebody changed it meanwhile, through another interface.
                 Err(error)
                     if error.code() == ErrorCode::VersionConflict
                         || error.code() == ErrorCode::Tombstoned => {}

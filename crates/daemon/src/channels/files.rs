@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use api::{ErrorCode, Fault};
 use mind::conversation::ChannelMessage;
 use service::error::{Error, Result};
+use service::files::replace_private_file;
 
 use crate::channels::PersistedChannel;
 
@@ -18,7 +19,7 @@ const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", path.display()))
+    Error::io(path.display(), error)
 }
 
 fn folder(actor: &Path) -> PathBuf {
@@ -50,16 +51,7 @@ pub(crate) fn store(actor: &Path, persisted: &PersistedChannel) -> Result<()> {
     let path = folder.join(format!("{}.json", persisted.channel.channel_id));
     let bytes =
         serde_json::to_vec(persisted).map_err(|error| Error::internal(error.to_string()))?;
-    let fresh = folder.join(format!("{}.{}.new", persisted.channel.channel_id, std::process::id()));
-    let write = || {
-        let mut options = fs::OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(true).mode(FILE_MODE).open(&fresh)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&fresh, &path)
-    };
-    write().map_err(|error| failed(&path, &error))
+    replace_private_file(&path, &bytes).map_err(|error| failed(&path, &error))
 }
 
 /// Adds to the transcript. It holds every message as it was said, whatever left the context since.
@@ -99,16 +91,7 @@ pub(crate) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> 
         lines.push_str(&line.map_err(|error| Error::internal(error.to_string()))?);
         lines.push('\n');
     }
-    let fresh = path.with_extension("new");
-    let write = || {
-        let mut options = fs::OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(true).mode(FILE_MODE).open(&fresh)?;
-        file.write_all(lines.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&fresh, &path)
-    };
-    write().map_err(|error| failed(&path, &error))
+    replace_private_file(&path, lines.as_bytes()).map_err(|error| failed(&path, &error))
 }
 
 /// Removes a channel and its transcript. Those that are gone already are fine.

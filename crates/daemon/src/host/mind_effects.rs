@@ -1,4 +1,4 @@
-//! What a mind wants done, done: reads through a reading, changes through the front door, each answer back as an event.
+//! What a mind wants done, done: reads through a reading, changes as commands, each answer back as an event.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use service::Caller;
 use service::error::{Error, Result};
 
 use super::Host;
-use crate::mind_host::{self, ActorMind, lock, prompts};
+use crate::mind_host::{ActorMind, PublishedBulletins, files, lock, prompts};
 
 /// How long a gathering counts while the journal does not grow: time alone makes little difference within it.
 const GATHERED_MS: i64 = 6 * 3_600_000;
@@ -43,8 +43,8 @@ impl Host {
 
     /// Lets time go on for every mind: what is due is done, on this thread. What goes wrong is said in the log.
     ///
-    /// The default actor is tended from the start, others once somebody uses them. An actor that is not there yet is
-    /// not made.
+    /// The mind of the default actor runs from the start, others once somebody uses them. An actor that is not there
+    /// yet is not made.
     pub fn tick_minds(&self, caller: &Caller) -> Result<()> {
         self.minds.serve();
         for actor in self.service.used_actors(DEFAULT_ACTOR)? {
@@ -168,21 +168,21 @@ impl Host {
     /// What people said is read from the journal again, without what was erased.
     pub fn erase_from_mind(&self, caller: &Caller, id: u64) -> Result<()> {
         let folder = self.service.home().actor_folder(&caller.actor);
-        if !mind_host::is_kept(&folder) && self.minds.if_there(&caller.actor).is_none() {
+        if !files::is_kept(&folder) && self.minds.if_there(&caller.actor).is_none() {
             return Ok(());
         }
         let Ok(actor_mind) = self.actor_mind(caller) else {
             // It cannot be read as things are set; without it the mind begins anew.
-            return mind_host::discard(&folder);
+            return files::discard(&folder);
         };
         {
             let mut slot = actor_mind.slot();
             slot.mind.erase(id);
             slot.prompts = 0;
-            actor_mind.published.store(mind_host::PublishedBulletins::of(&slot.mind).into());
+            actor_mind.published.store(PublishedBulletins::of(&slot.mind).into());
         }
         lock(&actor_mind.gathered).clear();
-        mind_host::discard(&folder)?;
+        files::discard(&folder)?;
         actor_mind.persist()
     }
 
@@ -322,14 +322,14 @@ impl Host {
                 Salt::NONE
             })
         };
-        let mut door = |stamp: Stamp, command: Command| -> kernel::Result<Receipt> {
+        let mut submit = |stamp: Stamp, command: Command| -> kernel::Result<Receipt> {
             let is_stopped = self.minds.is_ending() || lock(&actor_mind.stopped).contains(run);
             if is_stopped && !matches!(command, Command::MindRun(_)) {
                 return Err(kernel::Error::Closed);
             }
             self.service.submit_plainly(cortex, stamp, command)
         };
-        let outcome = carry_out(plan, run, caller.now()?, &mut salts, &mut door);
+        let outcome = carry_out(plan, run, caller.now()?, &mut salts, &mut submit);
         for (action, ..) in outcome.iter().flat_map(|outcome| &outcome.done) {
             *lock(&actor_mind.changes).entry(*action).or_default() += 1;
         }

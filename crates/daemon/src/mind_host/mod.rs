@@ -1,49 +1,40 @@
-//! Tends the memories of a home: a mind per actor, its effects carried out, what it published for everybody to read.
+//! The minds of a home: one per actor, and what it published for everybody to read. Their effects are in `host`.
 //!
-//! - here: which minds there are, what is kept of them over a restart, what is published.
+//! - here: which minds there are, and what is published. `files`: what is kept of them over a restart.
 //! - `model`: the model that may write the bulletin. `event_log`: what happened to channels, branches and workers.
 //! - `prompts`: what people said, from the journal. `settings`: what is set, and noticing when that changes.
 //!
 //! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs;
-//! a change to a memory goes through the same door as any client's; an actor that nobody uses is not opened.
+//! a change to a memory is a command like any client's; an actor that nobody uses is not opened.
 
 mod event_log;
+pub(crate) mod files;
 mod model;
 pub(crate) mod prompts;
 mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use api::{ErrorCode, Fault};
 use arc_swap::ArcSwap;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinInput};
-use mind::{Mind, MindEffect, MindEvent, MindState};
-use serde::{Deserialize, Serialize};
+use mind::{Mind, MindEffect, MindEvent};
 use service::error::{Error, Result};
 use service::{Caller, Environment};
 
 use event_log::EventLog;
+use files::PersistedMind;
 
 pub(crate) use event_log::StoredRecord;
 pub use settings::{MindConfig, read as read_settings};
 
-/// The file in an actor's folder that holds what its mind keeps.
-const FILE: &str = "mind.json";
-/// What could not be read is put aside under this name.
-const ASIDE: &str = "mind.unreadable.json";
 /// Actors whose last trouble is remembered.
 const TROUBLE_MAX: usize = 256;
-/// Raised when the shape of that file changes.
-const FORMAT: u32 = 1;
-
 /// What conversations read.
 #[derive(Clone, Debug, Default)]
 pub struct PublishedBulletins {
@@ -63,15 +54,6 @@ impl PublishedBulletins {
             Audience::Shared => self.shared.clone(),
         }
     }
-}
-
-/// What is kept over a restart.
-#[derive(Debug, Serialize, Deserialize)]
-struct PersistedMind {
-    format: u32,
-    /// Journal entries whose prompts were looked at.
-    prompts: u64,
-    mind: MindState,
 }
 
 #[derive(Debug)]
@@ -98,7 +80,7 @@ type GatheredInputs = BTreeMap<Audience, (Millis, BulletinInput)>;
 #[derive(Debug)]
 pub struct ActorMind {
     pub actor: ActorName,
-    file: PathBuf,
+    folder: PathBuf,
     slot: Mutex<MindSlot>,
     pub(crate) published: ArcSwap<PublishedBulletins>,
     /// Runs that were asked to stop.
@@ -124,14 +106,13 @@ impl ActorMind {
         config: Arc<MindConfig>,
         now: Millis,
     ) -> Result<ActorMind> {
-        let file = folder.join(FILE);
-        let kept = load(&file)?;
+        let kept = files::load(folder)?;
         let (prompts, state) = kept.map(|kept| (kept.prompts, kept.mind)).unwrap_or_default();
         let provider = config.model.as_ref().map(|model| model.provider.clone());
         let mind = Mind::new(actor.as_str(), config.settings.clone(), provider, state, now);
         Ok(ActorMind {
             actor: actor.clone(),
-            file,
+            folder: folder.to_owned(),
             published: ArcSwap::from_pointee(PublishedBulletins::of(&mind)),
             slot: Mutex::new(MindSlot { mind, prompts, config }),
             stopped: Mutex::default(),
@@ -172,69 +153,13 @@ impl ActorMind {
 
     /// Writes down what is to survive.
     pub fn persist(&self) -> Result<()> {
-        let failed = |error: std::io::Error| {
-            Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", self.file.display()))
-        };
         let _guard = lock(&self.writing);
-        let kept = {
+        let persisted = {
             let slot = self.slot();
-            PersistedMind { format: FORMAT, prompts: slot.prompts, mind: slot.mind.state() }
+            PersistedMind::new(slot.prompts, slot.mind.state())
         };
-        let bytes =
-            serde_json::to_vec(&kept).map_err(|error| Error::internal(error.to_string()))?;
-        let fresh = self.file.with_extension(format!("{}.new", std::process::id()));
-        let write = || {
-            let mut file = fs::File::create(&fresh)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&fresh, &self.file)
-        };
-        write().map_err(failed)
+        files::store(&self.folder, &persisted)
     }
-}
-
-/// What was kept; `None` if there is nothing, or nothing that can be read, which is then put aside.
-fn load(file: &Path) -> Result<Option<PersistedMind>> {
-    let bytes = match fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            let message = format!("{}: {error}", file.display());
-            return Err(Error::new(ErrorCode::Io, Fault::Server, message));
-        }
-    };
-    match serde_json::from_slice::<PersistedMind>(&bytes) {
-        Ok(kept) if kept.format == FORMAT => Ok(Some(kept)),
-        read => {
-            let why = read.map_or_else(|error| error.to_string(), |kept| kept.format.to_string());
-            let aside = file.with_file_name(ASIDE);
-            tracing::warn!("{} was put aside, it cannot be read: {why}", file.display());
-            fs::rename(file, &aside).map_err(|error| {
-                Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", aside.display()))
-            })?;
-            Ok(None)
-        }
-    }
-}
-
-/// Is anything kept for the actor in this folder?
-pub(crate) fn is_kept(folder: &Path) -> bool {
-    folder.join(FILE).exists() || folder.join(ASIDE).exists()
-}
-
-/// Removes all that is kept.
-pub(crate) fn discard(folder: &Path) -> Result<()> {
-    for name in [FILE, ASIDE] {
-        let path = folder.join(name);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let message = format!("{}: {error}", path.display());
-                return Err(Error::new(ErrorCode::Io, Fault::Server, message));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// A number up to the one given, by the caller's chance; none if there is none.
@@ -258,7 +183,7 @@ pub struct MindHost {
     making: Mutex<()>,
     config: Mutex<Option<(settings::Look, Arc<MindConfig>)>>,
     ending: AtomicBool,
-    /// A daemon tends this home: bulletins are made again by themselves.
+    /// A daemon runs the minds of this home: bulletins are made again by themselves.
     served: AtomicBool,
     /// What went wrong last with each mind, so that it is said once.
     trouble: Mutex<BTreeMap<ActorName, String>>,

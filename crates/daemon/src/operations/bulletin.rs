@@ -1,7 +1,7 @@
 //! The memory bulletin: what matters now, as the mind published it last.
 //!
-//! Where a daemon tends the home, reading costs one look at what is published. Without one, a bulletin that the journal
-//! has outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
+//! Where a daemon runs the minds of the home, reading costs one look at what is published. Without one, a bulletin that
+//! the journal has outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -149,11 +149,11 @@ impl Host {
 /// Bulletins before the one that is published, newest last.
 fn older(actor_mind: &ActorMind, audience: &Audience) -> Vec<Bulletin> {
     let slot = actor_mind.slot();
-    let desk = match audience {
+    let state = match audience {
         Audience::Owner => &slot.mind.owner,
         Audience::Shared => &slot.mind.shared,
     };
-    desk.history.iter().cloned().collect()
+    state.history.iter().cloned().collect()
 }
 
 fn audience(name: Option<&str>) -> Result<Audience> {

@@ -78,7 +78,7 @@ pub struct HttpParts {
     pub ending: watch::Receiver<bool>,
 }
 
-/// What became of the wish to serve HTTP.
+/// Whether HTTP is served, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HttpState {
     /// Nobody asked for it.
@@ -120,7 +120,7 @@ pub(super) struct ServerState {
     pub(super) over: watch::Sender<bool>,
     pub(super) web: HttpState,
     pub(super) run_command: RunCommand,
-    /// The hands, or why there are none: the memory is served all the same.
+    /// The host of talents, or why there is none: the memory is served all the same.
     pub(super) talents: std::result::Result<Arc<TalentsHost>, String>,
 }
 
@@ -283,7 +283,7 @@ async fn live(
     removed.map_err(|error| failed(&place.socket, &error))
 }
 
-/// Starts the hands. What is wrong with them is no reason not to serve the memory.
+/// Starts the host of talents. What is wrong with it is no reason not to serve the memory.
 async fn talents(
     place: &DaemonPlace,
     options: &ServeOptions,

@@ -1,8 +1,8 @@
 //! Talents in the daemon: the bus, the runner and the supervisor, put together and tied to the memory.
 //!
-//! What must stay true: runs that an earlier daemon left are ended before the first new one; hands that cannot start do
-//! not take the memory with them; whatever is started here is ended here, within a grace, before the daemon lets go of
-//! the home.
+//! What must stay true: runs that an earlier daemon left are ended before the first new one; a host that cannot start
+//! does not take the memory with them; whatever is started here is ended here, within a grace, before the daemon lets
+//! go of the home.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ const STOP_MARGIN: Duration = Duration::from_secs(5);
 /// The service that does the work of days.
 pub const SCHEDULE: &str = "schedule";
 
-/// How the hands are to behave.
+/// How talents are to run.
 #[derive(Clone, Debug)]
 pub struct TalentsSettings {
     pub bus: BusSettings,
@@ -83,7 +83,7 @@ impl TalentSources {
     }
 }
 
-/// The hands at work.
+/// The bus, the runner and the supervisor at work.
 #[derive(Debug)]
 pub struct TalentsHost {
     hub: Hub,
@@ -93,7 +93,7 @@ pub struct TalentsHost {
     nightly: Arc<Nightly>,
     attester: Arc<Attester>,
     /// Lent to the operations for as long as it is held here.
-    _door: Arc<RunnerHandle>,
+    _runner_handle: Arc<RunnerHandle>,
     recovery: Recovery,
     bus: Mutex<Option<BusServer>>,
     grace: Duration,
@@ -132,8 +132,8 @@ impl TalentsHost {
         })
         .await
         .map_err(|error| failed(error.code(), error.to_string()))?;
-        let door = Arc::new(RunnerHandle::new(runner.clone(), hub.clone()));
-        host.lend_runs(Arc::downgrade(&door) as _);
+        let runner_handle = Arc::new(RunnerHandle::new(runner.clone(), hub.clone()));
+        host.lend_runs(Arc::downgrade(&runner_handle) as _);
         run_watch::start(&hub, host, &runner);
         settle(host).await;
         for failure in &recovery.failures {
@@ -171,7 +171,7 @@ impl TalentsHost {
             schedule,
             nightly,
             attester,
-            _door: door,
+            _runner_handle: runner_handle,
             recovery,
             bus,
             grace,
@@ -260,7 +260,7 @@ impl TalentsHost {
             }
         };
         if tokio::time::timeout(self.grace, stopping).await.is_err() {
-            tracing::warn!("the hands did not stop in time; the next daemon ends what is left");
+            tracing::warn!("talents did not stop in time; the next daemon ends what is left");
         }
     }
 }

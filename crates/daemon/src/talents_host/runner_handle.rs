@@ -1,4 +1,4 @@
-//! The hands as the operations use them: from a thread that may block, without knowing the runner.
+//! The runner as operations use it: from a thread that may block, without knowing the runner.
 
 use std::time::Duration;
 

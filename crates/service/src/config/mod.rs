@@ -210,7 +210,7 @@ impl Config {
                 Some(text.trim().to_owned())
             }
             None => match self.text("http.token_env") {
-                // Others are not looked at, and a token that is silently not there would leave the door open.
+                // Others are not looked at, and a token that is silently not there would let everybody in.
                 Some(name) if !name.starts_with("CORTEX_") => {
                     return Err(wrong(format!("http.token_env: {name:?} must start with CORTEX_")));
                 }
@@ -219,7 +219,7 @@ impl Config {
             },
         };
         let http = HttpServerSettings::new(ip, port, hosts.collect(), token.as_deref())?;
-        // Another port is another wish: then nothing else is listened on.
+        // Whoever sets another port wants that one: then nothing else is listened on.
         let second = u16::try_from(self.number("http.second_port")).ok();
         Ok(http.with_second_port(second.filter(|second| *second > 0 && port == DEFAULT_PORT)))
     }

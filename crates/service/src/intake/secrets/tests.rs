@@ -295,7 +295,8 @@ proptest! {
     fn masking_twice_changes_nothing(
         parts in prop::collection::vec(
             prop_oneof![
-                Just("password=".to_owned()), Just("token: \"".to_owned()), Just("://u:".to_owned()), Just("@h".to_owned()),
+                Just("password=".to_owned()), Just("token: \"".to_owned()), Just("://u:".to_owned()),
+                Just("@h".to_owned()),
                 Just("Bearer ".to_owned()), Just("authorization: basic ".to_owned()), Just("[REDACTED".to_owned()),
                 Just("]".to_owned()), Just("data:;base64,".to_owned()), Just("\n".to_owned()),
                 Just(format!("-----{} PRIVATE KEY-----", "BEGIN")), "[A-Za-z0-9+/=]{4,40}", "\\PC{0,8}",
