@@ -24,7 +24,7 @@ use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinInput};
 use mind::{Mind, MindEffect, MindEvent};
-use service::error::{Error, Result};
+use service::error::Result;
 use service::{Caller, Environment};
 
 use event_log::EventLog;

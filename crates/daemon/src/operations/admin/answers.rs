@@ -1,203 +1,28 @@
-//! Admin chat: what an administrator types, answered from the operations; by a model only what no rule understands.
-//!
-//! What must stay true: a sentence that is not understood changes nothing and is answered with examples; it is no
-//! channel of its own, so nothing that is said here reaches a conversation.
+//! What the admin chat says about each thing that can be asked: a text for people, and the data behind it.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use api::activity::ActivityRequest;
-use api::admin::{
-    AdminAnswer, AdminQuestion, AdminQuestionRequest, AdminRequest, MESSAGE_BYTES_MAX, ProcessKind,
-};
+use api::admin::ProcessKind;
 use api::bulletin::BulletinRequest;
-use api::change::{DeleteRequest, RestoreRequest};
 use api::channel::{ChannelListRequest, ChannelView};
-use api::mind::{
-    BudgetRequest, ChangeView, JobsRequest, PauseJobRequest, RunJobRequest, RunsRequest,
-    UndoRequest,
-};
+use api::mind::{BudgetRequest, JobsRequest, PauseJobRequest, RunJobRequest, RunsRequest};
 use api::read::{GetRequest, ListRequest};
-use api::run::RunRequest;
-use api::save::SaveRequest;
 use api::search::SearchRequest;
 use api::session::{SessionGetRequest, SessionListRequest};
-use kernel::actor::ActorName;
-use mind::admin::{EXAMPLES, parse};
 use mind::supervision::{ProcessId, ProcessStatus};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use service::caller::Caller;
-use service::error::{Error, Result};
+use service::error::Result;
 
-use crate::channels::ADMIN;
+use super::{AdminReply, lines, listed, value};
 use crate::host::Host;
-
-/// How long a model may take.
-const MODEL_PATIENCE: Duration = Duration::from_mins(2);
 
 /// Lines of a list in an answer.
 const LIST: usize = 20;
 
-/// What became of a message.
-#[derive(Debug)]
-pub enum AdminTurn {
-    Answered(AdminAnswer),
-    Asked(AdminRun),
-}
-
-/// A model that answers an administrator.
-#[derive(Clone, Debug)]
-pub struct AdminRun {
-    agent_id: String,
-    message: String,
-    asked: Value,
-    pub use_id: String,
-}
-
-impl AdminRun {
-    /// What the run came to, or why to nothing.
-    pub fn ended(self, outcome: std::result::Result<String, String>) -> AdminAnswer {
-        let (response, data) = match outcome {
-            Ok(text) => (text, json!({ "use_id": self.use_id })),
-            Err(why) => unclear(&self.message, &format!(", and no model answered ({why})")),
-        };
-        AdminAnswer { agent_id: self.agent_id, response, asked: self.asked, data }
-    }
-}
-
-fn unclear(message: &str, why: &str) -> AdminReply {
-    let text = format!("I did not understand {message:?}{why}; nothing was changed. You can ask:");
-    (help(&text), json!({ "examples": EXAMPLES }))
-}
-
-/// What is said, and the data behind it.
-type AdminReply = (String, Value);
-
 impl Host {
-    pub fn admin(&self, caller: &Caller, request: AdminRequest) -> Result<AdminAnswer> {
-        match self.admin_begin(caller, request)? {
-            AdminTurn::Answered(answer) => Ok(answer),
-            AdminTurn::Asked(run) => {
-                let outcome = self.run_control()?.wait(&run.use_id, MODEL_PATIENCE);
-                Ok(run.ended(outcome))
-            }
-        }
-    }
-
-    /// Answers a question as the admin chat would. No model is asked: what is unclear stays so.
-    pub fn admin_question(
-        &self,
-        caller: &Caller,
-        AdminQuestionRequest { question }: AdminQuestionRequest,
-    ) -> Result<AdminAnswer> {
-        service::access::for_owner(caller)?;
-        let (asked, agent_id) = (value(&question)?, caller.actor.as_str().to_owned());
-        let (response, data) = self.answer_admin(caller, question)?;
-        Ok(AdminAnswer { agent_id, response, asked, data })
-    }
-
-    /// Answers, or lets a model begin to.
-    pub fn admin_begin(&self, caller: &Caller, request: AdminRequest) -> Result<AdminTurn> {
-        if request.message.len() > MESSAGE_BYTES_MAX {
-            let reason = format!("has more than {MESSAGE_BYTES_MAX} bytes");
-            return Err(Error::invalid("message", reason));
-        }
-        let mut caller = caller.clone();
-        service::access::for_owner(&caller)?;
-        if let Some(agent) = &request.agent_id {
-            caller.actor = ActorName::parse(agent)?;
-        }
-        let question = parse(&request.message);
-        let (asked, agent_id) = (value(&question)?, caller.actor.as_str().to_owned());
-        let (response, data) = match question {
-            AdminQuestion::Unclear { text } => match self.admin_model(&caller, &text)? {
-                Some(Ok(use_id)) => {
-                    let message = text;
-                    return Ok(AdminTurn::Asked(AdminRun { agent_id, message, asked, use_id }));
-                }
-                Some(Err(why)) => unclear(&text, &format!(", and no model answered ({why})")),
-                None => unclear(&text, ""),
-            },
-            question => self.answer_admin(&caller, question)?,
-        };
-        Ok(AdminTurn::Answered(AdminAnswer { agent_id, response, asked, data }))
-    }
-
-    fn answer_admin(&self, caller: &Caller, question: AdminQuestion) -> Result<AdminReply> {
-        match question {
-            AdminQuestion::RecentActivity { limit } => self.said_activity(caller, limit),
-            AdminQuestion::Running => self.said_running(caller),
-            AdminQuestion::Channels => self.said_channels(caller),
-            AdminQuestion::Workers => self.said_processes(caller, Some(ProcessKind::Worker)),
-            AdminQuestion::Inspect { kind, id } => self.said_process(caller, kind, &id),
-            AdminQuestion::Cancel { kind, id } => self.said_cancel(caller, kind, &id),
-            AdminQuestion::Recall { query } => self.said_recall(caller, query),
-            AdminQuestion::Remember { text } => {
-                let request = SaveRequest { content: text, ..SaveRequest::default() };
-                let saved = self.service.save(caller, request)?;
-                Ok((format!("saved as #{}: {}", saved.id, saved.title), value(&saved)?))
-            }
-            AdminQuestion::Memory { id } => self.said_memory(caller, id),
-            AdminQuestion::Forget { id } => {
-                let reason = Some("asked for in the admin chat".to_owned());
-                let request = DeleteRequest { id, reason, ..DeleteRequest::default() };
-                let gone = self.delete(caller, request)?;
-                Ok((
-                    format!("#{id} is forgotten; \"restore memory {id}\" brings it back"),
-                    value(&gone)?,
-                ))
-            }
-            AdminQuestion::Restore { id } => {
-                let reason = Some("asked for in the admin chat".to_owned());
-                let request = RestoreRequest { id, reason, ..RestoreRequest::default() };
-                let back = self.service.restore(caller, request)?;
-                Ok((format!("#{id} is back"), value(&back)?))
-            }
-            AdminQuestion::Jobs | AdminQuestion::Breakers | AdminQuestion::Status => {
-                self.said_jobs(caller)
-            }
-            AdminQuestion::RunJob { job } => self.said_run(caller, job, false),
-            AdminQuestion::DryRun { job } => self.said_run(caller, job, true),
-            AdminQuestion::PauseJob { job } => self.said_pause(caller, job, true),
-            AdminQuestion::ResumeJob { job } => self.said_pause(caller, job, false),
-            AdminQuestion::Runs => self.said_runs(caller),
-            AdminQuestion::Undo { run } => {
-                let undone = self.mind_undo(caller, UndoRequest { run, dry_run: false })?;
-                let count = undone.changes.len();
-                let mut text = format!("{count} changes of {} were taken back", undone.undone);
-                lines(&mut text, &undone.changes);
-                Ok((text, value(&undone)?))
-            }
-            AdminQuestion::Budget => self.said_budget(caller, None),
-            AdminQuestion::KillSwitch { on } => self.said_budget(caller, Some(on)),
-            AdminQuestion::Bulletin => self.said_bulletin(caller, false, false),
-            AdminQuestion::ExplainBulletin => self.said_bulletin(caller, false, true),
-            AdminQuestion::RefreshBulletin => self.said_bulletin(caller, true, false),
-            AdminQuestion::Patterns => self.said_patterns(caller),
-            AdminQuestion::Help => Ok((help("You can ask:"), json!({ "examples": EXAMPLES }))),
-            AdminQuestion::Unclear { text } => Ok(unclear(&text, "")),
-        }
-    }
-
-    /// What no rule understands is for a model, if the configuration names one: the run that answers, or why none does.
-    fn admin_model(
-        &self,
-        caller: &Caller,
-        message: &str,
-    ) -> Result<Option<std::result::Result<String, String>>> {
-        let named = self.minds.config()?.names_model;
-        let Some(runs) = self.run_control_if_there().filter(|_| named) else { return Ok(None) };
-        let run = RunRequest {
-            name: Some(ADMIN.to_owned()),
-            prompt: Some(message.to_owned()),
-            actor: crate::channels::actor_key(&caller.actor),
-            ..RunRequest::default()
-        };
-        Ok(Some(runs.start(run, &caller.by).map_err(|error| error.to_string())))
-    }
-
-    fn said_activity(&self, caller: &Caller, limit: usize) -> Result<AdminReply> {
+    pub(super) fn activity_reply(&self, caller: &Caller, limit: usize) -> Result<AdminReply> {
         let request = ActivityRequest { limit: Some(limit), ..ActivityRequest::default() };
         let answer = self.service.activity(caller, request)?;
         let entries = answer.entries.iter();
@@ -207,7 +32,7 @@ impl Host {
     }
 
     /// Everything that is under way: jobs, processes, conversations.
-    fn said_running(&self, caller: &Caller) -> Result<AdminReply> {
+    pub(super) fn running_reply(&self, caller: &Caller) -> Result<AdminReply> {
         let jobs = self.mind_jobs(caller, JobsRequest {})?;
         let processes = self.processes(caller, None)?;
         let sessions = SessionListRequest { live: true, ..SessionListRequest::default() };
@@ -233,7 +58,7 @@ impl Host {
     }
 
     /// Conversations: those that are kept here, and the sessions of agents.
-    fn said_channels(&self, caller: &Caller) -> Result<AdminReply> {
+    pub(super) fn channels_reply(&self, caller: &Caller) -> Result<AdminReply> {
         let channels = self.channel_list(caller, ChannelListRequest {})?.channels;
         let sessions = self.service.session_list(caller, SessionListRequest::default())?;
         let line = |channel: &ChannelView| {
@@ -251,7 +76,11 @@ impl Host {
         Ok((listed(&head, all), json!({"channels": channels, "sessions": sessions.sessions})))
     }
 
-    fn said_processes(&self, caller: &Caller, kind: Option<ProcessKind>) -> Result<AdminReply> {
+    pub(super) fn processes_reply(
+        &self,
+        caller: &Caller,
+        kind: Option<ProcessKind>,
+    ) -> Result<AdminReply> {
         let processes = self.processes(caller, kind)?;
         let head = match processes.len() {
             0 => "None is running.".to_owned(),
@@ -269,7 +98,12 @@ impl Host {
         Ok(slot.mind.supervisor.all().filter(wanted).cloned().collect())
     }
 
-    fn said_process(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<AdminReply> {
+    pub(super) fn process_reply(
+        &self,
+        caller: &Caller,
+        kind: ProcessKind,
+        id: &str,
+    ) -> Result<AdminReply> {
         let process = ProcessId { kind, id: id.to_owned() };
         let now = caller.now()?;
         let actor_mind = self.actor_mind(caller)?;
@@ -295,7 +129,12 @@ impl Host {
             .into())
     }
 
-    fn said_cancel(&self, caller: &Caller, kind: ProcessKind, id: &str) -> Result<AdminReply> {
+    pub(super) fn cancel_reply(
+        &self,
+        caller: &Caller,
+        kind: ProcessKind,
+        id: &str,
+    ) -> Result<AdminReply> {
         let process = ProcessId { kind, id: id.to_owned() };
         let actor_mind = self.actor_mind(caller)?;
         let now = caller.now()?;
@@ -306,7 +145,7 @@ impl Host {
         Ok((format!("{} {id} was asked to stop", process.kind.name()), value(&process)?))
     }
 
-    fn said_recall(&self, caller: &Caller, query: String) -> Result<AdminReply> {
+    pub(super) fn recall_reply(&self, caller: &Caller, query: String) -> Result<AdminReply> {
         let request = SearchRequest { query, limit: Some(10), ..SearchRequest::default() };
         let found = self.service.search(caller, request)?;
         let head = match found.hits.len() {
@@ -317,7 +156,7 @@ impl Host {
         Ok((listed(&head, lines), value(&found)?))
     }
 
-    fn said_memory(&self, caller: &Caller, id: u64) -> Result<AdminReply> {
+    pub(super) fn memory_reply(&self, caller: &Caller, id: u64) -> Result<AdminReply> {
         let request = GetRequest {
             id,
             history: true,
@@ -349,7 +188,7 @@ impl Host {
         Ok((text, value(&found)?))
     }
 
-    fn said_jobs(&self, caller: &Caller) -> Result<AdminReply> {
+    pub(super) fn jobs_reply(&self, caller: &Caller) -> Result<AdminReply> {
         let answer = self.mind_jobs(caller, JobsRequest {})?;
         let warmup = &answer.warmup;
         let why = warmup.last_error.as_deref().map(|why| format!(" ({why})"));
@@ -372,7 +211,12 @@ impl Host {
         Ok((listed(&head, all), value(&answer)?))
     }
 
-    fn said_run(&self, caller: &Caller, job: String, dry_run: bool) -> Result<AdminReply> {
+    pub(super) fn run_reply(
+        &self,
+        caller: &Caller,
+        job: String,
+        dry_run: bool,
+    ) -> Result<AdminReply> {
         let answer = self.mind_run(caller, RunJobRequest { job, dry_run })?;
         let mut text = answer.text.clone();
         if !dry_run {
@@ -381,13 +225,18 @@ impl Host {
         Ok((text, value(&answer)?))
     }
 
-    fn said_pause(&self, caller: &Caller, job: String, paused: bool) -> Result<AdminReply> {
+    pub(super) fn pause_reply(
+        &self,
+        caller: &Caller,
+        job: String,
+        paused: bool,
+    ) -> Result<AdminReply> {
         let view = self.mind_pause(caller, PauseJobRequest { job, paused })?;
         let verb = if view.paused { "is paused" } else { "goes on" };
         Ok((format!("{} {verb}", view.name), value(&view)?))
     }
 
-    fn said_runs(&self, caller: &Caller) -> Result<AdminReply> {
+    pub(super) fn runs_reply(&self, caller: &Caller) -> Result<AdminReply> {
         let answer = self.mind_runs(caller, RunsRequest::default())?;
         let mut all = Vec::new();
         for run in &answer.runs {
@@ -399,7 +248,11 @@ impl Host {
         Ok((listed(&head, all), value(&answer)?))
     }
 
-    fn said_budget(&self, caller: &Caller, kill_switch: Option<bool>) -> Result<AdminReply> {
+    pub(super) fn budget_reply(
+        &self,
+        caller: &Caller,
+        kill_switch: Option<bool>,
+    ) -> Result<AdminReply> {
         let answer = self.budget(caller, BudgetRequest { kill_switch, limit: None })?;
         let provider = answer.provider.as_deref().unwrap_or("none");
         let switch = if answer.kill_switch { "on" } else { "off" };
@@ -412,7 +265,12 @@ impl Host {
         Ok((listed(&head, lines), value(&answer)?))
     }
 
-    fn said_bulletin(&self, caller: &Caller, refresh: bool, explain: bool) -> Result<AdminReply> {
+    pub(super) fn bulletin_reply(
+        &self,
+        caller: &Caller,
+        refresh: bool,
+        explain: bool,
+    ) -> Result<AdminReply> {
         let request = BulletinRequest { refresh, explain, ..BulletinRequest::default() };
         let answer = self.bulletin(caller, request)?;
         let text = match &answer.bulletin {
@@ -435,7 +293,7 @@ impl Host {
         Ok((text, value(&answer)?))
     }
 
-    fn said_patterns(&self, caller: &Caller) -> Result<AdminReply> {
+    pub(super) fn patterns_reply(&self, caller: &Caller) -> Result<AdminReply> {
         let kind = Some("observation".to_owned());
         let request = ListRequest { kind, limit: Some(LIST), ..ListRequest::default() };
         let found = self.service.list(caller, request)?;
@@ -445,33 +303,7 @@ impl Host {
     }
 }
 
-fn value(answer: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(answer).map_err(|error| Error::internal(error.to_string()))
-}
-
 fn process_line(process: &ProcessStatus) -> String {
     let ProcessStatus { process, about, phase, status, .. } = process;
     format!("{} {} {about} {status} ({phase:?})", process.kind.name(), process.id)
-}
-
-fn listed(head: &str, lines: impl IntoIterator<Item = String>) -> String {
-    let mut text = head.to_owned();
-    for line in lines {
-        text.push_str("\n- ");
-        text.push_str(&line);
-    }
-    text
-}
-
-fn lines(text: &mut String, changes: &[ChangeView]) {
-    for change in changes {
-        let ids: Vec<String> = change.about.iter().map(|id| format!("#{id}")).collect();
-        let ChangeView { action, title, reason, .. } = change;
-        // Writing to a text cannot fail.
-        let _ = write!(text, "\n- {action} {} {title:?}: {reason}", ids.join(", "));
-    }
-}
-
-fn help(head: &str) -> String {
-    listed(head, EXAMPLES.iter().map(ToString::to_string))
 }
