@@ -18,7 +18,7 @@ pub mod handle;
 pub mod host;
 pub mod mind_host;
 pub mod operations;
-pub mod run_control;
+pub(crate) mod run_control;
 pub mod server;
 pub mod talents_host;
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// A run that goes on, as far as conversations care.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActiveRun {
+pub(crate) struct ActiveRun {
     pub use_id: String,
     pub talent: String,
     /// Whose memory it works with; the home's own if absent.
@@ -20,13 +20,13 @@ pub struct ActiveRun {
 }
 
 impl ActiveRun {
-    pub fn is_of(&self, actor: &ActorName) -> bool {
+    pub(crate) fn is_of(&self, actor: &ActorName) -> bool {
         self.actor.as_deref().unwrap_or(DEFAULT_ACTOR) == actor.as_str()
     }
 }
 
 /// Whoever runs talents, as operations see it. Everything here may block.
-pub trait RunControl: Debug + Send + Sync {
+pub(crate) trait RunControl: Debug + Send + Sync {
     /// Asks for a run; gives its id. A refusal is an error of the caller.
     fn start(&self, request: RunRequest, by: &str) -> Result<String>;
 

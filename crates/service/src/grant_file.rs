@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 const FORMAT: u32 = 1;
 
 /// The file of a grant, with the delegate's secret key if it is to hold it.
-pub fn of_grant(grant: &SignedGrant, secret: Option<&SigningKey>) -> GrantFile {
+pub(crate) fn of_grant(grant: &SignedGrant, secret: Option<&SigningKey>) -> GrantFile {
     let inner = grant.grant();
     GrantFile {
         cortex_grant: FORMAT,

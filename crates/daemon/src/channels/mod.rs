@@ -23,11 +23,11 @@ use serde_json::{Map, Value};
 use service::error::{Error, Result};
 
 /// Talents that are parts of a conversation. A person may replace them, as any talent.
-pub const TURN: &str = "channel";
-pub const BRANCH: &str = "branch";
-pub const COMPACTION: &str = "compaction";
+pub(crate) const TURN: &str = "channel";
+pub(crate) const BRANCH: &str = "branch";
+pub(crate) const COMPACTION: &str = "compaction";
 /// Answers an administrator.
-pub const ADMIN: &str = "admin";
+pub(crate) const ADMIN: &str = "admin";
 /// The tract of the bus on which conversations and processes are told.
 pub const TRACT: &str = "mind";
 
@@ -39,7 +39,7 @@ const MARK_CHARS: usize = 12;
 /// What a run is to its channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "part")]
-pub enum ChannelPart {
+pub(crate) enum ChannelPart {
     Turn { turn: u64 },
     Branch { branch: String },
     Extract { run: String },
@@ -47,7 +47,7 @@ pub enum ChannelPart {
 
 /// A channel as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PersistedChannel {
+pub(crate) struct PersistedChannel {
     pub channel: Channel,
     pub created_unix_ms: i64,
     /// Runs that go on, by the name of their context.
@@ -69,7 +69,7 @@ impl PersistedChannel {
 
 /// What goes with the runs of one request: keys of services, and the model that was asked for.
 #[derive(Clone, Default)]
-pub struct RunOptions {
+pub(crate) struct RunOptions {
     pub env: Map<String, Value>,
     pub model: Option<String>,
     pub provider: Option<String>,
@@ -92,7 +92,7 @@ impl std::fmt::Debug for RunOptions {
 
 /// A run that was started for a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChannelRun {
+pub(crate) struct ChannelRun {
     pub use_id: String,
 }
 
@@ -107,7 +107,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    pub fn lock_of(&self, actor: &ActorName, channel: &str) -> Arc<Mutex<()>> {
+    pub(crate) fn lock_of(&self, actor: &ActorName, channel: &str) -> Arc<Mutex<()>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // Locks are handed out under this guard alone: one that only the map holds is nobody's.
         open.retain(|_, lock| Arc::strong_count(lock) > 1);
@@ -121,13 +121,13 @@ pub(crate) fn hold(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
 }
 
 /// Whose memory a run works with.
-pub fn actor_of(request: &RunRequest) -> Result<ActorName> {
+pub(crate) fn actor_of(request: &RunRequest) -> Result<ActorName> {
     Ok(ActorName::parse(request.actor.as_deref().unwrap_or(DEFAULT_ACTOR))?)
 }
 
 /// The name of a part's context. Contexts of all actors lie in one folder: those of others than the home's own end with
 /// a mark of whose they are. A part ends with a number behind a hyphen, so no part looks like one with a mark.
-pub fn context_of(actor: &ActorName, part: &str) -> String {
+pub(crate) fn context_of(actor: &ActorName, part: &str) -> String {
     if actor.as_str() == DEFAULT_ACTOR {
         return part.to_owned();
     }
@@ -161,7 +161,7 @@ pub fn session_of(channel: &str) -> String {
 }
 
 /// The channel whose session this is.
-pub fn channel_of(session: &str) -> Option<&str> {
+pub(crate) fn channel_of(session: &str) -> Option<&str> {
     session.strip_prefix("channel-").filter(|channel| check_name(channel).is_ok())
 }
 

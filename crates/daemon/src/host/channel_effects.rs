@@ -40,7 +40,7 @@ impl Host {
 
     /// Carries out effects and all that follow from them. A run that cannot be started is an answer too; the last that
     /// was started is given back.
-    pub fn run_channel_effects(
+    pub(crate) fn run_channel_effects(
         &self,
         caller: &Caller,
         persisted: &mut PersistedChannel,

@@ -9,7 +9,7 @@ use crate::channels::{PersistedChannel, channel_of, files, hold};
 
 impl Host {
     /// The channel as it is kept; one that is not there is made, and is there once it is kept.
-    pub fn channel_or_new(
+    pub(crate) fn channel_or_new(
         &self,
         caller: &Caller,
         channel: &str,
@@ -26,20 +26,24 @@ impl Host {
         }
     }
 
-    pub fn existing_channel(&self, caller: &Caller, channel: &str) -> Result<PersistedChannel> {
+    pub(crate) fn existing_channel(
+        &self,
+        caller: &Caller,
+        channel: &str,
+    ) -> Result<PersistedChannel> {
         let folder = self.service.home().actor_folder(&caller.actor);
         files::load(&folder, channel)?.ok_or_else(|| Error::missing("channel", channel))
     }
 
     /// Every channel of the caller's actor, in the order of their names.
-    pub fn all_channels(&self, caller: &Caller) -> Result<Vec<PersistedChannel>> {
+    pub(crate) fn all_channels(&self, caller: &Caller) -> Result<Vec<PersistedChannel>> {
         let folder = self.service.home().actor_folder(&caller.actor);
         let names = files::names(&folder)?;
         names.iter().filter_map(|name| files::load(&folder, name).transpose()).collect()
     }
 
     /// Is this the session of a channel that others read?
-    pub fn is_shared_session(&self, actor: &ActorName, session: &str) -> bool {
+    pub(crate) fn is_shared_session(&self, actor: &ActorName, session: &str) -> bool {
         let folder = self.service.home().actor_folder(actor);
         let persisted =
             channel_of(session).and_then(|channel| files::load(&folder, channel).ok()?);
@@ -47,7 +51,12 @@ impl Host {
     }
 
     /// What was said in these words was erased: the channel and its transcript must not hold it either.
-    pub fn erase_from_channel(&self, caller: &Caller, channel: &str, text: &str) -> Result<()> {
+    pub(crate) fn erase_from_channel(
+        &self,
+        caller: &Caller,
+        channel: &str,
+        text: &str,
+    ) -> Result<()> {
         let lock = self.channels.lock_of(&caller.actor, channel);
         let _guard = hold(&lock);
         let folder = self.service.home().actor_folder(&caller.actor);
@@ -65,7 +74,7 @@ impl Host {
     }
 
     /// What a person said is on disk before anybody is asked.
-    pub fn record_message(
+    pub(crate) fn record_message(
         &self,
         caller: &Caller,
         persisted: &PersistedChannel,

@@ -28,7 +28,7 @@ const SUGGESTED_MAX: usize = 5;
 
 impl Host {
     /// The mind of the caller's actor, which must be there.
-    pub fn actor_mind(&self, caller: &Caller) -> Result<Arc<ActorMind>> {
+    pub(crate) fn actor_mind(&self, caller: &Caller) -> Result<Arc<ActorMind>> {
         service::access::for_owner(caller)?;
         if let Some(actor_mind) = self.minds.if_there(&caller.actor) {
             return Ok(actor_mind);
@@ -45,7 +45,7 @@ impl Host {
     ///
     /// The mind of the default actor runs from the start, others once somebody uses them. An actor that is not there
     /// yet is not made.
-    pub fn tick_minds(&self, caller: &Caller) -> Result<()> {
+    pub(crate) fn tick_minds(&self, caller: &Caller) -> Result<()> {
         self.minds.serve();
         for actor in self.service.used_actors(DEFAULT_ACTOR)? {
             if self.minds.is_ending() || !self.service.home().has(&actor) {
@@ -75,12 +75,12 @@ impl Host {
     }
 
     /// No run begins or goes on.
-    pub fn end_minds(&self) {
+    pub(crate) fn end_minds(&self) {
         self.minds.end();
     }
 
     /// Carries out effects and all that follow from them.
-    pub fn run_effects(
+    pub(crate) fn run_effects(
         &self,
         actor_mind: &ActorMind,
         effects: Vec<MindEffect>,
@@ -166,7 +166,7 @@ impl Host {
     /// The text of an entry was erased: what the mind keeps must not hold it either.
     ///
     /// What people said is read from the journal again, without what was erased.
-    pub fn erase_from_mind(&self, caller: &Caller, id: u64) -> Result<()> {
+    pub(crate) fn erase_from_mind(&self, caller: &Caller, id: u64) -> Result<()> {
         let folder = self.service.home().actor_folder(&caller.actor);
         if !files::is_kept(&folder) && self.minds.if_there(&caller.actor).is_none() {
             return Ok(());
@@ -202,7 +202,7 @@ impl Host {
     }
 
     /// What the bulletin is made of. The journal tells if anything can be new.
-    pub fn gather(
+    pub(crate) fn gather(
         &self,
         actor_mind: &ActorMind,
         audience: &Audience,
@@ -240,7 +240,7 @@ impl Host {
     }
 
     /// What maintenance would do: what the mind proposes, and what is stale by its score.
-    pub fn maintenance_plan(
+    pub(crate) fn maintenance_plan(
         &self,
         actor_mind: &ActorMind,
         reading: &Reading,
@@ -286,7 +286,7 @@ impl Host {
     }
 
     /// What repeats, with the prompts that are new; the look that found it, and up to which entry it saw.
-    pub fn patterns_plan(
+    pub(crate) fn patterns_plan(
         &self,
         actor_mind: &ActorMind,
         reading: &Reading,
@@ -307,7 +307,7 @@ impl Host {
     }
 
     /// Submits a plan in the name of a run, step by step, until the run is asked to stop.
-    pub fn run_plan(
+    pub(crate) fn run_plan(
         &self,
         actor_mind: &ActorMind,
         cortex: &Cortex,

@@ -28,14 +28,14 @@ use crate::channels::Channels;
 use crate::mind_host::MindHost;
 use crate::run_control::RunControl;
 
-pub use processes::process_of;
+pub(crate) use processes::process_of;
 
 /// The operations of a home, with the minds and conversations that belong to them.
 #[derive(Debug)]
 pub struct Host {
     pub service: Service,
-    pub minds: MindHost,
-    pub channels: Channels,
+    pub(crate) minds: MindHost,
+    pub(crate) channels: Channels,
     /// Lent by the daemon, for as long as talents can run.
     runs: Mutex<Option<Weak<dyn RunControl>>>,
 }
@@ -62,15 +62,15 @@ impl Host {
     }
 
     /// From now on runs are started and stopped through `runs`, for as long as it is there.
-    pub fn lend_runs(&self, runs: Weak<dyn RunControl>) {
+    pub(crate) fn lend_runs(&self, runs: Weak<dyn RunControl>) {
         *self.runs() = Some(runs);
     }
 
-    pub fn run_control_if_there(&self) -> Option<Arc<dyn RunControl>> {
+    pub(crate) fn run_control_if_there(&self) -> Option<Arc<dyn RunControl>> {
         self.runs().as_ref().and_then(Weak::upgrade)
     }
 
-    pub fn run_control(&self) -> Result<Arc<dyn RunControl>> {
+    pub(crate) fn run_control(&self) -> Result<Arc<dyn RunControl>> {
         self.run_control_if_there().ok_or_else(|| {
             let message = "no daemon is there to run talents";
             Error::new(ErrorCode::NotServed, Fault::Server, message)

@@ -47,7 +47,7 @@ impl Host {
     }
 
     /// A branch or worker ended. What came of it is stored, then told.
-    pub fn process_ended(&self, caller: &Caller, process: &ProcessId, result: &str) {
+    pub(crate) fn process_ended(&self, caller: &Caller, process: &ProcessId, result: &str) {
         let outcome = self.actor_mind(caller).and_then(|actor_mind| {
             let ended = actor_mind.slot().mind.supervisor.ended(process, result, true);
             // One that nobody registered, because the daemon started in the middle of it, is nobody's.
@@ -59,14 +59,14 @@ impl Host {
     }
 
     /// The bus is heard, and what is heard is up to date.
-    pub fn runs_are_heard(&self, caller: &Caller) -> Result<()> {
+    pub(crate) fn runs_are_heard(&self, caller: &Caller) -> Result<()> {
         let now = caller.now()?;
         self.actor_mind(caller)?.slot().mind.supervisor.heartbeat(now);
         Ok(())
     }
 
     /// Events were missed: only who runs now is still supervised.
-    pub fn events_were_missed(&self, caller: &Caller, running: &[ProcessId]) {
+    pub(crate) fn events_were_missed(&self, caller: &Caller, running: &[ProcessId]) {
         let outcome = self.actor_mind(caller).and_then(|actor_mind| {
             let now = caller.now()?;
             let mut slot = actor_mind.slot();
@@ -78,7 +78,7 @@ impl Host {
     }
 
     /// The newest of what happened to processes, oldest first.
-    pub fn process_events(&self, caller: &Caller, limit: usize) -> Result<Vec<Value>> {
+    pub(crate) fn process_events(&self, caller: &Caller, limit: usize) -> Result<Vec<Value>> {
         self.actor_mind(caller)?.events.newest(limit)
     }
 
@@ -182,7 +182,7 @@ fn run_of(runs: &dyn RunControl, actor: &ActorName, process: &ProcessId) -> Opti
 }
 
 /// What a run is to the mind; a compaction is nobody.
-pub fn process_of(request: &RunRequest, use_id: &str) -> Option<ProcessId> {
+pub(crate) fn process_of(request: &RunRequest, use_id: &str) -> Option<ProcessId> {
     let RunRequest { name, channel, context, .. } = request;
     match (name.as_deref(), channel.as_deref(), context.as_deref()) {
         (Some(COMPACTION), Some(_), Some(_)) => None,

@@ -174,7 +174,7 @@ impl Host {
     }
 
     /// After a start: what waits for runs that are no longer there is ended, so that nobody waits for ever.
-    pub fn settle_channels(&self, caller: &Caller) -> Result<()> {
+    pub(crate) fn settle_channels(&self, caller: &Caller) -> Result<()> {
         if !self.service.home().has(&caller.actor) {
             return Ok(());
         }

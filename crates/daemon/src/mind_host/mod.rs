@@ -31,13 +31,14 @@ use event_log::EventLog;
 use files::PersistedMind;
 
 pub(crate) use event_log::StoredRecord;
-pub use settings::{MindConfig, read as read_settings};
+pub(crate) use settings::MindConfig;
+pub use settings::read as read_settings;
 
 /// Actors whose last trouble is remembered.
 const TROUBLE_MAX: usize = 256;
 /// What conversations read.
 #[derive(Clone, Debug, Default)]
-pub struct PublishedBulletins {
+pub(crate) struct PublishedBulletins {
     pub owner: Option<Arc<Bulletin>>,
     pub shared: Option<Arc<Bulletin>>,
 }
@@ -48,7 +49,7 @@ impl PublishedBulletins {
         PublishedBulletins { owner: current(Audience::Owner), shared: current(Audience::Shared) }
     }
 
-    pub fn get(&self, audience: &Audience) -> Option<Arc<Bulletin>> {
+    pub(crate) fn get(&self, audience: &Audience) -> Option<Arc<Bulletin>> {
         match audience {
             Audience::Owner => self.owner.clone(),
             Audience::Shared => self.shared.clone(),
@@ -57,7 +58,7 @@ impl PublishedBulletins {
 }
 
 #[derive(Debug)]
-pub struct MindSlot {
+pub(crate) struct MindSlot {
     pub mind: Mind,
     pub(crate) prompts: u64,
     pub(crate) config: Arc<MindConfig>,
@@ -78,7 +79,7 @@ type GatheredInputs = BTreeMap<Audience, (Millis, BulletinInput)>;
 
 /// One actor's mind.
 #[derive(Debug)]
-pub struct ActorMind {
+pub(crate) struct ActorMind {
     pub actor: ActorName,
     folder: PathBuf,
     slot: Mutex<MindSlot>,
@@ -124,7 +125,7 @@ impl ActorMind {
     }
 
     /// The mind, for as long as it takes to ask it something. Nothing that waits may be done meanwhile.
-    pub fn slot(&self) -> MutexGuard<'_, MindSlot> {
+    pub(crate) fn slot(&self) -> MutexGuard<'_, MindSlot> {
         lock(&self.slot)
     }
 
@@ -136,12 +137,12 @@ impl ActorMind {
     }
 
     /// Changes that jobs made in this process.
-    pub fn changes(&self) -> BTreeMap<&'static str, u64> {
+    pub(crate) fn changes(&self) -> BTreeMap<&'static str, u64> {
         lock(&self.changes).clone()
     }
 
     /// What is published now. Never waits.
-    pub fn published(&self) -> Arc<PublishedBulletins> {
+    pub(crate) fn published(&self) -> Arc<PublishedBulletins> {
         self.published.load_full()
     }
 
@@ -152,7 +153,7 @@ impl ActorMind {
     }
 
     /// Writes down what is to survive.
-    pub fn persist(&self) -> Result<()> {
+    pub(crate) fn persist(&self) -> Result<()> {
         let _guard = lock(&self.writing);
         let persisted = {
             let slot = self.slot();
@@ -175,7 +176,7 @@ fn chance(environment: &dyn Environment) -> impl FnMut(u64) -> u64 + '_ {
 
 /// The minds of a home.
 #[derive(Debug)]
-pub struct MindHost {
+pub(crate) struct MindHost {
     home: PathBuf,
     variables: BTreeMap<String, String>,
     minds: ArcSwap<BTreeMap<ActorName, Arc<ActorMind>>>,
@@ -191,7 +192,7 @@ pub struct MindHost {
 
 impl MindHost {
     /// `variables` decide about the configuration.
-    pub fn new(home: &Path, variables: BTreeMap<String, String>) -> MindHost {
+    pub(crate) fn new(home: &Path, variables: BTreeMap<String, String>) -> MindHost {
         MindHost {
             home: home.to_owned(),
             variables,
@@ -205,17 +206,22 @@ impl MindHost {
     }
 
     /// The mind of an actor, if it was used before in this process. Never waits.
-    pub fn if_there(&self, actor: &ActorName) -> Option<Arc<ActorMind>> {
+    pub(crate) fn if_there(&self, actor: &ActorName) -> Option<Arc<ActorMind>> {
         self.minds.load().get(actor).cloned()
     }
 
     /// All minds that were used in this process.
-    pub fn all(&self) -> Vec<Arc<ActorMind>> {
+    pub(crate) fn all(&self) -> Vec<Arc<ActorMind>> {
         self.minds.load().values().cloned().collect()
     }
 
     /// The mind of an actor whose folder is `folder`.
-    pub fn of(&self, actor: &ActorName, folder: &Path, now: Millis) -> Result<Arc<ActorMind>> {
+    pub(crate) fn of(
+        &self,
+        actor: &ActorName,
+        folder: &Path,
+        now: Millis,
+    ) -> Result<Arc<ActorMind>> {
         if let Some(actor_mind) = self.if_there(actor) {
             return Ok(actor_mind);
         }
@@ -232,7 +238,7 @@ impl MindHost {
     }
 
     /// What is set now. Read again only if the file changed.
-    pub fn config(&self) -> Result<Arc<MindConfig>> {
+    pub(crate) fn config(&self) -> Result<Arc<MindConfig>> {
         let path = service::config::path(&self.home, &self.variables);
         let look = settings::look(&path);
         let mut config = lock(&self.config);
@@ -247,7 +253,7 @@ impl MindHost {
     }
 
     /// No run begins or goes on.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.ending.store(true, Ordering::SeqCst);
     }
 
@@ -255,12 +261,12 @@ impl MindHost {
         self.ending.load(Ordering::SeqCst)
     }
 
-    pub fn is_served(&self) -> bool {
+    pub(crate) fn is_served(&self) -> bool {
         self.served.load(Ordering::SeqCst)
     }
 
     /// Says what went wrong with an actor's mind, once for as long as it stays the same.
-    pub fn say(&self, actor: &ActorName, outcome: Result<()>) {
+    pub(crate) fn say(&self, actor: &ActorName, outcome: Result<()>) {
         if let Some(said) = self.news(actor, outcome) {
             tracing::warn!("the mind of {actor}: {said}");
         }
@@ -330,7 +336,7 @@ mod tests {
         let home = tempfile::TempDir::new().unwrap();
         let tending = MindHost::new(home.path(), BTreeMap::new());
         let actor = |name: &str| ActorName::parse(name).unwrap();
-        let failed = |why: &str| Err(Error::internal(why));
+        let failed = |why: &str| Err(service::Error::internal(why));
         assert!(tending.news(&actor("ada"), failed("no disk")).is_some());
         for _ in 0..3 {
             assert_eq!(tending.news(&actor("eve"), Ok(())), None);

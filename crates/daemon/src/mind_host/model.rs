@@ -24,7 +24,7 @@ use service::error::{Error, Result};
 const CONTEXT: &str = "mind.bulletin";
 const MILLION: u64 = 1_000_000;
 
-pub struct MindModel {
+pub(crate) struct MindModel {
     pub provider: ModelProvider,
     model: String,
     providers: ConfiguredProviders,

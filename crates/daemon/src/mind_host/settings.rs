@@ -22,7 +22,7 @@ pub(super) fn look(path: &Path) -> Look {
 
 /// Settings, and the model that may write.
 #[derive(Debug)]
-pub struct MindConfig {
+pub(crate) struct MindConfig {
     pub settings: MindSettings,
     pub model: Option<MindModel>,
     /// A model is named for whatever asks, whoever writes the bulletin.

@@ -28,7 +28,7 @@ use crate::talents_host::{TalentsHost, TalentsSettings};
 use command::RunCommand;
 
 /// Connections at once.
-pub const CONNECTIONS_MAX: usize = 512;
+pub(crate) const CONNECTIONS_MAX: usize = 512;
 /// How long processes that use the home for one command may take before a daemon gives up.
 const OWN_WAIT: Duration = Duration::from_secs(10);
 /// How long requests may take that were under way when the daemon was told to end.
@@ -65,7 +65,8 @@ pub struct ServeOptions {
 }
 
 /// Answers HTTP on a listener until it is told to end. The interface brings it.
-pub type ServeHttp = fn(HttpParts) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
+pub(crate) type ServeHttp =
+    fn(HttpParts) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
 
 /// What HTTP is served with.
 #[derive(Debug)]

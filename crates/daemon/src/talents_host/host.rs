@@ -34,7 +34,7 @@ use crate::talents_host::{TalentContext, run_watch, settings};
 /// What a stop may take beyond the grace that runs have.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
 /// The service that does the work of days.
-pub const SCHEDULE: &str = "schedule";
+pub(crate) const SCHEDULE: &str = "schedule";
 
 /// How talents are to run.
 #[derive(Clone, Debug)]
@@ -196,7 +196,7 @@ impl TalentsHost {
     }
 
     /// True while somebody would miss the daemon: runs, the work of a day, listeners of the bus.
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         !self.runner.is_idle() || self.nightly.is_working() || self.bus_clients() > 0
     }
 

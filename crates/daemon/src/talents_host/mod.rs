@@ -29,4 +29,4 @@ pub mod settings;
 pub mod toolbox;
 
 pub use context::{Readiness, TalentContext, now, zone};
-pub use host::{RunCounts, SCHEDULE, TalentsHost, TalentsSettings};
+pub use host::{RunCounts, TalentsHost, TalentsSettings};

@@ -19,7 +19,7 @@ const JOURNAL_BYTES_MAX: u64 = 1_048_576;
 const KNOWN: [&str; 6] = ["default", "fallback", "contexts", "models", "endpoints", "prices"];
 
 /// Where the lower layer is.
-pub fn journal_file(layout: &Layout) -> PathBuf {
+pub(crate) fn journal_file(layout: &Layout) -> PathBuf {
     layout.chronicle().join(JOURNAL_FILE)
 }
 

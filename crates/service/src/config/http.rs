@@ -60,7 +60,7 @@ impl HttpServerSettings {
 
     /// Answers on this port of the machine as well, if nobody else has it.
     #[must_use]
-    pub fn with_second_port(mut self, port: Option<u16>) -> HttpServerSettings {
+    pub(crate) fn with_second_port(mut self, port: Option<u16>) -> HttpServerSettings {
         self.second_port = port;
         self
     }

@@ -164,7 +164,7 @@ impl ChosenEmbedder {
 }
 
 /// Where an actor keeps what may be deleted at any time.
-pub fn cache_folder(actor_folder: &Path) -> PathBuf {
+pub(crate) fn cache_folder(actor_folder: &Path) -> PathBuf {
     actor_folder.join("cache")
 }
 

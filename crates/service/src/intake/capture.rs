@@ -14,7 +14,7 @@ use crate::intake::dedup::content_hash;
 use crate::intake::title::{shorten, strip_marks};
 
 /// Learnings taken from one text.
-pub const LEARNINGS_MAX: usize = 64;
+pub(crate) const LEARNINGS_MAX: usize = 64;
 /// A shorter item says too little to be worth keeping. Characters of full width count double.
 const WIDTH_MIN: usize = 20;
 /// Characters of a learning's title.
@@ -27,14 +27,14 @@ static HEADING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// One learning, ready to be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Learning {
+pub(crate) struct Learning {
     pub title: String,
     pub content: String,
 }
 
 /// What a text taught, and what was left out of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Capture {
+pub(crate) struct Capture {
     pub learnings: Vec<Learning>,
     /// Items that said what an earlier item of the same text had said.
     pub repeated: usize,
@@ -46,13 +46,13 @@ pub struct Capture {
 
 impl Capture {
     /// Items that qualified, kept or repeated.
-    pub fn extracted(&self) -> usize {
+    pub(crate) fn extracted(&self) -> usize {
         self.learnings.len() + self.repeated
     }
 }
 
 /// Reads the learnings of an agent's output. Private blocks and secrets have to be gone already.
-pub fn learnings(output: &str) -> Result<Capture> {
+pub(crate) fn learnings(output: &str) -> Result<Capture> {
     if output.trim().is_empty() {
         return Err(Error::invalid(
             "content",

@@ -8,7 +8,7 @@ use kernel::memory::Scope;
 
 /// What has to be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SaveKey<'s> {
+pub(crate) struct SaveKey<'s> {
     pub project: Option<&'s str>,
     pub scope: Scope,
     pub kind: &'s str,
@@ -17,7 +17,7 @@ pub struct SaveKey<'s> {
 }
 
 /// Lower case, each run of white space one space, none at the ends.
-pub fn normal_text(text: &str) -> String {
+pub(crate) fn normal_text(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !normal.is_empty() {
@@ -29,12 +29,12 @@ pub fn normal_text(text: &str) -> String {
 }
 
 /// Plain SHA-256 of the normal text: equal for two contents that say the same.
-pub fn content_hash(content: &str) -> Digest {
+pub(crate) fn content_hash(content: &str) -> Digest {
     Digest::of("", &[normal_text(content).as_bytes()])
 }
 
 /// One hash for all that has to be equal.
-pub fn fingerprint(save: &SaveKey<'_>) -> Digest {
+pub(crate) fn fingerprint(save: &SaveKey<'_>) -> Digest {
     let project = save.project.unwrap_or_default();
     let title = save.title.trim();
     let mut head = Vec::new();

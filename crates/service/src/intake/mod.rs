@@ -11,13 +11,13 @@
 //! true: pure functions; the file system comes in as a [`project::file_system::Tree`], time as an argument; nothing is
 //! cut in silence.
 
-pub mod bounds;
-pub mod capture;
-pub mod dedup;
-pub mod private;
+pub(crate) mod bounds;
+pub(crate) mod capture;
+pub(crate) mod dedup;
+pub(crate) mod private;
 pub mod project;
 pub mod redactor;
-pub mod secrets;
-pub mod title;
-pub mod topic;
-pub mod words;
+pub(crate) mod secrets;
+pub(crate) mod title;
+pub(crate) mod topic;
+pub(crate) mod words;

@@ -106,7 +106,7 @@ impl Redactor {
         &self.report
     }
 
-    pub fn into_report(self) -> RedactionReport {
+    pub(crate) fn into_report(self) -> RedactionReport {
         self.report
     }
 }

@@ -7,10 +7,10 @@ use kernel::render::one_line;
 use kernel::{Error, Result};
 
 /// Characters of a title made from content.
-pub const TITLE_CHARS: usize = 80;
+pub(crate) const TITLE_CHARS: usize = 80;
 
 /// The first line that says something, up to the end of its first sentence.
-pub fn from_content(content: &str) -> Result<String> {
+pub(crate) fn from_content(content: &str) -> Result<String> {
     let mut fence = false;
     let lines = content.lines().filter(|line| {
         let mark = line.trim_start().starts_with("```");
@@ -35,7 +35,7 @@ fn says(line: &str) -> bool {
 }
 
 /// At most `max` characters; where something is left out, `mark` follows.
-pub fn shorten(line: &str, max: usize, mark: &str) -> String {
+pub(crate) fn shorten(line: &str, max: usize, mark: &str) -> String {
     let Some((end, _)) = line.char_indices().nth(max) else { return line.to_owned() };
     let cut = &line[..end];
     let word = cut.rfind(' ').filter(|at| *at >= end / 2).unwrap_or(end);
@@ -62,7 +62,7 @@ const LABELS: [&str; 6] = ["what", "why", "where", "learned", "summary", "goal"]
 
 /// Drops `**bold**`, `*italic*`, `__bold__` and `` `code` `` marks; their text stays. Underscores inside words stay
 /// too.
-pub fn strip_marks(text: &str) -> String {
+pub(crate) fn strip_marks(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut before = None;
     let mut rest = text.chars().peekable();

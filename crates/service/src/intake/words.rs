@@ -9,7 +9,7 @@ use recall::analyze::fold;
 const DEFAULT_KIND: &str = "manual";
 
 /// A kind as it is stored: folded, one `-` for what is no letter, digit, `_` or `-`.
-pub fn kind(given: &str) -> String {
+pub(crate) fn kind(given: &str) -> String {
     let folded = fold(given);
     let is_slug = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     let parts: Vec<&str> =

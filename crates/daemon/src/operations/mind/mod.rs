@@ -25,7 +25,7 @@ use crate::host::Host;
 use crate::mind_host::ActorMind;
 use views::{changes_of, job_view, named, planned, report_view, suggested, title, warmup};
 
-pub use views::{MindCounts, Samples, circuit};
+pub use views::{MindCounts, circuit};
 
 impl Host {
     pub fn mind_events(
@@ -278,7 +278,7 @@ impl Host {
 
     /// Work begins for an actor: counted and said if its mind is not warm yet. It begins in any case, whatever is wrong
     /// with the mind.
-    pub fn dispatched(&self, caller: &Caller, process_type: ProcessType) {
+    pub(crate) fn dispatched(&self, caller: &Caller, process_type: ProcessType) {
         // In a process of its own nobody warms up.
         if !self.minds.is_served() || caller.delegate.is_some() {
             return;

@@ -9,7 +9,7 @@ use mind::maintenance::{self, RunRecord};
 use mind::proposal::MindPlan;
 
 /// Numbers with their labels.
-pub type Samples = Vec<(Vec<(&'static str, String)>, u64)>;
+pub(crate) type Samples = Vec<(Vec<(&'static str, String)>, u64)>;
 
 /// What the minds that are in use did, for metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

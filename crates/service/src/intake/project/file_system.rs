@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// A file system, as far as the resolver knows it.
-pub trait FileSystem {
+pub(crate) trait FileSystem {
     /// The text of a file; `None` if there is no such file.
     fn text(&self, path: &Path) -> io::Result<Option<String>>;
     fn is_folder(&self, path: &Path) -> bool;
@@ -17,10 +17,10 @@ pub trait FileSystem {
 
 /// The machine's own file system.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct DiskFiles;
+pub(crate) struct DiskFiles;
 
 /// Bytes of a file that are read; a longer file is an error.
-pub const FILE_BYTES_MAX: u64 = 1_048_576;
+pub(crate) const FILE_BYTES_MAX: u64 = 1_048_576;
 
 impl FileSystem for DiskFiles {
     fn text(&self, path: &Path) -> io::Result<Option<String>> {

@@ -218,9 +218,8 @@ fn every_address_of_a_repository_is_one() {
         " https://github.com/acme/api?x=1#y ",
     ] {
         let remote = Remote::parse(url).unwrap();
-        assert_eq!(remote.identity(), "github.com/acme/api", "{url}");
+        assert_eq!(remote.address, "github.com/acme/api", "{url}");
         assert_eq!(remote.name().unwrap(), "api");
-        assert_eq!(remote.qualified_name(), "acme/api");
         assert!(!format!("{remote:?}").contains("hunter2"));
     }
     for (url, identity, name) in [
@@ -236,7 +235,7 @@ fn every_address_of_a_repository_is_one() {
     ] {
         let remote = Remote::parse(url).unwrap();
         assert_eq!(
-            (remote.identity().as_str(), remote.name().unwrap().as_str()),
+            (remote.address.as_str(), remote.name().unwrap().as_str()),
             (identity, name),
             "{url}"
         );
@@ -348,7 +347,7 @@ proptest! {
     #[test]
     fn any_address_and_file_is_read_without_panic(text in "(\\PC|[\n\\[\\]\"=/:@.]){0,120}") {
         if let Some(remote) = Remote::parse(&text) {
-            prop_assert!(!remote.identity().is_empty() && !remote.qualified_name().is_empty());
+            prop_assert!(!remote.address.is_empty());
         }
         from_given(&text);
         let files = Files::of(&[
