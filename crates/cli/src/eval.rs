@@ -20,8 +20,8 @@ use crate::open::Invocation;
 use crate::output::{Output, Progress};
 use embed::settings::EmbedderChoice;
 use service::embedders::EmbedError;
-use service::embedders::active::OpenEmbedder;
-use service::embedders::fill::{Pace, fill};
+use service::embedders::active::{OpenEmbedder, QuestionContext};
+use service::embedders::fill::{FillPlan, fill};
 
 /// Hits asked for: for nearly all questions enough for ten sessions.
 const LIMIT: usize = 100;
@@ -202,7 +202,8 @@ impl Asker<'_> {
             return Ok(());
         }
         let weights = query.weights;
-        ready.put_into(query, folder, (&self.reading, None, self.now))?;
+        let context = QuestionContext { reading: &self.reading, gate: None, now: self.now };
+        ready.put_into(query, folder, context)?;
         query.weights = weights;
         if let Some(question) = &query.model {
             known.borrow_mut().insert(key, question.clone());
@@ -276,8 +277,8 @@ fn embed(
     let mut progress = Progress::new(out, "embedded");
     let mut cache = embedder.chosen.cache(folder)?;
     let open = || -> Outcome<Arc<Cortex>> { Ok(Arc::clone(cortex)) };
-    let pace = (0, &Pace::fast());
-    fill(&open, &embedder.chosen, &mut cache, pace, &mut |done, all| progress.at(done, all))?;
+    let plan = FillPlan::all_at_once();
+    fill(&open, &embedder.chosen, &mut cache, &plan, &mut |done, all| progress.at(done, all))?;
     let mut kept = HashSet::new();
     each_text(&cortex.read()?, 0, &mut |id, _, body| {
         if id.get() * 61 % 100 < args.embedded {

@@ -19,7 +19,7 @@ use crate::stats::table;
 use embed::http::{EmbedRetryPolicy, HttpEmbedder};
 use embed::install::{self, ModelSource};
 use embed::settings::{self, EmbedderChoice, HttpSettings};
-use service::embedders::fill::{Coverage, Pace, coverage, fill};
+use service::embedders::fill::{Coverage, FillPlan, coverage, fill};
 use service::embedders::{ChosenEmbedder, EmbedError};
 
 /// Chooses the model that knows what a text means.
@@ -273,8 +273,8 @@ fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
     };
     let chosen = &ready.chosen;
     let _turn = inv.ops().service.embedders().map(|embedders| embedders.background.turn());
-    let pace = (0, &Pace::fast());
-    let filled = fill(&open, chosen, &mut cache, pace, &mut |done, all| progress.at(done, all))?;
+    let plan = FillPlan::all_at_once();
+    let filled = fill(&open, chosen, &mut cache, &plan, &mut |done, all| progress.at(done, all))?;
     let view = json!({
         "model": chosen.model(), "embedded": filled.embedded, "cut": filled.cut,
         "refused": filled.refused, "dropped": filled.dropped,

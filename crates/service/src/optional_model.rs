@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use api::{ErrorCode, Fault};
-use kernel::Reading;
-use kernel::grants::Gate;
 use kernel::memory::Millis;
 use recall::search::SearchQuery;
 
 use crate::embedders::EmbedError;
-use crate::embedders::active::{ActiveEmbedder, OpenEmbedder};
+use crate::embedders::active::{ActiveEmbedder, OpenEmbedder, QuestionContext};
 use crate::error::{Error, Result};
 use crate::{Caller, Service};
 
@@ -20,10 +18,10 @@ impl Service {
         &self,
         caller: &Caller,
         query: &mut SearchQuery,
-        asked: (&Reading, Option<&dyn Gate>, Millis),
+        context: QuestionContext<'_>,
     ) -> Option<String> {
         let folder = self.home.actor_folder(&caller.actor);
-        self.embedders.as_ref().and_then(|embedders| embedders.ask(query, &folder, asked))
+        self.embedders.as_ref().and_then(|embedders| embedders.ask(query, &folder, context))
     }
 
     /// The embedder that is chosen now; `None` for the built-in model.

@@ -9,6 +9,7 @@ use recall::search::{Arm, Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQue
 
 use crate::access::again_if_poisoned;
 use crate::caller::Caller;
+use crate::embedders::active::QuestionContext;
 use crate::error::{Error, Result};
 use crate::normalized_save::{normal_kind, scope_of};
 use crate::read::memory_id;
@@ -72,7 +73,11 @@ impl Service {
                 answer
             }
             None => {
-                note = self.ask_model(caller, &mut query, (reading, access.gate(), now));
+                note = self.ask_model(
+                    caller,
+                    &mut query,
+                    QuestionContext { reading, gate: access.gate(), now },
+                );
                 recall::search::search(reading, access.gate(), &query, now)?
             }
         };

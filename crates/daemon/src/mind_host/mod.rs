@@ -36,6 +36,7 @@ pub use settings::read as read_settings;
 
 /// Actors whose last trouble is remembered.
 const TROUBLE_MAX: usize = 256;
+
 /// What conversations read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PublishedBulletins {
@@ -57,9 +58,11 @@ impl PublishedBulletins {
     }
 }
 
+/// A mind with what it was configured with.
 #[derive(Debug)]
 pub(crate) struct MindSlot {
     pub mind: Mind,
+    /// Journal entries whose prompts were looked at.
     pub(crate) prompts: u64,
     pub(crate) config: Arc<MindConfig>,
 }

@@ -67,7 +67,7 @@ impl Nightly {
 
     pub(super) async fn work(&self, day: Day) -> Result<(), String> {
         *self.day.lock().unwrap_or_else(PoisonError::into_inner) = Some(day);
-        let _guard = Done(&self.day);
+        let _guard = DayGuard(&self.day);
         match self.runner.sweep().await {
             Ok(removed) if removed.is_empty() => {}
             Ok(removed) => tracing::warn!("{} old runs were removed", removed.len()),
@@ -150,9 +150,9 @@ impl Nightly {
 }
 
 /// The day is no longer worked on, however the work ended.
-struct Done<'a>(&'a Mutex<Option<Day>>);
+struct DayGuard<'a>(&'a Mutex<Option<Day>>);
 
-impl Drop for Done<'_> {
+impl Drop for DayGuard<'_> {
     fn drop(&mut self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

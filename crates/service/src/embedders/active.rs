@@ -41,6 +41,21 @@ fn look(path: &Path) -> Look {
     Some((data.modified().ok()?, data.len()))
 }
 
+/// What a question is asked of: a reading, seen through a gate, at a time.
+#[derive(Clone, Copy)]
+pub struct QuestionContext<'a> {
+    pub reading: &'a Reading,
+    /// Absent for the owner.
+    pub gate: Option<&'a dyn Gate>,
+    pub now: Millis,
+}
+
+impl std::fmt::Debug for QuestionContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QuestionContext").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
 /// An embedder that is open.
 #[derive(Debug)]
 pub struct OpenEmbedder {
@@ -92,8 +107,9 @@ impl OpenEmbedder {
         &self,
         query: &mut SearchQuery,
         folder: &Path,
-        (reading, gate, now): (&Reading, Option<&dyn Gate>, Millis),
+        context: QuestionContext<'_>,
     ) -> Result<(), EmbedError> {
+        let QuestionContext { reading, gate, now } = context;
         let text = question_text(reading, gate, query, now)?;
         if text.is_empty() {
             return Ok(());
@@ -180,14 +196,14 @@ impl ActiveEmbedder {
         &self,
         query: &mut SearchQuery,
         folder: &Path,
-        asked: (&Reading, Option<&dyn Gate>, Millis),
+        context: QuestionContext<'_>,
     ) -> Option<String> {
         let without = |error: &EmbedError| {
             Some(format!("meaning was judged by the built-in model alone: {error}"))
         };
         match self.ready() {
             Ok(None) => None,
-            Ok(Some(ready)) => match ready.put_into(query, folder, asked) {
+            Ok(Some(ready)) => match ready.put_into(query, folder, context) {
                 Ok(()) => None,
                 Err(error) => without(&error),
             },

@@ -17,7 +17,7 @@ use kernel::memory::Millis;
 
 use crate::embedders::EmbedError;
 use crate::embedders::active::OpenEmbedder;
-use crate::embedders::fill::{Pace, fill};
+use crate::embedders::fill::{FillPlan, fill};
 
 /// Texts embedded at once: under a second of work for MiniLM.
 const WINDOW_TEXTS: usize = 16;
@@ -94,7 +94,7 @@ impl Background {
                 break;
             }
             let Some(since) = self.begin(&actor, home, ready)? else { continue };
-            let outcome = self.fill(&actor, home, ready, (since, now));
+            let outcome = self.fill(&actor, home, ready, since, now);
             let mut actors = self.actors();
             if let Some(progress) = actors.get_mut(&actor) {
                 progress.working = false;
@@ -157,7 +157,8 @@ impl Background {
         actor: &ActorName,
         home: &Home,
         ready: &OpenEmbedder,
-        (since, now): (u64, Millis),
+        since: u64,
+        now: Millis,
     ) -> Result<u64, EmbedError> {
         let kept = self.actors().get_mut(actor).and_then(|progress| progress.cache.take());
         let mut cache = match kept {
@@ -165,9 +166,9 @@ impl Background {
             None => ready.chosen.cache(&home.actor_folder(actor))?,
         };
         let go_on = || !self.ending.load(Ordering::SeqCst);
-        let pace = Pace { texts: WINDOW_TEXTS, cores: 1, go_on: &go_on };
+        let plan = FillPlan { since, texts: WINDOW_TEXTS, cores: 1, go_on: &go_on };
         let open = || -> Result<Arc<Cortex>, EmbedError> { Ok(home.actor(actor, now)?) };
-        let outcome = fill(&open, &ready.chosen, &mut cache, (since, &pace), &mut |_, _| {});
+        let outcome = fill(&open, &ready.chosen, &mut cache, &plan, &mut |_, _| {});
         if let Some(progress) = self.actors().get_mut(actor) {
             progress.cache = Some(cache);
             if let Ok(report) = &outcome {

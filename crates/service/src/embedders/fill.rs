@@ -18,8 +18,10 @@ use crate::embedders::{ChosenEmbedder, EmbedError};
 /// Bytes of text read at once.
 const WINDOW_BYTES: usize = 4 << 20;
 
-/// How much is done at once, and for how long.
-pub struct Pace<'a> {
+/// What is filled, how much is done at once, and for how long.
+pub struct FillPlan<'a> {
+    /// Memories that changed after this entry of the journal; 0 for all.
+    pub since: u64,
     /// Texts read at once.
     pub texts: usize,
     pub cores: usize,
@@ -27,17 +29,17 @@ pub struct Pace<'a> {
     pub go_on: &'a dyn Fn() -> bool,
 }
 
-impl std::fmt::Debug for Pace<'_> {
+impl std::fmt::Debug for FillPlan<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pace").field("texts", &self.texts).finish_non_exhaustive()
+        f.debug_struct("FillPlan").field("texts", &self.texts).finish_non_exhaustive()
     }
 }
 
-impl Pace<'_> {
-    /// For somebody who waits for it: a few seconds of work on every core.
-    pub fn fast() -> Pace<'static> {
+impl FillPlan<'_> {
+    /// All memories, for somebody who waits: a few seconds of work on every core.
+    pub fn all_at_once() -> FillPlan<'static> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Pace { texts: 256, cores, go_on: &|| true }
+        FillPlan { since: 0, texts: 256, cores, go_on: &|| true }
     }
 }
 
@@ -129,29 +131,29 @@ fn window(
     Ok(pending)
 }
 
-/// Embeds what has no vector yet, among the memories that changed after entry `since` (0: among all). `open` opens the
+/// Embeds what has no vector yet, among the memories that `plan` names. `open` opens the
 /// actor for one window; `progress` hears of memories done and to do.
 pub fn fill<E: From<EmbedError> + From<kernel::Error>>(
     open: &dyn Fn() -> Result<Arc<Cortex>, E>,
     chosen: &ChosenEmbedder,
     cache: &mut EmbeddingCache,
-    (since, pace): (u64, &Pace<'_>),
+    plan: &FillPlan<'_>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<FillReport, E> {
     let mut report = FillReport::default();
-    let (ids, upto) = missing(&open()?.read()?, cache, since)?;
+    let (ids, upto) = missing(&open()?.read()?, cache, plan.since)?;
     let (all, mut ids) = (ids.len() as u64, ids.into_iter());
     loop {
-        if !(pace.go_on)() {
+        if !(plan.go_on)() {
             return Ok(report);
         }
-        let pending = window(&open()?.read()?, cache, &mut ids, pace.texts)?;
+        let pending = window(&open()?.read()?, cache, &mut ids, plan.texts)?;
         if pending.is_empty() {
             break;
         }
         let cuts = |pending: &&PendingMemory| pending.texts.iter().any(|text| chosen.cuts(text));
         report.cut += pending.iter().filter(cuts).count() as u64;
-        let (made, refusal) = embed(chosen, &pending, pace.cores)?;
+        let (made, refusal) = embed(chosen, &pending, plan.cores)?;
         // One that takes nothing at all does not mean the texts.
         if let (true, Some(error)) = (made.is_empty(), refusal) {
             return Err(error.into());
@@ -161,7 +163,7 @@ pub fn fill<E: From<EmbedError> + From<kernel::Error>>(
         hand_over(&open()?.read()?, chosen, cache, &made)?;
         progress(all - ids.len() as u64, all);
     }
-    if since == 0 {
+    if plan.since == 0 {
         // What was erased or changed since its vector was made leaves the cache, too.
         let mut current = HashSet::new();
         each_text(&open()?.read()?, 0, &mut |_, _, hash| {
