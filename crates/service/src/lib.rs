@@ -302,7 +302,7 @@ impl Service {
             Ok(())
         };
         let outcome = journal();
-        if outcome.as_ref().is_err_and(|error| error.is_retryable()) {
+        if outcome.as_ref().is_err_and(Error::is_retryable) {
             note(&mut lock(&state.pending), left.iter().copied());
         }
         outcome

@@ -63,7 +63,7 @@ impl Host {
                     match run {
                         Ok(run) => started = Some(run),
                         Err(error) => {
-                            let why = Err(error.to_string().clone());
+                            let why = Err(error.to_string());
                             waiting.extend(persisted.channel.answered(turn, why, &settings, now));
                             self.store_channel(caller, persisted)?;
                             return Err(error);
@@ -112,8 +112,7 @@ impl Host {
                         Ok(()) => persisted.channel.stored(&run, now),
                         Err(error) => {
                             persisted.channel.store_failed(&run);
-                            persisted.last_error =
-                                Some(format!("not compacted: {}", error.to_string()));
+                            persisted.last_error = Some(format!("not compacted: {error}"));
                         }
                     }
                 }

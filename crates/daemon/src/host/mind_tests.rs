@@ -194,7 +194,7 @@ fn minds_of_closed_actors_are_released() {
     drop(held);
     host.minds.release(|actor| *actor == own.actor);
     let left: Vec<ActorName> = host.minds.all().iter().map(|one| one.actor.clone()).collect();
-    assert_eq!(left, [own.actor.clone()]);
+    assert_eq!(left, std::slice::from_ref(&own.actor));
     let again = host.actor_mind(&ada).unwrap();
     assert!(again.published().get(&Audience::Owner).is_some());
 }

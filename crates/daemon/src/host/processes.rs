@@ -126,7 +126,7 @@ impl Host {
             }
             SupervisionEffect::Cancel(process) => {
                 if let Err(error) = self.stop_process(&actor_mind.actor, &process) {
-                    tracing::warn!("{process} was not stopped: {}", error.to_string());
+                    tracing::warn!("{process} was not stopped: {error}");
                     // It may have ended meanwhile; then there is nobody to tell.
                     let _ = actor_mind
                         .slot()

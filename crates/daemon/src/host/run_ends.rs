@@ -188,7 +188,7 @@ impl Host {
                 Ok(Some(persisted)) => persisted,
                 Ok(None) => continue,
                 Err(error) => {
-                    tracing::warn!("{}", error.to_string());
+                    tracing::warn!("{error}");
                     continue;
                 }
             };

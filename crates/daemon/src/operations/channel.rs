@@ -114,7 +114,7 @@ impl Host {
         let with = RunOptions { env: request.env, ..RunOptions::default() };
         let started = self.run_channel_effects(caller, &mut persisted, vec![effect], &with);
         if let Err(error) = &started {
-            self.process_ended(caller, &process, &format!("failed: {}", error.to_string()));
+            self.process_ended(caller, &process, &format!("failed: {error}"));
         }
         let started = started?.ok_or_else(|| Error::internal("a branch that asks nobody"))?;
         Ok(ChannelRunAnswer {

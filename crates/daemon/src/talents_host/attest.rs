@@ -79,12 +79,7 @@ impl RunObserver for Attester {
         let of_channel = actor_of(&run.request)
             .and_then(|actor| self.host.run_ended(&Caller::new(actor, BY), run));
         if let Err(error) = of_channel {
-            tracing::warn!(
-                "the end of run {}: {} ({})",
-                run.use_id,
-                error.to_string(),
-                error.code()
-            );
+            tracing::warn!("the end of run {}: {} ({})", run.use_id, error, error.code());
         }
         let Some(request) = attestation(run) else { return };
         let intent = request.intent.clone();

@@ -10,7 +10,12 @@ mod views;
 
 use std::sync::Arc;
 
-use api::mind::*;
+use api::mind::{
+    BreakerView, EVENTS_MAX, JobView, JobsAnswer, JobsRequest, PauseJobRequest,
+    ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX, RunAnswer, RunJobRequest, RunLineView,
+    RunView, RunsAnswer, RunsRequest, ShowRunRequest, SuggestionView, ToolAskAnswer,
+    ToolAskRequest, UndoAnswer, UndoRequest, WarmupView,
+};
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::breaker::Circuit;
