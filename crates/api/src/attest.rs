@@ -42,14 +42,15 @@ pub struct AttestAnswer {
     pub at: String,
     /// How many memories were cited.
     pub cited: usize,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedCitation>,
     /// Whether the weights moved.
     pub learned: bool,
 }
 
 /// A memory that could not be cited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Skipped {
+#[schema(as = Skipped)]
+pub struct SkippedCitation {
     pub id: u64,
     pub reason: String,
 }

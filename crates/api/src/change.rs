@@ -1,7 +1,8 @@
 //! Changes of one memory: update, forget or erase, archive, restore, pin.
 
-use crate::memory::Memory;
 use serde::{Deserialize, Serialize};
+
+use crate::memory::Memory;
 
 with_details! {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

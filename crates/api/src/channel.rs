@@ -1,5 +1,5 @@
-//! Conversations that Cortex keeps: said to, looked at, branched, given workers. Only for the owner; the models are asked by runs of
-//! talents, so a daemon must be there.
+//! Conversations that Cortex keeps: said to, looked at, branched, given workers. Only for the owner; the models are
+//! asked by runs of talents, so a daemon must be there.
 
 use std::fmt;
 

@@ -1,9 +1,10 @@
 //! What an agent should know when it starts: pinned memories, recent sessions, prompts and memories, within a budget.
 
+use serde::{Deserialize, Serialize};
+
 use crate::memory::Brief;
 use crate::prompt::PromptView;
 use crate::session::SessionView;
-use serde::{Deserialize, Serialize};
 
 /// Memories one context lists.
 pub const LIMIT_MAX: usize = 200;

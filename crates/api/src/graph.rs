@@ -1,7 +1,8 @@
 //! Edges between memories, and walks along them.
 
-use crate::memory::EdgeView;
 use serde::{Deserialize, Serialize};
+
+use crate::memory::EdgeView;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -1,7 +1,8 @@
 //! Whether every actor of the home can be opened and its newest entries read.
 
-use crate::Error;
 use serde::{Deserialize, Serialize};
+
+use crate::Error;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -1,8 +1,8 @@
 //! One memory, its versions, and lists of memories.
 
-use crate::memory::Memory;
-use crate::memory::VersionView;
 use serde::{Deserialize, Serialize};
+
+use crate::memory::{Memory, VersionView};
 
 /// Memories one page of a list holds.
 pub const LIST_MAX: usize = 1_000;

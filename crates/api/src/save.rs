@@ -21,7 +21,8 @@ with_details! {
 /// What became of a save.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Saved {
+#[schema(as = Saved)]
+pub enum SaveStatus {
     #[default]
     Created,
     /// The memory of the topic key has a new version.
@@ -41,7 +42,7 @@ pub struct SaveAnswer {
     pub kind: String,
     pub memory_type: String,
     pub version: u32,
-    pub status: Saved,
+    pub status: SaveStatus,
     pub project: String,
     pub scope: String,
     pub session_id: String,

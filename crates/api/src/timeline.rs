@@ -1,8 +1,9 @@
 //! What was saved before and after a memory, in its session; without one, in its project.
 
+use serde::{Deserialize, Serialize};
+
 use crate::memory::Brief;
 use crate::session::SessionView;
-use serde::{Deserialize, Serialize};
 
 /// Neighbours on each side.
 pub const SIDE_MAX: usize = 100;

@@ -6,7 +6,7 @@ use crate::failure::Outcome;
 use crate::open::Invocation;
 use crate::output::Output;
 use crate::parse::MemoryRef;
-use api::attest::{AttestRequest, Citation, Skipped};
+use api::attest::{AttestRequest, Citation, SkippedCitation};
 
 /// Says how an intent ended and which memories it relied on; salience learns from it.
 ///
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &AttestArgs, inv: &Invocation, out: &mut Output) -> Outc
         bundle: args.bundle.clone(),
     };
     let answer = inv.ops().service.attest(inv.caller(), request)?;
-    for Skipped { id, reason } in &answer.skipped {
+    for SkippedCitation { id, reason } in &answer.skipped {
         out.say(format_args!("memory {id} is not cited: {reason}"));
     }
     let lesson = if answer.learned { "the weights moved" } else { "nothing was learned" };

@@ -21,7 +21,7 @@ use api::channel::{
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
-use daemon::talents_host::live::summary::summary;
+use daemon::talents_host::event_summary::summary;
 use daemon::talents_host::settings;
 use service::Caller;
 use service::config;

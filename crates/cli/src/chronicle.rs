@@ -117,7 +117,7 @@ fn add_file(
 ) -> Outcome {
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
     let zone = talents_host::zone(&config::load(layout.home(), &around.variables)?)?;
-    let now = talents_host::now(caller.world.as_ref(), &zone)?;
+    let now = talents_host::now(caller.environment.as_ref(), &zone)?;
     let day = match &args.day {
         Some(text) => Day::parse(text)?,
         None => Day::from(now.date()),

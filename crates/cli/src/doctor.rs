@@ -24,7 +24,7 @@ use embed::settings::EmbedderChoice;
 use service::Service;
 use service::config;
 use service::config::Config;
-use service::embedders::{Chosen, EmbedError};
+use service::embedders::{ChosenEmbedder, EmbedError};
 
 /// Checks the home, the daemon, the stores, the talents and their runs, the model, the settings and the agents, and says what to do.
 ///
@@ -236,7 +236,7 @@ fn model(config: &Config, folder: &Path, report: &mut Report) {
     if choice == EmbedderChoice::Static {
         return report.ok("model", "the built-in one");
     }
-    match Chosen::open(&choice, folder, &crate::surroundings::own_variable) {
+    match ChosenEmbedder::open(&choice, folder, &crate::surroundings::own_variable) {
         Ok(Some(chosen)) => report.ok("model", chosen.model().to_owned()),
         Ok(None) => report.ok("model", "the built-in one"),
         Err(error) => {

@@ -20,8 +20,8 @@ use crate::open::Invocation;
 use crate::output::{Output, Progress};
 use embed::settings::EmbedderChoice;
 use service::embedders::EmbedError;
-use service::embedders::fill::{Pace, fill};
-use service::embedders::in_use::Ready;
+use service::embedders::active::{OpenEmbedder, QuestionContext};
+use service::embedders::fill::{FillPlan, fill};
 
 /// Hits asked for: for nearly all questions enough for ten sessions.
 const LIMIT: usize = 100;
@@ -126,7 +126,7 @@ fn evaluate(
     args: &EvalArgs,
     (base, other): (ArmWeights, Option<ArmWeights>),
     inv: &Invocation,
-    (scratch, set, embedder): (&Path, &LabelledSet, Option<Ready>),
+    (scratch, set, embedder): (&Path, &LabelledSet, Option<OpenEmbedder>),
     out: &mut Output,
 ) -> Outcome {
     let cortex = Arc::new(Cortex::open(scratch, inv.actor(), inv.options().clone())?);
@@ -187,7 +187,7 @@ struct Asker<'a> {
 
 /// The optional model, where its vectors are, and what it made of the questions so far.
 struct Model<'a> {
-    ready: Ready,
+    ready: OpenEmbedder,
     folder: &'a Path,
     known: RefCell<HashMap<String, ModelQuestion>>,
 }
@@ -202,7 +202,8 @@ impl Asker<'_> {
             return Ok(());
         }
         let weights = query.weights;
-        ready.put_into(query, folder, (&self.reading, None, self.now))?;
+        let context = QuestionContext { reading: &self.reading, gate: None, now: self.now };
+        ready.put_into(query, folder, context)?;
         query.weights = weights;
         if let Some(question) = &query.model {
             known.borrow_mut().insert(key, question.clone());
@@ -253,7 +254,7 @@ impl Measured {
 }
 
 /// The model that the arguments name; `None` for the built-in one.
-fn embedder(args: &EvalArgs, inv: &Invocation) -> Outcome<Option<Ready>> {
+fn embedder(args: &EvalArgs, inv: &Invocation) -> Outcome<Option<OpenEmbedder>> {
     let choice = match args.embedder.as_str() {
         "minilm" => EmbedderChoice::MiniLm,
         "http" => match service::embedders::choice(&inv.config()?).map_err(EmbedError::from)? {
@@ -262,12 +263,12 @@ fn embedder(args: &EvalArgs, inv: &Invocation) -> Outcome<Option<Ready>> {
         },
         _ => return Ok(None),
     };
-    Ok(Ready::new(choice, inv.folder(), &|name| inv.variable(name))?)
+    Ok(OpenEmbedder::new(choice, inv.folder(), &|name| inv.variable(name))?)
 }
 
 /// Gives the memories of the set their vectors, through the cache as always.
 fn embed(
-    embedder: &Ready,
+    embedder: &OpenEmbedder,
     args: &EvalArgs,
     cortex: &Arc<Cortex>,
     folder: &Path,
@@ -276,8 +277,8 @@ fn embed(
     let mut progress = Progress::new(out, "embedded");
     let mut cache = embedder.chosen.cache(folder)?;
     let open = || -> Outcome<Arc<Cortex>> { Ok(Arc::clone(cortex)) };
-    let pace = (0, &Pace::fast());
-    fill(&open, &embedder.chosen, &mut cache, pace, &mut |done, all| progress.at(done, all))?;
+    let plan = FillPlan::all_at_once();
+    fill(&open, &embedder.chosen, &mut cache, &plan, &mut |done, all| progress.at(done, all))?;
     let mut kept = HashSet::new();
     each_text(&cortex.read()?, 0, &mut |id, _, body| {
         if id.get() * 61 % 100 < args.embedded {

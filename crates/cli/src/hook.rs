@@ -66,7 +66,7 @@ pub(crate) fn run(args: &HookArgs, globals: &Globals, around: Around, out: &Outp
     let folder = home_folder(globals, &around.variables, &around.cwd)?;
     let mut caller = caller(globals, &around.variables, &around.cwd, None)?;
     caller.any_folder = true;
-    let now = caller.world.now();
+    let now = caller.environment.now();
     let limit = if event == EventName::PromptSubmit { PROMPT_LIMIT } else { LIMIT };
     let (place, from) = (DaemonPlace::new(&folder), caller.info());
     let (reply, heard) = mpsc::channel();

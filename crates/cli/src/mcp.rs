@@ -11,7 +11,7 @@ use crate::failure::Outcome;
 use crate::open::{Around, Globals, caller, home_folder, wait};
 use client::place::DaemonPlace;
 use client::pool::ClientPool;
-use daemon::talents_host::memory::Memory;
+use daemon::talents_host::memory::MemoryHandle;
 use daemon::talents_host::toolbox::MemoryTools;
 use mcp::backend::Backend;
 use mcp::talent::TalentServer;
@@ -72,9 +72,9 @@ fn served(
     around: &Around,
 ) -> Outcome<TalentTools> {
     let hands = crate::talent::hands(globals, around)?;
-    let talent = hands.shelf.find(&TalentName::parse(talent)?)?;
+    let talent = hands.catalog.find(&TalentName::parse(talent)?)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
-    let today = daemon::talents_host::now(caller.world.as_ref(), &hands.zone)?.date();
+    let today = daemon::talents_host::now(caller.environment.as_ref(), &hands.zone)?.date();
     let scene = ToolScene {
         use_id: UseId::parse(run)?,
         talent: talent.name.clone(),
@@ -84,7 +84,7 @@ fn served(
         grant: talent.front.grant,
     };
     let place = DaemonPlace::new(hands.layout.home());
-    let memory = Memory::new(
+    let memory = MemoryHandle::new(
         place,
         caller,
         around.variables.clone(),
@@ -92,5 +92,5 @@ fn served(
         wait(globals),
     );
     let toolbox: Arc<dyn Toolbox> = Arc::new(MemoryTools::new(memory));
-    Ok(TalentTools::new(&hands.layout, &hands.shelf, &toolbox, &talent, scene))
+    Ok(TalentTools::new(&hands.layout, &hands.catalog, &toolbox, &talent, scene))
 }

@@ -19,8 +19,8 @@ use crate::stats::table;
 use embed::http::{EmbedRetryPolicy, HttpEmbedder};
 use embed::install::{self, ModelSource};
 use embed::settings::{self, EmbedderChoice, HttpEmbedderSettings};
-use service::embedders::fill::{Coverage, Pace, coverage, fill};
-use service::embedders::{Chosen, EmbedError};
+use service::embedders::fill::{Coverage, FillPlan, coverage, fill};
+use service::embedders::{ChosenEmbedder, EmbedError};
 
 /// Chooses the model that knows what a text means.
 ///
@@ -182,7 +182,7 @@ fn choose(args: &UseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
         _ => return Err(Failure::input("--base-url, --name, --dims and --key-env go with http")),
     };
     // What cannot be opened must not be chosen.
-    let opened = Chosen::open(&choice, inv.folder(), &|name| inv.variable(name))?;
+    let opened = ChosenEmbedder::open(&choice, inv.folder(), &|name| inv.variable(name))?;
     settings::store(&inv.config_path(), &choice).map_err(EmbedError::from)?;
     let (model, dims) = described(opened.as_ref());
     let view = json!({"chosen": choice.name(), "model": model, "dims": dims});
@@ -195,7 +195,7 @@ fn choose(args: &UseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn described(chosen: Option<&Chosen>) -> (String, usize) {
+fn described(chosen: Option<&ChosenEmbedder>) -> (String, usize) {
     match chosen {
         Some(chosen) => (chosen.model().to_owned(), chosen.dims()),
         None => (StaticEmbedder::shared().model().to_owned(), DIMS),
@@ -279,8 +279,8 @@ fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
     };
     let chosen = &ready.chosen;
     let _turn = inv.ops().service.embedders().map(|embedders| embedders.background.turn());
-    let pace = (0, &Pace::fast());
-    let filled = fill(&open, chosen, &mut cache, pace, &mut |done, all| progress.at(done, all))?;
+    let plan = FillPlan::all_at_once();
+    let filled = fill(&open, chosen, &mut cache, &plan, &mut |done, all| progress.at(done, all))?;
     let view = json!({
         "model": chosen.model(), "embedded": filled.embedded, "cut": filled.cut,
         "refused": filled.refused, "dropped": filled.dropped,

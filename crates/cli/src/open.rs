@@ -25,7 +25,7 @@ use api::{DEFAULT_ACTOR, GrantFiles};
 use daemon::Host;
 use service::config;
 use service::config::Config;
-use service::{Caller, Machine, Pinned, World as _};
+use service::{Caller, Environment as _, FixedEnvironment, SystemEnvironment};
 use service::{Service, grant_file};
 
 /// Seconds to wait for another process that has the actor open, unless told otherwise.
@@ -152,7 +152,7 @@ pub(crate) fn caller(
     caller.person_home = person_home(variables);
     // At the command line a folder that is no repository is only where somebody happens to be.
     caller.any_folder = false;
-    caller.world = Arc::new(Pinned::new(now, globals.salt_seed));
+    caller.environment = Arc::new(FixedEnvironment::new(now, globals.salt_seed));
     if let Some((_, delegate)) = delegate {
         caller.act_as(delegate);
     }
@@ -295,7 +295,7 @@ impl Invocation {
     /// Random bytes, at most 32.
     pub(crate) fn random<const N: usize>(&self) -> Outcome<[u8; N]> {
         let mut bytes = [0; N];
-        self.caller.world.fill(&mut bytes)?;
+        self.caller.environment.fill(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -322,7 +322,7 @@ impl Invocation {
 
 /// Bytes that nobody can guess.
 pub(crate) fn fill_random(bytes: &mut [u8]) -> Outcome {
-    Ok(Machine.fill(bytes)?)
+    Ok(SystemEnvironment.fill(bytes)?)
 }
 
 /// What a read asks, as a delegate signs it: the arguments, each with its length before it.

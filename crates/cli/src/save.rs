@@ -16,7 +16,7 @@ use crate::open::Invocation;
 use crate::output::{Output, Talk, plain};
 use crate::save_lines;
 use crate::views::Rooted;
-use api::save::{SaveAnswer, SaveRequest, Saved};
+use api::save::{SaveAnswer, SaveRequest, SaveStatus};
 
 /// Silence after which a wait for standard input is explained.
 const NOTICE_AFTER: Duration = Duration::from_secs(3);
@@ -89,10 +89,10 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcom
     let saved = inv.ops().service.save(&caller, request)?;
     tell(&saved, out);
     let verb = match saved.status {
-        Saved::Created => "saved",
-        Saved::Updated => "updated",
-        Saved::Duplicate => "saved before, counted:",
-        Saved::Replayed => "saved before",
+        SaveStatus::Created => "saved",
+        SaveStatus::Updated => "updated",
+        SaveStatus::Duplicate => "saved before, counted:",
+        SaveStatus::Replayed => "saved before",
     };
     out.either(&Rooted::of(inv, &saved)?, format_args!("{verb} {}", saved.uri))
 }

@@ -24,8 +24,8 @@ use client::protocol::CommandLine;
 use client::start::StartReport;
 use daemon::server;
 use daemon::server::command::CommandContext;
-use daemon::server::{Life, Served};
-use daemon::talents_host::live::HandsSettings;
+use daemon::server::{ServeOptions, ServeOutcome};
+use daemon::talents_host::TalentsSettings;
 use service::config;
 
 /// Between two looks at whether another daemon has ended.
@@ -168,13 +168,13 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
     let variables = around.variables.clone();
-    let hands = HandsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
-    let life = Life {
+    let talents = TalentsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
+    let life = ServeOptions {
         settings: config.settings(),
         variables,
         idle,
         http,
-        hands,
+        talents,
         run_command: crate::run_for,
         serve_http: |parts| Box::pin(http::serve(parts)),
     };
@@ -186,9 +186,9 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
     let mut said: Outcome = Ok(());
     let mut told = false;
     let served = loop {
-        let ready = |web: &server::Web| said = tell_ready(args, &place, web, out);
+        let ready = |web: &server::HttpState| said = tell_ready(args, &place, web, out);
         match server::serve(&place, &life, ready)? {
-            Served::ByAnother(pid) if args.supervised => {
+            ServeOutcome::ByAnother(pid) if args.supervised => {
                 if !told {
                     let pid = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
                     out.say(format_args!(
@@ -202,11 +202,11 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
         }
     };
     match served {
-        Served::Here if args.background => Ok(()),
-        Served::Here => said,
+        ServeOutcome::Here if args.background => Ok(()),
+        ServeOutcome::Here => said,
         // Somebody else was faster; whoever started us can connect all the same.
-        Served::ByAnother(Some(pid)) if args.background => out.object(&StartReport::Ready(pid)),
-        Served::ByAnother(pid) => {
+        ServeOutcome::ByAnother(Some(pid)) if args.background => out.object(&StartReport::Ready(pid)),
+        ServeOutcome::ByAnother(pid) => {
             let who =
                 pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
             let message = format!("{who} already owns {}", place.home.display());
@@ -221,7 +221,7 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
 fn tell_ready(
     args: &ServeArgs,
     place: &DaemonPlace,
-    web: &server::Web,
+    web: &server::HttpState,
     out: &mut Output,
 ) -> Outcome {
     if args.background {

@@ -20,9 +20,9 @@ use crate::output::{Output, Talk, plain};
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
 use daemon::talents_host;
-use daemon::talents_host::memory::Memory;
+use daemon::talents_host::bus_runs::BusRuns;
+use daemon::talents_host::memory::MemoryHandle;
 use daemon::talents_host::outputs;
-use daemon::talents_host::runs::BusRuns;
 
 /// The tract on which think tells what it does.
 const TRACT: &str = "think";
@@ -72,7 +72,7 @@ pub(crate) fn run(
 ) -> Outcome {
     let hands = crate::talent::hands(globals, around)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
-    let now = talents_host::now(caller.world.as_ref(), &hands.zone)?;
+    let now = talents_host::now(caller.environment.as_ref(), &hands.zone)?;
     let day = match &args.day {
         Some(text) => Day::parse(text)?,
         None => Day::from(now.date().yesterday().unwrap_or_else(|_| now.date())),
@@ -91,7 +91,7 @@ pub(crate) fn run(
         // A name typed wrong would be a day without work.
         talents::chronicle::read_facet(&hands.layout, facet)?;
     }
-    let plan = think::plan(&hands.layout, &hands.shelf, &asked)?;
+    let plan = think::plan(&hands.layout, &hands.catalog, &asked)?;
     if args.dry_run {
         return show_plan(&plan, out);
     }
@@ -99,7 +99,7 @@ pub(crate) fn run(
     // Held to the end: a daemon that nobody is connected to ends by itself.
     let _daemon = connect_or_start(&place)?;
     let home = hands.layout.home().to_owned();
-    let memory = Memory::new(
+    let memory = MemoryHandle::new(
         place.clone(),
         caller,
         around.variables.clone(),
@@ -117,7 +117,7 @@ pub(crate) fn run(
         let stop = stop_on_signals().map_err(failed)?;
         let runs = Arc::new(BusRuns::connect(&place.callosum()).await?);
         let hooks = Arc::new(Watcher { runs: Arc::clone(&runs), memory, home, talk });
-        let (layout, shelf) = (&hands.layout, &hands.shelf);
+        let (layout, shelf) = (&hands.layout, &hands.catalog);
         Ok(think::run(layout, shelf, &asked, args.jobs, runs, hooks, stop).await?)
     });
     let report = report?;
@@ -134,7 +134,7 @@ pub(crate) fn run(
 #[derive(Debug)]
 struct Watcher {
     runs: Arc<BusRuns>,
-    memory: Memory,
+    memory: MemoryHandle,
     home: PathBuf,
     talk: Talk,
 }

@@ -9,8 +9,8 @@
 //! - [`talents_host`]: talents in the daemon: the bus, the runner and the supervisor, tied to the memory.
 //! - [`server`]: accepts, answers and ends.
 //!
-//! What must stay true: nothing is answered before it is on disk; a daemon that is told to end finishes what it began; what
-//! is wrong with talents or HTTP is no reason not to serve the memory.
+//! What must stay true: nothing is answered before it is on disk; a daemon that is told to end finishes what it began;
+//! what is wrong with talents or HTTP is no reason not to serve the memory.
 
 pub mod channels;
 pub mod dispatch;
@@ -18,7 +18,7 @@ pub mod handle;
 pub mod host;
 pub mod mind_host;
 pub mod operations;
-pub mod run_control;
+pub(crate) mod run_control;
 pub mod server;
 pub mod talents_host;
 

@@ -4,15 +4,13 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use api::run::RunRequest;
+use api::{DEFAULT_ACTOR, Result};
 use kernel::actor::ActorName;
 use serde_json::{Map, Value};
 
-use api::DEFAULT_ACTOR;
-use api::Result;
-
 /// A run that goes on, as far as conversations care.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveRun {
+pub(crate) struct ActiveRun {
     pub use_id: String,
     pub talent: String,
     /// Whose memory it works with; the home's own if absent.
@@ -21,14 +19,14 @@ pub struct LiveRun {
     pub context: Option<String>,
 }
 
-impl LiveRun {
-    pub fn is_of(&self, actor: &ActorName) -> bool {
+impl ActiveRun {
+    pub(crate) fn is_of(&self, actor: &ActorName) -> bool {
         self.actor.as_deref().unwrap_or(DEFAULT_ACTOR) == actor.as_str()
     }
 }
 
-/// The hands, from where the memory stands. Everything here may block.
-pub trait RunControl: Debug + Send + Sync {
+/// Whoever runs talents, as operations see it. Everything here may block.
+pub(crate) trait RunControl: Debug + Send + Sync {
     /// Asks for a run; gives its id. A refusal is an error of the caller.
     fn start(&self, request: RunRequest, by: &str) -> Result<String>;
 
@@ -38,7 +36,7 @@ pub trait RunControl: Debug + Send + Sync {
     /// Asks a run to stop; false if it is not there any more.
     fn cancel(&self, use_id: &str) -> bool;
 
-    fn live(&self) -> Vec<LiveRun>;
+    fn live(&self) -> Vec<ActiveRun>;
 
     /// Puts something on the bus.
     fn tell(&self, tract: &str, event: Map<String, Value>);

@@ -23,7 +23,7 @@ use mcp::Server;
 use mcp::backend::Backend;
 use mcp::tools::Choice;
 use service::Caller;
-use service::config::http::HttpSettings;
+use service::config::http::HttpServerSettings;
 
 /// Names of this machine for itself.
 const HERE: [&str; 4] = ["localhost", "127.0.0.1", "::1", "[::1]"];
@@ -32,7 +32,7 @@ type Tools = StreamableHttpService<Server, NeverSessionManager>;
 
 /// The route, and what ends the answers that are still being given.
 pub(super) fn route(
-    http: &HttpSettings,
+    http: &HttpServerSettings,
     ops: Arc<Host>,
 ) -> Result<(Router<App>, impl FnOnce() + Send + 'static + use<>)> {
     let host = Arc::clone(&ops);
@@ -56,7 +56,7 @@ async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next
     }
 }
 
-fn tools(http: &HttpSettings, ops: Arc<Host>) -> Result<Tools> {
+fn tools(http: &HttpServerSettings, ops: Arc<Host>) -> Result<Tools> {
     let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?, "mcp");
     let server =
         Server::new(Backend(Arc::new(HostHandle { host: ops, caller })), &Choice::parse("all")?);

@@ -20,7 +20,7 @@ use proof::Digest;
 
 use crate::metrics::Metrics;
 use crate::problem::Problem;
-use crate::{HttpSettings, scoped};
+use crate::{HttpServerSettings, scoped};
 use daemon::Host;
 use service::Delegate;
 
@@ -37,7 +37,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn new(http: &HttpSettings, metrics: Arc<Metrics>, ops: Arc<Host>) -> Guard {
+    pub(super) fn new(http: &HttpServerSettings, metrics: Arc<Metrics>, ops: Arc<Host>) -> Guard {
         let hosts = http.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         Guard { hosts, own: http.address.ip(), token: http.token, metrics, ops }
     }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn only_this_machine_and_named_hosts_are_known() {
         let here = "127.0.0.1".parse().unwrap();
-        let http = HttpSettings::new(here, 0, vec!["Notes.example".into()], None).unwrap();
+        let http = HttpServerSettings::new(here, 0, vec!["Notes.example".into()], None).unwrap();
         let settings = service::Settings::default();
         let service = service::Service::new("nowhere", settings, std::time::Duration::ZERO);
         let ops = Host::new(service, std::collections::BTreeMap::new());

@@ -41,7 +41,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use serde::Serialize;
-use service::config::http::HttpSettings;
+use service::config::http::HttpServerSettings;
 use tokio::sync::watch;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -50,7 +50,7 @@ use api::Error;
 use daemon::Host;
 use daemon::dispatch::HostOperation;
 use daemon::server::HttpParts;
-use daemon::talents_host::live::LiveHands;
+use daemon::talents_host::TalentsHost;
 use guard::Guard;
 use metrics::Metrics;
 use problem::Problem;
@@ -62,7 +62,7 @@ struct App {
     ops: Arc<Host>,
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.
-    hands: Option<Arc<LiveHands>>,
+    hands: Option<Arc<TalentsHost>>,
     ending: watch::Receiver<bool>,
     /// The document of all routes, as JSON and as a page.
     document: Arc<str>,
@@ -198,9 +198,9 @@ fn routes() -> OpenApiRouter<App> {
 }
 
 fn router(
-    http: &HttpSettings,
+    http: &HttpServerSettings,
     ops: Arc<Host>,
-    hands: Option<Arc<LiveHands>>,
+    hands: Option<Arc<TalentsHost>>,
     ending: watch::Receiver<bool>,
     tools: Router<App>,
 ) -> Router {

@@ -16,7 +16,7 @@ use api::change::{
 };
 use api::memory::Memory;
 use api::read::{GetAnswer, GetRequest, LIST_MAX, ListRequest};
-use api::save::{EntityView, SaveAnswer, SaveRequest, Saved};
+use api::save::{EntityView, SaveAnswer, SaveRequest, SaveStatus};
 use api::stats::EntitiesRequest;
 use api::{Error, Fault};
 use daemon::Host;
@@ -48,7 +48,7 @@ const STANDING: [&str; 15] = [
 pub(super) struct SavedMemory {
     #[serde(flatten)]
     memory: Memory,
-    status: Saved,
+    status: SaveStatus,
     /// What was taken out: private blocks, secrets. Empty if nothing was.
     redacted: String,
     /// A key under which the next save of this topic would update it. Empty if it has one.
@@ -119,9 +119,9 @@ pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: B
         })
         .await?;
     let mut response = match saved.status {
-        Saved::Created | Saved::Replayed => created(&saved),
+        SaveStatus::Created | SaveStatus::Replayed => created(&saved),
         // It is there already, under the id of the answer.
-        Saved::Updated | Saved::Duplicate => Json(&saved).into_response(),
+        SaveStatus::Updated | SaveStatus::Duplicate => Json(&saved).into_response(),
     };
     let place = HeaderValue::try_from(format!("/api/observations/{}", saved.memory.id));
     response.headers_mut().extend(place.ok().map(|place| (header::LOCATION, place)));

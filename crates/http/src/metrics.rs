@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::http::{Method, StatusCode};
 
 use daemon::operations::mind::MindCounts;
-use daemon::talents_host::live;
+use daemon::talents_host::RunCounts;
 
 /// Upper bounds of the durations that are told apart, in milliseconds.
 const BOUNDS_MS: [u64; 9] = [1, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
@@ -92,7 +92,7 @@ impl Metrics {
 }
 
 /// What the hands have to tell.
-pub(super) fn of_hands(counts: &live::Counts) -> String {
+pub(super) fn of_hands(counts: &RunCounts) -> String {
     let runner = &counts.runner;
     let gauges = [
         ("cortex_runs_active", "Runs that go on.", runner.running.len() as u64),

@@ -207,8 +207,8 @@ pub(super) async fn talents(State(app): State<App>, Asker(caller): Asker) -> Rep
     let live = Arc::clone(hands(&app)?);
     let view = app
         .run(move |_| {
-            let hands = live.hands()?;
-            let shelf = &hands.shelf;
+            let hands = live.context()?;
+            let shelf = &hands.catalog;
             let talents: Vec<Value> = shelf.all().map(|talent| hands.shown(talent)).collect();
             let problems: Vec<String> = shelf.problems().iter().map(ToString::to_string).collect();
             let providers = hands.providers();

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use api::graph::GraphAnswer;
 use api::memory::Brief;
 use api::read::GetAnswer;
-use api::save::{SaveAnswer, Saved};
+use api::save::{SaveAnswer, SaveStatus};
 use api::search::{ArmView, SearchAnswer};
 use api::session::SessionView;
 use api::timeline::TimelineAnswer;
@@ -34,10 +34,10 @@ pub(super) fn hint(error: &Error) -> Option<&str> {
 
 pub(super) fn saved(saved: &SaveAnswer) -> String {
     let how = match saved.status {
-        Saved::Created => "Memory saved",
-        Saved::Updated => "Memory updated",
-        Saved::Duplicate => "Memory already saved, counted",
-        Saved::Replayed => "Memory saved before",
+        SaveStatus::Created => "Memory saved",
+        SaveStatus::Updated => "Memory updated",
+        SaveStatus::Duplicate => "Memory already saved, counted",
+        SaveStatus::Replayed => "Memory saved before",
     };
     let mut text = format!(
         "{how}: \"{}\" ({}) as #{}, version {}",

@@ -1,25 +1,21 @@
 //! How a caller gets at an actor: the owner freely, a delegate as far as its grants go.
 //!
-//! What must stay true: an operation that knows nothing of delegates refuses them. `cortex`, `existing` and `reading` are
-//! for owners; an operation that a grant can allow asks for a [`Door`] or runs its command with [`Service::change`].
+//! What must stay true: an operation that knows nothing of delegates refuses them. `cortex`, `existing` and `reading`
+//! are for owners; an operation that a grant can allow asks for a [`ActorAccess`] or runs its command with
+//! [`Service::change`].
 
-use api::ErrorCode;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use api::GrantFiles;
-use ed25519_dalek::SigningKey;
+use api::{DEFAULT_ACTOR, ErrorCode, Operation};
 use kernel::command::{Command, Receipt, Stamp};
-use kernel::grants::{Authority, Gate, Permission, Presentation, SignedGrant, SignedRequest};
-use kernel::memory::{Head, MemoryId, Millis, Salt};
+use kernel::grants::{Authority, Gate, Permission};
+use kernel::memory::{Head, MemoryId, Salt};
 use kernel::{Cortex, Digest, Reading, Submission};
 
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use api::DEFAULT_ACTOR;
-use api::Operation;
 
 /// How long a caller waits for those who hold an actor to which a write failed.
 const REOPEN_WAIT: Duration = Duration::from_secs(2);
@@ -27,77 +23,16 @@ const REOPEN_STEP: Duration = Duration::from_millis(5);
 /// How often something is read while writes fail.
 const READS_MAX: u32 = 3;
 
-/// Grants and the key to use them with.
-pub struct Delegate {
-    /// `None` for one that presented them with its request.
-    files: Option<GrantFiles>,
-    /// The owner's grant first, the delegate's own last.
-    chain: Vec<SignedGrant>,
-    last: SignedGrant,
-    key: SigningKey,
-}
-
-// The key is a secret.
-impl fmt::Debug for Delegate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Delegate").field("name", &self.name()).finish_non_exhaustive()
-    }
-}
-
-impl Delegate {
-    /// `None` if there is no grant to act under.
-    pub fn new(
-        files: Option<GrantFiles>,
-        chain: Vec<SignedGrant>,
-        key: SigningKey,
-    ) -> Option<Delegate> {
-        let last = chain.last()?.clone();
-        Some(Delegate { files, chain, last, key })
-    }
-
-    pub fn files(&self) -> Option<&GrantFiles> {
-        self.files.as_ref()
-    }
-
-    /// Whose memory it may use.
-    pub fn actor(&self) -> &str {
-        &self.last.grant().actor
-    }
-
-    /// What it is called by whoever granted.
-    pub fn name(&self) -> &str {
-        &self.last.grant().audience_name
-    }
-
-    /// Signs one request.
-    fn present(
-        &self,
-        lane: Permission,
-        digest: Digest,
-        at: Millis,
-        nonce: [u8; 16],
-    ) -> Presentation {
-        let request = kernel::grants::DelegateRequest {
-            grant: self.last.id(),
-            operation: lane,
-            digest,
-            at,
-            nonce,
-        };
-        Presentation { chain: self.chain.clone(), request: SignedRequest::sign(request, &self.key) }
-    }
-}
-
 /// An actor as one caller may read it.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct ActorAccess {
     pub(super) cortex: Arc<Cortex>,
     pub(super) reading: Reading,
     /// Absent for the owner.
     pub(super) authority: Option<Authority>,
 }
 
-impl Door {
+impl ActorAccess {
     pub(super) fn gate(&self) -> Option<&dyn Gate> {
         self.authority.as_ref().map(|authority| authority as &dyn Gate)
     }
@@ -111,11 +46,13 @@ impl Door {
     pub(super) fn check_sight(
         &self,
         caller: &Caller,
-        lane: Permission,
+        permission: Permission,
         id: MemoryId,
     ) -> Result<()> {
         match &self.authority {
-            Some(authority) => Ok(self.cortex.check_sight(authority, lane, id, caller.now()?)?),
+            Some(authority) => {
+                Ok(self.cortex.check_sight(authority, permission, id, caller.now()?)?)
+            }
             None => Ok(()),
         }
     }
@@ -154,7 +91,8 @@ impl Service {
         self.reached(caller)
     }
 
-    /// The actor. One to which a write failed is opened anew when nobody holds it any more, which takes those who do a moment.
+    /// The actor. One to which a write failed is opened anew when nobody holds it any more, which takes those who do a
+    /// moment.
     fn reached(&self, caller: &Caller) -> Result<Arc<Cortex>> {
         let until = Instant::now() + REOPEN_WAIT;
         loop {
@@ -193,40 +131,47 @@ impl Service {
         &self,
         caller: &Caller,
         cortex: &Cortex,
-        lane: Permission,
+        permission: Permission,
         request: Digest,
     ) -> Result<Option<Authority>> {
         let Some(delegate) = &caller.delegate else { return Ok(None) };
         let now = caller.now()?;
         let mut nonce = [0; 16];
-        caller.world.fill(&mut nonce)?;
-        let presented = delegate.present(lane, request, now, nonce);
-        Ok(Some(cortex.authorize(&presented, lane, request, now)?))
+        caller.environment.fill(&mut nonce)?;
+        let presented = delegate.present(permission, request, now, nonce);
+        Ok(Some(cortex.authorize(&presented, permission, request, now)?))
     }
 
-    /// Is the caller a delegate whose grants count, whatever they are for? The owner is fine. Nothing is journaled: what
-    /// is then asked is judged for itself.
+    /// Is the caller a delegate whose grants count, whatever they are for? The owner is fine. Nothing is journaled:
+    /// what is then asked is judged for itself.
     pub fn check_delegate(&self, caller: &Caller) -> Result<()> {
         let Some(delegate) = &caller.delegate else { return Ok(()) };
         let cortex = self.opened(caller)?;
         let now = caller.now()?;
-        let lane = delegate.last.grant().operations.first().copied().unwrap_or(Permission::Read);
+        let permission = delegate.any_permission();
         let digest = Digest::of("cortex/ops-check/1", &[]);
         let mut nonce = [0; 16];
-        caller.world.fill(&mut nonce)?;
-        let presented = delegate.present(lane, digest, now, nonce);
+        caller.environment.fill(&mut nonce)?;
+        let presented = delegate.present(permission, digest, now, nonce);
         let reading = cortex.read()?;
-        kernel::grants::authorize(&reading.view(), cortex.actor(), &presented, lane, digest, now)?;
+        kernel::grants::authorize(
+            &reading.view(),
+            cortex.actor(),
+            &presented,
+            permission,
+            digest,
+            now,
+        )?;
         Ok(())
     }
 
     /// Lets a caller in to read, for this request.
-    pub(super) fn door<R: Operation>(
+    pub(super) fn access<R: Operation>(
         &self,
         caller: &Caller,
-        lane: Permission,
+        permission: Permission,
         request: &R,
-    ) -> Result<Door> {
+    ) -> Result<ActorAccess> {
         let cortex = self.opened(caller)?;
         let authority = match caller.delegate {
             None => None,
@@ -235,11 +180,11 @@ impl Service {
                     .map_err(|error| Error::internal(error.to_string()))?;
                 let digest =
                     Digest::of("cortex/ops-request/1", &[R::NAME.as_bytes(), &[0], &asked]);
-                self.authority(caller, &cortex, lane, digest)?
+                self.authority(caller, &cortex, permission, digest)?
             }
         };
         let reading = cortex.read()?;
-        Ok(Door { cortex, reading, authority })
+        Ok(ActorAccess { cortex, reading, authority })
     }
 
     /// Runs one command for whoever asks: the owner, or a delegate whose grant allows it.
@@ -248,10 +193,10 @@ impl Service {
         caller: &Caller,
         cortex: &Cortex,
         command: Command,
-        lane: Permission,
+        permission: Permission,
     ) -> Result<Receipt> {
         let digest = command.request_digest(Salt::NONE);
-        let authority = self.authority(caller, cortex, lane, digest)?;
+        let authority = self.authority(caller, cortex, permission, digest)?;
         Ok(cortex.submit(Submission { stamp: caller.stamp()?, command, authority })?)
     }
 
@@ -277,7 +222,8 @@ impl Service {
     }
 }
 
-/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes nothing.
+/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes
+/// nothing.
 pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
     for _ in 1..READS_MAX {
         match read() {

@@ -2,13 +2,13 @@
 //!
 //! A watcher asks for what came after the last entry it saw. Nothing is noted: looking leaves no trace.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
+use api::activity::{ACTIVITY_MAX, ActivityAnswer, ActivityRequest, EntryView};
 use kernel::journal::{Entry, HeadPatch, MindRunPhase, Payload};
 use kernel::store::View;
 
-use api::activity::{ACTIVITY_MAX, ActivityAnswer, ActivityRequest, EntryView};
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
 
 impl Service {
     pub fn activity(&self, caller: &Caller, request: ActivityRequest) -> Result<ActivityAnswer> {

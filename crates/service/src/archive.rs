@@ -3,18 +3,18 @@
 //! Never touched: what is pinned, has edges, is the word on a topic, or binds (identities, goals, constraints), and the
 //! newest session summaries. `restore` undoes it.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::Result;
-use crate::{score, views};
-use kernel::command::{Command, HeadRevision};
-use kernel::journal::HeadPatch;
-use kernel::keys;
-use kernel::memory::{Head, MemoryId, MemoryType, Millis};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use api::archive::{SweepAnswer, SweepRequest, SweptView};
+use kernel::command::{Command, HeadRevision};
+use kernel::journal::HeadPatch;
+use kernel::keys;
+use kernel::memory::{Head, MemoryId, MemoryType, Millis};
+
+use crate::caller::Caller;
+use crate::error::Result;
+use crate::{Service, score, views};
 
 /// Memories one sweep puts away.
 const SWEEP_MAX: usize = 1_000;
@@ -25,12 +25,14 @@ const SUMMARIES_KEPT: usize = 20;
 const DAY_MS: i64 = 86_400_000;
 
 /// Memories that are stale, oldest first.
-pub struct Stale {
+#[derive(Debug)]
+pub struct StaleMemories {
     pub found: Vec<StaleMemory>,
     examined: u64,
     capped: bool,
 }
 
+#[derive(Debug)]
 pub struct StaleMemory {
     pub id: MemoryId,
     pub version: u32,
@@ -90,11 +92,11 @@ impl Service {
     }
 
     /// What is old, unimportant and unconnected; for `sweep` and for the mind's maintenance.
-    pub fn stale(&self, reading: &kernel::Reading, now: Millis) -> Result<Stale> {
+    pub fn stale(&self, reading: &kernel::Reading, now: Millis) -> Result<StaleMemories> {
         let view = reading.view();
         let age = i64::from(self.settings.stale_after_days).saturating_mul(DAY_MS);
         let before = Millis(now.get().saturating_sub(age));
-        let mut stale = Stale { found: Vec::new(), examined: 0, capped: false };
+        let mut stale = StaleMemories { found: Vec::new(), examined: 0, capped: false };
         for memory_type in MemoryType::ALL {
             let kept = self.kept_summaries(reading, memory_type)?;
             view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {

@@ -1,22 +1,21 @@
 //! How work ended and what it relied on; and what that taught salience.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
+use api::attest::{
+    AttestAnswer, AttestRequest, Citation, LESSONS_MAX, Lesson, SalienceAnswer, SalienceRequest,
+    SkippedCitation, WeightsView,
+};
 use kernel::Digest;
 use kernel::command::{Attestation, Command};
 use kernel::grants::Permission;
-use kernel::journal::Payload;
-use kernel::journal::Weights;
+use kernel::journal::{Payload, Weights};
 use kernel::memory::{MemoryId, Outcome, PinnedVersion};
 
-use api::attest::{
-    AttestAnswer, AttestRequest, Citation, LESSONS_MAX, Lesson, SalienceAnswer, SalienceRequest,
-    Skipped, WeightsView,
-};
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
 
-/// Entries looked at for them, the newest. Attestations are rare among other entries; without this bound a question for a
-/// few lessons could read a whole journal.
+/// Entries looked at for them, the newest. Attestations are rare among other entries; without this bound a question for
+/// a few lessons could read a whole journal.
 const ENTRIES_MAX: u64 = 100_000;
 
 /// The weights as an answer shows them.
@@ -52,10 +51,10 @@ impl Service {
         let attestation = Attestation { intent, outcome, reason, cited, retrieved, bundle };
         let command = Command::Attest(attestation);
         let receipt = self.change(caller, &cortex, command, Permission::Attest)?;
-        let skipped: Vec<Skipped> = receipt
+        let skipped: Vec<SkippedCitation> = receipt
             .skipped
             .iter()
-            .map(|(id, reason)| Skipped { id: id.get(), reason: reason.to_string() })
+            .map(|(id, reason)| SkippedCitation { id: id.get(), reason: reason.to_string() })
             .collect();
         Ok(AttestAnswer {
             intent: request.intent,

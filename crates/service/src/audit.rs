@@ -2,22 +2,22 @@
 //!
 //! It only looks. What must stay true: every finding names ids and what to do about it; what was not looked at is said.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use api::audit::{AuditAnswer, AuditRequest, Concern, EXAMPLES_MAX, ExampleView, FindingView};
+use kernel::find::{MemoryReader, MemoryRow, Standing};
+use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
+use kernel::{Digest, Reading, keys};
+use recall::search::SearchQuery;
+
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::intake::dedup::{content_hash, normal_text};
 use crate::intake::project::name;
-use crate::intake::screen::Screen;
+use crate::intake::redactor::Redactor;
 use crate::prompt::{prompt_numbers, prompt_view};
-use kernel::find::{MemoryReader, MemoryRow, Standing};
-use kernel::keys;
-use kernel::memory::{Body, MemoryId, MemoryType, Millis, Scope};
-use kernel::{Digest, Reading};
-use recall::search::SearchQuery;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
-
-use api::audit::{AuditAnswer, AuditRequest, Concern, EXAMPLES_MAX, ExampleView, FindingView};
 
 /// Examples of each finding, unless told otherwise, and at most.
 const EXAMPLES: usize = 5;
@@ -40,12 +40,12 @@ const DAY_MS: i64 = 86_400_000;
 const WORDS_MIN: usize = 4;
 
 /// One memory as it is examined.
-struct Looked {
+struct ExaminedMemory {
     row: MemoryRow,
     body: Body,
 }
 
-impl Looked {
+impl ExaminedMemory {
     fn id(&self) -> MemoryId {
         self.row.head.id
     }
@@ -85,21 +85,21 @@ impl Service {
         }
         let (_, reading) = self.reading(caller)?;
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
-        let looked = in_sight(&reading, project.as_deref(), now)?;
+        let examined = in_sight(&reading, project.as_deref(), now)?;
         let mut findings = Findings { limit, found: BTreeMap::new() };
-        self.prompts_repeated(caller, &reading, &looked, &mut findings)?;
-        each(&looked, now, &mut findings);
-        let same = copies(&looked, &mut findings);
-        contradictions(&reading, &looked, now, &mut findings)?;
-        let compared = neighbours(&reading, &looked, &same, now, &mut findings)?;
+        self.prompts_repeated(caller, &reading, &examined, &mut findings)?;
+        each(&examined, now, &mut findings);
+        let same = copies(&examined, &mut findings);
+        contradictions(&reading, &examined, now, &mut findings)?;
+        let compared = neighbours(&reading, &examined, &same, now, &mut findings)?;
         if request.project.is_none() {
-            project_names(&looked, &mut findings);
+            project_names(&examined, &mut findings);
         }
         let shown = findings.found.into_iter().map(|(problem, (count, examples))| FindingView {
             examples,
             ..FindingView::new(problem, count)
         });
-        Ok(AuditAnswer { memories: looked.len(), compared, findings: shown.collect() })
+        Ok(AuditAnswer { memories: examined.len(), compared, findings: shown.collect() })
     }
 
     /// Memories that are somebody's question, saved a second time.
@@ -107,7 +107,7 @@ impl Service {
         &self,
         caller: &Caller,
         reading: &Reading,
-        looked: &[Looked],
+        examined: &[ExaminedMemory],
         findings: &mut Findings,
     ) -> Result<()> {
         let view = reading.view();
@@ -118,7 +118,7 @@ impl Service {
                 asked.insert(content_hash(&prompt.content), seq);
             }
         }
-        for one in looked {
+        for one in examined {
             if let Some(seq) = asked.get(&content_hash(&one.body.content)) {
                 let why = format!("it is prompt {seq}");
                 findings.add(Concern::Prompt, &[one.id()], &one.body.title, why);
@@ -129,9 +129,9 @@ impl Service {
 }
 
 /// Every memory that is shown, newest first.
-fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec<Looked>> {
+fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec<ExaminedMemory>> {
     let view = reading.view();
-    let lens = MemoryReader::new(&view, None, None, now)?;
+    let reader = MemoryReader::new(&view, None, None, now)?;
     let mut ids = Vec::new();
     for memory_type in MemoryType::ALL {
         view.scan_index(&keys::by_type(memory_type), None, true, &mut |id| {
@@ -140,27 +140,27 @@ fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec
         })?;
     }
     ids.sort_unstable_by(|a, b| b.cmp(a));
-    let mut looked = Vec::new();
+    let mut examined = Vec::new();
     for id in ids {
-        let Some(row) = lens.row(id)? else { continue };
+        let Some(row) = reader.row(id)? else { continue };
         let away = row.standing.is_forgotten() || row.standing == Standing::Archived;
         if away || project.is_some_and(|name| row.head.project.as_deref() != Some(name)) {
             continue;
         }
-        if let Some(body) = lens.body(&row)? {
-            looked.push(Looked { row, body });
+        if let Some(body) = reader.body(&row)? {
+            examined.push(ExaminedMemory { row, body });
         }
     }
-    Ok(looked)
+    Ok(examined)
 }
 
 /// What can be said of one memory by itself.
-fn each(looked: &[Looked], now: Millis, findings: &mut Findings) {
-    for one in looked {
-        let Looked { row, body } = one;
+fn each(examined: &[ExaminedMemory], now: Millis, findings: &mut Findings) {
+    for one in examined {
+        let ExaminedMemory { row, body } = one;
         let head = &row.head;
         let mut say = |problem, why| findings.add(problem, &[head.id], &body.title, why);
-        let mut screen = Screen::new(true);
+        let mut screen = Redactor::new(true);
         screen.text(&body.title);
         screen.text(&body.content);
         if let Some(note) = screen.into_report().note() {
@@ -194,10 +194,10 @@ fn each(looked: &[Looked], now: Millis, findings: &mut Findings) {
 }
 
 /// Memories with the same words; of each group all but the oldest are copies. Answers with who is in a group.
-fn copies(looked: &[Looked], findings: &mut Findings) -> BTreeMap<MemoryId, Digest> {
-    let mut groups: BTreeMap<Digest, Vec<&Looked>> = BTreeMap::new();
+fn copies(examined: &[ExaminedMemory], findings: &mut Findings) -> BTreeMap<MemoryId, Digest> {
+    let mut groups: BTreeMap<Digest, Vec<&ExaminedMemory>> = BTreeMap::new();
     // Newest first, so the oldest of a group comes last.
-    for one in looked {
+    for one in examined {
         let text = format!("{}\n{}", one.body.title, one.body.content);
         groups.entry(content_hash(&text)).or_default().push(one);
     }
@@ -220,20 +220,21 @@ fn copies(looked: &[Looked], findings: &mut Findings) -> BTreeMap<MemoryId, Dige
 /// Pairs that somebody said contradict each other, while neither was replaced.
 fn contradictions(
     reading: &Reading,
-    looked: &[Looked],
+    examined: &[ExaminedMemory],
     now: Millis,
     findings: &mut Findings,
 ) -> Result<()> {
     let view = reading.view();
-    let lens = MemoryReader::new(&view, None, None, now)?;
-    for one in looked.iter().filter(|one| one.row.standing == Standing::Current) {
-        for other in lens.contradicted_by(one.id())? {
+    let reader = MemoryReader::new(&view, None, None, now)?;
+    for one in examined.iter().filter(|one| one.row.standing == Standing::Current) {
+        for other in reader.contradicted_by(one.id())? {
             // Each pair once, from its newer side.
-            let Some(row) = lens.row(other)?.filter(|row| row.standing == Standing::Current) else {
+            let Some(row) = reader.row(other)?.filter(|row| row.standing == Standing::Current)
+            else {
                 continue;
             };
             if other < one.id() {
-                let title = lens.body(&row)?.map(|body| body.title).unwrap_or_default();
+                let title = reader.body(&row)?.map(|body| body.title).unwrap_or_default();
                 let why = format!("against #{other}: {title}");
                 findings.add(Concern::Contradicting, &[one.id(), other], &one.body.title, why);
             }
@@ -245,14 +246,15 @@ fn contradictions(
 /// Compares the newest memories by meaning, each with what is nearest to it. Answers with how many.
 fn neighbours(
     reading: &Reading,
-    looked: &[Looked],
+    examined: &[ExaminedMemory],
     same: &BTreeMap<MemoryId, Digest>,
     now: Millis,
     findings: &mut Findings,
 ) -> Result<usize> {
     let analyzer = recall::language::analyzer(&reading.view())?;
-    let shown: BTreeMap<MemoryId, &Looked> = looked.iter().map(|one| (one.id(), one)).collect();
-    let current: Vec<&Looked> = looked
+    let shown: BTreeMap<MemoryId, &ExaminedMemory> =
+        examined.iter().map(|one| (one.id(), one)).collect();
+    let current: Vec<&ExaminedMemory> = examined
         .iter()
         .filter(|one| one.row.standing == Standing::Current)
         .take(COMPARED_MAX)
@@ -293,9 +295,9 @@ fn neighbours(
 }
 
 /// Projects whose names are nearly the same.
-fn project_names(looked: &[Looked], findings: &mut Findings) {
+fn project_names(examined: &[ExaminedMemory], findings: &mut Findings) {
     let names: BTreeSet<&str> =
-        looked.iter().filter_map(|one| one.row.head.project.as_deref()).collect();
+        examined.iter().filter_map(|one| one.row.head.project.as_deref()).collect();
     let names: Vec<&str> = names.into_iter().collect();
     for (place, one) in names.iter().enumerate() {
         for other in name::similar(one, names[place + 1..].iter().copied()) {

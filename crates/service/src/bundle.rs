@@ -2,17 +2,17 @@
 //!
 //! `context` lists what happened lately; this chooses what matters, by salience, and says of which state it speaks.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::Result;
-use crate::parse::from_ppm;
+use api::bundle::{BundleAnswer, BundleItemView, BundleRequest};
 use kernel::context::{BundleItem, ContextQuery, Tier};
 use kernel::grants::Permission;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 use kernel::memory::MemoryType;
 use kernel::render::Form;
 
-use api::bundle::{BundleAnswer, BundleItemView, BundleRequest};
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::Result;
+use crate::parse::from_ppm;
 
 impl Service {
     pub fn bundle(&self, caller: &Caller, request: BundleRequest) -> Result<BundleAnswer> {
@@ -29,10 +29,10 @@ impl Service {
         query.outcomes_limit = request.outcomes.unwrap_or(query.outcomes_limit);
         query.budget_tokens = request.budget.unwrap_or(BUDGET_TOKENS_DEFAULT);
         query.form = request.form.as_deref().map_or(Ok(Form::Medium), Form::parse)?;
-        let door = self.door(caller, Permission::Context, &request)?;
-        let bundle = match &door.authority {
-            Some(authority) => door.cortex.context_for(authority, &query)?,
-            None => door.reading.context(None, &query)?,
+        let access = self.access(caller, Permission::Context, &request)?;
+        let bundle = match &access.authority {
+            Some(authority) => access.cortex.context_for(authority, &query)?,
+            None => access.reading.context(None, &query)?,
         };
         Ok(BundleAnswer {
             digest: bundle.digest.to_string(),

@@ -3,25 +3,23 @@
 //! Operations never look at the machine themselves: time and random bytes come in with the caller, so that a run can be
 //! repeated to the same root.
 
-use api::ErrorCode;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use api::CallerInfo;
+use api::{CallerInfo, ErrorCode, Fault};
 use kernel::Digest;
 use kernel::actor::ActorName;
 use kernel::command::Stamp;
 use kernel::memory::{Millis, Salt};
 
-use crate::access::Delegate;
+use crate::delegate::Delegate;
 use crate::error::{Error, Result};
-use api::Fault;
 
 /// Where the time and random bytes come from.
-pub trait World: Send + Sync + fmt::Debug {
+pub trait Environment: Send + Sync + fmt::Debug {
     fn now(&self) -> Result<Millis>;
     /// Fills at most 32 bytes.
     fn fill(&self, bytes: &mut [u8]) -> Result<()>;
@@ -29,9 +27,9 @@ pub trait World: Send + Sync + fmt::Debug {
 
 /// The clock and chance of this machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Machine;
+pub struct SystemEnvironment;
 
-impl World for Machine {
+impl Environment for SystemEnvironment {
     fn now(&self) -> Result<Millis> {
         SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -53,25 +51,25 @@ impl World for Machine {
 
 /// A clock that can stand still and chance that can follow from a number, for tests and replays.
 #[derive(Debug, Default)]
-pub struct Pinned {
+pub struct FixedEnvironment {
     pub now: Option<Millis>,
     pub seed: Option<u64>,
     drawn: AtomicU64,
 }
 
-impl Pinned {
-    pub fn new(now: Option<Millis>, seed: Option<u64>) -> Pinned {
-        Pinned { now, seed, drawn: AtomicU64::new(0) }
+impl FixedEnvironment {
+    pub fn new(now: Option<Millis>, seed: Option<u64>) -> FixedEnvironment {
+        FixedEnvironment { now, seed, drawn: AtomicU64::new(0) }
     }
 }
 
-impl World for Pinned {
+impl Environment for FixedEnvironment {
     fn now(&self) -> Result<Millis> {
-        self.now.map_or_else(|| Machine.now(), Ok)
+        self.now.map_or_else(|| SystemEnvironment.now(), Ok)
     }
 
     fn fill(&self, bytes: &mut [u8]) -> Result<()> {
-        let Some(seed) = self.seed else { return Machine.fill(bytes) };
+        let Some(seed) = self.seed else { return SystemEnvironment.fill(bytes) };
         let drawn = self.drawn.fetch_add(1, Ordering::Relaxed);
         let digest = Digest::of("cortex/cli-seed/1", &[&seed.to_be_bytes(), &drawn.to_be_bytes()]);
         let length = bytes.len();
@@ -95,14 +93,14 @@ pub struct Caller {
     pub any_folder: bool,
     /// Makes a retry return the first answer instead of acting again.
     pub idempotency_key: Option<String>,
-    pub world: Arc<dyn World>,
+    pub environment: Arc<dyn Environment>,
     /// Absent for the owner; what is done under a grant is done in its name.
     pub delegate: Option<Arc<Delegate>>,
 }
 
 impl Caller {
     pub fn new(actor: ActorName, by: impl Into<String>) -> Caller {
-        let world = Arc::new(Machine);
+        let environment = Arc::new(SystemEnvironment);
         Caller {
             actor,
             by: by.into(),
@@ -110,7 +108,7 @@ impl Caller {
             person_home: None,
             any_folder: true,
             idempotency_key: None,
-            world,
+            environment,
             delegate: None,
         }
     }
@@ -123,7 +121,7 @@ impl Caller {
         caller.any_folder = info.any_folder;
         caller.idempotency_key.clone_from(&info.idempotency_key);
         if let Some(now) = info.now {
-            caller.world = Arc::new(Pinned::new(Some(Millis(now)), None));
+            caller.environment = Arc::new(FixedEnvironment::new(Some(Millis(now)), None));
         }
         if let Some(files) = &info.grant {
             caller.act_as(crate::grant_file::load(files.clone())?.1);
@@ -152,12 +150,12 @@ impl Caller {
     }
 
     pub fn now(&self) -> Result<Millis> {
-        self.world.now()
+        self.environment.now()
     }
 
     pub fn salt(&self) -> Result<Salt> {
         let mut bytes = [0; 16];
-        self.world.fill(&mut bytes)?;
+        self.environment.fill(&mut bytes)?;
         Ok(Salt(bytes))
     }
 

@@ -1,15 +1,15 @@
 //! Passive capture: the learnings an agent wrote at the end of its report become memories. Also: suggested topic keys.
 
+use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
+use api::save::{SaveRequest, SaveStatus};
+use kernel::memory::Scope;
+
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::Result;
 use crate::intake::capture::learnings;
 use crate::intake::dedup::normal_text;
 use crate::intake::topic;
-use api::save::{SaveRequest, Saved};
-use kernel::memory::Scope;
-
-use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
 
 impl Service {
     /// Saves each learning once: what the project already knows, at whatever age, is counted and not saved again.
@@ -42,7 +42,7 @@ impl Service {
             let key = caller.idempotency_key.as_ref().map(|key| format!("{key}/{n}"));
             let one = Caller { idempotency_key: key, ..caller.clone() };
             let saved = self.save(&one, save)?;
-            if saved.status == Saved::Created {
+            if saved.status == SaveStatus::Created {
                 answer.saved += 1;
                 answer.ids.push(saved.id);
             } else {

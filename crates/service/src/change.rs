@@ -1,17 +1,10 @@
 //! Changes of one memory: update, forget or erase, archive, restore, pin.
 
-use crate::caller::Caller;
-use crate::details::Origin;
-use crate::embedders::cache_folder;
-use crate::error::{Error, Result};
-use crate::intake::topic;
-use crate::normalized_save::{clean_value, normal_kind, scope_of};
-use crate::read::memory_id;
-use crate::save::RACES_MAX;
-use crate::views;
-use crate::{Service, fields, parse};
-use api::ErrorCode;
-use api::Fault;
+use api::change::{
+    ArchiveRequest, ChangeAnswer, DeleteAnswer, DeleteRequest, PinRequest, RestoreRequest,
+    UpdateRequest,
+};
+use api::{ErrorCode, Fault};
 use embed::forget_everywhere;
 use kernel::command::{Command, HeadRevision, Receipt, Removal, Revision};
 use kernel::grants::Permission;
@@ -20,10 +13,15 @@ use kernel::memory::{Body, MemoryId, Millis, Visibility};
 use kernel::{Cortex, ResolvedMemory};
 use serde_json::Value;
 
-use api::change::{
-    ArchiveRequest, ChangeAnswer, DeleteAnswer, DeleteRequest, PinRequest, RestoreRequest,
-    UpdateRequest,
-};
+use crate::caller::Caller;
+use crate::details::ProvenanceRequest;
+use crate::embedders::cache_folder;
+use crate::error::{Error, Result};
+use crate::intake::topic;
+use crate::normalized_save::{clean_value, normal_kind, scope_of};
+use crate::read::memory_id;
+use crate::save::RACES_MAX;
+use crate::{Service, fields, parse, views};
 
 /// True if something is given that makes a new version.
 fn has_new_version(request: &UpdateRequest) -> bool {
@@ -64,7 +62,7 @@ fn revision(
     // What is built on the version read must not be laid over a newer one.
     let expected = request.expected_version.or(Some(current.version.n));
     let mut revision = Revision::new(id, expected, body, caller.salt()?);
-    revision.provenance = Origin {
+    revision.provenance = ProvenanceRequest {
         source: request.source.as_deref(),
         derived_from: &request.derived_from,
         model: request.model.as_ref(),

@@ -2,16 +2,11 @@
 //!
 //! A delegate gets the memories that its grant shows, and nothing else.
 
-use crate::access::Door;
-use crate::caller::Caller;
-use crate::error::Result;
-use crate::intake::project::alias::Aliases;
-use crate::journal_tail::each_session;
-use crate::normalized_save::scope_of;
-use crate::prompt::{prompt_numbers, prompt_view};
-use crate::session;
-use crate::views;
-use crate::{Service, score, wording};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use api::context::{BYTES_DEFAULT, BYTES_MAX, ContextAnswer, ContextRequest, LIMIT_MAX};
 use api::memory::Brief;
 use api::prompt::PromptView;
 use api::session::SessionView;
@@ -19,11 +14,16 @@ use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType, Scope};
 use kernel::store::View;
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::ops::ControlFlow;
 
-use api::context::{BYTES_DEFAULT, BYTES_MAX, ContextAnswer, ContextRequest, LIMIT_MAX};
+use crate::access::ActorAccess;
+use crate::caller::Caller;
+use crate::default_session::is_default;
+use crate::error::Result;
+use crate::intake::project::alias::Aliases;
+use crate::journal_tail::each_session;
+use crate::normalized_save::scope_of;
+use crate::prompt::{prompt_numbers, prompt_view};
+use crate::{Service, score, session, views, wording};
 
 const SESSIONS: usize = 5;
 
@@ -43,19 +43,19 @@ impl Service {
         caller: &Caller,
         request: ContextRequest,
     ) -> Result<ContextAnswer> {
-        let door = self.door(caller, Permission::Context, &request)?;
-        let view = door.reading.view();
+        let access = self.access(caller, Permission::Context, &request)?;
+        let view = access.reading.view();
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));
         let limit = request.limit.filter(|n| *n > 0).unwrap_or(20).min(LIMIT_MAX);
-        let (mut pinned, mut memories) = chosen(caller, &door, project.as_deref(), scope, limit)?;
-        let mut budget = door.budget();
+        let (mut pinned, mut memories) = chosen(caller, &access, project.as_deref(), scope, limit)?;
+        let mut budget = access.budget();
         let mut left_out = budget.keep(&mut pinned, crate::views::brief_tokens);
         left_out += budget.keep(&mut memories, crate::views::brief_tokens);
         let mut answer = ContextAnswer { pinned, memories, ..ContextAnswer::default() };
         let mut footer = String::new();
         // Sessions, prompts and counts are of the whole, which no grant shows.
-        if door.authority.is_none() {
+        if access.authority.is_none() {
             let aliases = self.known_aliases(&caller.actor);
             answer.sessions = recent_sessions(&view, &aliases, project.as_deref())?;
             answer.prompts = recent_prompts(&view, &aliases, project.as_deref())?;
@@ -76,7 +76,7 @@ fn recent_sessions(
     let mut sessions = Vec::new();
     each_session(view, &mut |session| {
         let here = project.is_none() || aliases.of(session.project.as_deref()) == project;
-        if here && !session::is_default(&session.id) {
+        if here && !is_default(&session.id) {
             sessions.push(session);
         }
     })?;
@@ -117,18 +117,18 @@ fn counts(view: &View<'_>) -> Result<String> {
 /// Pinned ones first; then, of the newest, those that matter most, in the order of time.
 fn chosen(
     caller: &Caller,
-    door: &Door,
+    access: &ActorAccess,
     project: Option<&str>,
     scope: Option<Scope>,
     limit: usize,
 ) -> Result<(Vec<Brief>, Vec<Brief>)> {
-    let reading = &door.reading;
+    let reading = &access.reading;
     let view = reading.view();
     let now = caller.now()?;
     // What is personal holds in every project.
     let wanted = |head: &Head| {
         views::is_live(head)
-            && door.sees(head)
+            && access.sees(head)
             && scope.is_none_or(|scope| head.scope == scope)
             && (project.is_none()
                 || head.project.as_deref() == project
@@ -242,17 +242,20 @@ fn render(answer: &mut ContextAnswer, budget: usize, mut left_out: usize, footer
                 continue;
             }
             if !begun {
-                let _written = writeln!(text, "{heading}");
+                // Writing to a text cannot fail.
+                let _ = writeln!(text, "{heading}");
                 begun = true;
             }
-            let _written = writeln!(text, "{line}");
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "{line}");
         }
         if begun {
             text.push('\n');
         }
     }
     if left_out > 0 {
-        let _written = writeln!(text, "({left_out} more did not fit; search for what you need)\n");
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "({left_out} more did not fit; search for what you need)\n");
     }
     text.push_str(footer);
     answer.text = text;

@@ -6,14 +6,14 @@ use crate::error::{Error, Result};
 use crate::parse;
 
 /// What a request says about where a memory comes from.
-pub(crate) struct Origin<'a> {
+pub(crate) struct ProvenanceRequest<'a> {
     pub(crate) source: Option<&'a str>,
     pub(crate) derived_from: &'a [String],
     pub(crate) model: Option<&'a String>,
     pub(crate) origin: Option<&'a String>,
 }
 
-impl Origin<'_> {
+impl ProvenanceRequest<'_> {
     /// What follows from other memories is derived, unless somebody says otherwise.
     pub(crate) fn provenance(&self) -> Result<Provenance> {
         let mut provenance = Provenance::user();

@@ -54,8 +54,9 @@ impl Error {
 
     pub fn code(&self) -> ErrorCode {
         match self {
-            Error::Store(error) => ErrorCode::named(error.code()),
-            Error::Mind(MindError::Store(error)) => ErrorCode::named(error.code()),
+            Error::Store(error) | Error::Mind(MindError::Store(error)) => {
+                ErrorCode::named(error.code())
+            }
             Error::Mind(error) => ErrorCode::named(error.code()),
             Error::Operation(error) => error.code,
         }

@@ -1,28 +1,26 @@
 //! Grant files and keys: what an owner hands to a delegate, and what both sign with.
 //!
-//! A grant file is JSON. As a bearer token over HTTP it is the same bytes in base64. What the file says about itself counts
-//! for nothing: the grants in it are signed, and judged by the journal.
+//! A grant file is JSON. As a bearer token over HTTP it is the same bytes in base64. What the file says about itself
+//! counts for nothing: the grants in it are signed, and judged by the journal.
 
-use api::ErrorCode;
 use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use api::grants::GrantFile;
+use api::{ErrorCode, Fault, GrantFiles};
 use ed25519_dalek::SigningKey;
 use kernel::actor::ActorName;
 use kernel::digest::{decode_hex, encode_hex};
 use kernel::grants::{PublicKey, SignedGrant};
 
-use crate::access::Delegate;
+use crate::delegate::Delegate;
 use crate::error::{Error, Result};
-use api::Fault;
-use api::GrantFiles;
-use api::grants::GrantFile;
 
 const FORMAT: u32 = 1;
 
 /// The file of a grant, with the delegate's secret key if it is to hold it.
-pub fn of_grant(grant: &SignedGrant, secret: Option<&SigningKey>) -> GrantFile {
+pub(crate) fn of_grant(grant: &SignedGrant, secret: Option<&SigningKey>) -> GrantFile {
     let inner = grant.grant();
     GrantFile {
         cortex_grant: FORMAT,

@@ -1,13 +1,14 @@
 //! Grants as their owner sees them: giving them, which there are, and taking them back.
 //!
-//! What must stay true: a grant that is refused leaves nothing behind; a delegate's secret key is in the answer and nowhere
-//! else.
+//! What must stay true: a grant that is refused leaves nothing behind; a delegate's secret key is in the answer and
+//! nowhere else.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::grant_file::{public_key, read_or_make_key};
-use crate::read::memory_id;
-use crate::{Service, parse};
+use std::ops::ControlFlow;
+
+use api::grants::{
+    GrantAnswer, GrantListAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer,
+    RevokeRequest, Slice,
+};
 use ed25519_dalek::SigningKey;
 use kernel::command::{Command, GrantDraft, Revocation};
 use kernel::digest::encode_hex;
@@ -16,25 +17,25 @@ use kernel::journal::SCHEMA;
 use kernel::memory::{MemoryType, Millis};
 use kernel::store::KeyRange;
 use kernel::{Digest, codec, keys};
-use std::ops::ControlFlow;
 
-use api::grants::{
-    GrantAnswer, GrantListAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer,
-    RevokeRequest, Slice,
-};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::grant_file::{public_key, read_or_make_key};
+use crate::read::memory_id;
+use crate::{Service, parse};
 
 /// How long a grant lasts unless told otherwise.
 const EXPIRES_DEFAULT: &str = "7d";
 
 impl Service {
-    /// Lets a delegate read or change a part of this memory. A snapshot is taken first, because a grant speaks of a state
-    /// it can prove.
+    /// Lets a delegate read or change a part of this memory. A snapshot is taken first, because a grant speaks of a
+    /// state it can prove.
     pub fn grant(&self, caller: &Caller, request: GrantRequest) -> Result<GrantAnswer> {
         let cortex = self.existing(caller)?;
         let now = caller.now()?;
         let drawn = || -> Result<[u8; 32]> {
             let mut bytes = [0; 32];
-            caller.world.fill(&mut bytes)?;
+            caller.environment.fill(&mut bytes)?;
             Ok(bytes)
         };
         let (audience, secret) = match &request.delegate_key {
@@ -49,7 +50,7 @@ impl Service {
         let key_file = self.folder.join("keys").join(format!("{}.key", caller.actor));
         let issuer = read_or_make_key(&key_file, drawn)?;
         let mut nonce = [0; 16];
-        caller.world.fill(&mut nonce)?;
+        caller.environment.fill(&mut nonce)?;
         let mut grant = Grant {
             schema: SCHEMA,
             actor: caller.actor.to_string(),
@@ -80,7 +81,11 @@ impl Service {
         Ok(GrantAnswer {
             id: signed.id().to_string(),
             delegate: inner.audience_name.clone(),
-            operations: inner.operations.iter().map(|lane| lane.name().to_owned()).collect(),
+            operations: inner
+                .operations
+                .iter()
+                .map(|permission| permission.name().to_owned())
+                .collect(),
             expires: inner.expires.rfc3339(),
             use_limit: inner.use_limit,
             budget_tokens: inner.budget_tokens,
@@ -125,7 +130,8 @@ impl Service {
         Ok(GrantListAnswer { grants })
     }
 
-    /// Takes a grant back. One that a delegate made from its own can be revoked too, although the journal does not hold it.
+    /// Takes a grant back. One that a delegate made from its own can be revoked too, although the journal does not hold
+    /// it.
     pub fn revoke(&self, caller: &Caller, request: RevokeRequest) -> Result<RevokeAnswer> {
         let grant: Digest = request
             .id
@@ -143,14 +149,14 @@ impl Service {
 }
 
 fn lanes(names: &[String]) -> Result<Vec<Permission>> {
-    let lane = |name: &String| {
+    let permission = |name: &String| {
         Permission::from_name(name).ok_or_else(|| {
             let all = Permission::ALL.map(Permission::name).join(", ");
             let shown = parse::shown(name);
             Error::invalid("operation", format!("{shown:?} is not one of {all}"))
         })
     };
-    let mut lanes = names.iter().map(lane).collect::<Result<Vec<_>>>()?;
+    let mut lanes = names.iter().map(permission).collect::<Result<Vec<_>>>()?;
     lanes.sort_unstable();
     lanes.dedup();
     Ok(lanes)

@@ -1,10 +1,9 @@
 //! Edges between memories, and walks along them.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::read::memory_id;
-use crate::views;
+use api::graph::{
+    GraphAnswer, GraphRequest, NodeView, RelateAnswer, RelateRequest, UnrelateAnswer,
+    UnrelateRequest,
+};
 use kernel::Reading;
 use kernel::command::{Command, EdgeDraft, EdgeRemoval};
 use kernel::grants::Permission;
@@ -13,10 +12,10 @@ use kernel::journal::Payload;
 use kernel::memory::{Head, Relation};
 use kernel::render::{self, Form};
 
-use api::graph::{
-    GraphAnswer, GraphRequest, NodeView, RelateAnswer, RelateRequest, UnrelateAnswer,
-    UnrelateRequest,
-};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
+use crate::{Service, views};
 
 /// The largest weight of an edge.
 const WEIGHT_MAX: f64 = 10.0;
@@ -110,10 +109,10 @@ impl Service {
         walk.relations =
             request.relations.iter().map(|name| relation(name)).collect::<Result<_>>()?;
         walk.include_forgotten = request.include_forgotten;
-        let door = self.door(caller, Permission::Graph, &request)?;
-        let (reading, now) = (&door.reading, caller.now()?);
-        let walked = match &door.authority {
-            Some(authority) => door.cortex.walk_for(authority, &walk, now)?,
+        let access = self.access(caller, Permission::Graph, &request)?;
+        let (reading, now) = (&access.reading, caller.now()?);
+        let walked = match &access.authority {
+            Some(authority) => access.cortex.walk_for(authority, &walk, now)?,
             None => reading.walk(None, &walk, now)?,
         };
         let view = reading.view();

@@ -3,13 +3,13 @@
 //! Quick on purpose: it looks at the end of each journal and the newest words, not at everything; that is what `verify`
 //! does. What must stay true: a broken actor is an answer, not an error.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::Result;
+use api::health::{ActorHealth, HealthAnswer, HealthRequest};
 use kernel::actor::ActorName;
 use kernel::memory::MemoryId;
 
-use api::health::{ActorHealth, HealthAnswer, HealthRequest};
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::Result;
 
 /// Entries and memories looked at per actor.
 const LOOKED_AT: u64 = 200;

@@ -1,7 +1,7 @@
 //! What the newest entries of an actor's journal say: what was saved within the dedup window, and which sessions live.
 //!
 //! A view of the journal, kept in memory and brought up to date before each use by reading the entries it has not seen.
-//! Whoever wrote them, and by which door, makes no difference.
+//! Whoever wrote them, through which interface, makes no difference.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -12,30 +12,30 @@ use kernel::store::{KeyRange, View};
 use kernel::{Digest, Reading, keys};
 
 use crate::error::Result;
-use crate::intake::dedup::{Save, fingerprint};
+use crate::intake::dedup::{SaveKey, fingerprint};
 use crate::intake::project::alias::Aliases;
 
 /// Entries looked at when an actor is opened. A window that held more than this remembers the newest of them.
 const BACKLOG_MAX: u64 = 20_000;
 
 #[derive(Debug, Default)]
-pub(super) struct Follower {
+pub(super) struct JournalTail {
     loaded: bool,
     /// The last entry that was looked at.
     seen: u64,
     recent: BTreeMap<Digest, MemoryId>,
     /// The same by age, oldest first.
     order: VecDeque<(Millis, Digest)>,
-    live: BTreeMap<String, Live>,
+    live: BTreeMap<String, LiveSession>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Live {
+struct LiveSession {
     project: Option<String>,
     started: u64,
 }
 
-impl Follower {
+impl JournalTail {
     pub(super) fn catch_up(&mut self, reading: &Reading, now: Millis, window: i64) -> Result<()> {
         let view = reading.view();
         let size = view.counters()?.size;
@@ -65,7 +65,7 @@ impl Follower {
             }
         })?;
         for session in sessions {
-            let live = Live { project: session.project, started: session.seq };
+            let live = LiveSession { project: session.project, started: session.seq };
             self.live.insert(session.id, live);
         }
         let mut from = size;
@@ -92,7 +92,7 @@ impl Follower {
             Payload::SessionStart(start)
                 if view.session(&start.session)?.is_some_and(|session| session.ended.is_none()) =>
             {
-                let live = Live { project: start.project, started: seq };
+                let live = LiveSession { project: start.project, started: seq };
                 self.live.insert(start.session, live);
             }
             Payload::SessionEnd(end) => drop(self.live.remove(&end.session)),
@@ -106,7 +106,7 @@ impl Follower {
         // What was erased has nothing to be compared with.
         let Some(sealed) = view.sealed(seq)? else { return Ok(()) };
         let body = sealed.open()?;
-        let digest = fingerprint(&Save {
+        let digest = fingerprint(&SaveKey {
             project: write.project.as_deref(),
             scope: write.scope,
             kind: &write.kind,
@@ -123,13 +123,14 @@ impl Follower {
         self.recent.get(digest).copied()
     }
 
-    /// The live session of a project that was started last, under whichever name. Sessions that only hold saves made without
-    /// one do not count.
+    /// The live session of a project that was started last, under whichever name. Sessions that only hold saves made
+    /// without one do not count.
     pub(super) fn newest_live(&self, project: Option<&str>, aliases: &Aliases) -> Option<String> {
         self.live
             .iter()
             .filter(|(id, live)| {
-                aliases.of(live.project.as_deref()) == project && !crate::session::is_default(id)
+                aliases.of(live.project.as_deref()) == project
+                    && !crate::default_session::is_default(id)
             })
             .max_by_key(|(_, live)| live.started)
             .map(|(id, _)| id.clone())

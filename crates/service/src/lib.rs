@@ -1,17 +1,18 @@
 //! Operations: what may be asked of a home, as plain requests and answers in the user's words.
 //!
-//! Every interface translates into these and nothing else. One file per group; each operation is a method of [`Service`]
-//! that takes who asks and a request of [`api`], and returns an answer or an [`Error`]. Everything is sync: an async caller
-//! runs it on a thread that may block.
+//! Every interface translates into these and nothing else. One file per group; each operation is a method of
+//! [`Service`] that takes who asks and a request of [`api`], and returns an answer or an [`Error`]. Everything is sync:
+//! an async caller runs it on a thread that may block.
 //!
-//! - [`access`]: how a caller gets at an actor, the owner freely, a delegate as far as its grants go.
+//! - [`caller`]: who asks; `delegate`: whoever acts under grants. [`access`]: how a caller gets at an actor, the owner
+//!   freely, a delegate as far as its grants go.
 //! - [`intake`]: what happens to a text before it becomes a memory; `normalized_save`: a save in the kernel's words.
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`embedders`]: the models one may choose besides the built-in one; `optional_model`: where searches meet them.
 //! - `journal_tail`: a view of the newest journal entries: the dedup window and the live sessions.
 //!
-//! What must stay true: a change is a command of the kernel's front door; what is kept beside the kernel (`journal_tail`,
-//! pending accesses) is a view of the journal or may be lost.
+//! What must stay true: a change is a command that the kernel admits; what is kept beside the kernel
+//! (`journal_tail`, pending accesses) is a view of the journal or may be lost.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -21,42 +22,45 @@
 
 pub mod access;
 pub mod activity;
-pub mod archive;
+mod archive;
 pub mod attest;
-pub mod audit;
-pub mod bundle;
+mod audit;
+mod bundle;
 pub mod caller;
-pub mod capture;
-pub mod change;
+mod capture;
+mod change;
 pub mod config;
-pub mod context;
+mod context;
+mod default_session;
+mod delegate;
 mod details;
 pub mod embedders;
 pub mod error;
 pub mod fields;
+pub mod files;
 pub mod grant_file;
-pub mod grants;
-pub mod graph;
-pub mod health;
+mod grants;
+mod graph;
+mod health;
 pub mod intake;
 mod journal_tail;
 mod newest;
 pub mod normalized_save;
-pub mod optional_model;
+mod optional_model;
 pub mod parse;
-pub mod projects;
-pub mod prompt;
-pub mod proof;
-pub mod read;
+mod projects;
+mod prompt;
+mod proof;
+mod read;
 pub mod renewal;
-pub mod save;
-pub mod score;
-pub mod search;
-pub mod session;
-pub mod stats;
-pub mod timeline;
+mod save;
+mod score;
+mod search;
+mod session;
+mod stats;
+mod timeline;
 pub mod views;
-pub mod wording;
+mod wording;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,11 +76,12 @@ use kernel::limits::TOUCHES_MAX;
 use kernel::memory::{MemoryId, Millis};
 use kernel::{Digest, Options, Reading, RenewalWatch};
 
-pub use access::Delegate;
-pub use caller::{Caller, Machine, Pinned, World};
-use embedders::in_use::InUse;
+use embedders::active::ActiveEmbedder;
+use journal_tail::JournalTail;
+
+pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
+pub use delegate::Delegate;
 pub use error::{Error, Result};
-use journal_tail::Follower;
 
 /// Accesses that wait before they are journaled although nobody asked.
 const PENDING_MAX: usize = 512;
@@ -124,13 +129,13 @@ pub struct Service {
     settings: Settings,
     states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
     /// `None`: only the built-in model is ever used.
-    embedders: Option<InUse>,
+    embedders: Option<ActiveEmbedder>,
 }
 
 /// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
 #[derive(Debug)]
 struct ActorState {
-    follower: Mutex<Follower>,
+    tail: Mutex<JournalTail>,
     pending: Mutex<BTreeMap<MemoryId, Access>>,
     saves: Vec<Mutex<()>>,
 }
@@ -138,7 +143,7 @@ struct ActorState {
 impl ActorState {
     fn new() -> ActorState {
         let saves = (0..STRIPES).map(|_| Mutex::default()).collect();
-        ActorState { follower: Mutex::default(), pending: Mutex::default(), saves }
+        ActorState { tail: Mutex::default(), pending: Mutex::default(), saves }
     }
 
     /// Held while something that must be there once is looked for and made.
@@ -185,7 +190,7 @@ impl Service {
         variables: BTreeMap<String, String>,
         environment: BTreeMap<String, String>,
     ) -> Service {
-        self.embedders = Some(InUse::new(&self.folder, variables, environment));
+        self.embedders = Some(ActiveEmbedder::new(&self.folder, variables, environment));
         self
     }
 
@@ -236,8 +241,8 @@ impl Service {
 
     /// Loads the embedder, so that the first question need not.
     pub fn warm_embedder(&self) -> Result<()> {
-        let _loaded = recall::embedding::StaticEmbedder::shared();
-        match self.embedders.as_ref().map(InUse::ready) {
+        recall::embedding::StaticEmbedder::shared();
+        match self.embedders.as_ref().map(ActiveEmbedder::ready) {
             Some(Err(error)) => {
                 Err(Error::new(ErrorCode::named(error.code()), Fault::Server, error.to_string()))
             }
@@ -251,20 +256,20 @@ impl Service {
     }
 
     /// Looks at what the journal holds that was not looked at yet, and lets `use_it` use it.
-    fn following<T>(
+    fn with_tail<T>(
         &self,
         state: &ActorState,
         reading: &Reading,
         now: Millis,
-        use_it: impl FnOnce(&Follower) -> T,
+        use_it: impl FnOnce(&JournalTail) -> T,
     ) -> Result<T> {
-        let mut follower = lock(&state.follower);
-        follower.catch_up(reading, now, self.settings.dedup_window_ms)?;
-        Ok(use_it(&follower))
+        let mut tail = lock(&state.tail);
+        tail.catch_up(reading, now, self.settings.dedup_window_ms)?;
+        Ok(use_it(&tail))
     }
 
-    /// Notes that memories were used. Cheap: they are journaled together, later. If they cannot be journaled now, as on a
-    /// full disk, they stay noted, and what was read is answered all the same.
+    /// Notes that memories were used. Cheap: they are journaled together, later. If they cannot be journaled now, as on
+    /// a full disk, they stay noted, and what was read is answered all the same.
     pub fn note_accesses(&self, caller: &Caller, ids: &[MemoryId]) -> Result<()> {
         let now = caller.now()?;
         let state = self.state(&caller.actor);
@@ -275,7 +280,8 @@ impl Service {
             pending.len() / PENDING_MAX > before
         };
         if full {
-            let _tried_again_in_the_background = self.flush_actor(&caller.actor, now);
+            // They stay noted, and the background tries again.
+            let _ = self.flush_actor(&caller.actor, now);
         }
         Ok(())
     }
@@ -296,7 +302,7 @@ impl Service {
             Ok(())
         };
         let outcome = journal();
-        if outcome.as_ref().is_err_and(|error| error.is_retryable()) {
+        if outcome.as_ref().is_err_and(Error::is_retryable) {
             note(&mut lock(&state.pending), left.iter().copied());
         }
         outcome

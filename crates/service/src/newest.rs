@@ -1,5 +1,5 @@
-//! What a question without words gets: the newest memories that pass its filters. `*`, a blank or signs alone are what people
-//! and hooks send to see what there is, so they are neither an error nor an empty answer.
+//! What a question without words gets: the newest memories that pass its filters. `*`, a blank or signs alone are what
+//! people and hooks send to see what there is, so they are neither an error nor an empty answer.
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use kernel::render::{self, Form};
 use kernel::store::View;
 use recall::search::{Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery};
 
-use crate::access::Door;
+use crate::access::ActorAccess;
 use crate::error::Result;
 use crate::wording;
 
@@ -28,12 +28,12 @@ pub(super) fn is_wordless(view: &View<'_>, question: &str) -> Result<bool> {
 
 /// The newest memories that pass the filters of a query, newest first, and what is to be said about them.
 pub(super) fn newest(
-    door: &Door,
+    access: &ActorAccess,
     query: &SearchQuery,
     now: Millis,
 ) -> Result<(SearchOutcome, Option<String>)> {
-    let view = door.reading.view();
-    let lens = MemoryReader::new(&view, door.gate(), query.as_of, now)?;
+    let view = access.reading.view();
+    let reader = MemoryReader::new(&view, access.gate(), query.as_of, now)?;
     let limit = query.limit.min(LIMIT_MAX);
     let mut rows: Vec<MemoryRow> = Vec::new();
     let (mut seen, mut capped) = (0, false);
@@ -42,9 +42,9 @@ pub(super) fn newest(
         view.scan_index(&index, None, true, &mut |id| {
             let head = view.required_head(id)?;
             // What a delegate may not see is in no number.
-            seen += usize::from(lens.sees(&head));
+            seen += usize::from(reader.sees(&head));
             if passes(&head, query)
-                && let Some(row) = lens.row_of(head)?
+                && let Some(row) = reader.row_of(head)?
                 && row.standing.is_shown_to(query.include_forgotten, query.include_archived)
             {
                 rows.push(row);
@@ -59,7 +59,7 @@ pub(super) fn newest(
     rows.sort_by_key(|row| Reverse((row.head.created, row.head.id)));
     rows.dedup_by_key(|row| row.head.id);
     rows.truncate(limit);
-    let hits: Vec<Hit> = rows.into_iter().map(|row| hit(&lens, row)).collect::<Result<_>>()?;
+    let hits: Vec<Hit> = rows.into_iter().map(|row| hit(&reader, row)).collect::<Result<_>>()?;
     let note = match (hits.is_empty(), capped) {
         (_, true) => Some(format!("{NOTE} of {seen} that were looked at; there are more")),
         (false, false) => Some(NOTE.to_owned()),
@@ -92,16 +92,16 @@ fn passes(head: &Head, query: &SearchQuery) -> bool {
         && query.created_until.is_none_or(|until| head.created < until)
 }
 
-fn hit(lens: &MemoryReader<'_>, row: MemoryRow) -> Result<Hit> {
-    let body = lens.body(&row)?;
+fn hit(reader: &MemoryReader<'_>, row: MemoryRow) -> Result<Hit> {
+    let body = reader.body(&row)?;
     let text = body.as_ref().map(|body| body.content.as_str()).unwrap_or_default();
     let full = render::render(&row.head, &row.version, body.as_ref(), Form::Full);
     Ok(Hit {
         id: row.head.id,
         preview: wording::shortened(text, PREVIEW_CHARS),
         tokens: render::tokens(&full),
-        superseded_by: named(lens, &row.superseded_by)?,
-        contradicts: named(lens, &lens.contradicted_by(row.head.id)?)?,
+        superseded_by: named(reader, &row.superseded_by)?,
+        contradicts: named(reader, &reader.contradicted_by(row.head.id)?)?,
         head: row.head,
         version: row.version,
         usage: row.usage,
@@ -113,11 +113,11 @@ fn hit(lens: &MemoryReader<'_>, row: MemoryRow) -> Result<Hit> {
     })
 }
 
-fn named(lens: &MemoryReader<'_>, ids: &[MemoryId]) -> Result<Vec<LinkedMemory>> {
+fn named(reader: &MemoryReader<'_>, ids: &[MemoryId]) -> Result<Vec<LinkedMemory>> {
     let mut named = Vec::with_capacity(ids.len());
     for id in ids {
-        if let Some(row) = lens.row(*id)? {
-            named.push(LinkedMemory { id: *id, title: lens.body(&row)?.map(|body| body.title) });
+        if let Some(row) = reader.row(*id)? {
+            named.push(LinkedMemory { id: *id, title: reader.body(&row)?.map(|body| body.title) });
         }
     }
     Ok(named)

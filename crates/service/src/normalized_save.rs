@@ -1,21 +1,22 @@
-//! A request to save, in the kernel's words: private blocks and secrets taken out, every field checked and in normal form.
+//! A request to save, in the kernel's words: private blocks and secrets taken out, every field checked and in normal
+//! form.
 
+use api::save::SaveRequest;
 use kernel::Digest;
 use kernel::command::Draft;
 use kernel::memory::{Body, Fields, MemoryType, Scope, Visibility};
 use serde_json::Value;
 
 use crate::caller::Caller;
-use crate::details::Origin;
+use crate::details::ProvenanceRequest;
 use crate::error::Result;
-use crate::intake::dedup::{Save, fingerprint};
-use crate::intake::screen::Screen;
+use crate::intake::dedup::{SaveKey, fingerprint};
+use crate::intake::redactor::Redactor;
 use crate::intake::{bounds, title, topic, words};
 use crate::{Service, fields, parse};
-use api::save::SaveRequest;
 
 /// A save with all its words made fit to be kept.
-pub(super) struct Wish {
+pub(super) struct NormalizedSave {
     pub(super) draft: Draft,
     pub(super) kind: String,
     pub(super) digest: Digest,
@@ -25,13 +26,17 @@ pub(super) struct Wish {
 impl Service {
     /// The memory that a request would write, for callers that commit many together.
     pub fn draft(&self, caller: &Caller, request: &SaveRequest) -> Result<Draft> {
-        let mut draft = self.wish(caller, request)?.draft;
+        let mut draft = self.normalized(caller, request)?.draft;
         draft.session.clone_from(&request.session_id);
         Ok(draft)
     }
 
     /// The request in the kernel's words, redacted and in normal form.
-    pub(super) fn wish(&self, caller: &Caller, request: &SaveRequest) -> Result<Wish> {
+    pub(super) fn normalized(
+        &self,
+        caller: &Caller,
+        request: &SaveRequest,
+    ) -> Result<NormalizedSave> {
         let kind = request.kind.as_deref().map(normal_kind);
         let memory_type = match (&request.memory_type, &kind) {
             (Some(name), _) => MemoryType::parse(name)?,
@@ -74,14 +79,14 @@ impl Service {
         draft.valid_from = time(&request.valid_from)?;
         draft.valid_until = time(&request.valid_until)?;
         draft.expires = time(&request.expires)?;
-        draft.provenance = Origin {
+        draft.provenance = ProvenanceRequest {
             source: request.source.as_deref(),
             derived_from: &request.derived_from,
             model: request.model.as_ref(),
             origin: request.origin.as_ref(),
         }
         .provenance()?;
-        let digest = fingerprint(&Save {
+        let digest = fingerprint(&SaveKey {
             project: draft.project.as_deref(),
             scope: draft.scope,
             kind: &kind,
@@ -89,12 +94,12 @@ impl Service {
             content: &draft.body.content,
         });
         let redacted = screen.report().note().unwrap_or_default();
-        Ok(Wish { draft, kind, digest, redacted })
+        Ok(NormalizedSave { draft, kind, digest, redacted })
     }
 
     /// What every text passes before it is kept.
-    pub fn screen(&self) -> Screen {
-        Screen::new(self.settings.redact_secrets)
+    pub fn screen(&self) -> Redactor {
+        Redactor::new(self.settings.redact_secrets)
     }
 }
 
@@ -112,7 +117,7 @@ pub fn normal_kind(kind: &str) -> String {
 }
 
 /// Redacts every text inside a value.
-pub(super) fn clean_value(value: &mut Value, screen: &mut Screen) {
+pub(super) fn clean_value(value: &mut Value, screen: &mut Redactor) {
     match value {
         Value::String(text) => *text = screen.text(text),
         Value::Array(items) => items.iter_mut().for_each(|item| clean_value(item, screen)),

@@ -3,35 +3,33 @@
 use std::sync::Arc;
 
 use api::{ErrorCode, Fault};
-use kernel::Reading;
-use kernel::grants::Gate;
 use kernel::memory::Millis;
 use recall::search::SearchQuery;
 
 use crate::embedders::EmbedError;
-use crate::embedders::in_use::{InUse, Ready};
+use crate::embedders::active::{ActiveEmbedder, OpenEmbedder, QuestionContext};
 use crate::error::{Error, Result};
 use crate::{Caller, Service};
 
 impl Service {
-    /// Gives the query its question in the chosen model, if one is chosen. What is returned says why that could not be: the
-    /// search then goes on with the built-in model.
+    /// Gives the query its question in the chosen model, if one is chosen. What is returned says why that could not be:
+    /// the search then goes on with the built-in model.
     pub(crate) fn ask_model(
         &self,
         caller: &Caller,
         query: &mut SearchQuery,
-        asked: (&Reading, Option<&dyn Gate>, Millis),
+        context: QuestionContext<'_>,
     ) -> Option<String> {
         let folder = self.home.actor_folder(&caller.actor);
-        self.embedders.as_ref().and_then(|embedders| embedders.ask(query, &folder, asked))
+        self.embedders.as_ref().and_then(|embedders| embedders.ask(query, &folder, context))
     }
 
     /// The embedder that is chosen now; `None` for the built-in model.
-    pub fn embedder(&self) -> std::result::Result<Option<Arc<Ready>>, Arc<EmbedError>> {
-        self.embedders.as_ref().map_or(Ok(None), InUse::ready)
+    pub fn embedder(&self) -> std::result::Result<Option<Arc<OpenEmbedder>>, Arc<EmbedError>> {
+        self.embedders.as_ref().map_or(Ok(None), ActiveEmbedder::ready)
     }
 
-    pub fn embedders(&self) -> Option<&InUse> {
+    pub fn embedders(&self) -> Option<&ActiveEmbedder> {
         self.embedders.as_ref()
     }
 

@@ -3,25 +3,25 @@
 //! What must stay true: a table that cannot be read never stops a save or a search, names then stand for themselves and
 //! `cortex doctor` says so; merging refuses to write over such a table. The file is replaced whole or not at all.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::intake::project::alias::Aliases;
-use crate::intake::project::name;
-use crate::{Service, wording};
-use api::ErrorCode;
-use api::Fault;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use api::projects::{MergeAnswer, MergeRequest, SeparateAnswer, SeparateRequest};
+use api::{ErrorCode, Fault};
 use kernel::actor::ActorName;
 use kernel::command::{Command, HeadRevision};
 use kernel::journal::HeadPatch;
 use kernel::keys;
 use kernel::memory::MemoryId;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
-use api::projects::{MergeAnswer, MergeRequest, SeparateAnswer, SeparateRequest};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::files::replace_file;
+use crate::intake::project::alias::Aliases;
+use crate::intake::project::name;
+use crate::{Service, wording};
 
 /// Bytes of a table that are read.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -55,18 +55,10 @@ fn read(path: &Path) -> Result<Aliases> {
 fn write(path: &Path, aliases: &Aliases) -> Result<()> {
     let pairs = aliases.pairs().map(|(from, to)| (from.to_owned(), to.to_owned()));
     let table = Table { aliases: pairs.collect() };
-    let text =
+    let mut text =
         serde_json::to_string_pretty(&table).map_err(|error| Error::internal(error.to_string()))?;
-    let fresh = path.with_extension("json.new");
-    let written = std::fs::File::create(&fresh).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, path)
-    });
-    written.map_err(|error| {
-        Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", path.display()))
-    })
+    text.push('\n');
+    replace_file(path, text.as_bytes()).map_err(|error| Error::io(path.display(), &error))
 }
 
 impl Service {

@@ -1,18 +1,19 @@
 //! Prompts: what people asked, as they said it.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::intake::project::alias::Aliases;
-use crate::read::memory_id;
-use kernel::command::{Command, PromptDraft};
-use kernel::keys;
-use kernel::store::{KeyRange, View};
 use std::ops::ControlFlow;
 
 use api::prompt::{
     PROMPTS_MAX, PromptListAnswer, PromptListRequest, PromptSaveRequest, PromptView,
 };
+use kernel::command::{Command, PromptDraft};
+use kernel::keys;
+use kernel::store::{KeyRange, View};
+
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::intake::project::alias::Aliases;
+use crate::read::memory_id;
 
 impl Service {
     /// The session and the words of the prompt with this number; `None` if it is no prompt, or a memory has the number.

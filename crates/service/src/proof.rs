@@ -1,18 +1,18 @@
 //! Proofs: a file that convinces somebody who has nothing but a root, and the root itself.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::read::memory_id;
+use api::proof::{
+    ProveAnswer, ProveRequest, ProvedMemory, RootAnswer, RootRequest, VerifyAnswer, VerifyRequest,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kernel::Digest;
 use kernel::prove::{Subject, prove};
 use proof::{CheckedProof, ProofFile, ProvedFact, check};
 
-use api::proof::{
-    ProveAnswer, ProveRequest, ProvedMemory, RootAnswer, RootRequest, VerifyAnswer, VerifyRequest,
-};
+use crate::Service;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
 
 impl Service {
     /// Checks a proof by itself. Nothing that is remembered here is looked at.

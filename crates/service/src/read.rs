@@ -1,20 +1,19 @@
 //! One memory, its versions, and lists of memories.
 
-use crate::Service;
-use crate::access::again_if_poisoned;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::views;
-use crate::wording;
+use std::ops::ControlFlow;
+
 use api::memory::VersionView;
+use api::read::{GetAnswer, GetRequest, LIST_MAX, ListAnswer, ListRequest};
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::render::{self, Form};
 use kernel::uri::Uri;
-use std::ops::ControlFlow;
 
-use api::read::{GetAnswer, GetRequest, LIST_MAX, ListAnswer, ListRequest};
+use crate::access::again_if_poisoned;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::{Service, views, wording};
 
 pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
     MemoryId::new(id).ok_or_else(|| Error::invalid("id", "is required; ids count from 1"))
@@ -34,10 +33,10 @@ impl Service {
             None => (memory_id(request.id)?, request.version),
         };
         let form = request.form.as_deref().map(Form::parse).transpose()?;
-        let door = self.door(caller, Permission::Read, &request)?;
-        let reading = &door.reading;
-        let found = match &door.authority {
-            Some(authority) => door.cortex.resolve_for(authority, id, version, caller.now()?)?,
+        let access = self.access(caller, Permission::Read, &request)?;
+        let reading = &access.reading;
+        let found = match &access.authority {
+            Some(authority) => access.cortex.resolve_for(authority, id, version, caller.now()?)?,
             None => reading.resolve_version(id, version)?,
         };
         if let Some(uri) = uri.filter(|uri| uri.memory_type != found.head.memory_type) {
@@ -70,7 +69,7 @@ impl Service {
                 _ => continue,
             };
             let other = view.head(edge.src)?;
-            if other.is_some_and(|head| door.gate().is_none_or(|gate| gate.sees(&head))) {
+            if other.is_some_and(|head| access.gate().is_none_or(|gate| gate.sees(&head))) {
                 ids.push(edge.src.get());
             }
         }
@@ -89,8 +88,8 @@ impl Service {
     }
 
     fn list_once(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
-        let door = self.door(caller, Permission::Find, &request)?;
-        let reading = &door.reading;
+        let access = self.access(caller, Permission::Find, &request)?;
+        let reading = &access.reading;
         let view = reading.view();
         let project = request.project.as_deref().map(|name| {
             self.named(&caller.actor, name).ok_or_else(|| Error::invalid("project", "is empty"))
@@ -122,7 +121,7 @@ impl Service {
                 (false, false) => views::is_live(&head),
             };
             let wanted = shown
-                && door.gate().is_none_or(|gate| gate.sees(&head))
+                && access.gate().is_none_or(|gate| gate.sees(&head))
                 && project.as_ref().is_none_or(|name| head.project.as_ref() == Some(name))
                 && scope.is_none_or(|scope| head.scope == scope)
                 && kind.as_ref().is_none_or(|kind| head.kind == *kind);
@@ -138,7 +137,7 @@ impl Service {
             }
             total += 1;
         }
-        door.budget().keep(&mut memories, |memory| {
+        access.budget().keep(&mut memories, |memory| {
             render::tokens(&memory.title).saturating_add(render::tokens(&memory.content))
         });
         Ok(ListAnswer { memories, total })

@@ -1,6 +1,7 @@
 //! What is said while an actor's index, made by another version of the program, is made again before it opens.
 //!
-//! A line when it begins, one for each tenth of a large store, and one when it is done; where they go is the caller's affair.
+//! A line when it begins, one for each tenth of a large store, and one when it is done; where they go is the caller's
+//! affair.
 
 use std::fmt;
 use std::sync::Arc;

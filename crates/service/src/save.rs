@@ -1,16 +1,11 @@
 //! Saving: redact, then update the topic's memory, count a repetition, or write a new one.
 //!
-//! What must stay true: nothing private is kept or echoed; a topic key has one live memory per project and scope; the same
-//! thing saved again inside the window makes no second memory. Two saves of the same thing wait for each other, all others
-//! share commits.
+//! What must stay true: nothing private is kept or echoed; a topic key has one live memory per project and scope; the
+//! same thing saved again inside the window makes no second memory. Two saves of the same thing wait for each other,
+//! all others share commits.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::intake::dedup::{Save, fingerprint, normal_text};
-use crate::intake::topic;
-use crate::normalized_save::Wish;
-use crate::{ActorState, Service, parse, views};
 use api::ErrorCode;
+use api::save::{EntityView, SaveAnswer, SaveRequest, SaveStatus, SimilarView};
 use kernel::command::{Command, HeadRevision, Receipt, Revision};
 use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
@@ -18,7 +13,12 @@ use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
 use kernel::{Cortex, Digest, Reading, keys};
 use recall::search::SearchQuery;
 
-use api::save::{EntityView, SaveAnswer, SaveRequest, Saved, SimilarView};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::intake::dedup::{SaveKey, fingerprint, normal_text};
+use crate::intake::topic;
+use crate::normalized_save::NormalizedSave;
+use crate::{ActorState, Service, parse, views};
 
 /// How often a change is made again on top of somebody else's.
 pub(super) const RACES_MAX: u32 = 8;
@@ -26,8 +26,8 @@ pub(super) const RACES_MAX: u32 = 8;
 /// Similar memories that an answer names.
 const SIMILAR_MAX: usize = 3;
 
-/// How near they must be, in parts per million, and by how much nearer than the tenth: where everything is about one thing,
-/// nearness alone says little. docs/decisions.md has the figures.
+/// How near they must be, in parts per million, and by how much nearer than the tenth: where everything is about one
+/// thing, nearness alone says little. docs/decisions.md has the figures.
 const SIMILAR_PPM: u64 = 600_000;
 
 const STANDS_OUT_PPM: u64 = 200_000;
@@ -52,13 +52,13 @@ impl Service {
         }
         let cortex = self.cortex(caller)?;
         let state = self.state(&caller.actor);
-        let mut wish = self.wish(caller, &request)?;
-        if let Some(answer) = self.saved_before(caller, &cortex, &wish)? {
+        let mut normalized = self.normalized(caller, &request)?;
+        if let Some(answer) = self.saved_before(caller, &cortex, &normalized)? {
             return Ok(answer);
         }
-        let project = wish.draft.project.clone();
+        let project = normalized.draft.project.clone();
         let named = request.session_id.as_deref();
-        wish.draft.session = self.attach(
+        normalized.draft.session = self.attach(
             caller,
             &cortex,
             &state,
@@ -66,25 +66,25 @@ impl Service {
             project.as_deref(),
             request.default_session,
         )?;
-        let topic = wish.draft.topic_key.as_deref().map(|key| {
+        let topic = normalized.draft.topic_key.as_deref().map(|key| {
             let project = project.as_deref().unwrap_or("");
-            let name = [project, wish.draft.scope.name(), key].join("\u{0}");
+            let name = [project, normalized.draft.scope.name(), key].join("\u{0}");
             Digest::of("cortex/topic/1", &[name.as_bytes()])
         });
-        let alone = state.alone(topic.as_ref().unwrap_or(&wish.digest));
-        let (status, receipt) = match self.evolve(caller, &cortex, &wish)? {
+        let alone = state.alone(topic.as_ref().unwrap_or(&normalized.digest));
+        let (status, receipt) = match self.evolve(caller, &cortex, &normalized)? {
             Some(receipt) => receipt,
-            None => match self.count_repetition(caller, &cortex, &state, &wish)? {
-                Some(receipt) => (Saved::Duplicate, receipt),
+            None => match self.count_repetition(caller, &cortex, &state, &normalized)? {
+                Some(receipt) => (SaveStatus::Duplicate, receipt),
                 None => {
-                    let command = Command::Write(Box::new(wish.draft.clone()));
-                    (Saved::Created, self.submit(&cortex, caller.stamp()?, command)?)
+                    let command = Command::Write(Box::new(normalized.draft.clone()));
+                    (SaveStatus::Created, self.submit(&cortex, caller.stamp()?, command)?)
                 }
             },
         };
         drop(alone);
-        let mut answer = save_answer(&cortex, status, &receipt, &wish)?;
-        if status == Saved::Created {
+        let mut answer = save_answer(&cortex, status, &receipt, &normalized)?;
+        if status == SaveStatus::Created {
             // It is on disk; not to know what is near it is no failure of the save.
             answer.similar = self.near(caller, &cortex, &answer).unwrap_or_default();
             if let (Some(_), Some(project)) = (&request.project, &project) {
@@ -122,12 +122,12 @@ impl Service {
     /// tells nothing of it.
     fn save_within(&self, caller: &Caller, request: &SaveRequest) -> Result<SaveAnswer> {
         let cortex = self.opened(caller)?;
-        let mut wish = self.wish(caller, request)?;
-        wish.draft.session.clone_from(&request.session_id);
-        let command = Command::Write(Box::new(wish.draft.clone()));
+        let mut normalized = self.normalized(caller, request)?;
+        normalized.draft.session.clone_from(&request.session_id);
+        let command = Command::Write(Box::new(normalized.draft.clone()));
         let receipt = self.change(caller, &cortex, command, Permission::Write)?;
-        let status = if receipt.replayed { Saved::Replayed } else { Saved::Created };
-        save_answer(&cortex, status, &receipt, &wish)
+        let status = if receipt.replayed { SaveStatus::Replayed } else { SaveStatus::Created };
+        save_answer(&cortex, status, &receipt, &normalized)
     }
 
     /// The answer to a request that was made before under the same key. A key that stood for something else is refused.
@@ -135,7 +135,7 @@ impl Service {
         &self,
         caller: &Caller,
         cortex: &Cortex,
-        wish: &Wish,
+        normalized: &NormalizedSave,
     ) -> Result<Option<SaveAnswer>> {
         let Some(key) = &caller.idempotency_key else { return Ok(None) };
         let reading = cortex.read()?;
@@ -145,8 +145,8 @@ impl Service {
         let before = reading.resolve_version(id, Some(version))?;
         // Nobody can say what was asked after the text was erased; the key still stands for its answer.
         let same = before.body.as_ref().is_none_or(|body| {
-            body.title == wish.draft.body.title
-                && normal_text(&body.content) == normal_text(&wish.draft.body.content)
+            body.title == normalized.draft.body.title
+                && normal_text(&body.content) == normal_text(&normalized.draft.body.content)
         });
         if !same {
             return Err(conflict());
@@ -161,7 +161,7 @@ impl Service {
             replayed: true,
             skipped: Vec::new(),
         };
-        save_answer(cortex, Saved::Replayed, &receipt, wish).map(Some)
+        save_answer(cortex, SaveStatus::Replayed, &receipt, normalized).map(Some)
     }
 
     /// The next version of the memory that the topic key names, if there is one.
@@ -169,9 +169,9 @@ impl Service {
         &self,
         caller: &Caller,
         cortex: &Cortex,
-        wish: &Wish,
-    ) -> Result<Option<(Saved, Receipt)>> {
-        let draft = &wish.draft;
+        normalized: &NormalizedSave,
+    ) -> Result<Option<(SaveStatus, Receipt)>> {
+        let draft = &normalized.draft;
         let Some(key) = draft.topic_key.as_deref() else { return Ok(None) };
         for _ in 0..RACES_MAX {
             let reading = cortex.read()?;
@@ -186,9 +186,9 @@ impl Service {
                 typed.clone_from(&body.fields);
             }
             let body = Body { fields: typed, ..draft.body.clone() };
-            let repeated = current.body.as_ref() == Some(&body) && head.kind == wish.kind;
+            let repeated = current.body.as_ref() == Some(&body) && head.kind == normalized.kind;
             let patch = HeadPatch {
-                kind: Some(wish.kind.clone()),
+                kind: Some(normalized.kind.clone()),
                 session: draft.session.clone(),
                 tags: (!draft.tags.is_empty()).then(|| draft.tags.clone()),
                 pinned: draft.pinned.then_some(true),
@@ -199,7 +199,7 @@ impl Service {
             let (status, command) = if repeated {
                 let expected = Some(head.version);
                 let change = HeadRevision { id: head.id, expected, patch, reason: None };
-                (Saved::Duplicate, Command::UpdateHead(change))
+                (SaveStatus::Duplicate, Command::UpdateHead(change))
             } else {
                 let mut revision = Revision::new(head.id, Some(head.version), body, draft.salt);
                 revision.provenance = draft.provenance.clone();
@@ -208,10 +208,10 @@ impl Service {
                 revision.valid_until = draft.valid_until;
                 revision.expires = draft.expires;
                 revision.patch = patch;
-                (Saved::Updated, Command::Update(Box::new(revision)))
+                (SaveStatus::Updated, Command::Update(Box::new(revision)))
             };
             match self.submit(cortex, caller.stamp()?, command) {
-                // Somebody changed it meanwhile, by another door.
+                // Somebody changed it meanwhile, through another interface.
                 Err(error)
                     if error.code() == ErrorCode::VersionConflict
                         || error.code() == ErrorCode::Tombstoned => {}
@@ -227,12 +227,12 @@ impl Service {
         caller: &Caller,
         cortex: &Cortex,
         state: &ActorState,
-        wish: &Wish,
+        normalized: &NormalizedSave,
     ) -> Result<Option<Receipt>> {
         let reading = cortex.read()?;
         let now = caller.now()?;
         let recent =
-            self.following(state, &reading, now, |follower| follower.recent(&wish.digest))?;
+            self.with_tail(state, &reading, now, |tail| tail.recent(&normalized.digest))?;
         let Some(id) = recent else { return Ok(None) };
         let current = reading.resolve_version(id, None)?;
         let head = &current.head;
@@ -240,14 +240,14 @@ impl Service {
             return Ok(None);
         };
         // It may have been changed since.
-        let now_says = fingerprint(&Save {
+        let now_says = fingerprint(&SaveKey {
             project: head.project.as_deref(),
             scope: head.scope,
             kind: &head.kind,
             title: &body.title,
             content: &body.content,
         });
-        if now_says != wish.digest || head.topic_key != wish.draft.topic_key {
+        if now_says != normalized.digest || head.topic_key != normalized.draft.topic_key {
             return Ok(None);
         }
         let duplicates = Some(head.duplicates.saturating_add(1));
@@ -265,18 +265,18 @@ fn says_nearly_the_same(nearness: u64, tenth: u64) -> bool {
 
 fn save_answer(
     cortex: &Cortex,
-    status: Saved,
+    status: SaveStatus,
     receipt: &Receipt,
-    wish: &Wish,
+    normalized: &NormalizedSave,
 ) -> Result<SaveAnswer> {
     let reading = cortex.read()?;
     let id = receipt.id.ok_or_else(|| Error::internal("a save names its memory"))?;
     let head = reading.view().required_head(id)?;
     let version = receipt.version.unwrap_or(head.version);
-    let Body { title, content, .. } = &wish.draft.body;
+    let Body { title, content, .. } = &normalized.draft.body;
     let suggested = match &head.topic_key {
         Some(_) => String::new(),
-        None => topic::suggest(&wish.kind, title, content).unwrap_or_default(),
+        None => topic::suggest(&normalized.kind, title, content).unwrap_or_default(),
     };
     Ok(SaveAnswer {
         id: id.get(),
@@ -287,7 +287,7 @@ fn save_answer(
         status,
         suggested_topic_key: suggested,
         entities: entities(title, content),
-        redacted: wish.redacted.clone(),
+        redacted: normalized.redacted.clone(),
         similar: Vec::new(),
         project_note: String::new(),
         seq: receipt.seq,

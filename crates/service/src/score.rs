@@ -1,18 +1,17 @@
 //! What a memory is worth now, from its kind, its age and its use.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::parse::from_ppm;
-use crate::read::memory_id;
-use crate::views;
+use api::score::{FactorsView, ScoreAnswer, ScoreRequest};
 use kernel::grants::Permission;
 use kernel::memory::{Head, MemoryType, Millis, Usage};
 use kernel::salience::{
     DecayPolicy, Signals, decayed_importance, factors, importance_score, salience,
 };
 
-use api::score::{FactorsView, ScoreAnswer, ScoreRequest};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::parse::from_ppm;
+use crate::read::memory_id;
+use crate::{Service, views};
 
 /// The score in thousandths.
 pub(super) fn thousandths(head: &Head, usage: &Usage, now: Millis) -> u32 {
@@ -36,11 +35,11 @@ impl Service {
             Err(error) if error.is_retryable() => {}
             outcome => outcome?,
         }
-        let door = self.door(caller, Permission::Read, &request)?;
-        if let Some(authority) = &door.authority {
-            door.cortex.check_sight(authority, Permission::Read, id, now)?;
+        let access = self.access(caller, Permission::Read, &request)?;
+        if let Some(authority) = &access.authority {
+            access.cortex.check_sight(authority, Permission::Read, id, now)?;
         }
-        let view = door.reading.view();
+        let view = access.reading.view();
         let head = view.required_head(id)?;
         if !views::is_live(&head) {
             return Err(Error::missing("memory", id));

@@ -1,20 +1,19 @@
 //! Search: a question in ordinary words. Titles and previews; the whole text is another step.
 
-use crate::access::again_if_poisoned;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::normalized_save::{normal_kind, scope_of};
-use crate::parse;
-use crate::read::memory_id;
-use crate::{Service, newest, wording};
-use kernel::Reading;
+use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
 use kernel::find::Standing;
 use kernel::grants::Permission;
 use kernel::memory::{MemoryId, MemoryType};
-use kernel::render;
+use kernel::{Reading, render};
 use recall::search::{Arm, Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost};
 
-use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
+use crate::access::again_if_poisoned;
+use crate::caller::Caller;
+use crate::embedders::active::QuestionContext;
+use crate::error::{Error, Result};
+use crate::normalized_save::{normal_kind, scope_of};
+use crate::read::memory_id;
+use crate::{Service, newest, parse, wording};
 
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;
@@ -58,27 +57,31 @@ impl Service {
         let favoured = self.settings.favoured_speaker.as_deref();
         query.boost = favoured.map(|name| SpeakerBoost::new(name, self.settings.speaker_prior));
         let near = request.similar_to.map(memory_id).transpose()?;
-        let door = self.door(caller, Permission::Find, &request)?;
-        let reading = &door.reading;
+        let access = self.access(caller, Permission::Find, &request)?;
+        let reading = &access.reading;
         let now = caller.now()?;
         let mut note = None;
         let wordless = near.is_none() && newest::is_wordless(&reading.view(), &query.text)?;
         let mut answer = match near {
             Some(id) => {
-                door.check_sight(caller, Permission::Find, id)?;
-                recall::search::similar(reading, door.gate(), id, &query, now)?
+                access.check_sight(caller, Permission::Find, id)?;
+                recall::search::similar(reading, access.gate(), id, &query, now)?
             }
             None if wordless => {
-                let (answer, said) = newest::newest(&door, &query, now)?;
+                let (answer, said) = newest::newest(&access, &query, now)?;
                 note = said;
                 answer
             }
             None => {
-                note = self.ask_model(caller, &mut query, (reading, door.gate(), now));
-                recall::search::search(reading, door.gate(), &query, now)?
+                note = self.ask_model(
+                    caller,
+                    &mut query,
+                    QuestionContext { reading, gate: access.gate(), now },
+                );
+                recall::search::search(reading, access.gate(), &query, now)?
             }
         };
-        let cut = door.budget().keep(&mut answer.hits, |hit| {
+        let cut = access.budget().keep(&mut answer.hits, |hit| {
             let title = hit.body.as_ref().map_or("", |body| body.title.as_str());
             render::tokens(title).saturating_add(render::tokens(&hit.preview))
         });
@@ -93,7 +96,7 @@ impl Service {
             && let Some(project) = &query.project
         {
             let anywhere = SearchQuery { project: None, ..query.clone() };
-            let other = recall::search::search(reading, door.gate(), &anywhere, now)?;
+            let other = recall::search::search(reading, access.gate(), &anywhere, now)?;
             elsewhere = found_elsewhere(&other, project);
         }
         if !request.quiet {

@@ -1,40 +1,22 @@
 //! Sessions: the frame around an agent's work. Starting twice is no error; saves find the session they belong to.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::intake::project::alias::Aliases;
-use crate::journal_tail::each_session;
-use crate::{ActorState, Service};
 use api::ErrorCode;
 use api::save::{SaveAnswer, SaveRequest};
-use kernel::Cortex;
-use kernel::command::{Command, SessionClose, SessionDraft};
-use kernel::limits::NAME_BYTES_MAX;
-use kernel::memory::Session;
-use kernel::store::View;
-
 use api::session::{
     SESSIONS_MAX, SessionEndRequest, SessionGetRequest, SessionListAnswer, SessionListRequest,
     SessionStartRequest, SessionView, SummaryRequest,
 };
+use kernel::Cortex;
+use kernel::command::{Command, SessionClose, SessionDraft};
+use kernel::memory::Session;
+use kernel::store::View;
 
-/// Where saves go that no session frames.
-const DEFAULT_SESSION: &str = "manual-save";
-
-pub(super) fn is_default(id: &str) -> bool {
-    id == DEFAULT_SESSION || id.starts_with("manual-save-")
-}
-
-/// The session of saves that name none.
-pub(super) fn default_id(project: Option<&str>) -> String {
-    match project {
-        None => DEFAULT_SESSION.to_owned(),
-        Some(project) => {
-            let id = format!("{DEFAULT_SESSION}-{project}");
-            id[..id.floor_char_boundary(NAME_BYTES_MAX)].to_owned()
-        }
-    }
-}
+use crate::caller::Caller;
+use crate::default_session::default_id;
+use crate::error::{Error, Result};
+use crate::intake::project::alias::Aliases;
+use crate::journal_tail::each_session;
+use crate::{ActorState, Service};
 
 impl Service {
     /// Starts a session. Starting one that lives, or that has ended, changes nothing; the answer says which.
@@ -59,8 +41,8 @@ impl Service {
         self.session_view(caller, &cortex, &id, changed)
     }
 
-    /// Ends a session. Ending one that has ended changes nothing, and the answer says so; only a summary that would be lost
-    /// by that is refused.
+    /// Ends a session. Ending one that has ended changes nothing, and the answer says so; only a summary that would be
+    /// lost by that is refused.
     pub fn session_end(&self, caller: &Caller, request: SessionEndRequest) -> Result<SessionView> {
         let cortex = self.existing(caller)?;
         let id = request.id.trim().to_owned();
@@ -146,8 +128,8 @@ impl Service {
         shown(&view, &self.known_aliases(&caller.actor), session, changed)
     }
 
-    /// The session a save belongs to: the one named (started if it is new), else the newest live one of the project, else
-    /// the default one if the caller wants it.
+    /// The session a save belongs to: the one named (started if it is new), else the newest live one of the project,
+    /// else the default one if the caller wants it.
     pub(super) fn attach(
         &self,
         caller: &Caller,
@@ -164,9 +146,8 @@ impl Service {
             None => {
                 let now = caller.now()?;
                 let aliases = self.known_aliases(&caller.actor);
-                let live = self.following(state, &reading, now, |follower| {
-                    follower.newest_live(project, &aliases)
-                })?;
+                let live = self
+                    .with_tail(state, &reading, now, |tail| tail.newest_live(project, &aliases))?;
                 match live {
                     Some(id) => return Ok(Some(id)),
                     None if default => default_id(project),

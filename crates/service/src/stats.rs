@@ -1,20 +1,21 @@
 //! What there is: counts, projects, entities.
 
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::read::memory_id;
-use crate::save::entities;
-use crate::{Service, views};
-use kernel::grants::Permission;
-use kernel::keys;
-use kernel::memory::MemoryType;
-use recall::entities::{self as rows, EntityKind};
 use std::ops::ControlFlow;
 
 use api::stats::{
     EntitiesAnswer, EntitiesRequest, EntityListAnswer, EntityListRequest, NamedEntityView,
     ProjectView, ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest,
 };
+use kernel::grants::Permission;
+use kernel::keys;
+use kernel::memory::MemoryType;
+use recall::entities::{self as rows, EntityKind};
+
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
+use crate::save::entities;
+use crate::{Service, views};
 
 impl Service {
     pub fn stats(&self, caller: &Caller, _: StatsRequest) -> Result<StatsAnswer> {
@@ -75,10 +76,10 @@ impl Service {
     /// Files, symbols, packages … that a memory names.
     pub fn entities(&self, caller: &Caller, request: EntitiesRequest) -> Result<EntitiesAnswer> {
         let id = memory_id(request.id)?;
-        let door = self.door(caller, Permission::Read, &request)?;
-        let found = match &door.authority {
-            Some(authority) => door.cortex.resolve_for(authority, id, None, caller.now()?)?,
-            None => door.reading.resolve_version(id, None)?,
+        let access = self.access(caller, Permission::Read, &request)?;
+        let found = match &access.authority {
+            Some(authority) => access.cortex.resolve_for(authority, id, None, caller.now()?)?,
+            None => access.reading.resolve_version(id, None)?,
         };
         let named = found.body.map(|body| entities(&body.title, &body.content));
         Ok(EntitiesAnswer { id: id.get(), entities: named.unwrap_or_default() })
@@ -98,9 +99,9 @@ impl Service {
         };
         let kind = request.kind.as_ref().map(kind).transpose()?;
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
-        let door = self.door(caller, Permission::Find, &request)?;
-        let (gate, now) = (door.gate(), caller.now()?);
-        let listed = rows::list(&door.reading, gate, kind, project.as_deref(), now)?;
+        let access = self.access(caller, Permission::Find, &request)?;
+        let (gate, now) = (access.gate(), caller.now()?);
+        let listed = rows::list(&access.reading, gate, kind, project.as_deref(), now)?;
         let total = listed.len();
         let limit = request.limit.unwrap_or(50);
         let view = |listed: rows::EntityCount| NamedEntityView {

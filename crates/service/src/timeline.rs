@@ -2,19 +2,18 @@
 //!
 //! A delegate that may find sees of it what its grant shows, and nothing of the session.
 
-use crate::Service;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::read::memory_id;
-use crate::session;
-use crate::views;
+use std::ops::ControlFlow;
+
 use api::memory::Brief;
+use api::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType};
-use std::ops::ControlFlow;
 
-use api::timeline::{SIDE_MAX, TimelineAnswer, TimelineRequest};
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::read::memory_id;
+use crate::{Service, session, views};
 
 /// Characters of a neighbour, and of the memory in the middle.
 const NEIGHBOUR_CHARS: usize = 150;
@@ -24,9 +23,9 @@ const FOCUS_CHARS: usize = 500;
 impl Service {
     pub fn timeline(&self, caller: &Caller, request: TimelineRequest) -> Result<TimelineAnswer> {
         let id = memory_id(request.id)?;
-        let door = self.door(caller, Permission::Find, &request)?;
-        door.check_sight(caller, Permission::Find, id)?;
-        let reading = &door.reading;
+        let access = self.access(caller, Permission::Find, &request)?;
+        access.check_sight(caller, Permission::Find, id)?;
+        let reading = &access.reading;
         let view = reading.view();
         let head = view.required_head(id)?;
         if !views::is_live(&head) {
@@ -42,7 +41,7 @@ impl Service {
         let mut ids: Vec<MemoryId> = Vec::new();
         for index in &indexes {
             view.scan_index(index, None, false, &mut |other| {
-                if door.authority.is_none() || door.sees(&view.required_head(other)?) {
+                if access.authority.is_none() || access.sees(&view.required_head(other)?) {
                     ids.push(other);
                 }
                 Ok(ControlFlow::Continue(()))
@@ -68,14 +67,14 @@ impl Service {
         let mut before = take(&mut ids[..place].iter().rev().copied(), side(request.before))?;
         let rest = ids.get(place + 1..).unwrap_or_default();
         let mut after = take(&mut rest.iter().copied(), side(request.after))?;
-        let mut budget = door.budget();
+        let mut budget = access.budget();
         // The nearest ones stay.
         budget.keep(&mut before, crate::views::brief_tokens);
         before.reverse();
         budget.keep(&mut after, crate::views::brief_tokens);
         let session = match &head.session {
             // What a session is about may lie outside a grant.
-            Some(name) if door.authority.is_none() => {
+            Some(name) if access.authority.is_none() => {
                 let aliases = self.known_aliases(&caller.actor);
                 view.session(name)?
                     .map(|s| session::shown(&view, &aliases, s, false))

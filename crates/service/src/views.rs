@@ -1,17 +1,16 @@
 //! Answers that several operations share. Field names are those of the wire; they are added, never renamed.
 //!
-//! Times are RFC 3339 in UTC. `type` is the caller's own word (the kind); `memory_type` is one of the nine shapes. Texts
-//! that are not set are empty, lists are never null.
+//! Times are RFC 3339 in UTC. `type` is the caller's own word (the kind); `memory_type` is one of the nine shapes.
+//! Texts that are not set are empty, lists are never null.
+
+use api::memory::{Brief, EdgeView, Memory};
+use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
+use kernel::{Reading, render};
+use serde_json::Value;
 
 use crate::error::Result;
 use crate::fields;
 use crate::parse::from_ppm;
-use kernel::Reading;
-use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
-use kernel::render;
-use serde_json::Value;
-
-use api::memory::{Brief, EdgeView, Memory};
 
 /// What showing a memory in one line costs.
 pub(super) fn brief_tokens(brief: &Brief) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::intake::project::tree::Disk;
+use crate::intake::project::file_system::DiskFiles;
 use crate::intake::project::{Place, Source, name, resolve};
 
 /// A project's name in its one spelling.
@@ -13,7 +13,7 @@ pub(super) fn normal_project(given: &str) -> Option<String> {
 /// The project that a folder belongs to. A folder that is only a folder names one if `any` folder may.
 pub(super) fn project_of(cwd: &Path, home: Option<&Path>, any: bool) -> Option<String> {
     let place = Place { given: None, cwd: Some(cwd), home };
-    let project = resolve(&place, &Disk).project?;
+    let project = resolve(&place, &DiskFiles).project?;
     (any || project.source != Source::Folder).then_some(project.name)
 }
 

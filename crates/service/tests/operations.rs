@@ -16,7 +16,7 @@ use api::projects::MergeRequest;
 use api::prompt::{PromptListRequest, PromptSaveRequest};
 use api::proof::ProveRequest;
 use api::read::{GetRequest, ListRequest};
-use api::save::{SaveAnswer, SaveRequest, Saved};
+use api::save::{SaveAnswer, SaveRequest, SaveStatus};
 use api::score::ScoreRequest;
 use api::search::SearchRequest;
 use api::session::{SessionEndRequest, SessionListRequest, SessionStartRequest, SummaryRequest};
@@ -24,7 +24,7 @@ use api::stats::{ProjectsRequest, StatsRequest};
 use api::timeline::TimelineRequest;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
-use service::{Caller, Machine, Result, Service, Settings, World};
+use service::{Caller, Environment, Result, Service, Settings, SystemEnvironment};
 use tempfile::TempDir;
 
 const MINUTE: i64 = 60_000;
@@ -34,13 +34,13 @@ const DAY: i64 = 24 * 60 * MINUTE;
 #[derive(Debug)]
 struct Clock(AtomicI64);
 
-impl World for Clock {
+impl Environment for Clock {
     fn now(&self) -> Result<Millis> {
         Ok(Millis(self.0.load(Ordering::SeqCst)))
     }
 
     fn fill(&self, bytes: &mut [u8]) -> Result<()> {
-        Machine.fill(bytes)
+        SystemEnvironment.fill(bytes)
     }
 }
 
@@ -57,7 +57,7 @@ impl Bench {
         let ops = Service::new(folder.path(), Settings::default(), Duration::ZERO);
         let clock = Arc::new(Clock(AtomicI64::new(1_790_000_000_000)));
         let mut caller = Caller::new(ActorName::parse("default").unwrap(), "ada");
-        caller.world = Arc::clone(&clock) as Arc<dyn World>;
+        caller.environment = Arc::clone(&clock) as Arc<dyn Environment>;
         Bench { _folder: folder, ops, clock, caller }
     }
 
@@ -107,7 +107,7 @@ fn a_save_is_found_at_once_and_says_what_it_made() {
         "Fixed N+1 in UserList",
         "**What**: one query\n**Why**: slow\n**Where**: src/users/list.rs\n**Learned**: preload",
     ));
-    assert_eq!((saved.status, saved.version), (Saved::Created, 1));
+    assert_eq!((saved.status, saved.version), (SaveStatus::Created, 1));
     assert_eq!(saved.kind, "bugfix");
     assert!(saved.entities.iter().any(|e| e.kind == "file" && e.value == "src/users/list.rs"));
     assert!(!saved.suggested_topic_key.is_empty());
@@ -126,7 +126,7 @@ fn the_same_save_inside_the_window_is_counted_not_stored() {
     let first = bench.save(note("decision", "Same", "Same  Body"));
     bench.pass(15 * MINUTE);
     let again = bench.save(note("decision", "Same", "same body"));
-    assert_eq!((again.id, again.status), (first.id, Saved::Duplicate));
+    assert_eq!((again.id, again.status), (first.id, SaveStatus::Duplicate));
     // Another kind, title or project is another memory.
     assert_ne!(bench.save(note("bugfix", "Same", "same body")).id, first.id);
     assert_ne!(bench.save(note("decision", "Other", "same body")).id, first.id);
@@ -135,7 +135,7 @@ fn the_same_save_inside_the_window_is_counted_not_stored() {
     assert_ne!(bench.save(elsewhere).id, first.id);
     bench.pass(MINUTE);
     let later = bench.save(note("decision", "Same", "same body"));
-    assert_eq!(later.status, Saved::Created);
+    assert_eq!(later.status, SaveStatus::Created);
     let get = GetRequest { id: first.id, ..GetRequest::default() };
     assert_eq!(bench.ops.get(&bench.caller, get).unwrap().memory.duplicates, 1);
 }
@@ -151,7 +151,7 @@ fn the_window_outlives_the_process() {
     };
     let ops = Service::new(folder.path(), Settings::default(), Duration::ZERO);
     let again = ops.save(&caller, note("decision", "Same", "body")).unwrap();
-    assert_eq!((again.id, again.status), (first.id, Saved::Duplicate));
+    assert_eq!((again.id, again.status), (first.id, SaveStatus::Duplicate));
 }
 
 // agent-memory 58, 59, 103, 104, 105; history is kept
@@ -162,7 +162,7 @@ fn a_topic_key_has_one_memory_per_project_and_scope() {
     assert_eq!(first.topic_key, "architecture/auth-model");
     assert_eq!(first.suggested_topic_key, "");
     let second = bench.save(keyed("architecture/auth-model", "web", "tokens"));
-    assert_eq!((second.id, second.version, second.status), (first.id, 2, Saved::Updated));
+    assert_eq!((second.id, second.version, second.status), (first.id, 2, SaveStatus::Updated));
     let other_project = bench.save(keyed("architecture/auth-model", "api", "tokens"));
     assert_ne!(other_project.id, first.id);
     let personal = SaveRequest {
@@ -180,7 +180,7 @@ fn a_topic_key_has_one_memory_per_project_and_scope() {
     );
     // The same words again are no new version, and another kind keeps the shape.
     let same = bench.save(keyed("architecture/auth-model", "web", "tokens"));
-    assert_eq!((same.version, same.status), (2, Saved::Duplicate));
+    assert_eq!((same.version, same.status), (2, SaveStatus::Duplicate));
     let kind =
         SaveRequest { kind: Some("bugfix".into()), ..keyed("architecture/auth-model", "web", "x") };
     let kind = bench.save(kind);
@@ -220,7 +220,7 @@ fn a_retry_with_the_same_key_returns_the_first_answer() {
     let first = bench.ops.save(&caller, note("decision", "Once", "body")).unwrap();
     bench.pass(DAY);
     let again = bench.ops.save(&caller, note("decision", "Once", "body")).unwrap();
-    assert_eq!((again.id, again.status), (first.id, Saved::Replayed));
+    assert_eq!((again.id, again.status), (first.id, SaveStatus::Replayed));
     let other = bench.ops.save(&caller, note("decision", "Other", "body")).unwrap_err();
     assert_eq!((other.code().as_str(), other.fault()), ("idempotency_conflict", Fault::Conflict));
     let list = bench.ops.list(&bench.caller, ListRequest::default()).unwrap();

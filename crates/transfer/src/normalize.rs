@@ -16,7 +16,7 @@ use crate::staging::StagingDatabase;
 use crate::{Result, TransferProgress};
 use service::fields;
 use service::intake::project::name::from_given;
-use service::intake::screen::{Screen, check_something_left};
+use service::intake::redactor::{Redactor, check_something_left};
 
 pub(super) struct Normalizer<'s> {
     pub(super) staging: &'s StagingDatabase,
@@ -201,7 +201,7 @@ impl Normalizer<'_> {
         head.channel = head.channel.as_deref().and_then(clean::name);
         head.topic_key = head.topic_key.as_deref().and_then(clean::topic_key);
         // A name that holds a secret is no name.
-        let mut screen = Screen::new(self.mask_secrets);
+        let mut screen = Redactor::new(self.mask_secrets);
         head.topic_key = head.topic_key.take().and_then(|key| screen.name(&key));
         let (tags, left_out) = clean::tags(screen.tags(&head.tags));
         self.report.redacted += u64::from(!screen.report().is_clean());
@@ -243,7 +243,7 @@ impl Normalizer<'_> {
     }
 
     fn redacted(&mut self, text: &str) -> String {
-        let mut screen = Screen::new(self.mask_secrets);
+        let mut screen = Redactor::new(self.mask_secrets);
         let text = screen.text(text);
         self.report.redacted += u64::from(!screen.report().is_clean());
         text

@@ -1,7 +1,7 @@
 //! What can go wrong, in one shape for every interface.
 //!
-//! A stable [`ErrorCode`], whose [`Fault`] it is, whether the same call may work later, and a hint for people. The mapping
-//! to exit codes, HTTP status and wire errors is here and nowhere else.
+//! A stable [`ErrorCode`], whose [`Fault`] it is, whether the same call may work later, and a hint for people. The
+//! mapping to exit codes, HTTP status and wire errors is here and nowhere else.
 
 mod codes;
 mod hint;

@@ -17,10 +17,10 @@ use crate::surroundings::own_environment;
 use crate::talent::doctor::look;
 use api::{Error, Result};
 use client::place::DaemonPlace;
-use daemon::talents_host::Hands;
+use daemon::talents_host::TalentContext;
 use daemon::talents_host::settings::unused;
 use service::config::Config;
-use service::{Machine, World as _};
+use service::{Environment as _, SystemEnvironment};
 
 /// Findings of one kind that are named.
 const NAMED_MAX: usize = 3;
@@ -28,7 +28,7 @@ const NAMED_MAX: usize = 3;
 pub(super) fn examine(folder: &Path, config: &Config, report: &mut Report) {
     let home = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     runs(&DaemonPlace::new(&home), report);
-    match Hands::open(&home, config, own_environment()) {
+    match TalentContext::open(&home, config, own_environment()) {
         Ok(hands) => {
             talents(&hands, report);
             providers(&hands, report);
@@ -71,8 +71,8 @@ fn runs(place: &DaemonPlace, report: &mut Report) {
     }
 }
 
-fn talents(hands: &Hands, report: &mut Report) {
-    let problems = hands.shelf.problems();
+fn talents(hands: &TalentContext, report: &mut Report) {
+    let problems = hands.catalog.problems();
     for problem in problems {
         let says = problem.to_string();
         let remedy = "correct the file; `cortex talent check` tells all";
@@ -83,11 +83,11 @@ fn talents(hands: &Hands, report: &mut Report) {
         }
     }
     if problems.is_empty() {
-        report.ok("talents", format!("{} can be used", hands.shelf.all().count()));
+        report.ok("talents", format!("{} can be used", hands.catalog.all().count()));
     }
 }
 
-fn providers(hands: &Hands, report: &mut Report) {
+fn providers(hands: &TalentContext, report: &mut Report) {
     let named = hands.providers();
     for provider in &named {
         match &provider.problem {
@@ -107,7 +107,7 @@ fn providers(hands: &Hands, report: &mut Report) {
     }
 }
 
-fn schedule(hands: &Hands, config: &Config, report: &mut Report) {
+fn schedule(hands: &TalentContext, config: &Config, report: &mut Report) {
     let path = hands.layout.schedule();
     let aside = path.with_extension("json.unreadable");
     if aside.exists() {
@@ -167,7 +167,7 @@ fn behind(config: &Config, state: &ScheduleState) -> Result<usize> {
     let Some(done) = state.done.as_deref().and_then(|day| Day::parse(day).ok()) else {
         return Ok(0);
     };
-    let now = Timestamp::from_millisecond(Machine.now()?.0)
+    let now = Timestamp::from_millisecond(SystemEnvironment.now()?.0)
         .map_err(|error| Error::internal(format!("the clock: {error}")))?;
     let calendar = Calendar { zone, catch_up_days_max: supervisor.catch_up_days_max };
     Ok(calendar.due(done, now).days.len())

@@ -10,7 +10,7 @@ use talents::talent_files::{ProblemSeverity, TalentProblem, TalentSource};
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals};
 use crate::output::{Output, plain};
-use daemon::talents_host::{Hands, toolbox};
+use daemon::talents_host::{TalentContext, toolbox};
 
 /// Checks all talent files and names every problem with file, line and reason. Exit code 1 if a file cannot be used.
 ///
@@ -23,10 +23,10 @@ pub(super) struct CheckArgs {}
 
 pub(super) fn run(_: &CheckArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
     let hands = crate::talent::hands(globals, around)?;
-    let mut problems = hands.shelf.problems().to_vec();
+    let mut problems = hands.catalog.problems().to_vec();
     problems.extend(unknown_tools(&hands));
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
-    let talents = hands.shelf.all().count();
+    let talents = hands.catalog.all().count();
     if out.is_json() {
         let views: Vec<Value> = problems.iter().map(view).collect();
         out.object(&json!({"ok": errors == 0, "talents": talents, "problems": views}))?;
@@ -46,12 +46,12 @@ pub(super) fn run(_: &CheckArgs, globals: &Globals, around: &Around, out: &mut O
 }
 
 /// Tools that nobody has. A run goes on without them, so it is only a warning.
-fn unknown_tools(hands: &Hands) -> Vec<TalentProblem> {
-    let chronicle = ChronicleTools::new(hands.layout.clone(), hands.shelf.clone());
+fn unknown_tools(hands: &TalentContext) -> Vec<TalentProblem> {
+    let chronicle = ChronicleTools::new(hands.layout.clone(), hands.catalog.clone());
     let known: Vec<String> =
         chronicle.tools().into_iter().chain(toolbox::specs()).map(|spec| spec.name).collect();
     let mut found = Vec::new();
-    for talent in hands.shelf.all().filter(|talent| talent.source == TalentSource::User) {
+    for talent in hands.catalog.all().filter(|talent| talent.source == TalentSource::User) {
         let file = hands.layout.talents().join(format!("{}.md", talent.name));
         for tool in talent.front.tools.iter().flatten().filter(|tool| !known.contains(tool)) {
             // The file was read a moment ago; without it the line is not known.

@@ -17,7 +17,7 @@ use crate::output::{Output, plain};
 use api::{Error, Fault};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
-use service::{Machine, World as _};
+use service::{Environment as _, SystemEnvironment};
 
 /// Checks the logs of all runs: none without an end, none torn, none missing in the index.
 ///
@@ -64,7 +64,7 @@ pub(super) fn run(
 pub(crate) fn look(place: &DaemonPlace) -> Outcome<(usize, Vec<LogFinding>)> {
     let layout = Layout::new(&place.home);
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
-    let began = Machine.now()?.0;
+    let began = SystemEnvironment.now()?.0;
     let status = DaemonClient::connect(place)?.map(|mut client| client.status()).transpose()?;
     let before = status.as_ref().map(live).unwrap_or_default();
     let index = RunIndex::open(&layout, TimeZone::system()).map_err(unread)?;

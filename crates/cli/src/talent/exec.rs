@@ -11,7 +11,7 @@ use clap::Args;
 use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, caller, home_folder, wait};
 use client::place::DaemonPlace;
-use daemon::talents_host::memory::Memory;
+use daemon::talents_host::memory::MemoryHandle;
 use daemon::talents_host::toolbox::MemoryTools;
 
 /// Internal: runs requests from standard input, one JSON object per line; events go to standard output, one per line.
@@ -33,8 +33,8 @@ pub(super) fn run(args: &ExecArgs, globals: &Globals, around: &Around) -> Outcom
     let hands = crate::talent::hands(globals, around)?;
     let home = home_folder(globals, &around.variables, &around.cwd)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
-    let world = Arc::clone(&caller.world);
-    let memory = Memory::new(
+    let world = Arc::clone(&caller.environment);
+    let memory = MemoryHandle::new(
         DaemonPlace::new(&home),
         caller,
         around.variables.clone(),

@@ -41,7 +41,7 @@ pub(super) fn run(
     out: &mut Output,
 ) -> Outcome {
     let hands = crate::talent::hands(globals, around)?;
-    let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
+    let talent = hands.catalog.find(&TalentName::parse(&args.name)?)?;
     let asked =
         ModelQuery { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };
     match hands.choice(&talent, &asked) {

@@ -8,7 +8,7 @@ use talents::talent_files::{Talent, TalentKind, TalentProblem};
 use crate::failure::Outcome;
 use crate::open::{Around, Globals};
 use crate::output::{Output, plain};
-use daemon::talents_host::Hands;
+use daemon::talents_host::TalentContext;
 
 /// Lists all talents with schedule, priority, type, source, and the model that would be used.
 ///
@@ -36,7 +36,7 @@ pub(super) fn run(
 ) -> Outcome {
     let hands = crate::talent::hands(globals, around)?;
     let mut talents: Vec<&Talent> = hands
-        .shelf
+        .catalog
         .all()
         .filter(|talent| args.schedule.as_deref().is_none_or(|wanted| wanted == schedule(talent)))
         .filter(|talent| args.kind.as_deref().is_none_or(|kind| kind == talent.kind().as_str()))
@@ -73,7 +73,7 @@ pub(super) fn run(
         }
     }
     let broken =
-        hands.shelf.problems().iter().filter(|problem| TalentProblem::is_error(problem)).count();
+        hands.catalog.problems().iter().filter(|problem| TalentProblem::is_error(problem)).count();
     if broken > 0 {
         out.say(format_args!("{broken} problems in files; `cortex talent check` tells where"));
     }
@@ -84,7 +84,7 @@ pub(super) fn schedule(talent: &Talent) -> &'static str {
     talent.front.schedule.map_or("none", talents::talent_files::TalentSchedule::as_str)
 }
 
-fn model(hands: &Hands, talent: &Talent) -> String {
+fn model(hands: &TalentContext, talent: &Talent) -> String {
     if talent.front.disabled {
         return "(disabled)".to_owned();
     }

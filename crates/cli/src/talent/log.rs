@@ -15,7 +15,7 @@ use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals};
 use crate::output::{Output, plain};
 use api::Error;
-use daemon::talents_host::live::summary::summary;
+use daemon::talents_host::event_summary::summary;
 
 /// Shows runs, the newest first, or the events of one run.
 ///

@@ -18,7 +18,7 @@ use crate::failure::{Failure, Outcome};
 use crate::open::{Around, Globals, home_folder};
 use crate::output::Output;
 use crate::surroundings;
-use daemon::talents_host::Hands;
+use daemon::talents_host::TalentContext;
 use service::config;
 
 /// Runs talents, shows what they did, and lists, shows and checks them.
@@ -71,9 +71,9 @@ pub(crate) fn run(
 }
 
 /// What the home has for talents.
-pub(crate) fn hands(globals: &Globals, around: &Around) -> Outcome<Hands> {
+pub(crate) fn hands(globals: &Globals, around: &Around) -> Outcome<TalentContext> {
     let home = home_folder(globals, &around.variables, &around.cwd)?;
     let home = std::path::absolute(&home).map_err(|error| Failure::file(&home, error))?;
     let config = config::load(&home, &around.variables)?;
-    Ok(Hands::open(&home, &config, surroundings::own_environment())?)
+    Ok(TalentContext::open(&home, &config, surroundings::own_environment())?)
 }

@@ -146,7 +146,7 @@ async fn work(
             out.text(plain_lines(text.unwrap_or_default()))?;
             out.flush()?;
             wrote = true;
-        } else if let Some(told) = daemon::talents_host::live::summary::summary(event) {
+        } else if let Some(told) = daemon::talents_host::event_summary::summary(event) {
             out.say(format_args!("  {told}"));
         }
         Ok(())

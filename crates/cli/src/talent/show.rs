@@ -39,7 +39,7 @@ pub(super) fn run(
     out: &mut Output,
 ) -> Outcome {
     let hands = crate::talent::hands(globals, around)?;
-    let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
+    let talent = hands.catalog.find(&TalentName::parse(&args.name)?)?;
     let caller = caller(globals, &around.variables, &around.cwd, None)?;
     let (facets, problems) = list_facets(&hands.layout)?;
     for problem in problems {
@@ -55,7 +55,7 @@ pub(super) fn run(
         })
         .collect();
     let scene = Scene {
-        now: talents_host::now(caller.world.as_ref(), &hands.zone)?,
+        now: talents_host::now(caller.environment.as_ref(), &hands.zone)?,
         use_id: None,
         day: args.day.as_deref().map(Day::parse).transpose()?,
         segment: args.segment.as_deref().map(Segment::parse).transpose()?,
@@ -66,7 +66,7 @@ pub(super) fn run(
         input: None,
         bulletin: None,
     };
-    let parts = Instructions::build(&hands.shelf, &talent, &scene)?;
+    let parts = Instructions::build(&hands.catalog, &talent, &scene)?;
     let mut view = hands.shown(&talent);
     if out.is_json() {
         view["system_instruction"] = parts.system.into();

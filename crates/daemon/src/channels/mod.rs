@@ -1,40 +1,33 @@
-//! Conversations that Cortex keeps: what a channel wants done, done by runs of talents, and kept on disk.
+//! Conversations that Cortex keeps: their names, their locks and their files. What happens to them is in `host`.
 //!
-//! - here: the channels of a home, each under its own lock.
-//! - `keep`: the file of a channel and the transcript that only grows.
-//! - `carry`: each effect of a channel. `ends`: what the end of a run means for its channel and for the budget.
+//! - here: the channels of a home, each under its own lock; what runs of a channel are called.
+//! - `files`: the file of a channel and the transcript that only grows.
 //!
-//! What must stay true: what a person said is on disk before a model is asked; a run belongs to its channel by the name of its
-//! context, so that an end is understood after a restart too; a message leaves the context only after it was stored; the same end
-//! told twice changes nothing the second time.
+//! What must stay true: what a person said is on disk before a model is asked; a run belongs to its channel by the name
+//! of its context, so that an end is understood after a restart too; a message leaves the context only after it was
+//! stored; the same end told twice changes nothing the second time.
 
-mod carry;
-mod ends;
-mod keep;
+pub(crate) mod files;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use api::run::RunRequest;
+use api::DEFAULT_ACTOR;
+use api::run::{RunEnvironment, RunRequest};
 use kernel::actor::ActorName;
 use kernel::digest::Digest;
+use mind::budget::Purpose;
 use mind::conversation::Channel;
 use serde::{Deserialize, Serialize};
-
-pub use carry::{With, actor_key, channel_of, session_of};
-pub use ends::purpose;
-
-use crate::host::Host;
-use api::DEFAULT_ACTOR;
-use service::Caller;
+use serde_json::{Map, Value};
 use service::error::{Error, Result};
 
 /// Talents that are parts of a conversation. A person may replace them, as any talent.
-pub const TURN: &str = "channel";
-pub const BRANCH: &str = "branch";
-pub const COMPACTION: &str = "compaction";
+pub(crate) const TURN: &str = "channel";
+pub(crate) const BRANCH: &str = "branch";
+pub(crate) const COMPACTION: &str = "compaction";
 /// Answers an administrator.
-pub const ADMIN: &str = "admin";
+pub(crate) const ADMIN: &str = "admin";
 /// The tract of the bus on which conversations and processes are told.
 pub const TRACT: &str = "mind";
 
@@ -46,7 +39,7 @@ const MARK_CHARS: usize = 12;
 /// What a run is to its channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "part")]
-pub enum Part {
+pub(crate) enum ChannelPart {
     Turn { turn: u64 },
     Branch { branch: String },
     Extract { run: String },
@@ -54,24 +47,53 @@ pub enum Part {
 
 /// A channel as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub(crate) struct PersistedChannel {
     pub channel: Channel,
     pub created_unix_ms: i64,
     /// Runs that go on, by the name of their context.
-    pub waiting: BTreeMap<String, Part>,
+    pub waiting: BTreeMap<String, ChannelPart>,
     /// Why the last turn was not answered.
     pub last_error: Option<String>,
 }
 
-impl Kept {
-    fn new(channel: &str, private: bool, created_unix_ms: i64) -> Kept {
-        Kept {
+impl PersistedChannel {
+    pub(crate) fn new(channel: &str, private: bool, created_unix_ms: i64) -> PersistedChannel {
+        PersistedChannel {
             channel: Channel::new(channel, private),
             created_unix_ms,
             waiting: BTreeMap::new(),
             last_error: None,
         }
     }
+}
+
+/// What goes with the runs of one request: keys of services, and the model that was asked for.
+#[derive(Clone, Default)]
+pub(crate) struct RunOptions {
+    pub env: Map<String, Value>,
+    pub model: Option<String>,
+    pub provider: Option<String>,
+}
+
+impl RunOptions {
+    /// A request for a run with these keys and this model.
+    pub(crate) fn request(&self, request: RunRequest) -> RunRequest {
+        let env = (!self.env.is_empty()).then(|| RunEnvironment::Values(self.env.clone()));
+        RunRequest { model: self.model.clone(), provider: self.provider.clone(), env, ..request }
+    }
+}
+
+impl std::fmt::Debug for RunOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Values of the environment are keys.
+        f.debug_struct("With").field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+/// A run that was started for a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChannelRun {
+    pub use_id: String,
 }
 
 /// Whose channel, and its name.
@@ -84,11 +106,8 @@ pub struct Channels {
     open: Mutex<BTreeMap<Which, Arc<Mutex<()>>>>,
 }
 
-/// A channel that nobody else changes meanwhile. What it holds is on disk and only there.
-pub struct Alone<'a>(#[expect(dead_code, reason = "held, not read")] MutexGuard<'a, ()>);
-
 impl Channels {
-    pub fn lock_of(&self, actor: &ActorName, channel: &str) -> Arc<Mutex<()>> {
+    pub(crate) fn lock_of(&self, actor: &ActorName, channel: &str) -> Arc<Mutex<()>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // Locks are handed out under this guard alone: one that only the map holds is nobody's.
         open.retain(|_, lock| Arc::strong_count(lock) > 1);
@@ -96,76 +115,19 @@ impl Channels {
     }
 }
 
-impl Host {
-    /// The channel as it is kept; one that is not there is made, and is there once it is kept.
-    pub fn channel_or_new(&self, caller: &Caller, channel: &str, shared: bool) -> Result<Kept> {
-        let folder = self.service.home().actor_folder(&caller.actor);
-        match keep::load(&folder, channel)? {
-            Some(kept) => Ok(kept),
-            None => {
-                let kept = Kept::new(channel, !shared, caller.now()?.get());
-                keep::store(&folder, &kept)?;
-                Ok(kept)
-            }
-        }
-    }
-
-    pub fn channel_there(&self, caller: &Caller, channel: &str) -> Result<Kept> {
-        let folder = self.service.home().actor_folder(&caller.actor);
-        keep::load(&folder, channel)?.ok_or_else(|| Error::missing("channel", channel))
-    }
-
-    /// Every channel of the caller's actor, in the order of their names.
-    pub fn all_channels(&self, caller: &Caller) -> Result<Vec<Kept>> {
-        let folder = self.service.home().actor_folder(&caller.actor);
-        let names = keep::names(&folder)?;
-        names.iter().filter_map(|name| keep::load(&folder, name).transpose()).collect()
-    }
-
-    /// Is this the session of a channel that others read?
-    pub fn is_shared_session(&self, actor: &ActorName, session: &str) -> bool {
-        let folder = self.service.home().actor_folder(actor);
-        let kept = channel_of(session).and_then(|channel| keep::load(&folder, channel).ok()?);
-        kept.is_some_and(|kept| !kept.channel.private)
-    }
-
-    /// What was said in these words was erased: the channel and its transcript must not hold it either.
-    pub fn erase_from_channel(&self, caller: &Caller, channel: &str, text: &str) -> Result<()> {
-        let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
-        let folder = self.service.home().actor_folder(&caller.actor);
-        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
-        kept.channel.erase(text);
-        keep::erase_said(&folder, channel, text)?;
-        keep::store(&folder, &kept)
-    }
-
-    /// Removes a channel and its transcript.
-    pub fn remove_channel(&self, caller: &Caller, channel: &str) -> Result<()> {
-        let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
-        keep::remove(&self.service.home().actor_folder(&caller.actor), channel)
-    }
-
-    /// What a person said is on disk before anybody is asked.
-    pub fn channel_said(&self, caller: &Caller, kept: &Kept, before: u64) -> Result<()> {
-        self.transcribe_since(caller, kept, before)?;
-        self.keep_channel(caller, kept)
-    }
-}
-
-pub fn alone(lock: &Mutex<()>) -> Alone<'_> {
-    Alone(lock.lock().unwrap_or_else(PoisonError::into_inner))
+/// Holds a channel, so that nobody else changes it meanwhile. What it holds is on disk and only there.
+pub(crate) fn hold(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whose memory a run works with.
-pub fn actor_of(request: &RunRequest) -> Result<ActorName> {
+pub(crate) fn actor_of(request: &RunRequest) -> Result<ActorName> {
     Ok(ActorName::parse(request.actor.as_deref().unwrap_or(DEFAULT_ACTOR))?)
 }
 
-/// The name of a part's context. Contexts of all actors lie in one folder: those of others than the home's own end with a mark of
-/// whose they are. A part ends with a number behind a hyphen, so no part looks like one with a mark.
-pub fn context_of(actor: &ActorName, part: &str) -> String {
+/// The name of a part's context. Contexts of all actors lie in one folder: those of others than the home's own end with
+/// a mark of whose they are. A part ends with a number behind a hyphen, so no part looks like one with a mark.
+pub(crate) fn context_of(actor: &ActorName, part: &str) -> String {
     if actor.as_str() == DEFAULT_ACTOR {
         return part.to_owned();
     }
@@ -191,6 +153,31 @@ pub fn check_name(channel: &str) -> Result<()> {
         "channel",
         format!("must be letters, digits, - _ and . and at most {NAME_BYTES_MAX} long"),
     ))
+}
+
+/// The session under which a channel's messages are journaled.
+pub fn session_of(channel: &str) -> String {
+    format!("channel-{channel}")
+}
+
+/// The channel whose session this is.
+pub(crate) fn channel_of(session: &str) -> Option<&str> {
+    session.strip_prefix("channel-").filter(|channel| check_name(channel).is_ok())
+}
+
+/// The key that says whose memory a run works with; none for the home's own.
+pub fn actor_key(actor: &ActorName) -> Option<String> {
+    (actor.as_str() != DEFAULT_ACTOR).then(|| actor.as_str().to_owned())
+}
+
+/// What the calls of a run are paid from.
+pub fn purpose(talent: &str, is_of_channel: bool) -> Purpose {
+    match talent {
+        COMPACTION if is_of_channel => Purpose::Maintenance,
+        TURN | BRANCH if is_of_channel => Purpose::Chat,
+        ADMIN if !is_of_channel => Purpose::Chat,
+        _ => Purpose::Talents,
+    }
 }
 
 #[cfg(test)]

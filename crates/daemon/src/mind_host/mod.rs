@@ -1,26 +1,19 @@
-//! Tends the memories of a home: a mind per actor, its effects carried out, what it published for everybody to read.
+//! The minds of a home: one per actor, and what it published for everybody to read. Their effects are in `host`.
 //!
-//! - here: which minds there are, what is kept of them over a restart, what is published.
-//! - `carry`: each effect of a mind against the store. `model`: the model that may write the bulletin.
-//! - `processes`: what happens to channels, branches and workers, and what supervision does about it.
+//! - here: which minds there are, and what is published. `files`: what is kept of them over a restart.
+//! - `model`: the model that may write the bulletin. `event_log`: what happened to channels, branches and workers.
 //! - `prompts`: what people said, from the journal. `settings`: what is set, and noticing when that changes.
 //!
-//! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs; a
-//! change to a memory goes through the same door as any client's; an actor that nobody uses is not opened.
+//! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs;
+//! a change to a memory is a command like any client's; an actor that nobody uses is not opened.
 
-mod carry;
+mod event_log;
+pub(crate) mod files;
 mod model;
-mod processes;
-mod prompts;
+pub(crate) mod prompts;
 mod settings;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
 
-use api::ErrorCode;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,39 +23,34 @@ use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinInput};
-use mind::{Mind, MindEffect, MindEvent, MindState};
-use serde::{Deserialize, Serialize};
+use mind::{Mind, MindEffect, MindEvent};
+use service::error::Result;
+use service::{Caller, Environment};
 
-use api::Fault;
-use processes::EventLog;
-pub use processes::process_of;
-use service::error::{Error, Result};
-use service::{Caller, World};
-pub use settings::{Known, read as read_settings};
+use event_log::EventLog;
+use files::PersistedMind;
 
-/// The file in an actor's folder that holds what its mind keeps.
-const FILE: &str = "mind.json";
-/// What could not be read is put aside under this name.
-const ASIDE: &str = "mind.unreadable.json";
+pub(crate) use event_log::StoredRecord;
+pub(crate) use settings::MindConfig;
+pub use settings::read as read_settings;
+
 /// Actors whose last trouble is remembered.
 const TROUBLE_MAX: usize = 256;
-/// Raised when the shape of that file changes.
-const FORMAT: u32 = 1;
 
 /// What conversations read.
 #[derive(Clone, Debug, Default)]
-pub struct Published {
+pub(crate) struct PublishedBulletins {
     pub owner: Option<Arc<Bulletin>>,
     pub shared: Option<Arc<Bulletin>>,
 }
 
-impl Published {
-    fn of(mind: &Mind) -> Published {
+impl PublishedBulletins {
+    pub(crate) fn of(mind: &Mind) -> PublishedBulletins {
         let current = |audience| mind.bulletin(&audience).cloned().map(Arc::new);
-        Published { owner: current(Audience::Owner), shared: current(Audience::Shared) }
+        PublishedBulletins { owner: current(Audience::Owner), shared: current(Audience::Shared) }
     }
 
-    pub fn get(&self, audience: &Audience) -> Option<Arc<Bulletin>> {
+    pub(crate) fn get(&self, audience: &Audience) -> Option<Arc<Bulletin>> {
         match audience {
             Audience::Owner => self.owner.clone(),
             Audience::Shared => self.shared.clone(),
@@ -70,60 +58,67 @@ impl Published {
     }
 }
 
-/// What is kept over a restart.
-#[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    format: u32,
+/// A mind with what it was configured with.
+#[derive(Debug)]
+pub(crate) struct MindSlot {
+    pub mind: Mind,
     /// Journal entries whose prompts were looked at.
-    prompts: u64,
-    mind: MindState,
+    pub(crate) prompts: u64,
+    pub(crate) config: Arc<MindConfig>,
 }
 
-#[derive(Debug)]
-pub struct Part {
-    pub mind: Mind,
-    prompts: u64,
-    known: Arc<Known>,
+impl MindSlot {
+    /// Takes over what is set now.
+    pub(crate) fn reconfigure(&mut self, config: &Arc<MindConfig>, now: Millis) -> Result<()> {
+        let provider = config.model.as_ref().map(|model| model.provider.clone());
+        self.mind.reconfigure(config.settings.clone(), provider, now)?;
+        self.config = Arc::clone(config);
+        Ok(())
+    }
 }
 
 /// What was gathered last, for as long as the journal does not grow.
-type Remembered = BTreeMap<Audience, (Millis, BulletinInput)>;
+type GatheredInputs = BTreeMap<Audience, (Millis, BulletinInput)>;
 
 /// One actor's mind.
 #[derive(Debug)]
-pub struct Tended {
+pub(crate) struct ActorMind {
     pub actor: ActorName,
-    file: PathBuf,
-    part: Mutex<Part>,
-    published: ArcSwap<Published>,
+    folder: PathBuf,
+    slot: Mutex<MindSlot>,
+    pub(crate) published: ArcSwap<PublishedBulletins>,
     /// Runs that were asked to stop.
-    stopped: Mutex<BTreeSet<String>>,
-    gathered: Mutex<Remembered>,
+    pub(crate) stopped: Mutex<BTreeSet<String>>,
+    pub(crate) gathered: Mutex<GatheredInputs>,
     /// Changes that jobs made in this process, by their names.
-    changes: Mutex<BTreeMap<&'static str, u64>>,
+    pub(crate) changes: Mutex<BTreeMap<&'static str, u64>>,
     /// What happened to channels, branches and workers.
-    events: EventLog,
+    pub(crate) events: EventLog,
     /// Held while the file is written, so that an older state never replaces a newer one.
-    writing: Mutex<()>,
+    pub(crate) writing: Mutex<()>,
 }
 
 /// A panic elsewhere leaves a state that the next event corrects.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Tended {
-    fn open(actor: &ActorName, folder: &Path, known: Arc<Known>, now: Millis) -> Result<Tended> {
-        let file = folder.join(FILE);
-        let kept = load(&file)?;
+impl ActorMind {
+    fn open(
+        actor: &ActorName,
+        folder: &Path,
+        config: Arc<MindConfig>,
+        now: Millis,
+    ) -> Result<ActorMind> {
+        let kept = files::load(folder)?;
         let (prompts, state) = kept.map(|kept| (kept.prompts, kept.mind)).unwrap_or_default();
-        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
-        let mind = Mind::new(actor.as_str(), known.settings.clone(), provider, state, now);
-        Ok(Tended {
+        let provider = config.model.as_ref().map(|model| model.provider.clone());
+        let mind = Mind::new(actor.as_str(), config.settings.clone(), provider, state, now);
+        Ok(ActorMind {
             actor: actor.clone(),
-            file,
-            published: ArcSwap::from_pointee(Published::of(&mind)),
-            part: Mutex::new(Part { mind, prompts, known }),
+            folder: folder.to_owned(),
+            published: ArcSwap::from_pointee(PublishedBulletins::of(&mind)),
+            slot: Mutex::new(MindSlot { mind, prompts, config }),
             stopped: Mutex::default(),
             gathered: Mutex::default(),
             changes: Mutex::default(),
@@ -133,105 +128,49 @@ impl Tended {
     }
 
     /// The mind, for as long as it takes to ask it something. Nothing that waits may be done meanwhile.
-    pub fn part(&self) -> MutexGuard<'_, Part> {
-        lock(&self.part)
+    pub(crate) fn slot(&self) -> MutexGuard<'_, MindSlot> {
+        lock(&self.slot)
     }
 
     /// Does a job or a process of this mind run?
     fn is_busy(&self) -> bool {
-        let part = self.part();
-        let runs = part.mind.jobs.states().values().any(|state| state.running.is_some());
-        runs || part.mind.supervisor.all().next().is_some()
+        let slot = self.slot();
+        let runs = slot.mind.jobs.states().values().any(|state| state.running.is_some());
+        runs || slot.mind.supervisor.all().next().is_some()
     }
 
     /// Changes that jobs made in this process.
-    pub fn changes(&self) -> BTreeMap<&'static str, u64> {
+    pub(crate) fn changes(&self) -> BTreeMap<&'static str, u64> {
         lock(&self.changes).clone()
     }
 
     /// What is published now. Never waits.
-    pub fn published(&self) -> Arc<Published> {
+    pub(crate) fn published(&self) -> Arc<PublishedBulletins> {
         self.published.load_full()
     }
 
     /// Tells the mind what happened.
-    fn handle(&self, event: MindEvent, caller: &Caller) -> Result<Vec<MindEffect>> {
+    pub(crate) fn handle(&self, event: MindEvent, caller: &Caller) -> Result<Vec<MindEffect>> {
         let now = caller.now()?;
-        Ok(self.part().mind.handle(event, now, &mut chance(caller.world.as_ref())))
+        Ok(self.slot().mind.handle(event, now, &mut chance(caller.environment.as_ref())))
     }
 
     /// Writes down what is to survive.
-    pub fn persist(&self) -> Result<()> {
-        let failed = |error: std::io::Error| {
-            Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", self.file.display()))
+    pub(crate) fn persist(&self) -> Result<()> {
+        let _guard = lock(&self.writing);
+        let persisted = {
+            let slot = self.slot();
+            PersistedMind::new(slot.prompts, slot.mind.state())
         };
-        let _one_at_a_time = lock(&self.writing);
-        let kept = {
-            let part = self.part();
-            Kept { format: FORMAT, prompts: part.prompts, mind: part.mind.state() }
-        };
-        let bytes =
-            serde_json::to_vec(&kept).map_err(|error| Error::internal(error.to_string()))?;
-        let fresh = self.file.with_extension(format!("{}.new", std::process::id()));
-        let write = || {
-            let mut file = fs::File::create(&fresh)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&fresh, &self.file)
-        };
-        write().map_err(failed)
+        files::store(&self.folder, &persisted)
     }
-}
-
-/// What was kept; `None` if there is nothing, or nothing that can be read, which is then put aside.
-fn load(file: &Path) -> Result<Option<Kept>> {
-    let bytes = match fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            let message = format!("{}: {error}", file.display());
-            return Err(Error::new(ErrorCode::Io, Fault::Server, message));
-        }
-    };
-    match serde_json::from_slice::<Kept>(&bytes) {
-        Ok(kept) if kept.format == FORMAT => Ok(Some(kept)),
-        read => {
-            let why = read.map_or_else(|error| error.to_string(), |kept| kept.format.to_string());
-            let aside = file.with_file_name(ASIDE);
-            tracing::warn!("{} was put aside, it cannot be read: {why}", file.display());
-            fs::rename(file, &aside).map_err(|error| {
-                Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", aside.display()))
-            })?;
-            Ok(None)
-        }
-    }
-}
-
-/// Is anything kept for the actor in this folder?
-fn is_kept(folder: &Path) -> bool {
-    folder.join(FILE).exists() || folder.join(ASIDE).exists()
-}
-
-/// Removes all that is kept.
-fn discard(folder: &Path) -> Result<()> {
-    for name in [FILE, ASIDE] {
-        let path = folder.join(name);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let message = format!("{}: {error}", path.display());
-                return Err(Error::new(ErrorCode::Io, Fault::Server, message));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// A number up to the one given, by the caller's chance; none if there is none.
-fn chance(world: &dyn World) -> impl FnMut(u64) -> u64 + '_ {
+fn chance(environment: &dyn Environment) -> impl FnMut(u64) -> u64 + '_ {
     move |most| {
         let mut bytes = [0; 8];
-        match world.fill(&mut bytes) {
+        match environment.fill(&mut bytes) {
             Ok(()) => u64::from_le_bytes(bytes) % most.saturating_add(1).max(1),
             Err(_) => 0,
         }
@@ -240,29 +179,29 @@ fn chance(world: &dyn World) -> impl FnMut(u64) -> u64 + '_ {
 
 /// The minds of a home.
 #[derive(Debug)]
-pub struct Tending {
+pub(crate) struct MindHost {
     home: PathBuf,
     variables: BTreeMap<String, String>,
-    minds: ArcSwap<BTreeMap<ActorName, Arc<Tended>>>,
+    minds: ArcSwap<BTreeMap<ActorName, Arc<ActorMind>>>,
     /// Held while a mind is made, so that there is one of each.
     making: Mutex<()>,
-    known: Mutex<Option<(settings::Look, Arc<Known>)>>,
+    config: Mutex<Option<(settings::Look, Arc<MindConfig>)>>,
     ending: AtomicBool,
-    /// A daemon tends this home: bulletins are made again by themselves.
+    /// A daemon runs the minds of this home: bulletins are made again by themselves.
     served: AtomicBool,
     /// What went wrong last with each mind, so that it is said once.
     trouble: Mutex<BTreeMap<ActorName, String>>,
 }
 
-impl Tending {
+impl MindHost {
     /// `variables` decide about the configuration.
-    pub fn new(home: &Path, variables: BTreeMap<String, String>) -> Tending {
-        Tending {
+    pub(crate) fn new(home: &Path, variables: BTreeMap<String, String>) -> MindHost {
+        MindHost {
             home: home.to_owned(),
             variables,
             minds: ArcSwap::default(),
             making: Mutex::default(),
-            known: Mutex::default(),
+            config: Mutex::default(),
             ending: AtomicBool::new(false),
             served: AtomicBool::new(false),
             trouble: Mutex::default(),
@@ -270,62 +209,67 @@ impl Tending {
     }
 
     /// The mind of an actor, if it was used before in this process. Never waits.
-    pub fn if_there(&self, actor: &ActorName) -> Option<Arc<Tended>> {
+    pub(crate) fn if_there(&self, actor: &ActorName) -> Option<Arc<ActorMind>> {
         self.minds.load().get(actor).cloned()
     }
 
     /// All minds that were used in this process.
-    pub fn all(&self) -> Vec<Arc<Tended>> {
+    pub(crate) fn all(&self) -> Vec<Arc<ActorMind>> {
         self.minds.load().values().cloned().collect()
     }
 
     /// The mind of an actor whose folder is `folder`.
-    pub fn of(&self, actor: &ActorName, folder: &Path, now: Millis) -> Result<Arc<Tended>> {
-        if let Some(tended) = self.if_there(actor) {
-            return Ok(tended);
+    pub(crate) fn of(
+        &self,
+        actor: &ActorName,
+        folder: &Path,
+        now: Millis,
+    ) -> Result<Arc<ActorMind>> {
+        if let Some(actor_mind) = self.if_there(actor) {
+            return Ok(actor_mind);
         }
-        let known = self.known()?;
-        let _alone = lock(&self.making);
-        if let Some(tended) = self.if_there(actor) {
-            return Ok(tended);
+        let config = self.config()?;
+        let _guard = lock(&self.making);
+        if let Some(actor_mind) = self.if_there(actor) {
+            return Ok(actor_mind);
         }
-        let tended = Arc::new(Tended::open(actor, folder, known, now)?);
+        let actor_mind = Arc::new(ActorMind::open(actor, folder, config, now)?);
         let mut minds = BTreeMap::clone(&self.minds.load());
-        minds.insert(actor.clone(), Arc::clone(&tended));
+        minds.insert(actor.clone(), Arc::clone(&actor_mind));
         self.minds.store(Arc::new(minds));
-        Ok(tended)
+        Ok(actor_mind)
     }
 
     /// What is set now. Read again only if the file changed.
-    pub fn known(&self) -> Result<Arc<Known>> {
+    pub(crate) fn config(&self) -> Result<Arc<MindConfig>> {
         let path = service::config::path(&self.home, &self.variables);
         let look = settings::look(&path);
-        let mut known = lock(&self.known);
-        match &*known {
-            Some((seen, known)) if *seen == look => Ok(Arc::clone(known)),
+        let mut config = lock(&self.config);
+        match &*config {
+            Some((seen, config)) if *seen == look => Ok(Arc::clone(config)),
             _ => {
-                let fresh = Arc::new(Known::load(&self.home, &self.variables)?);
-                *known = Some((look, Arc::clone(&fresh)));
+                let fresh = Arc::new(MindConfig::load(&self.home, &self.variables)?);
+                *config = Some((look, Arc::clone(&fresh)));
                 Ok(fresh)
             }
         }
     }
 
     /// No run begins or goes on.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.ending.store(true, Ordering::SeqCst);
     }
 
-    fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }
 
-    pub fn is_served(&self) -> bool {
+    pub(crate) fn is_served(&self) -> bool {
         self.served.load(Ordering::SeqCst)
     }
 
     /// Says what went wrong with an actor's mind, once for as long as it stays the same.
-    pub fn say(&self, actor: &ActorName, outcome: Result<()>) {
+    pub(crate) fn say(&self, actor: &ActorName, outcome: Result<()>) {
         if let Some(said) = self.news(actor, outcome) {
             tracing::warn!("the mind of {actor}: {said}");
         }
@@ -356,10 +300,11 @@ impl Tending {
     /// A mind stays if somebody works with it at this moment, if a job or a process of it runs, or if it cannot be
     /// written.
     pub(crate) fn release(&self, is_used: impl Fn(&ActorName) -> bool) {
-        let _alone = lock(&self.making);
+        let _guard = lock(&self.making);
         let minds = BTreeMap::clone(&self.minds.load());
-        let (used, idle): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            minds.into_iter().partition(|(actor, tended)| is_used(actor) || tended.is_busy());
+        let (used, idle): (BTreeMap<_, _>, BTreeMap<_, _>) = minds
+            .into_iter()
+            .partition(|(actor, actor_mind)| is_used(actor) || actor_mind.is_busy());
         if idle.is_empty() {
             return;
         }
@@ -369,16 +314,43 @@ impl Tending {
         let is_read = Arc::strong_count(&before) > 1;
         drop(before);
         let mut kept = used;
-        for (actor, tended) in idle {
-            let is_held = is_read || Arc::strong_count(&tended) > 1;
-            if is_held || tended.is_busy() || tended.persist().is_err() {
-                kept.insert(actor, tended);
+        for (actor, actor_mind) in idle {
+            let is_held = is_read || Arc::strong_count(&actor_mind) > 1;
+            if is_held || actor_mind.is_busy() || actor_mind.persist().is_err() {
+                kept.insert(actor, actor_mind);
             }
         }
         self.minds.store(Arc::new(kept));
     }
 
-    fn serve(&self) {
+    pub(crate) fn serve(&self) {
         self.served.store(true, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    // house 6.4: a healthy actor used to reset what was said about the failing one
+    #[test]
+    fn trouble_is_said_once_per_actor() {
+        let home = tempfile::TempDir::new().unwrap();
+        let tending = MindHost::new(home.path(), BTreeMap::new());
+        let actor = |name: &str| ActorName::parse(name).unwrap();
+        let failed = |why: &str| Err(service::Error::internal(why));
+        assert!(tending.news(&actor("ada"), failed("no disk")).is_some());
+        for _ in 0..3 {
+            assert_eq!(tending.news(&actor("eve"), Ok(())), None);
+            assert_eq!(tending.news(&actor("ada"), failed("no disk")), None);
+        }
+        assert!(tending.news(&actor("ada"), failed("no memory")).is_some());
+        assert_eq!(tending.news(&actor("ada"), Ok(())), None);
+        assert!(tending.news(&actor("ada"), failed("no memory")).is_some(), "it came back");
+        for number in 0..1_000 {
+            tending.news(&actor(&format!("guest-{number}")), failed("no disk"));
+        }
+        assert!(lock(&tending.trouble).len() <= TROUBLE_MAX);
     }
 }

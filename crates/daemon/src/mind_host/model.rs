@@ -1,13 +1,13 @@
 //! The model that may write the bulletin: chosen by `[providers]`, asked once per call, with a deadline.
 //!
-//! Only what the configuration names is asked. A key that happens to be in the environment is no permission to send memories
-//! to a service in the background.
+//! Only what the configuration names is asked. A key that happens to be in the environment is no permission to send
+//! memories to a service in the background.
 
-use api::ErrorCode;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use api::{ErrorCode, Fault};
 use kernel::memory::Millis;
 use llm::models::{ModelQuery, ProviderSettings, Resolver};
 use llm::providers::{
@@ -17,8 +17,6 @@ use llm::providers::{
 use mind::budget::Cost;
 use mind::bulletin::ModelPrompt;
 use mind::{ModelAnswer, ModelProvider};
-
-use api::Fault;
 use service::config::Config;
 use service::error::{Error, Result};
 
@@ -26,22 +24,22 @@ use service::error::{Error, Result};
 const CONTEXT: &str = "mind.bulletin";
 const MILLION: u64 = 1_000_000;
 
-pub struct Writer {
+pub(crate) struct MindModel {
     pub provider: ModelProvider,
     model: String,
     providers: ConfiguredProviders,
 }
 
 // The environment holds keys.
-impl fmt::Debug for Writer {
+impl fmt::Debug for MindModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").field("provider", &self.provider).finish_non_exhaustive()
     }
 }
 
-impl Writer {
+impl MindModel {
     /// `None` if the configuration names no provider for the mind.
-    pub(super) fn of(config: &Config, home: &Path) -> Result<Option<Writer>> {
+    pub(crate) fn of(config: &Config, home: &Path) -> Result<Option<MindModel>> {
         let settings: ProviderSettings = config.section("providers", &[])?;
         let of_mind = settings.contexts.keys().any(|key| key.starts_with("mind"));
         if !is_named(config)? && !of_mind {
@@ -72,11 +70,11 @@ impl Writer {
         let patience = HttpLimits::default();
         let home = home.to_owned();
         let providers = ConfiguredProviders { settings, env, home, patience, seed: 0 };
-        Ok(Some(Writer { provider, model: choice.model, providers }))
+        Ok(Some(MindModel { provider, model: choice.model, providers }))
     }
 
     /// One call, over when it is answered or at the deadline.
-    pub(super) fn ask(
+    pub(crate) fn ask(
         &self,
         prompt: &ModelPrompt,
         now: Millis,
@@ -110,9 +108,9 @@ impl Writer {
             .providers
             .open(&self.provider.name)
             .map_err(|error| format!("{}: {error}", self.provider.name))?;
-        let (events, mut heard) = tokio::sync::mpsc::channel(64);
+        let (events, mut tracker) = tokio::sync::mpsc::channel(64);
         let turn = async {
-            let listen = async { while heard.recv().await.is_some() {} };
+            let listen = async { while tracker.recv().await.is_some() {} };
             tokio::join!(provider.turn(call, events), listen).0
         };
         match tokio::time::timeout(whole, turn).await {
@@ -123,7 +121,7 @@ impl Writer {
 }
 
 /// Does the configuration name a model for whatever asks?
-pub(super) fn is_named(config: &Config) -> Result<bool> {
+pub(crate) fn is_named(config: &Config) -> Result<bool> {
     let settings: ProviderSettings = config.section("providers", &[])?;
     Ok(settings.default.provider.is_some() || settings.default.model.is_some())
 }

@@ -1,4 +1,5 @@
-//! What people said, for the patterns: prompts of the journal that were not looked at yet, and what was saved of people.
+//! What people said, for the patterns: prompts of the journal that were not looked at yet, and what was saved of
+//! people.
 //!
 //! A session counts as a channel of its own: who says the same in two of them said it twice.
 
@@ -7,14 +8,14 @@ use kernel::memory::{MemoryId, Source, Visibility};
 use kernel::store::View;
 use mind::patterns::{Observation, Occurrence};
 use mind::proposal::BY;
-
 use service::error::Result;
 
 /// Entries one look takes in; what is older is not looked at.
 const LOOK_MAX: u64 = 20_000;
 
-/// Observations from the entries after `seen`, and the last entry that was looked at. `is_open`: others read this session too.
-pub(super) fn since(
+/// Observations from the entries after `seen`, and the last entry that was looked at. `is_open`: others read this
+/// session too.
+pub(crate) fn since(
     view: &View<'_>,
     seen: u64,
     is_open: impl Fn(&str) -> bool,
@@ -54,7 +55,8 @@ fn said(
     }))
 }
 
-/// A memory that somebody saved in a conversation. What a model or the mind concluded, or what came from elsewhere, is no evidence.
+/// A memory that somebody saved in a conversation. What a model or the mind concluded, or what came from elsewhere, is
+/// no evidence.
 fn noted(view: &View<'_>, entry: &Entry) -> Result<Option<Observation>> {
     let Payload::Write(write) = entry.payload()? else { return Ok(None) };
     // A session before a channel: what was said and then saved in one session was said in one place.

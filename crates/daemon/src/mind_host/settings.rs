@@ -1,17 +1,16 @@
 //! What is set about the mind: the tables of `[defaults]` and the model that `[providers]` names for it.
 
-use api::ErrorCode;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
+use api::{ErrorCode, Fault};
 use mind::settings::MindSettings;
-
-use crate::mind_host::model::{Writer, is_named};
-use api::Fault;
 use service::config;
 use service::config::Config;
 use service::error::{Error, Result};
+
+use crate::mind_host::model::{MindModel, is_named};
 
 /// What a file looked like when it was read.
 pub(super) type Look = Option<(SystemTime, u64)>;
@@ -23,18 +22,18 @@ pub(super) fn look(path: &Path) -> Look {
 
 /// Settings, and the model that may write.
 #[derive(Debug)]
-pub struct Known {
+pub(crate) struct MindConfig {
     pub settings: MindSettings,
-    pub writer: Option<Writer>,
+    pub model: Option<MindModel>,
     /// A model is named for whatever asks, whoever writes the bulletin.
     pub names_model: bool,
 }
 
-impl Known {
-    pub(super) fn load(home: &Path, variables: &BTreeMap<String, String>) -> Result<Known> {
+impl MindConfig {
+    pub(super) fn load(home: &Path, variables: &BTreeMap<String, String>) -> Result<MindConfig> {
         let config = config::load(home, variables)?;
-        let (settings, writer) = (read(&config)?, Writer::of(&config, home)?);
-        Ok(Known { settings, writer, names_model: is_named(&config)? })
+        let (settings, model) = (read(&config)?, MindModel::of(&config, home)?);
+        Ok(MindConfig { settings, model, names_model: is_named(&config)? })
     }
 }
 

@@ -1,30 +1,31 @@
 //! The memory bulletin: what matters now, as the mind published it last.
 //!
-//! Where a daemon tends the home, reading costs one look at what is published. Without one, a bulletin that the journal has
-//! outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
+//! Where a daemon runs the minds of the home, reading costs one look at what is published. Without one, a bulletin that
+//! the journal has outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
 
-use crate::host::Host;
-use crate::mind_host::Tended;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use api::Fault;
+use api::bulletin::{
+    BulletinAnswer, BulletinHistoryAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView,
+    ChangesView, SourceView,
+};
 use kernel::memory::{MemoryId, Millis, Scope};
 use mind::BULLETIN;
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinChanges, Maker, ModelUse, system_prompt};
 use service::caller::Caller;
 use service::error::{Error, Result};
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use api::bulletin::{
-    BulletinAnswer, BulletinHistoryAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView,
-    ChangesView, SourceView,
-};
+use crate::host::Host;
+use crate::mind_host::ActorMind;
 
 impl Host {
     pub fn bulletin(&self, caller: &Caller, request: BulletinRequest) -> Result<BulletinAnswer> {
         let audience = audience(request.audience.as_deref())?;
-        let tended = match self.tended(caller) {
-            Ok(tended) => tended,
+        let actor_mind = match self.actor_mind(caller) {
+            Ok(actor_mind) => actor_mind,
             // Whoever wants only what is there goes on without it, whatever is wrong with the mind.
             Err(error) if request.published && error.fault() != Fault::Forbidden => {
                 self.minds.say(&caller.actor, Err(error));
@@ -33,17 +34,17 @@ impl Host {
             Err(error) => return Err(error),
         };
         if request.refresh {
-            self.run_job(&tended, BULLETIN, ModelUse::Allowed, caller)?;
+            self.run_job(&actor_mind, BULLETIN, ModelUse::Allowed, caller)?;
         } else if !request.published {
-            self.make_if_missing(&tended, &audience, caller)?;
+            self.make_if_missing(&actor_mind, &audience, caller)?;
         }
-        let Some(mut bulletin) = tended.published().get(&audience) else {
+        let Some(mut bulletin) = actor_mind.published().get(&audience) else {
             return Ok(BulletinAnswer::default());
         };
         if let Some(project) = &request.project {
             bulletin = Arc::new(self.of_project(caller, &bulletin, project)?);
         }
-        let before = older(&tended, &audience).pop();
+        let before = older(&actor_mind, &audience).pop();
         let mut view = view(&bulletin, before.as_ref(), caller.now()?);
         if request.explain {
             view.sources = self.sources(caller, &bulletin)?;
@@ -84,9 +85,9 @@ impl Host {
         request: BulletinHistoryRequest,
     ) -> Result<BulletinHistoryAnswer> {
         let audience = audience(request.audience.as_deref())?;
-        let tended = self.tended(caller)?;
-        let mut all = older(&tended, &audience);
-        all.extend(tended.published().get(&audience).map(|now| (*now).clone()));
+        let actor_mind = self.actor_mind(caller)?;
+        let mut all = older(&actor_mind, &audience);
+        all.extend(actor_mind.published().get(&audience).map(|now| (*now).clone()));
         let now = caller.now()?;
         let views = (0..all.len()).rev().take(request.limit.unwrap_or(20)).map(|at| {
             let before = at.checked_sub(1).and_then(|at| all.get(at));
@@ -98,11 +99,11 @@ impl Host {
     /// Without a daemon nobody else makes it. Somebody who is making it now is not disturbed.
     fn make_if_missing(
         &self,
-        tended: &Arc<Tended>,
+        actor_mind: &Arc<ActorMind>,
         audience: &Audience,
         caller: &Caller,
     ) -> Result<()> {
-        let published = tended.published().get(audience);
+        let published = actor_mind.published().get(audience);
         let fresh = match &published {
             Some(_) if self.minds.is_served() => true,
             Some(bulletin) => {
@@ -114,7 +115,7 @@ impl Host {
         if fresh {
             return Ok(());
         }
-        match self.run_job(tended, BULLETIN, ModelUse::Never, caller) {
+        match self.run_job(actor_mind, BULLETIN, ModelUse::Never, caller) {
             Err(error) if error.fault() == Fault::Conflict => Ok(()),
             made => made.map(drop),
         }
@@ -124,8 +125,8 @@ impl Host {
         let (_, reading) = self.service.reading(caller)?;
         let view = reading.view();
         let mut sources = Vec::new();
-        for part in &bulletin.parts {
-            for number in part.lines.iter().flat_map(|line| &line.cites) {
+        for slot in &bulletin.parts {
+            for number in slot.lines.iter().flat_map(|line| &line.cites) {
                 let Some(id) = MemoryId::new(*number) else { continue };
                 let Some(head) = view.head(id)? else { continue };
                 let version = bulletin.cited.get(number).copied().unwrap_or(head.version);
@@ -136,7 +137,7 @@ impl Host {
                     now_version: head.version,
                     kind: head.kind.clone(),
                     title: body.map_or_else(|| "[erased]".to_owned(), |body| body.title),
-                    section: part.heading.clone(),
+                    section: slot.heading.clone(),
                     forgotten: head.tombstone.is_some(),
                 });
             }
@@ -146,13 +147,13 @@ impl Host {
 }
 
 /// Bulletins before the one that is published, newest last.
-fn older(tended: &Tended, audience: &Audience) -> Vec<Bulletin> {
-    let part = tended.part();
-    let desk = match audience {
-        Audience::Owner => &part.mind.owner,
-        Audience::Shared => &part.mind.shared,
+fn older(actor_mind: &ActorMind, audience: &Audience) -> Vec<Bulletin> {
+    let slot = actor_mind.slot();
+    let state = match audience {
+        Audience::Owner => &slot.mind.owner,
+        Audience::Shared => &slot.mind.shared,
     };
-    desk.history.iter().cloned().collect()
+    state.history.iter().cloned().collect()
 }
 
 fn audience(name: Option<&str>) -> Result<Audience> {

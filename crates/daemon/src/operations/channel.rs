@@ -1,13 +1,14 @@
-//! Conversations that Cortex keeps: said to, looked at, branched, given workers. Only for the owner; the models are asked by runs of
-//! talents, so a daemon must be there.
+//! Conversations that Cortex keeps: said to, looked at, branched, given workers. Only for the owner; the models are
+//! asked by runs of talents, so a daemon must be there.
 
-use crate::channels;
-use crate::channels::With;
-use crate::host::Host;
-use api::ErrorCode;
-use api::Fault;
+use api::channel::{
+    ChannelBranchRequest, ChannelGetAnswer, ChannelGetRequest, ChannelListAnswer,
+    ChannelListRequest, ChannelRemoveRequest, ChannelRunAnswer, ChannelSayRequest,
+    ChannelStopAnswer, ChannelStopRequest, ChannelView, ChannelWorkerRequest, SaidView,
+};
 use api::prompt::PromptSaveRequest;
 use api::run::RunRequest;
+use api::{ErrorCode, Fault};
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole};
@@ -17,11 +18,9 @@ use service::access::for_owner;
 use service::caller::Caller;
 use service::error::{Error, Result};
 
-use api::channel::{
-    ChannelBranchRequest, ChannelGetAnswer, ChannelGetRequest, ChannelListAnswer,
-    ChannelListRequest, ChannelRemoveRequest, ChannelRunAnswer, ChannelSayRequest,
-    ChannelStopAnswer, ChannelStopRequest, ChannelView, ChannelWorkerRequest, SaidView,
-};
+use crate::channels;
+use crate::channels::RunOptions;
+use crate::host::Host;
 
 /// Messages that one look gives if nobody says how many.
 const MESSAGES_DEFAULT: usize = 50;
@@ -40,10 +39,10 @@ impl Host {
         }
         self.dispatched(caller, ProcessType::Channel);
         let lock = self.channels.lock_of(&caller.actor, &request.channel);
-        let _alone = channels::alone(&lock);
+        let _guard = channels::hold(&lock);
         let now = caller.now()?;
-        let mut kept = self.channel_or_new(caller, &request.channel, request.shared)?;
-        if kept.channel.is_answering() {
+        let mut persisted = self.channel_or_new(caller, &request.channel, request.shared)?;
+        if persisted.channel.is_answering() {
             let message = format!("channel {} still answers the last message", request.channel);
             return Err(Error::new(ErrorCode::ChannelBusy, Fault::Conflict, message)
                 .with_hint("wait for its answer, or stop it"));
@@ -54,12 +53,12 @@ impl Host {
             ..PromptSaveRequest::default()
         };
         let prompt = self.service.prompt_save(caller, prompt)?;
-        let bulletin = self.bulletin_of(caller, kept.channel.audience())?;
-        let settings = self.tended(caller)?.part().mind.settings.channel.clone();
-        let before = kept.channel.messages().last().map_or(0, |message| message.number);
+        let bulletin = self.bulletin_of(caller, persisted.channel.audience())?;
+        let settings = self.actor_mind(caller)?.slot().mind.settings.channel.clone();
+        let before = persisted.channel.messages().last().map_or(0, |message| message.number);
         let effects =
-            kept.channel.said(&prompt.content, "", bulletin.as_deref(), &settings, now)?;
-        self.channel_said(caller, &kept, before)?;
+            persisted.channel.said(&prompt.content, "", bulletin.as_deref(), &settings, now)?;
+        self.record_message(caller, &persisted, before)?;
         self.observe(
             caller,
             ProcessEvent::ChannelStarted {
@@ -67,8 +66,9 @@ impl Host {
                 started_at: now.get(),
             },
         );
-        let with = With { env: request.env, model: request.model, provider: request.provider };
-        let started = self.carry_channel(caller, &mut kept, effects, &with)?;
+        let with =
+            RunOptions { env: request.env, model: request.model, provider: request.provider };
+        let started = self.run_channel_effects(caller, &mut persisted, effects, &with)?;
         let started = started.ok_or_else(|| Error::internal("a message that asks nobody"))?;
         Ok(ChannelRunAnswer {
             channel: request.channel,
@@ -89,13 +89,14 @@ impl Host {
         }
         self.dispatched(caller, ProcessType::Branch);
         let lock = self.channels.lock_of(&caller.actor, &request.channel);
-        let _alone = channels::alone(&lock);
-        let mut kept = self.channel_there(caller, &request.channel)?;
-        let bulletin = self.bulletin_of(caller, kept.channel.audience())?;
-        let settings = self.tended(caller)?.part().mind.settings.channel.clone();
+        let _guard = channels::hold(&lock);
+        let mut persisted = self.existing_channel(caller, &request.channel)?;
+        let bulletin = self.bulletin_of(caller, persisted.channel.audience())?;
+        let settings = self.actor_mind(caller)?.slot().mind.settings.channel.clone();
         let now = caller.now()?;
         let description = self.service.screen().text(&request.description);
-        let effect = kept.channel.branch(&description, "", bulletin.as_deref(), &settings, now)?;
+        let effect =
+            persisted.channel.branch(&description, "", bulletin.as_deref(), &settings, now)?;
         let ChannelEffect::StartBranch { branch, .. } = &effect else {
             return Err(Error::internal("a branch that asks nobody"));
         };
@@ -110,10 +111,10 @@ impl Host {
                 started_at: now.get(),
             },
         );
-        let with = With { env: request.env, ..With::default() };
-        let started = self.carry_channel(caller, &mut kept, vec![effect], &with);
+        let with = RunOptions { env: request.env, ..RunOptions::default() };
+        let started = self.run_channel_effects(caller, &mut persisted, vec![effect], &with);
         if let Err(error) = &started {
-            self.process_ended(caller, &process, &format!("failed: {}", error.to_string()));
+            self.process_ended(caller, &process, &format!("failed: {error}"));
         }
         let started = started?.ok_or_else(|| Error::internal("a branch that asks nobody"))?;
         Ok(ChannelRunAnswer {
@@ -134,7 +135,7 @@ impl Host {
         if request.task.trim().is_empty() {
             return Err(Error::invalid("task", "is empty"));
         }
-        self.channel_there(caller, &request.channel)?;
+        self.existing_channel(caller, &request.channel)?;
         self.dispatched(caller, ProcessType::Worker);
         let talent = request.talent.as_deref().unwrap_or("default");
         if [channels::TURN, channels::BRANCH, channels::COMPACTION].contains(&talent) {
@@ -142,7 +143,7 @@ impl Host {
             return Err(Error::invalid("talent", reason));
         }
         let task = self.service.screen().text(&request.task);
-        let with = With { env: request.env, ..With::default() };
+        let with = RunOptions { env: request.env, ..RunOptions::default() };
         let run = with.request(RunRequest {
             name: Some(talent.to_owned()),
             prompt: Some(task.clone()),
@@ -162,14 +163,14 @@ impl Host {
         request: ChannelStopRequest,
     ) -> Result<ChannelStopAnswer> {
         self.may_talk(caller, &request.channel)?;
-        self.channel_there(caller, &request.channel)?;
-        let hands = self.run_control()?;
-        let cancelled = hands
+        self.existing_channel(caller, &request.channel)?;
+        let runs = self.run_control()?;
+        let cancelled = runs
             .live()
             .into_iter()
             .filter(|run| run.channel.as_deref() == Some(&request.channel))
             .filter(|run| run.is_of(&caller.actor))
-            .filter(|run| hands.cancel(&run.use_id))
+            .filter(|run| runs.cancel(&run.use_id))
             .map(|run| run.use_id);
         Ok(ChannelStopAnswer { cancelled: cancelled.collect() })
     }
@@ -182,15 +183,15 @@ impl Host {
     ) -> Result<ChannelView> {
         for_owner(caller)?;
         channels::check_name(&request.channel)?;
-        let kept = self.channel_there(caller, &request.channel)?;
-        if kept.channel.is_answering() || kept.channel.branches().next().is_some() {
+        let persisted = self.existing_channel(caller, &request.channel)?;
+        if persisted.channel.is_answering() || persisted.channel.branches().next().is_some() {
             let message = format!("channel {} is in use", request.channel);
             return Err(Error::new(ErrorCode::ChannelBusy, Fault::Conflict, message)
                 .with_hint("stop it first, or wait"));
         }
         self.remove_channel(caller, &request.channel)?;
         self.observe(caller, ProcessEvent::ChannelEnded { channel_id: request.channel });
-        Ok(view(&kept))
+        Ok(view(&persisted))
     }
 
     pub fn channel_list(
@@ -210,11 +211,11 @@ impl Host {
     ) -> Result<ChannelGetAnswer> {
         for_owner(caller)?;
         channels::check_name(&request.channel)?;
-        let kept = self.channel_there(caller, &request.channel)?;
+        let persisted = self.existing_channel(caller, &request.channel)?;
         let limit = request.limit.unwrap_or(MESSAGES_DEFAULT).min(MESSAGES_MAX);
-        let all = kept.channel.messages();
+        let all = persisted.channel.messages();
         let said = all[all.len().saturating_sub(limit)..].iter().map(said_view).collect();
-        Ok(ChannelGetAnswer { view: view(&kept), said })
+        Ok(ChannelGetAnswer { view: view(&persisted), said })
     }
 
     /// Only the owner talks, with an actor that is there: a name typed wrong must not become one.
@@ -230,23 +231,23 @@ impl Host {
         caller: &Caller,
         audience: Audience,
     ) -> Result<Option<std::sync::Arc<mind::bulletin::Bulletin>>> {
-        Ok(self.tended(caller)?.published().get(&audience))
+        Ok(self.actor_mind(caller)?.published().get(&audience))
     }
 }
 
-fn view(kept: &channels::Kept) -> ChannelView {
-    let channel = &kept.channel;
-    let last = channel.messages().last().map_or(kept.created_unix_ms, |last| last.at_unix_ms);
+fn view(persisted: &channels::PersistedChannel) -> ChannelView {
+    let channel = &persisted.channel;
+    let last = channel.messages().last().map_or(persisted.created_unix_ms, |last| last.at_unix_ms);
     ChannelView {
         channel: channel.channel_id.clone(),
         shared: !channel.private,
-        created_at: Millis(kept.created_unix_ms).rfc3339(),
+        created_at: Millis(persisted.created_unix_ms).rfc3339(),
         last_at: Millis(last).rfc3339(),
         messages: channel.messages().len(),
         tokens: channel.tokens(),
         is_answering: channel.is_answering(),
         branches: channel.branches().map(|branch| branch.branch_id.clone()).collect(),
-        last_error: kept.last_error.clone(),
+        last_error: persisted.last_error.clone(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Operations on memories that reach beyond the store: what is erased must be in nothing that the mind or a conversation
-//! keeps, and an agent's first session wakes the mind.
+//! Operations on memories that reach beyond the store: what is erased must be in nothing that the mind or a
+//! conversation keeps, and an agent's first session wakes the mind.
 
 use api::change::{DeleteAnswer, DeleteRequest};
 use api::session::{SessionStartRequest, SessionView};

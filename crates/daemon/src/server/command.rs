@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::host::Host;
 
 /// Runs a command line for somebody else and gives its exit code. The command line brings it.
-pub type RunCommand = fn(&[String], CommandContext) -> u8;
+pub(crate) type RunCommand = fn(&[String], CommandContext) -> u8;
 
 /// What a command may look at besides its arguments.
 pub struct CommandContext {

@@ -1,9 +1,14 @@
 //! One connection: greeting, then requests, each answered before the next is read.
 
-use api::ErrorCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use api::{Error, ErrorCode, Fault, Result};
+use client::protocol;
+use client::protocol::{
+    CallBody, DaemonReply, DaemonRequest, Greeting, Hello, LINE_BYTES_MAX, ReplyBody, RequestBody,
+    Welcome,
+};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use service::Caller;
@@ -11,17 +16,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::server::Shared;
-use crate::server::forward;
-use api::Fault;
-use api::{Error, Result};
-use client::protocol;
-use client::protocol::{
-    CallBody, DaemonReply, DaemonRequest, Greeting, Hello, LINE_BYTES_MAX, ReplyBody, RequestBody,
-    Welcome,
-};
+use crate::server::{ServerState, forward};
 
-pub(super) type Reader = BufReader<OwnedReadHalf>;
+pub(super) type ConnectionReader = BufReader<OwnedReadHalf>;
 
 /// What came over the line.
 pub(super) enum Incoming<T> {
@@ -32,10 +29,11 @@ pub(super) enum Incoming<T> {
     Over,
 }
 
-pub(super) async fn attend(stream: UnixStream, shared: Arc<Shared>) {
+pub(super) async fn attend(stream: UnixStream, shared: Arc<ServerState>) {
     if !shared.enter() {
         let busy = Error::new(ErrorCode::TooManyConnections, Fault::Busy, "too many are connected");
-        let _unheard = greet(stream.into_split().1, Greeting::Error(busy)).await;
+        // A caller that left does not need to know that there was no place for it.
+        let _ = greet(stream.into_split().1, Greeting::Error(busy)).await;
         return;
     }
     converse(stream, &shared).await;
@@ -47,7 +45,7 @@ async fn greet(mut write: OwnedWriteHalf, greeting: Greeting) -> Result<OwnedWri
     Ok(write)
 }
 
-async fn converse(stream: UnixStream, shared: &Arc<Shared>) {
+async fn converse(stream: UnixStream, shared: &Arc<ServerState>) {
     let (read, write) = stream.into_split();
     let mut read = BufReader::new(read);
     let hello = match receive::<Hello>(&mut read).await {
@@ -118,14 +116,14 @@ async fn converse(stream: UnixStream, shared: &Arc<Shared>) {
 }
 
 /// Waits until this is the only connection left.
-async fn ending_is_complete(shared: &Shared) {
+async fn ending_is_complete(shared: &ServerState) {
     while shared.connections.load(Ordering::SeqCst) > 1 {
         tokio::time::sleep(client::place::STEP).await;
     }
 }
 
 /// Runs an operation on a thread that may block. A panic is an answer too: the others must not suffer from it.
-async fn answer(shared: &Arc<Shared>, body: CallBody) -> Result<Box<RawValue>> {
+async fn answer(shared: &Arc<ServerState>, body: CallBody) -> Result<Box<RawValue>> {
     let host = Arc::clone(&shared.host);
     let CallBody { from, ask } = body;
     let work = move || Ok(host.answer(&Caller::from_info(&from)?, ask)?);
@@ -142,9 +140,9 @@ fn raw(answer: &Value) -> Result<Box<RawValue>> {
     to_raw_value(answer).map_err(|error| Error::internal(error.to_string()))
 }
 
-fn status(shared: &Shared) -> Value {
-    let hands = match &shared.hands {
-        Ok(hands) => hands.status(),
+fn status(shared: &ServerState) -> Value {
+    let talents = match &shared.talents {
+        Ok(talents) => talents.status(),
         Err(why) => json!({"problem": why}),
     };
     json!({
@@ -160,7 +158,7 @@ fn status(shared: &Shared) -> Value {
         "requests": shared.requests.load(Ordering::Relaxed),
         "open_actors": shared.host.service.home().open_count(),
         "ends_when_idle_for_seconds": shared.idle.map(|idle| idle.as_secs()),
-        "hands": hands,
+        "hands": talents,
     })
 }
 
@@ -181,7 +179,9 @@ pub(super) async fn send(write: &mut OwnedWriteHalf, value: &impl serde::Seriali
 }
 
 /// The next message. A line that is too long is read to its end and not kept.
-pub(super) async fn receive<T: serde::de::DeserializeOwned>(read: &mut Reader) -> Incoming<T> {
+pub(super) async fn receive<T: serde::de::DeserializeOwned>(
+    read: &mut ConnectionReader,
+) -> Incoming<T> {
     let mut bytes = Vec::new();
     let limit = LINE_BYTES_MAX as u64 + 1;
     match (&mut *read).take(limit).read_until(b'\n', &mut bytes).await {

@@ -1,20 +1,19 @@
 //! A command line run by the daemon for a caller: the same code, with the caller's folder, variables and streams.
 
 use std::io::{self, Read, Write};
-use std::sync::Arc;
-use std::sync::mpsc as blocking;
+use std::sync::{Arc, mpsc as blocking};
 
-use tokio::net::unix::OwnedWriteHalf;
-use tokio::sync::mpsc;
-
-use crate::server::Shared;
-use crate::server::command::CommandContext;
-use crate::server::connection::{Incoming, Reader, receive, send};
 use api::Result;
 use client::protocol;
 use client::protocol::{
     CHUNK_BYTES, CommandLine, DaemonReply, DaemonRequest, ReplyBody, RequestBody,
 };
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::mpsc;
+
+use crate::server::ServerState;
+use crate::server::command::CommandContext;
+use crate::server::connection::{ConnectionReader, Incoming, receive, send};
 
 /// Frames that wait for a slow reader.
 const FRAMES_MAX: usize = 16;
@@ -23,8 +22,8 @@ const FRAMES_MAX: usize = 16;
 pub(super) async fn run(
     id: u64,
     body: CommandLine,
-    shared: &Arc<Shared>,
-    read: &mut Reader,
+    shared: &Arc<ServerState>,
+    read: &mut ConnectionReader,
     write: &mut OwnedWriteHalf,
 ) -> Result<()> {
     let (frames, mut outgoing) = mpsc::channel::<ReplyBody>(FRAMES_MAX);
@@ -35,10 +34,15 @@ pub(super) async fn run(
         let context = CommandContext {
             cwd: body.cwd,
             variables: body.variables,
-            input: Box::new(Wanted { frames: frames.clone(), input, chunk: Vec::new(), at: 0 }),
+            input: Box::new(CallerInput {
+                frames: frames.clone(),
+                input,
+                chunk: Vec::new(),
+                at: 0,
+            }),
             input_is_terminal: body.input_is_terminal,
-            out: Box::new(Sent { frames: frames.clone(), frame: ReplyBody::Out }),
-            talk: Box::new(Sent { frames, frame: ReplyBody::Err }),
+            out: Box::new(CallerOutput { frames: frames.clone(), frame: ReplyBody::Out }),
+            talk: Box::new(CallerOutput { frames, frame: ReplyBody::Err }),
             talk_is_terminal: body.talk_is_terminal,
             host: Some(host),
         };
@@ -49,7 +53,7 @@ pub(super) async fn run(
         // A caller that is gone needs no exit code.
         let _ = ended.send(ReplyBody::Exit(code)).await;
     });
-    let outcome = carry(id, &mut outgoing, &give, read, write).await;
+    let outcome = run_effects(id, &mut outgoing, &give, read, write).await;
     // Without its streams the command soon ends; what it began is finished first.
     drop((outgoing, give));
     // The watcher only ends; a panic of the command was its exit code.
@@ -57,11 +61,11 @@ pub(super) async fn run(
     outcome
 }
 
-async fn carry(
+async fn run_effects(
     id: u64,
     outgoing: &mut mpsc::Receiver<ReplyBody>,
     give: &blocking::Sender<Vec<u8>>,
-    read: &mut Reader,
+    read: &mut ConnectionReader,
     write: &mut OwnedWriteHalf,
 ) -> Result<()> {
     let gone = || protocol::garbled(&"the caller went away");
@@ -87,14 +91,14 @@ async fn carry(
 
 /// The caller's standard input, asked for when it is read.
 #[derive(Debug)]
-struct Wanted {
+struct CallerInput {
     frames: mpsc::Sender<ReplyBody>,
     input: blocking::Receiver<Vec<u8>>,
     chunk: Vec<u8>,
     at: usize,
 }
 
-impl Read for Wanted {
+impl Read for CallerInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at == self.chunk.len() {
             let lost = |_| io::Error::from(io::ErrorKind::BrokenPipe);
@@ -110,12 +114,12 @@ impl Read for Wanted {
 }
 
 /// One of the caller's outputs.
-struct Sent {
+struct CallerOutput {
     frames: mpsc::Sender<ReplyBody>,
     frame: fn(String) -> ReplyBody,
 }
 
-impl Write for Sent {
+impl Write for CallerOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let chunk = &bytes[..bytes.len().min(CHUNK_BYTES)];
         self.frames

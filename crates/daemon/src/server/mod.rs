@@ -4,7 +4,6 @@ pub mod command;
 mod connection;
 mod forward;
 
-use api::ErrorCode;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -12,7 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use api::{DEFAULT_ACTOR, Error, ErrorCode, Fault, Result};
+use client::connection::DaemonClient;
+use client::place::{DaemonPlace, failed};
 use kernel::actor::ActorName;
+use service::config::http::HttpServerSettings;
+use service::{Caller, Environment, Service, Settings, SystemEnvironment, renewal};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -20,18 +24,11 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::host::Host;
-use crate::talents_host::live::{HandsSettings, LiveHands};
-use api::DEFAULT_ACTOR;
-use api::Fault;
-use api::{Error, Result};
-use client::connection::DaemonClient;
-use client::place::{DaemonPlace, failed};
+use crate::talents_host::{TalentsHost, TalentsSettings};
 use command::RunCommand;
-use service::config::http::HttpSettings;
-use service::{Caller, Machine, Service, Settings, World, renewal};
 
 /// Connections at once.
-pub const CONNECTIONS_MAX: usize = 512;
+pub(crate) const CONNECTIONS_MAX: usize = 512;
 /// How long processes that use the home for one command may take before a daemon gives up.
 const OWN_WAIT: Duration = Duration::from_secs(10);
 /// How long requests may take that were under way when the daemon was told to end.
@@ -43,7 +40,7 @@ const TIDY_EVERY: Duration = Duration::from_secs(5);
 /// How often new memories get their vectors of the chosen model.
 const EMBED_EVERY: Duration = Duration::from_secs(2);
 /// How often the minds look what is due.
-const TEND_EVERY: Duration = Duration::from_secs(5);
+const MINDS_EVERY: Duration = Duration::from_secs(5);
 /// A time that is never reached.
 const NEVER: Duration = Duration::from_hours(1);
 /// Threads for work that blocks. More than this many requests wait for each other.
@@ -51,16 +48,16 @@ const BLOCKING_THREADS: usize = 128;
 
 /// How a daemon is to behave.
 #[derive(Clone, Debug)]
-pub struct Life {
+pub struct ServeOptions {
     pub settings: Settings,
     /// The variables that decide about the configuration.
     pub variables: BTreeMap<String, String>,
     /// Ends after this long without a connection; never if absent.
     pub idle: Option<Duration>,
     /// Serves HTTP as well.
-    pub http: Option<HttpSettings>,
+    pub http: Option<HttpServerSettings>,
     /// Runs talents.
-    pub hands: HandsSettings,
+    pub talents: TalentsSettings,
     /// Runs command lines for callers.
     pub run_command: RunCommand,
     /// Answers HTTP.
@@ -68,22 +65,23 @@ pub struct Life {
 }
 
 /// Answers HTTP on a listener until it is told to end. The interface brings it.
-pub type ServeHttp = fn(HttpParts) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
+pub(crate) type ServeHttp =
+    fn(HttpParts) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
 
 /// What HTTP is served with.
 #[derive(Debug)]
 pub struct HttpParts {
     pub listener: TcpListener,
-    pub settings: HttpSettings,
+    pub settings: HttpServerSettings,
     pub host: Arc<Host>,
     /// Absent if talents cannot run here.
-    pub talents: Option<Arc<LiveHands>>,
+    pub talents: Option<Arc<TalentsHost>>,
     pub ending: watch::Receiver<bool>,
 }
 
-/// What became of the wish to serve HTTP.
+/// Whether HTTP is served, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Web {
+pub enum HttpState {
     /// Nobody asked for it.
     Off,
     At(SocketAddr),
@@ -91,18 +89,18 @@ pub enum Web {
     Failed(String),
 }
 
-impl Web {
+impl HttpState {
     /// Where to reach it.
     pub fn address(&self) -> Option<String> {
         match self {
-            Web::At(address) => Some(format!("http://{address}")),
+            HttpState::At(address) => Some(format!("http://{address}")),
             _ => None,
         }
     }
 
     pub fn problem(&self) -> Option<&str> {
         match self {
-            Web::Failed(why) => Some(why),
+            HttpState::Failed(why) => Some(why),
             _ => None,
         }
     }
@@ -110,7 +108,7 @@ impl Web {
 
 /// What connections share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ServerState {
     pub(super) host: Arc<Host>,
     pub(super) place: DaemonPlace,
     pub(super) started: Instant,
@@ -121,19 +119,23 @@ pub(super) struct Shared {
     pub(super) end: watch::Sender<bool>,
     /// Nobody is served any more.
     pub(super) over: watch::Sender<bool>,
-    pub(super) web: Web,
+    pub(super) web: HttpState,
     pub(super) run_command: RunCommand,
-    /// The hands, or why there are none: the memory is served all the same.
-    pub(super) hands: std::result::Result<Arc<LiveHands>, String>,
+    /// The host of talents, or why there is none: the memory is served all the same.
+    pub(super) talents: std::result::Result<Arc<TalentsHost>, String>,
 }
 
 /// Serves the home until it ends. `ready` is called once, when callers can connect.
-pub fn serve(place: &DaemonPlace, life: &Life, ready: impl FnOnce(&Web)) -> Result<Served> {
+pub fn serve(
+    place: &DaemonPlace,
+    options: &ServeOptions,
+    ready: impl FnOnce(&HttpState),
+) -> Result<ServeOutcome> {
     if let Some(client) = DaemonClient::connect(place)? {
-        return Ok(Served::ByAnother(Some(client.welcome().pid)));
+        return Ok(ServeOutcome::ByAnother(Some(client.welcome().pid)));
     }
     let Some(lock) = place.own(OWN_WAIT)? else {
-        return Ok(Served::ByAnother(
+        return Ok(ServeOutcome::ByAnother(
             DaemonClient::connect_soon(place, OWN_WAIT)?.map(|client| client.welcome().pid),
         ));
     };
@@ -144,25 +146,25 @@ pub fn serve(place: &DaemonPlace, life: &Life, ready: impl FnOnce(&Web)) -> Resu
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorCode::Io, Fault::Server, format!("a runtime: {error}")))?;
-    let service = Service::new(&place.home, life.settings.clone(), OWN_WAIT)
-        .with_embedder(life.variables.clone(), life.hands.environment.clone())
+    let service = Service::new(&place.home, options.settings.clone(), OWN_WAIT)
+        .with_embedder(options.variables.clone(), options.talents.environment.clone())
         .telling(renewal::told(|line| tracing::info!("{line}")));
-    let host = Arc::new(Host::new(service, life.variables.clone()));
-    let outcome = runtime.block_on(live(place, life, Arc::clone(&host), ready));
+    let host = Arc::new(Host::new(service, options.variables.clone()));
+    let outcome = runtime.block_on(live(place, options, Arc::clone(&host), ready));
     // Everything that blocks has ended or had its grace; what is left must not keep the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    let closed = host.service.close(Machine.now()?);
+    let closed = host.service.close(SystemEnvironment.now()?);
     drop(host);
     // Only now may somebody else own the home.
     drop(lock);
     outcome?;
     closed?;
-    Ok(Served::Here)
+    Ok(ServeOutcome::Here)
 }
 
 /// Who served.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum ServeOutcome {
     /// This process did, and has ended well.
     Here,
     /// Another daemon does; its process, if it answers.
@@ -171,9 +173,9 @@ pub enum Served {
 
 async fn live(
     place: &DaemonPlace,
-    life: &Life,
+    options: &ServeOptions,
     host: Arc<Host>,
-    ready: impl FnOnce(&Web),
+    ready: impl FnOnce(&HttpState),
 ) -> Result<()> {
     // The lock is ours, so whatever lies here was left behind.
     match std::fs::remove_file(&place.socket) {
@@ -186,20 +188,20 @@ async fn live(
         UnixListener::bind(&place.socket).map_err(|error| failed(&place.socket, &error))?;
     let (end, mut ending) = watch::channel(false);
     // What an earlier daemon left is ended before anybody is answered.
-    let hands = hands(place, life, &host).await;
-    let (web, web_task) = web(life, &host, hands.as_ref().ok(), &ending).await;
-    let shared = Arc::new(Shared {
+    let talents = talents(place, options, &host).await;
+    let (web, web_task) = web(options, &host, talents.as_ref().ok(), &ending).await;
+    let shared = Arc::new(ServerState {
         host,
         place: place.clone(),
         started: Instant::now(),
         connections: AtomicUsize::new(0),
         requests: AtomicU64::new(0),
-        idle: life.idle,
+        idle: options.idle,
         end,
         over: watch::Sender::new(false),
         web,
-        run_command: life.run_command,
-        hands,
+        run_command: options.run_command,
+        talents,
     });
     let signals = |kind| signal(kind).map_err(|error| Error::internal(error.to_string()));
     let mut terminate = signals(SignalKind::terminate())?;
@@ -209,13 +211,13 @@ async fn live(
     tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut embed = interval(EMBED_EVERY);
     embed.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut tend = interval(TEND_EVERY);
-    tend.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut tick_minds = interval(MINDS_EVERY);
+    tick_minds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
     ready(&shared.web);
     loop {
-        let idle_at = life.idle.map(|idle| idle_since + idle);
+        let idle_at = options.idle.map(|idle| idle_since + idle);
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
@@ -237,25 +239,25 @@ async fn live(
             () = sleep_until(idle_at.unwrap_or_else(|| idle_since + NEVER)),
                 if idle_at.is_some() && open.is_empty() =>
             {
-                if !shared.hands.as_ref().is_ok_and(|hands| hands.is_busy()) {
+                if !shared.talents.as_ref().is_ok_and(|talents| talents.is_busy()) {
                     break;
                 }
                 idle_since = tokio::time::Instant::now();
             }
             _ = tidy.tick() => background(&shared, |host| {
-                Ok(host.tidy(Machine.now()?)?)
+                Ok(host.tidy(SystemEnvironment.now()?)?)
             }),
             _ = embed.tick() => background(&shared, |host| {
-                Ok(host.service.embed_new(Machine.now()?).map(drop)?)
+                Ok(host.service.embed_new(SystemEnvironment.now()?).map(drop)?)
             }),
-            _ = tend.tick() => background(&shared, tend_minds),
+            _ = tick_minds.tick() => background(&shared, tick_all),
         }
     }
     shared.host.service.end_embedding();
     // Those who are connected are answered until the runs have ended: a run may want to write down what it knows.
     shared.end.send_replace(true);
-    if let Ok(hands) = &shared.hands {
-        let mut stopping = std::pin::pin!(hands.stop());
+    if let Ok(talents) = &shared.talents {
+        let mut stopping = std::pin::pin!(talents.stop());
         loop {
             tokio::select! {
                 () = &mut stopping => break,
@@ -265,7 +267,7 @@ async fn live(
             }
         }
     }
-    shared.host.end_tending();
+    shared.host.end_minds();
     drop(listener);
     let removed = std::fs::remove_file(&place.socket);
     shared.over.send_replace(true);
@@ -282,13 +284,14 @@ async fn live(
     removed.map_err(|error| failed(&place.socket, &error))
 }
 
-/// Starts the hands. What is wrong with them is no reason not to serve the memory.
-async fn hands(
+/// Starts the host of talents. What is wrong with it is no reason not to serve the memory.
+async fn talents(
     place: &DaemonPlace,
-    life: &Life,
+    options: &ServeOptions,
     host: &Arc<Host>,
-) -> std::result::Result<Arc<LiveHands>, String> {
-    let started = LiveHands::start(place, life.hands.clone(), life.variables.clone(), host).await;
+) -> std::result::Result<Arc<TalentsHost>, String> {
+    let started =
+        TalentsHost::start(place, options.talents.clone(), options.variables.clone(), host).await;
     started.map(Arc::new).map_err(|error| {
         tracing::warn!("warning: talents cannot run: {} ({})", error.message, error.code);
         error.message
@@ -297,12 +300,12 @@ async fn hands(
 
 /// Listens for HTTP if that is wanted. A port that somebody else has is no reason not to serve the socket.
 async fn web(
-    life: &Life,
+    options: &ServeOptions,
     host: &Arc<Host>,
-    talents: Option<&Arc<LiveHands>>,
+    talents: Option<&Arc<TalentsHost>>,
     ending: &watch::Receiver<bool>,
-) -> (Web, Option<JoinHandle<()>>) {
-    let Some(http) = life.http.clone() else { return (Web::Off, None) };
+) -> (HttpState, Option<JoinHandle<()>>) {
+    let Some(http) = options.http.clone() else { return (HttpState::Off, None) };
     let parts = |listener, settings| HttpParts {
         listener,
         settings,
@@ -320,15 +323,15 @@ async fn web(
             if let Some(second) = http.second()
                 && let Ok(listener) = TcpListener::bind(second.address).await
             {
-                tokio::spawn(answer((life.serve_http)(parts(listener, second))));
+                tokio::spawn(answer((options.serve_http)(parts(listener, second))));
             }
-            let task = tokio::spawn(answer((life.serve_http)(parts(listener, http))));
-            (Web::At(address), Some(task))
+            let task = tokio::spawn(answer((options.serve_http)(parts(listener, http))));
+            (HttpState::At(address), Some(task))
         }
         Err(error) => {
             let why = format!("cannot listen on {}: {error}", http.address);
             tracing::warn!("HTTP is not served: {why}; CORTEX_PORT sets another port");
-            (Web::Failed(why), None)
+            (HttpState::Failed(why), None)
         }
     }
 }
@@ -340,7 +343,7 @@ async fn answer(serving: impl Future<Output = std::io::Result<()>>) {
 }
 
 /// Work that nobody waits for. What goes wrong is said in the log.
-fn background(shared: &Arc<Shared>, work: fn(&Host) -> Result<()>) {
+fn background(shared: &Arc<ServerState>, work: fn(&Host) -> Result<()>) {
     let host = Arc::clone(&shared.host);
     tokio::task::spawn_blocking(move || {
         if let Err(error) = work(&host) {
@@ -350,12 +353,12 @@ fn background(shared: &Arc<Shared>, work: fn(&Host) -> Result<()>) {
 }
 
 /// What is due for the minds of the home.
-fn tend_minds(host: &Host) -> Result<()> {
+fn tick_all(host: &Host) -> Result<()> {
     let actor = ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?;
-    Ok(host.tend(&Caller::new(actor, mind::proposal::BY))?)
+    Ok(host.tick_minds(&Caller::new(actor, mind::proposal::BY))?)
 }
 
-impl Shared {
+impl ServerState {
     /// A place among the connections; `false` if all are taken.
     pub(super) fn enter(&self) -> bool {
         let taken = self.connections.fetch_add(1, Ordering::SeqCst);

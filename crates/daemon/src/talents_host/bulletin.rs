@@ -1,13 +1,13 @@
 //! What a talent is told of the memory before it asks: the mind's bulletin, as far as the run may know it.
 
+use api::bulletin::BulletinRequest;
 use talents::Facet;
 
 use crate::talents_host::toolbox::{ABOUT, MemoryTools};
-use api::bulletin::BulletinRequest;
 
 impl MemoryTools {
-    /// What matters now, as the mind published it, each line marked as a quotation. A run for a facet gets the lines that come
-    /// from memories it may know of.
+    /// What matters now, as the mind published it, each line marked as a quotation. A run for a facet gets the lines
+    /// that come from memories it may know of.
     pub(super) async fn published(&self, facet: Option<&Facet>) -> Option<String> {
         let request = BulletinRequest {
             project: facet.map(ToString::to_string),

@@ -1,25 +1,25 @@
-//! The memory as talents and `think` reach it: the ordinary operations, asked of the daemon if one owns the home, else run in
-//! this process for as long as the one question takes.
+//! The memory as talents and `think` reach it: the ordinary operations, asked of the daemon if one owns the home, else
+//! run in this process for as long as the one question takes.
 //!
 //! A run may last an hour; the home must not be held for that long, because a daemon could not start meanwhile.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::dispatch::HostOperation;
-use crate::host::Host;
 use api::{Error, ErrorCode, Result};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::protocol::encode;
-use service::config;
-use service::{Caller, Service, renewal};
+use service::{Caller, Service, config, renewal};
+
+use crate::dispatch::HostOperation;
+use crate::host::Host;
 
 /// Between two looks at a home that somebody is about to open or close.
 const STEP: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Debug)]
-pub struct Memory {
+pub struct MemoryHandle {
     place: DaemonPlace,
     caller: Caller,
     /// Those that decide about the configuration.
@@ -29,7 +29,7 @@ pub struct Memory {
     wait: Duration,
 }
 
-impl Memory {
+impl MemoryHandle {
     /// `caller` says whose memory it is; who asks is said with each question.
     pub fn new(
         place: DaemonPlace,
@@ -37,11 +37,11 @@ impl Memory {
         variables: BTreeMap<String, String>,
         environment: BTreeMap<String, String>,
         wait: Duration,
-    ) -> Memory {
+    ) -> MemoryHandle {
         // Where a process happens to stand says nothing about what a talent works on.
         caller.cwd = None;
         caller.any_folder = false;
-        Memory { place, caller, variables, environment, wait }
+        MemoryHandle { place, caller, variables, environment, wait }
     }
 
     /// Whose memory it is.
@@ -60,7 +60,7 @@ impl Memory {
         let mut caller = self.caller.clone();
         by.clone_into(&mut caller.by);
         let mut key = [0; 16];
-        caller.world.fill(&mut key)?;
+        caller.environment.fill(&mut key)?;
         caller.idempotency_key = Some(format!("talent-{}", encode(&key)));
         let until = Instant::now() + self.wait;
         loop {

@@ -1,191 +1,32 @@
-//! The hands in this program: what `exec` needs from a home, and what it gives back to the memory.
+//! Talents in this program: what they need from a home, and what they give back to the memory.
 //!
-//! `settings` reads which providers and models there are; `memory` asks the ordinary operations, through the daemon if there
-//! is one; `toolbox` shows them to a model, within the talent's grant and facet, `bulletin` what matters now; `runs` starts runs over the bus and waits for
-//! them; `outputs` puts what talents wrote into the memory; `live` is what the daemon runs; `fault` translates errors.
+//! - `host`: talents in the daemon: the bus, the runner and the supervisor, put together and tied to the memory.
+//! - `context`: files, models and providers; [`settings`]: which providers and models there are.
+//! - [`memory`]: the ordinary operations, asked of the daemon if there is one; [`toolbox`]: what a model sees of them,
+//!   within the talent's grant and facet; `bulletin`: what matters now.
+//! - `facts`: what the runner must know of a talent; `attest`: what a run that has ended teaches the memory.
+//! - `nightly`: the work of a day that is over, through `own_runs`; [`bus_runs`]: runs over the bus, for commands.
+//! - `runner_handle`: the runner as operations use it; `run_watch`: what the mind learns of runs while they go on.
+//! - [`outputs`]: puts what talents wrote into the memory; [`event_summary`]: events of runs as lines for people.
 //!
-//! What must stay true: a talent reaches memories only through `toolbox`, and what it read is in the answer's `cited`; keys of
-//! services are looked up where they are used and stand in no text made here.
+//! What must stay true: a talent reaches memories only through `toolbox`, and what it read is in the answer's `cited`;
+//! keys of services are looked up where they are used and stand in no text made here.
 
+mod attest;
 mod bulletin;
-pub mod live;
+pub mod bus_runs;
+mod context;
+pub mod event_summary;
+mod facts;
+mod host;
 pub mod memory;
+mod nightly;
 pub mod outputs;
-pub mod runs;
+mod own_runs;
+mod run_watch;
+mod runner_handle;
 pub mod settings;
 pub mod toolbox;
 
-use api::ErrorCode;
-use std::path::Path;
-use std::sync::Arc;
-
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
-use llm::models::{ModelChoice, ModelQuery, NoModelError, Resolver};
-use llm::providers::{ConfiguredProviders, Env, HttpLimits, usable};
-use serde::Serialize;
-use serde_json::{Value, json};
-use talents::runner::RunnerSettings;
-use talents::talent_files::{OutputFormat, Talent, TalentCatalog, TalentSchedule, ToolGrant};
-use talents::{Layout, process::TalentProcess};
-
-use api::Fault;
-use api::{Error, Result};
-use service::caller::World;
-use service::config::Config;
-
-/// What a home has for talents: files, models, providers.
-#[derive(Clone, Debug)]
-pub struct Hands {
-    pub layout: Layout,
-    pub shelf: Arc<TalentCatalog>,
-    pub resolver: Resolver,
-    pub zone: TimeZone,
-    env: Env,
-}
-
-/// Whether a provider could be asked.
-#[derive(Clone, Debug, Serialize)]
-pub struct Readiness {
-    pub name: String,
-    pub ready: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-impl Hands {
-    /// Reads talents and settings of a home. `env` is the whole environment: it may hold keys.
-    pub fn open(home: &Path, config: &Config, env: Env) -> Result<Hands> {
-        let layout = Layout::new(home);
-        let own = settings::own(config)?;
-        // What others wrote into their file costs the models, and not the talents, the chronicle or the memory.
-        let (settings, problem) = match settings::providers(&layout, config) {
-            Ok(settings) => (settings, None),
-            Err(error) => (own, Some(error.message)),
-        };
-        let shelf = Arc::new(TalentCatalog::open(&layout.talents()));
-        let mut resolver = Resolver::new(settings.clone(), usable(&settings, &env));
-        if let Some(why) = problem {
-            resolver = resolver.unusable(why);
-        }
-        Ok(Hands { layout, shelf, resolver, zone: zone(config)?, env })
-    }
-
-    /// The model a talent would use if nobody asks for another.
-    pub fn choice(&self, talent: &Talent, asked: &ModelQuery) -> Result<ModelChoice, NoModelError> {
-        let front = &talent.front;
-        let own = ModelQuery {
-            provider: front.provider.clone(),
-            tier: front.tier,
-            model: front.model.clone(),
-        };
-        self.resolver.resolve(&talent.context(), asked, &own)
-    }
-
-    /// Each provider that settings or talents name, or that has a key here, and why it could not be asked now. Asks nobody.
-    pub fn providers(&self) -> Vec<Readiness> {
-        let settings = self.resolver.settings();
-        let mut names = settings.named();
-        names.extend(usable(settings, &self.env));
-        names.extend(self.shelf.all().filter_map(|talent| talent.front.provider.clone()));
-        let configured = self.configured(0);
-        let ready = |name: String| {
-            let problem = configured.ready(&name).err().map(|error| error.to_string());
-            Readiness { name, ready: problem.is_none(), problem }
-        };
-        names.into_iter().map(ready).collect()
-    }
-
-    /// Whether at least one talent of the schedule has a model to ask. Asks nobody.
-    pub fn can_think(&self) -> bool {
-        let can = |talent: &Talent| {
-            let choice = self.choice(talent, &ModelQuery::default());
-            !talent.front.disabled && choice.is_ok_and(|choice| !choice.disabled)
-        };
-        let daily = self.shelf.scheduled(TalentSchedule::Daily);
-        self.shelf.scheduled(TalentSchedule::Segment).chain(daily).any(can)
-    }
-
-    fn configured(&self, seed: u64) -> ConfiguredProviders {
-        ConfiguredProviders {
-            settings: self.resolver.settings().clone(),
-            env: self.env.clone(),
-            home: self.layout.home().to_owned(),
-            patience: HttpLimits::default(),
-            seed,
-        }
-    }
-
-    /// Everything the frontmatter says, and which model would be used.
-    pub fn shown(&self, talent: &Talent) -> Value {
-        let front = &talent.front;
-        let choice = self.choice(talent, &ModelQuery::default());
-        let chosen = choice.as_ref().ok();
-        let grant = match front.grant {
-            ToolGrant::None => "none",
-            ToolGrant::Read => "read",
-            ToolGrant::Write => "write",
-        };
-        json!({
-            "name": talent.name.as_str(),
-            "title": talent.title(),
-            "description": front.description,
-            "type": talent.kind().as_str(),
-            "source": talent.source.as_str(),
-            "schedule": front.schedule.map(TalentSchedule::as_str),
-            "priority": front.priority,
-            "multi_facet": front.multi_facet,
-            "always": front.always,
-            "disabled": front.disabled || chosen.is_some_and(|choice| choice.disabled),
-            "output": front.output.map(OutputFormat::as_str),
-            "tools": front.tools,
-            "grant": grant,
-            "provider": chosen.map(|choice| &choice.provider),
-            "tier": chosen.map(|choice| choice.tier),
-            "model": chosen.map(|choice| &choice.model),
-            "no_model": choice.as_ref().err().map(|error| &error.why),
-        })
-    }
-
-    /// Everything a talent process needs.
-    pub fn process(
-        &self,
-        toolbox: Arc<dyn talents::process::Toolbox>,
-        world: Arc<dyn World>,
-        dry_run: bool,
-    ) -> Result<TalentProcess> {
-        let mut seed = [0; 8];
-        world.fill(&mut seed)?;
-        let providers = self.configured(u64::from_be_bytes(seed));
-        // Read once, so that a clock that cannot be read fails here and not in the middle of a run.
-        let first = now(world.as_ref(), &self.zone)?;
-        let zone = self.zone.clone();
-        Ok(TalentProcess {
-            layout: self.layout.clone(),
-            catalog: Arc::clone(&self.shelf),
-            resolver: self.resolver.clone(),
-            providers: Arc::new(providers),
-            toolbox,
-            clock: Arc::new(move || now(world.as_ref(), &zone).unwrap_or_else(|_| first.clone())),
-            dry_run,
-        })
-    }
-}
-
-/// The zone that days are counted in: the one of `runner.zone`, else the machine's.
-pub fn zone(config: &Config) -> Result<TimeZone> {
-    let name = config.section::<RunnerSettings>("runner", &[])?.zone;
-    if name.is_empty() {
-        return Ok(TimeZone::system());
-    }
-    TimeZone::get(&name).map_err(|_| {
-        Error::new(ErrorCode::Config, Fault::Caller, format!("runner.zone: {name:?} is not known"))
-    })
-}
-
-/// The time there.
-pub fn now(world: &dyn World, zone: &TimeZone) -> Result<Zoned> {
-    let moment = Timestamp::from_millisecond(world.now()?.0)
-        .map_err(|error| Error::internal(format!("the clock: {error}")))?;
-    Ok(moment.to_zoned(zone.clone()))
-}
+pub use context::{Readiness, TalentContext, now, zone};
+pub use host::{RunCounts, TalentsHost, TalentsSettings};

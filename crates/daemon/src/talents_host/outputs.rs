@@ -1,27 +1,25 @@
 //! What talents wrote, put into the memory: one memory per output, which a refresh updates.
 //!
-//! The file stays where it is; the memory holds its text as it was, its digest and where it is. Its topic key says what it is an
-//! output of, so the same output is never there twice.
+//! The file stays where it is; the memory holds its text as it was, its digest and where it is. Its topic key says what
+//! it is an output of, so the same output is never there twice.
 
-use api::ErrorCode;
 use std::path::Path;
 
+use api::save::{SaveAnswer, SaveRequest};
+use api::session::SessionEndRequest;
+use api::{Error, ErrorCode, Fault, Result};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use talents::think::UnitOutput;
 
-use crate::talents_host::memory::Memory;
-use api::Fault;
-use api::save::{SaveAnswer, SaveRequest};
-use api::session::SessionEndRequest;
-use api::{Error, Result};
+use crate::talents_host::memory::MemoryHandle;
 
 /// What is kept of an output; the rest stays in the file, and the memory says so.
 const TEXT_BYTES_MAX: usize = 256 * 1024;
 /// An output is text; what is larger is something else.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-pub async fn index(memory: &Memory, home: &Path, output: &UnitOutput) -> Result<SaveAnswer> {
+pub async fn index(memory: &MemoryHandle, home: &Path, output: &UnitOutput) -> Result<SaveAnswer> {
     let path = Path::new(&output.path);
     let request = request(home, path, output)?;
     let by = output.talent.as_str();
@@ -48,7 +46,8 @@ fn request(home: &Path, path: &Path, output: &UnitOutput) -> Result<SaveRequest>
     let digest = Sha256::digest(&bytes).iter().fold(String::new(), |mut hex, byte| {
         use std::fmt::Write as _;
         // Writing to a text does not fail.
-        let _written = write!(hex, "{byte:02x}");
+        // Writing to a text cannot fail.
+        let _ = write!(hex, "{byte:02x}");
         hex
     });
     let text = String::from_utf8_lossy(&bytes);
@@ -118,7 +117,7 @@ mod tests {
 
     use super::*;
     use api::DEFAULT_ACTOR;
-    use api::save::Saved;
+    use api::save::SaveStatus;
     use client::place::DaemonPlace;
     use service::Caller;
 
@@ -127,7 +126,7 @@ mod tests {
     async fn an_output_is_one_memory_however_often_it_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let actor = kernel::actor::ActorName::parse(DEFAULT_ACTOR).unwrap();
-        let memory = Memory::new(
+        let memory = MemoryHandle::new(
             DaemonPlace::new(dir.path()),
             Caller::new(actor, "test"),
             std::collections::BTreeMap::default(),
@@ -150,7 +149,10 @@ mod tests {
         assert_eq!(index(&memory, dir.path(), &output).await.unwrap_err().code, api::ErrorCode::Io);
         std::fs::write(&path, "# Morning\n\nWe chose redb.\n").unwrap();
         let first = index(&memory, dir.path(), &output).await.unwrap();
-        assert_eq!((first.status, first.memory_type.as_str()), (Saved::Created, "ArtifactRef"));
+        assert_eq!(
+            (first.status, first.memory_type.as_str()),
+            (SaveStatus::Created, "ArtifactRef")
+        );
         assert_eq!(first.title, "Activity, 2025-01-09 12:00-12:05 (work)");
         assert_eq!(first.topic_key, "chronicle/20250109/120000_300/work/activity");
         assert_eq!(
@@ -159,6 +161,6 @@ mod tests {
         );
         std::fs::write(&path, "# Morning\n\nWe chose redb, and why.\n").unwrap();
         let second = index(&memory, dir.path(), &output).await.unwrap();
-        assert_eq!((second.id, second.version, second.status), (first.id, 2, Saved::Updated));
+        assert_eq!((second.id, second.version, second.status), (first.id, 2, SaveStatus::Updated));
     }
 }

@@ -1,18 +1,16 @@
-//! The providers of a home: `[providers]` of `cortex.toml` over the `providers` of `chronicle/journal.json`, if that is there.
+//! The providers of a home: `[providers]` of `cortex.toml` over the `providers` of `chronicle/journal.json`, if that is
+//! there.
 //!
-//! Both files have one shape. Each is checked by itself, so that a mistake is told with the file it is in; then they are laid
-//! over each other key by key.
+//! Both files have one shape. Each is checked by itself, so that a mistake is told with the file it is in; then they
+//! are laid over each other key by key.
 
-use api::ErrorCode;
 use std::path::{Path, PathBuf};
 
+use api::{Error, ErrorCode, Fault, Result};
 use llm::models::ProviderSettings;
 use serde_json::{Map, Value};
-use talents::Layout;
-
-use api::Fault;
-use api::{Error, Result};
 use service::config::Config;
+use talents::Layout;
 
 /// The file other tools keep their settings in; only this part of it is ours.
 const JOURNAL_FILE: &str = "journal.json";
@@ -21,7 +19,7 @@ const JOURNAL_BYTES_MAX: u64 = 1_048_576;
 const KNOWN: [&str; 6] = ["default", "fallback", "contexts", "models", "endpoints", "prices"];
 
 /// Where the lower layer is.
-pub fn journal_file(layout: &Layout) -> PathBuf {
+pub(crate) fn journal_file(layout: &Layout) -> PathBuf {
     layout.chronicle().join(JOURNAL_FILE)
 }
 

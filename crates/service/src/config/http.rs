@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// Where to listen, and who is let in.
 #[derive(Clone)]
-pub struct HttpSettings {
+pub struct HttpServerSettings {
     pub address: SocketAddr,
     second_port: Option<u16>,
     /// Names under which it may be reached, beside those of this machine.
@@ -19,7 +19,7 @@ pub struct HttpSettings {
     pub token: Option<Digest>,
 }
 
-impl std::fmt::Debug for HttpSettings {
+impl std::fmt::Debug for HttpServerSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let secured = self.token.is_some();
         f.debug_struct("HttpSettings")
@@ -34,15 +34,15 @@ impl std::fmt::Debug for HttpSettings {
 /// Bytes a token must have at least: one that can be guessed is none.
 const TOKEN_BYTES_MIN: usize = 16;
 
-impl HttpSettings {
-    /// `hosts`: names under which it may be reached, beside those of this machine. An address that others can reach needs
-    /// a token.
+impl HttpServerSettings {
+    /// `hosts`: names under which it may be reached, beside those of this machine. An address that others can reach
+    /// needs a token.
     pub fn new(
         ip: IpAddr,
         port: u16,
         hosts: Vec<String>,
         token: Option<&str>,
-    ) -> Result<HttpSettings> {
+    ) -> Result<HttpServerSettings> {
         let wrong = |message: String| Error::new(ErrorCode::Config, Fault::Caller, message);
         if token.is_some_and(|token| token.len() < TOKEN_BYTES_MIN) {
             let message = format!("the HTTP token has fewer than {TOKEN_BYTES_MIN} bytes");
@@ -55,21 +55,21 @@ impl HttpSettings {
         }
         let token = token.map(token_digest);
         let (address, second_port) = (SocketAddr::new(ip, port), None);
-        Ok(HttpSettings { address, second_port, hosts, token })
+        Ok(HttpServerSettings { address, second_port, hosts, token })
     }
 
     /// Answers on this port of the machine as well, if nobody else has it.
     #[must_use]
-    pub fn with_second_port(mut self, port: Option<u16>) -> HttpSettings {
+    pub(crate) fn with_second_port(mut self, port: Option<u16>) -> HttpServerSettings {
         self.second_port = port;
         self
     }
 
     /// The same doors at the second port.
-    pub fn second(&self) -> Option<HttpSettings> {
+    pub fn second(&self) -> Option<HttpServerSettings> {
         let ip = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
         let address = SocketAddr::new(ip, self.second_port?);
-        Some(HttpSettings { address, second_port: None, ..self.clone() })
+        Some(HttpServerSettings { address, second_port: None, ..self.clone() })
     }
 }
 

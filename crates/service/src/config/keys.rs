@@ -87,7 +87,8 @@ pub const KEYS: &[Key] = &[
         name: "http.second_port",
         kind: Kind::Whole(0, 65_535),
         default: || json!(5_738),
-        about: "Port that answers as well, on this machine only, as long as http.port is 7438 and nobody else has it; 0: none",
+        about: "Port that answers as well, on this machine only, as long as http.port is 7438 and nobody \
+                else has it; 0: none",
     },
     Key {
         name: "http.token_env",
@@ -111,7 +112,8 @@ pub const KEYS: &[Key] = &[
         name: "memory.archive_after_days",
         kind: Kind::Whole(1, 36_500),
         default: || json!(90),
-        about: "Days after which a memory is old for memory.archive; finished goals and what is past its date follow defaults.cortex.archive_after_days",
+        about: "Days after which a memory is old for memory.archive; finished goals and what is past its \
+                date follow defaults.cortex.archive_after_days",
     },
     Key {
         name: "memory.archive_below",

@@ -1,26 +1,27 @@
-//! What can be set: `cortex.toml` in the home, then `CORTEX_*` variables, then flags. Each value knows where it came from.
+//! What can be set: `cortex.toml` in the home, then `CORTEX_*` variables, then flags. Each value knows where it came
+//! from.
 //!
-//! A key that does not exist is refused with the nearest one that does: a setting that is silently ignored is worse than
-//! none. `keys` is the one list of them.
+//! A key that does not exist is refused with the nearest one that does: a setting that is silently ignored is worse
+//! than none. `keys` is the one list of them.
 
 pub mod http;
 mod keys;
 mod reference;
 
-use api::ErrorCode;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use api::{ErrorCode, Fault};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Settings;
 use crate::error::{Error, Result};
-use api::Fault;
-use http::HttpSettings;
+use http::HttpServerSettings;
+
 pub use keys::{KEYS, Key, Kind};
 pub use reference::reference;
 
@@ -30,18 +31,18 @@ const FILE_BYTES_MAX: u64 = 262_144;
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum ValueOrigin {
     Default,
     File(PathBuf),
     Variable(String),
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File(path) => path.display().fmt(f),
-            Origin::Variable(name) => name.fmt(f),
+            ValueOrigin::Default => f.write_str("default"),
+            ValueOrigin::File(path) => path.display().fmt(f),
+            ValueOrigin::Variable(name) => name.fmt(f),
         }
     }
 }
@@ -49,7 +50,7 @@ impl std::fmt::Display for Origin {
 /// Every value with its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    values: BTreeMap<&'static str, (Value, Origin)>,
+    values: BTreeMap<&'static str, (Value, ValueOrigin)>,
     /// Parts with a shape of their own, as they stand in the file. Whoever they are for knows their keys.
     sections: toml::Table,
     path: PathBuf,
@@ -99,8 +100,8 @@ impl Config {
         let wrong = |reason: String| {
             Error::new(ErrorCode::Config, Fault::Caller, format!("{}: {reason}", path.display()))
         };
-        let mut values: BTreeMap<&'static str, (Value, Origin)> =
-            KEYS.iter().map(|key| (key.name, ((key.default)(), Origin::Default))).collect();
+        let mut values: BTreeMap<&'static str, (Value, ValueOrigin)> =
+            KEYS.iter().map(|key| (key.name, ((key.default)(), ValueOrigin::Default))).collect();
         let mut table: toml::Table =
             text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
         let mut sections = toml::Table::new();
@@ -114,7 +115,7 @@ impl Config {
                 return Err(wrong(format!("unknown key {name:?}{}", suggestion(&name))));
             };
             let value = key.kind.check(&value).map_err(|why| wrong(format!("{name}: {why}")))?;
-            values.insert(key.name, (value, Origin::File(path.to_owned())));
+            values.insert(key.name, (value, ValueOrigin::File(path.to_owned())));
         }
         for (key, variable) in
             KEYS.iter().flat_map(|key| key.variables().into_iter().map(move |v| (key, v)))
@@ -123,7 +124,7 @@ impl Config {
             let value = key.kind.read(text).map_err(|why| {
                 Error::new(ErrorCode::Config, Fault::Caller, format!("{variable}: {why}"))
             })?;
-            values.insert(key.name, (value, Origin::Variable(variable)));
+            values.insert(key.name, (value, ValueOrigin::Variable(variable)));
         }
         Ok(Config { values, sections, path: path.to_owned() })
     }
@@ -153,7 +154,7 @@ impl Config {
     }
 
     /// Every key with its value and origin, in the order of the names.
-    pub fn all(&self) -> impl Iterator<Item = (&'static str, &Value, &Origin)> {
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &Value, &ValueOrigin)> {
         self.values.iter().map(|(name, (value, origin))| (*name, value, origin))
     }
 
@@ -197,7 +198,7 @@ impl Config {
     }
 
     /// Where HTTP listens and who is let in. The token comes from a variable or a file, never from the configuration.
-    pub fn http(&self, variables: &BTreeMap<String, String>) -> Result<HttpSettings> {
+    pub fn http(&self, variables: &BTreeMap<String, String>) -> Result<HttpServerSettings> {
         let wrong = |message: String| Error::new(ErrorCode::Config, Fault::Caller, message);
         let host = self.text("http.host").unwrap_or("127.0.0.1");
         let ip = if host == "localhost" { "127.0.0.1" } else { host }.parse::<IpAddr>();
@@ -213,7 +214,7 @@ impl Config {
                 Some(text.trim().to_owned())
             }
             None => match self.text("http.token_env") {
-                // Others are not looked at, and a token that is silently not there would leave the door open.
+                // Others are not looked at, and a token that is silently not there would let everybody in.
                 Some(name) if !name.starts_with("CORTEX_") => {
                     return Err(wrong(format!("http.token_env: {name:?} must start with CORTEX_")));
                 }
@@ -221,8 +222,8 @@ impl Config {
                 None => None,
             },
         };
-        let http = HttpSettings::new(ip, port, hosts.collect(), token.as_deref())?;
-        // Another port is another wish: then nothing else is listened on.
+        let http = HttpServerSettings::new(ip, port, hosts.collect(), token.as_deref())?;
+        // Whoever sets another port wants that one: then nothing else is listened on.
         let second = u16::try_from(self.number("http.second_port")).ok();
         Ok(http.with_second_port(second.filter(|second| *second > 0 && port == DEFAULT_PORT)))
     }

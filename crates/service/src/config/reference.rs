@@ -9,8 +9,10 @@ const HEAD: &str = "\
 
 Made by `cortex config reference`; a test holds it to the program.
 
-`cortex.toml` in the home (`~/.cortex`, or `CORTEX_HOME`; `CORTEX_CONFIG` names another file), then `CORTEX_*` variables, then flags. A
-key that does not exist is refused. `cortex config show` says what is set and where it came from, `cortex config check` whether the file
+`cortex.toml` in the home (`~/.cortex`, or `CORTEX_HOME`; `CORTEX_CONFIG` names another file), then `CORTEX_*` \
+variables, then flags. A
+key that does not exist is refused. `cortex config show` says what is set and where it came from, \
+`cortex config check` whether the file
 is right. What is set about the mind counts within seconds, without a restart.
 ";
 
@@ -24,7 +26,7 @@ pub fn reference() -> String {
             table = part;
             let columns = "| key | default | may be | what it does | variable |";
             // Writing to a text cannot fail.
-            let _never = writeln!(text, "\n## `[{table}]`\n\n{columns}\n|---|---|---|---|---|");
+            let _ = writeln!(text, "\n## `[{table}]`\n\n{columns}\n|---|---|---|---|---|");
         }
         let may_be = match key.kind {
             Kind::Flag => "true, false".to_owned(),
@@ -33,8 +35,8 @@ pub fn reference() -> String {
             Kind::Text => "text".to_owned(),
         };
         let (default, about, variable) = ((key.default)(), key.about, key.variable());
-        let _never =
-            writeln!(text, "| `{name}` | `{default}` | {may_be} | {about}. | `{variable}` |");
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "| `{name}` | `{default}` | {may_be} | {about}. | `{variable}` |");
     }
     text.push_str(&mind::settings::reference_markdown());
     text.push_str("\n\nA preset is a name for those keys: write them into `cortex.toml` under their tables.\n");

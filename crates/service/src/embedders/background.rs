@@ -1,8 +1,8 @@
 //! Vectors made in the background: a save never waits for a model, and a change of models needs nobody's help.
 //!
-//! The daemon calls `run` every now and then. What is new since the last call is embedded on one core, window by window; an
-//! actor that was not looked at since the model was chosen is looked at as a whole. What must stay true: at most one filling
-//! at a time, no actor is kept open by it, and whoever ends the process waits for one window at most.
+//! The daemon calls `run` every now and then. What is new since the last call is embedded on one core, window by
+//! window; an actor that was not looked at since the model was chosen is looked at as a whole. What must stay true: at
+//! most one filling at a time, no actor is kept open by it, and whoever ends the process waits for one window at most.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +16,8 @@ use kernel::home::Home;
 use kernel::memory::Millis;
 
 use crate::embedders::EmbedError;
-use crate::embedders::fill::{Pace, fill};
-use crate::embedders::in_use::Ready;
+use crate::embedders::active::OpenEmbedder;
+use crate::embedders::fill::{FillPlan, fill};
 
 /// Texts embedded at once: under a second of work for MiniLM.
 const WINDOW_TEXTS: usize = 16;
@@ -26,7 +26,7 @@ const RETRY: Duration = Duration::from_mins(1);
 
 /// How far the vectors of an actor are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub struct FillState {
     /// Vectors are being made.
     pub working: bool,
     /// Why the last attempt ended early.
@@ -34,7 +34,7 @@ pub struct State {
 }
 
 #[derive(Debug)]
-struct Progress {
+struct ActorProgress {
     model: String,
     /// Kept open: reading its index takes time.
     cache: Option<EmbeddingCache>,
@@ -50,7 +50,7 @@ pub struct Background {
     turn: Mutex<()>,
     /// Why there is no embedder, as it was last said.
     said: Mutex<Option<String>>,
-    actors: Mutex<BTreeMap<ActorName, Progress>>,
+    actors: Mutex<BTreeMap<ActorName, ActorProgress>>,
 }
 
 impl Background {
@@ -64,9 +64,9 @@ impl Background {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn state(&self, actor: &ActorName) -> State {
+    pub fn state(&self, actor: &ActorName) -> FillState {
         let actors = self.actors();
-        actors.get(actor).map_or_else(State::default, |progress| State {
+        actors.get(actor).map_or_else(FillState::default, |progress| FillState {
             working: progress.working,
             failure: progress.failed.as_ref().map(|(why, _)| why.clone()),
         })
@@ -81,12 +81,12 @@ impl Background {
         news
     }
 
-    fn actors(&self) -> MutexGuard<'_, BTreeMap<ActorName, Progress>> {
+    fn actors(&self) -> MutexGuard<'_, BTreeMap<ActorName, ActorProgress>> {
         self.actors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Embeds what is new in every actor. Returns how many memories that were; nothing if somebody else is at it.
-    pub fn run(&self, home: &Home, ready: &Ready, now: Millis) -> Result<u64, EmbedError> {
+    pub fn run(&self, home: &Home, ready: &OpenEmbedder, now: Millis) -> Result<u64, EmbedError> {
         let Ok(_turn) = self.turn.try_lock() else { return Ok(0) };
         let mut embedded = 0;
         for actor in home.actors()? {
@@ -94,7 +94,7 @@ impl Background {
                 break;
             }
             let Some(since) = self.begin(&actor, home, ready)? else { continue };
-            let outcome = self.fill(&actor, home, ready, (since, now));
+            let outcome = self.fill(&actor, home, ready, since, now);
             let mut actors = self.actors();
             if let Some(progress) = actors.get_mut(&actor) {
                 progress.working = false;
@@ -114,7 +114,7 @@ impl Background {
         &self,
         actor: &ActorName,
         home: &Home,
-        ready: &Ready,
+        ready: &OpenEmbedder,
     ) -> Result<Option<u64>, EmbedError> {
         let model = ready.chosen.model();
         let newest = match home.if_open(actor) {
@@ -144,7 +144,7 @@ impl Background {
             None => {
                 let (cache, upto, failed) = (None, None, None);
                 let model = model.to_owned();
-                let progress = Progress { model, cache, upto, working: true, failed };
+                let progress = ActorProgress { model, cache, upto, working: true, failed };
                 actors.insert(actor.clone(), progress);
                 0
             }
@@ -156,8 +156,9 @@ impl Background {
         &self,
         actor: &ActorName,
         home: &Home,
-        ready: &Ready,
-        (since, now): (u64, Millis),
+        ready: &OpenEmbedder,
+        since: u64,
+        now: Millis,
     ) -> Result<u64, EmbedError> {
         let kept = self.actors().get_mut(actor).and_then(|progress| progress.cache.take());
         let mut cache = match kept {
@@ -165,13 +166,13 @@ impl Background {
             None => ready.chosen.cache(&home.actor_folder(actor))?,
         };
         let go_on = || !self.ending.load(Ordering::SeqCst);
-        let pace = Pace { texts: WINDOW_TEXTS, cores: 1, go_on: &go_on };
+        let plan = FillPlan { since, texts: WINDOW_TEXTS, cores: 1, go_on: &go_on };
         let open = || -> Result<Arc<Cortex>, EmbedError> { Ok(home.actor(actor, now)?) };
-        let outcome = fill(&open, &ready.chosen, &mut cache, (since, &pace), &mut |_, _| {});
+        let outcome = fill(&open, &ready.chosen, &mut cache, &plan, &mut |_, _| {});
         if let Some(progress) = self.actors().get_mut(actor) {
             progress.cache = Some(cache);
-            if let Ok(filled) = &outcome {
-                progress.upto = filled.upto.or(progress.upto);
+            if let Ok(report) = &outcome {
+                progress.upto = report.upto.or(progress.upto);
             }
         }
         Ok(outcome?.embedded)

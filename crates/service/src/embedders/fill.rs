@@ -1,8 +1,8 @@
 //! Gives every memory vectors of the chosen model, window by window.
 //!
-//! The actor is used only while a window is read and while its vectors are handed over, not while it is embedded, so saves go
-//! on in between. Each window is in the cache before the next is read: whoever stops this and starts it again loses one
-//! window at most. What must stay true: what is erased while its vector is made leaves no vector.
+//! The actor is used only while a window is read and while its vectors are handed over, not while it is embedded, so
+//! saves go on in between. Each window is in the cache before the next is read: whoever stops this and starts it again
+//! loses one window at most. What must stay true: what is erased while its vector is made leaves no vector.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -13,13 +13,15 @@ use kernel::memory::MemoryId;
 use kernel::{Cortex, Digest, Reading};
 use recall::models::{self, MemoryVectors, TextPart, each_text};
 
-use crate::embedders::{Chosen, EmbedError};
+use crate::embedders::{ChosenEmbedder, EmbedError};
 
 /// Bytes of text read at once.
 const WINDOW_BYTES: usize = 4 << 20;
 
-/// How much is done at once, and for how long.
-pub struct Pace<'a> {
+/// What is filled, how much is done at once, and for how long.
+pub struct FillPlan<'a> {
+    /// Memories that changed after this entry of the journal; 0 for all.
+    pub since: u64,
     /// Texts read at once.
     pub texts: usize,
     pub cores: usize,
@@ -27,11 +29,17 @@ pub struct Pace<'a> {
     pub go_on: &'a dyn Fn() -> bool,
 }
 
-impl Pace<'_> {
-    /// For somebody who waits for it: a few seconds of work on every core.
-    pub fn fast() -> Pace<'static> {
+impl std::fmt::Debug for FillPlan<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FillPlan").field("texts", &self.texts).finish_non_exhaustive()
+    }
+}
+
+impl FillPlan<'_> {
+    /// All memories, for somebody who waits: a few seconds of work on every core.
+    pub fn all_at_once() -> FillPlan<'static> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Pace { texts: 256, cores, go_on: &|| true }
+        FillPlan { since: 0, texts: 256, cores, go_on: &|| true }
     }
 }
 
@@ -43,7 +51,7 @@ pub struct Coverage {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Filled {
+pub struct FillReport {
     pub embedded: u64,
     /// Of these the model read only the beginning.
     pub cut: u64,
@@ -86,7 +94,7 @@ fn changed(reading: &Reading, since: u64, upto: u64) -> kernel::Result<BTreeSet<
 }
 
 /// A memory as it was when its window was read.
-struct Wanted {
+struct PendingMemory {
     id: MemoryId,
     version: u32,
     body: Digest,
@@ -99,9 +107,9 @@ fn window(
     cache: &EmbeddingCache,
     ids: &mut impl Iterator<Item = MemoryId>,
     texts_max: usize,
-) -> kernel::Result<Vec<Wanted>> {
+) -> kernel::Result<Vec<PendingMemory>> {
     let view = reading.view();
-    let (mut wanted, mut texts_read, mut bytes) = (Vec::new(), 0, 0);
+    let (mut pending, mut texts_read, mut bytes) = (Vec::new(), 0, 0);
     while texts_read < texts_max && bytes < WINDOW_BYTES {
         let Some(id) = ids.next() else { break };
         let Some(head) = view.head(id)?.filter(|head| !head.erased) else { continue };
@@ -112,55 +120,60 @@ fn window(
             let texts = models::texts(&body);
             texts_read += texts.len();
             bytes += texts.iter().map(String::len).sum::<usize>();
-            wanted.push(Wanted { id, version: head.version, body: version.body_hash, texts });
+            pending.push(PendingMemory {
+                id,
+                version: head.version,
+                body: version.body_hash,
+                texts,
+            });
         }
     }
-    Ok(wanted)
+    Ok(pending)
 }
 
-/// Embeds what has no vector yet, among the memories that changed after entry `since` (0: among all). `open` opens the actor
-/// for one window; `progress` hears of memories done and to do.
+/// Embeds what has no vector yet, among the memories that `plan` names. `open` opens the
+/// actor for one window; `progress` hears of memories done and to do.
 pub fn fill<E: From<EmbedError> + From<kernel::Error>>(
     open: &dyn Fn() -> Result<Arc<Cortex>, E>,
-    chosen: &Chosen,
+    chosen: &ChosenEmbedder,
     cache: &mut EmbeddingCache,
-    (since, pace): (u64, &Pace<'_>),
+    plan: &FillPlan<'_>,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Filled, E> {
-    let mut filled = Filled::default();
-    let (ids, upto) = missing(&open()?.read()?, cache, since)?;
+) -> Result<FillReport, E> {
+    let mut report = FillReport::default();
+    let (ids, upto) = missing(&open()?.read()?, cache, plan.since)?;
     let (all, mut ids) = (ids.len() as u64, ids.into_iter());
     loop {
-        if !(pace.go_on)() {
-            return Ok(filled);
+        if !(plan.go_on)() {
+            return Ok(report);
         }
-        let wanted = window(&open()?.read()?, cache, &mut ids, pace.texts)?;
-        if wanted.is_empty() {
+        let pending = window(&open()?.read()?, cache, &mut ids, plan.texts)?;
+        if pending.is_empty() {
             break;
         }
-        let cuts = |wanted: &&Wanted| wanted.texts.iter().any(|text| chosen.cuts(text));
-        filled.cut += wanted.iter().filter(cuts).count() as u64;
-        let (made, refusal) = embed(chosen, &wanted, pace.cores)?;
+        let cuts = |pending: &&PendingMemory| pending.texts.iter().any(|text| chosen.cuts(text));
+        report.cut += pending.iter().filter(cuts).count() as u64;
+        let (made, refusal) = embed(chosen, &pending, plan.cores)?;
         // One that takes nothing at all does not mean the texts.
         if let (true, Some(error)) = (made.is_empty(), refusal) {
             return Err(error.into());
         }
-        filled.refused += (wanted.len() - made.len()) as u64;
-        filled.embedded += made.len() as u64;
+        report.refused += (pending.len() - made.len()) as u64;
+        report.embedded += made.len() as u64;
         hand_over(&open()?.read()?, chosen, cache, &made)?;
         progress(all - ids.len() as u64, all);
     }
-    if since == 0 {
+    if plan.since == 0 {
         // What was erased or changed since its vector was made leaves the cache, too.
         let mut current = HashSet::new();
         each_text(&open()?.read()?, 0, &mut |_, _, hash| {
             current.insert(hash);
             true
         })?;
-        filled.dropped = cache.retain(&|hash| current.contains(hash)).map_err(EmbedError::from)?;
+        report.dropped = cache.retain(&|hash| current.contains(hash)).map_err(EmbedError::from)?;
     }
-    filled.upto = Some(upto);
-    Ok(filled)
+    report.upto = Some(upto);
+    Ok(report)
 }
 
 /// Memories without a vector, and the last entry of the journal that says so.
@@ -186,7 +199,7 @@ fn missing(
 /// Puts vectors into the cache and, for searches, into memory. `reading` is of a moment after they were made.
 fn hand_over(
     reading: &Reading,
-    chosen: &Chosen,
+    chosen: &ChosenEmbedder,
     cache: &mut EmbeddingCache,
     made: &[(Digest, MemoryVectors)],
 ) -> Result<(), EmbedError> {
@@ -199,8 +212,8 @@ fn hand_over(
         parts.extend(passages.into_iter().chain(whole));
     }
     cache.put_many(&parts)?;
-    // An erasure takes vectors out of the cache after it is committed. One that this reading does not show comes later, and
-    // finds them.
+    // An erasure takes vectors out of the cache after it is committed. One that this reading does not show comes later,
+    // and finds them.
     let mut erased = HashSet::new();
     for (body, made) in made {
         if reading.view().head(made.id)?.is_none_or(|head| head.erased) {
@@ -215,29 +228,30 @@ fn hand_over(
     Ok(())
 }
 
-/// Vectors of the memories that the embedder takes, and why it refused others. If it refuses many at once, halves are tried,
-/// down to the one it means.
+/// Vectors of the memories that the embedder takes, and why it refused others. If it refuses many at once, halves are
+/// tried, down to the one it means.
 #[expect(clippy::type_complexity, reason = "one caller")]
 fn embed(
-    chosen: &Chosen,
-    wanted: &[Wanted],
+    chosen: &ChosenEmbedder,
+    pending: &[PendingMemory],
     cores: usize,
 ) -> Result<(Vec<(Digest, MemoryVectors)>, Option<EmbedError>), EmbedError> {
-    let plain: Vec<&str> = wanted.iter().flat_map(|w| w.texts.iter().map(String::as_str)).collect();
+    let plain: Vec<&str> =
+        pending.iter().flat_map(|w| w.texts.iter().map(String::as_str)).collect();
     match chosen.embed_many(&plain, cores) {
         Ok(vectors) => {
             let mut vectors = vectors.into_iter();
-            let made = wanted.iter().map(|w| {
+            let made = pending.iter().map(|w| {
                 let vectors = models::vectors(vectors.by_ref().take(w.texts.len()).collect());
                 (w.body, MemoryVectors { id: w.id, version: w.version, vectors })
             });
             Ok((made.collect(), None))
         }
         Err(EmbedError::Http(error)) if error.is_about_the_texts() => {
-            if wanted.len() < 2 {
+            if pending.len() < 2 {
                 return Ok((Vec::new(), Some(error.into())));
             }
-            let (left, right) = wanted.split_at(wanted.len() / 2);
+            let (left, right) = pending.split_at(pending.len() / 2);
             let (mut made, first) = embed(chosen, left, cores)?;
             let (more, second) = embed(chosen, right, cores)?;
             made.extend(more);

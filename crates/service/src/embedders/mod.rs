@@ -1,12 +1,13 @@
-//! The embedder that a home has chosen besides the built-in one: opened by its configuration, asked for questions (`in_use`),
-//! and used to fill the cache of vectors (`fill`, `background`). The models themselves are in the crate `embed`.
+//! The embedder that a home has chosen besides the built-in one: opened by its configuration, asked for questions
+//! (`active`), and used to fill the cache of vectors (`fill`, `background`). The models themselves are in the crate
+//! `embed`.
 //!
-//! What must stay true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any time; a search
-//! whose question gets no vector falls back to the built-in model and says so (`in_use`).
+//! What must stay true: nothing here is needed to save or to search. Vectors go into a cache that may be deleted at any
+//! time; a search whose question gets no vector falls back to the built-in model and says so (`active`).
 
+pub mod active;
 pub mod background;
 pub mod fill;
-pub mod in_use;
 
 use std::path::{Path, PathBuf};
 
@@ -88,19 +89,19 @@ pub fn choice(config: &Config) -> Result<EmbedderChoice, SettingsError> {
 
 /// A chosen embedder, ready to work. The built-in one is not among them: its vectors are in the store.
 #[derive(Debug)]
-pub enum Chosen {
+pub enum ChosenEmbedder {
     MiniLm(Box<MiniLm>),
     Http(Box<HttpEmbedder>),
 }
 
-impl Chosen {
+impl ChosenEmbedder {
     /// `None` for the built-in model. `variable` looks into the environment.
     pub fn open(
         choice: &EmbedderChoice,
         home: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Option<Chosen>, EmbedError> {
-        Chosen::open_with(choice, home, variable, EmbedRetryPolicy::default())
+    ) -> Result<Option<ChosenEmbedder>, EmbedError> {
+        ChosenEmbedder::open_with(choice, home, variable, EmbedRetryPolicy::default())
     }
 
     /// The same, with as much patience for a service as the caller has.
@@ -109,10 +110,10 @@ impl Chosen {
         home: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
         policy: EmbedRetryPolicy,
-    ) -> Result<Option<Chosen>, EmbedError> {
+    ) -> Result<Option<ChosenEmbedder>, EmbedError> {
         Ok(match choice {
             EmbedderChoice::Static => None,
-            EmbedderChoice::MiniLm => Some(Chosen::MiniLm(Box::new(install::open(home)?))),
+            EmbedderChoice::MiniLm => Some(ChosenEmbedder::MiniLm(Box::new(install::open(home)?))),
             EmbedderChoice::Http(settings) => {
                 let key = match &settings.key_env {
                     Some(name) => {
@@ -121,38 +122,38 @@ impl Chosen {
                     None => None,
                 };
                 let embedder = HttpEmbedder::new(settings.clone(), key, policy)?;
-                Some(Chosen::Http(Box::new(embedder)))
+                Some(ChosenEmbedder::Http(Box::new(embedder)))
             }
         })
     }
 
     pub fn model(&self) -> &str {
         match self {
-            Chosen::MiniLm(model) => model.model(),
-            Chosen::Http(model) => model.model(),
+            ChosenEmbedder::MiniLm(model) => model.model(),
+            ChosenEmbedder::Http(model) => model.model(),
         }
     }
 
     pub fn dims(&self) -> usize {
         match self {
-            Chosen::MiniLm(model) => model.dims(),
-            Chosen::Http(model) => model.dims(),
+            ChosenEmbedder::MiniLm(model) => model.dims(),
+            ChosenEmbedder::Http(model) => model.dims(),
         }
     }
 
     /// True if only the beginning of this text is read.
     pub fn cuts(&self, text: &str) -> bool {
         match self {
-            Chosen::MiniLm(model) => model.cuts(text),
-            Chosen::Http(_) => text.len() > http::TEXT_BYTES_MAX,
+            ChosenEmbedder::MiniLm(model) => model.cuts(text),
+            ChosenEmbedder::Http(_) => text.len() > http::TEXT_BYTES_MAX,
         }
     }
 
     /// Vectors in the order of the texts. MiniLM uses so many cores.
     pub fn embed_many(&self, texts: &[&str], cores: usize) -> Result<Vec<Embedding>, EmbedError> {
         match self {
-            Chosen::MiniLm(model) => Ok(on_cores(model, texts, cores)),
-            Chosen::Http(model) => Ok(model.embed_many(texts)?),
+            ChosenEmbedder::MiniLm(model) => Ok(on_cores(model, texts, cores)),
+            ChosenEmbedder::Http(model) => Ok(model.embed_many(texts)?),
         }
     }
 
@@ -163,7 +164,7 @@ impl Chosen {
 }
 
 /// Where an actor keeps what may be deleted at any time.
-pub fn cache_folder(actor_folder: &Path) -> PathBuf {
+pub(crate) fn cache_folder(actor_folder: &Path) -> PathBuf {
     actor_folder.join("cache")
 }
 

@@ -14,7 +14,7 @@ use crate::intake::dedup::content_hash;
 use crate::intake::title::{shorten, strip_marks};
 
 /// Learnings taken from one text.
-pub const LEARNINGS_MAX: usize = 64;
+pub(crate) const LEARNINGS_MAX: usize = 64;
 /// A shorter item says too little to be worth keeping. Characters of full width count double.
 const WIDTH_MIN: usize = 20;
 /// Characters of a learning's title.
@@ -27,14 +27,14 @@ static HEADING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// One learning, ready to be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Learning {
+pub(crate) struct Learning {
     pub title: String,
     pub content: String,
 }
 
 /// What a text taught, and what was left out of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Capture {
+pub(crate) struct Capture {
     pub learnings: Vec<Learning>,
     /// Items that said what an earlier item of the same text had said.
     pub repeated: usize,
@@ -46,13 +46,13 @@ pub struct Capture {
 
 impl Capture {
     /// Items that qualified, kept or repeated.
-    pub fn extracted(&self) -> usize {
+    pub(crate) fn extracted(&self) -> usize {
         self.learnings.len() + self.repeated
     }
 }
 
 /// Reads the learnings of an agent's output. Private blocks and secrets have to be gone already.
-pub fn learnings(output: &str) -> Result<Capture> {
+pub(crate) fn learnings(output: &str) -> Result<Capture> {
     if output.trim().is_empty() {
         return Err(Error::invalid(
             "content",
@@ -159,8 +159,15 @@ fn collect(items: Vec<String>) -> Capture {
 
 /// Characters, those of Chinese, Japanese and Korean writing twice: they say about as much as two letters.
 fn width(text: &str) -> usize {
-    let wide = |c: char| matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}');
-    text.chars().map(|c| 1 + usize::from(wide(c))).sum()
+    const WIDE: [std::ops::RangeInclusive<char>; 5] = [
+        '\u{1100}'..='\u{11ff}',
+        '\u{2e80}'..='\u{d7ff}',
+        '\u{f900}'..='\u{faff}',
+        '\u{ff00}'..='\u{ffef}',
+        '\u{20000}'..='\u{3ffff}',
+    ];
+    let is_wide = |c: char| WIDE.iter().any(|range| range.contains(&c));
+    text.chars().map(|c| 1 + usize::from(is_wide(c))).sum()
 }
 
 #[cfg(test)]
@@ -212,14 +219,16 @@ mod tests {
 
     #[test]
     fn the_last_section_that_holds_something_wins() {
-        let output = "## Learnings\n- the first section has this learning\n## Learnings\n- the second section has this one\n\
+        let output = "## Learnings\n- the first section has this learning\n## Learnings\n\
+            - the second section has this one\n\
             ## Learnings\n- nothing\n";
         assert_eq!(contents(output), ["the second section has this one"]);
     }
 
     #[test]
     fn an_item_keeps_its_continuation_lines() {
-        let output = "## Learnings\n1. The pool must be closed\n   before the file is renamed\n   - or Windows refuses\n\n\
+        let output = "## Learnings\n1. The pool must be closed\n   before the file is renamed\n\
+            \x20  - or Windows refuses\n\n\
             2. A second learning of the list\nthat goes on without indentation\n";
         assert_eq!(
             contents(output),
@@ -232,7 +241,9 @@ mod tests {
 
     #[test]
     fn repeated_short_and_too_many_items_are_counted() {
-        let mut output = "## Learnings\n- The same learning, twice over\n- the  same learning, TWICE over\n- no\n".to_owned();
+        let mut output = "## Learnings\n- The same learning, twice over\n\
+            - the  same learning, TWICE over\n- no\n"
+            .to_owned();
         let more = (0..LEARNINGS_MAX + 4).map(|i| format!("- learning with the number {i}\n"));
         output.extend(more);
         let capture = learnings(&output).unwrap();

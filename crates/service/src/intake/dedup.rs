@@ -1,17 +1,14 @@
 //! When two saves are the same save.
 //!
-//! Must stay true: same project, scope, kind and title, and content that differs in case and white space at most, within
-//! the window. The hash is SHA-256 over the text as it will be stored, so after redaction.
+//! Must stay true: same project, scope, kind and title, and content that differs in case and white space at most,
+//! within the window. The hash is SHA-256 over the text as it will be stored, so after redaction.
 
 use kernel::Digest;
-use kernel::memory::{Millis, Scope};
-
-/// How long after a save the same save is taken for a repetition.
-pub const WINDOW_MS: i64 = 15 * 60 * 1_000;
+use kernel::memory::Scope;
 
 /// What has to be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Save<'s> {
+pub(crate) struct SaveKey<'s> {
     pub project: Option<&'s str>,
     pub scope: Scope,
     pub kind: &'s str,
@@ -20,7 +17,7 @@ pub struct Save<'s> {
 }
 
 /// Lower case, each run of white space one space, none at the ends.
-pub fn normal_text(text: &str) -> String {
+pub(crate) fn normal_text(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !normal.is_empty() {
@@ -32,12 +29,12 @@ pub fn normal_text(text: &str) -> String {
 }
 
 /// Plain SHA-256 of the normal text: equal for two contents that say the same.
-pub fn content_hash(content: &str) -> Digest {
+pub(crate) fn content_hash(content: &str) -> Digest {
     Digest::of("", &[normal_text(content).as_bytes()])
 }
 
 /// One hash for all that has to be equal.
-pub fn fingerprint(save: &Save<'_>) -> Digest {
+pub(crate) fn fingerprint(save: &SaveKey<'_>) -> Digest {
     let project = save.project.unwrap_or_default();
     let title = save.title.trim();
     let mut head = Vec::new();
@@ -48,19 +45,13 @@ pub fn fingerprint(save: &Save<'_>) -> Digest {
     Digest::of("cortex/same-save/1", &[&head, content_hash(save.content).as_bytes()])
 }
 
-/// Was something saved at `earlier` recent enough to be repeated at `now`? The edge of the window counts.
-pub fn is_within_window(earlier: Millis, now: Millis) -> bool {
-    let age = now.get().saturating_sub(earlier.get());
-    (0..=WINDOW_MS).contains(&age)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    const SAVE: Save<'static> = Save {
+    const SAVE: SaveKey<'static> = SaveKey {
         project: Some("demo"),
         scope: Scope::Project,
         kind: "decision",
@@ -81,33 +72,18 @@ mod tests {
     #[test]
     fn a_save_is_repeated_only_if_everything_is_the_same() {
         let same = fingerprint(&SAVE);
-        assert_eq!(fingerprint(&Save { content: "same body", ..SAVE }), same);
+        assert_eq!(fingerprint(&SaveKey { content: "same body", ..SAVE }), same);
         for other in [
-            Save { project: None, ..SAVE },
-            Save { project: Some("demo2"), ..SAVE },
-            Save { scope: Scope::Personal, ..SAVE },
-            Save { kind: "bugfix", ..SAVE },
-            Save { title: "same title", ..SAVE },
-            Save { content: "same bodies", ..SAVE },
+            SaveKey { project: None, ..SAVE },
+            SaveKey { project: Some("demo2"), ..SAVE },
+            SaveKey { scope: Scope::Personal, ..SAVE },
+            SaveKey { kind: "bugfix", ..SAVE },
+            SaveKey { title: "same title", ..SAVE },
+            SaveKey { content: "same bodies", ..SAVE },
             // The same letters, cut differently.
-            Save { kind: "decisionSame", title: "title", ..SAVE },
+            SaveKey { kind: "decisionSame", title: "title", ..SAVE },
         ] {
             assert_ne!(fingerprint(&other), same, "{other:?}");
-        }
-    }
-
-    // agent-memory 54, 55
-    #[test]
-    fn the_window_is_fifteen_minutes_with_its_edge() {
-        let now = Millis(10_000_000);
-        for (earlier, within) in [
-            (10_000_000, true),
-            (10_000_000 - 900_000, true),
-            (10_000_000 - 900_001, false),
-            (10_000_001, false),
-            (i64::MIN, false),
-        ] {
-            assert_eq!(is_within_window(Millis(earlier), now), within, "{earlier}");
         }
     }
 

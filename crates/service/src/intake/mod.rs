@@ -1,23 +1,23 @@
 //! What happens to a text before it becomes a memory.
 //!
-//! - [`screen`]: private blocks out ([`private`]), secrets masked ([`secrets`]), a report that holds no values.
+//! - [`redactor`]: private blocks out ([`private`]), secrets masked ([`secrets`]), a report that holds no values.
 //! - [`project`]: which project a request belongs to; names, aliases, similar names.
 //! - [`topic`]: topic keys, normal and suggested; [`title`]: a title from the content.
 //! - [`words`]: the caller's word for what a memory is.
 //! - [`dedup`]: when two saves are the same save; [`bounds`]: what is too long.
-//! - [`capture`]: learnings in an agent's output; [`summary`]: the parts of a session summary.
+//! - [`capture`]: learnings in an agent's output.
 //!
-//! The order of a save: `Screen::text` on every text, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay true:
-//! pure functions; the file system comes in as a [`project::tree::Tree`], time as an argument; nothing is cut in silence.
+//! The order of a save: `Redactor::text` on every text, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay
+//! true: pure functions; the file system comes in as a [`project::file_system::Tree`], time as an argument; nothing is
+//! cut in silence.
 
-pub mod bounds;
-pub mod capture;
-pub mod dedup;
-pub mod private;
+pub(crate) mod bounds;
+pub(crate) mod capture;
+pub(crate) mod dedup;
+pub(crate) mod private;
 pub mod project;
-pub mod screen;
-pub mod secrets;
-pub mod summary;
-pub mod title;
-pub mod topic;
-pub mod words;
+pub mod redactor;
+pub(crate) mod secrets;
+pub(crate) mod title;
+pub(crate) mod topic;
+pub(crate) mod words;

@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// What stands where a private block stood.
-pub const PLACEHOLDER: &str = "[REDACTED]";
+pub(crate) const PLACEHOLDER: &str = "[REDACTED]";
 
-/// An opening or closing tag. A slash before `>` closes nothing, as in HTML; a tag that never ends in `>` counts as soon
-/// as its name is over.
+/// An opening or closing tag. A slash before `>` closes nothing, as in HTML; a tag that never ends in `>` counts as
+/// soon as its name is over.
 static TAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)<\s{0,8}(/?)\s{0,8}private(?:\s*>|/\s*>|\s[^<>]*>|\s|$)")
         .expect("the pattern of the private tag is valid")
@@ -20,7 +20,7 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A text without its private blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redacted<'t> {
+pub(crate) struct RedactOutcome<'t> {
     pub text: Cow<'t, str>,
     /// Outermost blocks that were taken out.
     pub blocks: usize,
@@ -29,7 +29,7 @@ pub struct Redacted<'t> {
 }
 
 /// Takes out every private block.
-pub fn redact(text: &str) -> Redacted<'_> {
+pub(crate) fn redact(text: &str) -> RedactOutcome<'_> {
     let mut kept = String::new();
     let (mut blocks, mut depth, mut from) = (0, 0_usize, 0);
     for tag in TAG.captures_iter(text) {
@@ -51,12 +51,12 @@ pub fn redact(text: &str) -> Redacted<'_> {
         // A closing tag on its own hides nothing and stays as it is.
     }
     if blocks == 0 {
-        return Redacted { text: Cow::Borrowed(text), blocks, unclosed: false };
+        return RedactOutcome { text: Cow::Borrowed(text), blocks, unclosed: false };
     }
     if depth == 0 {
         kept.push_str(&text[from..]);
     }
-    Redacted { text: Cow::Owned(kept), blocks, unclosed: depth > 0 }
+    RedactOutcome { text: Cow::Owned(kept), blocks, unclosed: depth > 0 }
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! A title for a text that came without one.
 //!
-//! Must stay true: one line, no Markdown marks, never empty for a text that says anything, cut at a word with an ellipsis
-//! that shows it. The content keeps every word, so a short title loses nothing.
+//! Must stay true: one line, no Markdown marks, never empty for a text that says anything, cut at a word with an
+//! ellipsis that shows it. The content keeps every word, so a short title loses nothing.
 
 use kernel::render::one_line;
 use kernel::{Error, Result};
 
 /// Characters of a title made from content.
-pub const TITLE_CHARS: usize = 80;
+pub(crate) const TITLE_CHARS: usize = 80;
 
 /// The first line that says something, up to the end of its first sentence.
-pub fn from_content(content: &str) -> Result<String> {
+pub(crate) fn from_content(content: &str) -> Result<String> {
     let mut fence = false;
     let lines = content.lines().filter(|line| {
         let mark = line.trim_start().starts_with("```");
@@ -35,7 +35,7 @@ fn says(line: &str) -> bool {
 }
 
 /// At most `max` characters; where something is left out, `mark` follows.
-pub fn shorten(line: &str, max: usize, mark: &str) -> String {
+pub(crate) fn shorten(line: &str, max: usize, mark: &str) -> String {
     let Some((end, _)) = line.char_indices().nth(max) else { return line.to_owned() };
     let cut = &line[..end];
     let word = cut.rfind(' ').filter(|at| *at >= end / 2).unwrap_or(end);
@@ -60,8 +60,9 @@ fn plain_line(line: &str) -> String {
 /// The parts of a well-formed memory, whose names say nothing about it.
 const LABELS: [&str; 6] = ["what", "why", "where", "learned", "summary", "goal"];
 
-/// Drops `**bold**`, `*italic*`, `__bold__` and `` `code` `` marks; their text stays. Underscores inside words stay too.
-pub fn strip_marks(text: &str) -> String {
+/// Drops `**bold**`, `*italic*`, `__bold__` and `` `code` `` marks; their text stays. Underscores inside words stay
+/// too.
+pub(crate) fn strip_marks(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut before = None;
     let mut rest = text.chars().peekable();

@@ -28,7 +28,7 @@ const TOPIC: &str = "topic";
 /// A key as it is stored: trimmed, lower case, each run of white space one hyphen. `None` for a blank key.
 ///
 /// A key over the limit keeps its start and ends with a hash of the whole.
-pub fn normalize(key: &str) -> Option<String> {
+pub(crate) fn normalize(key: &str) -> Option<String> {
     let lower: String = key.nfc().flat_map(char::to_lowercase).nfc().collect();
     let joined = lower.split_whitespace().collect::<Vec<_>>().join("-");
     let normal: String = joined.chars().filter(|c| !c.is_control()).collect();
@@ -36,7 +36,7 @@ pub fn normalize(key: &str) -> Option<String> {
 }
 
 /// A stable key for a memory: family, slash, the words of its title.
-pub fn suggest(kind: &str, title: &str, content: &str) -> Result<String> {
+pub(crate) fn suggest(kind: &str, title: &str, content: &str) -> Result<String> {
     if title.trim().is_empty() && content.trim().is_empty() {
         return Err(Error::invalid("title", "provide title or content to suggest a topic_key"));
     }

@@ -1,7 +1,7 @@
 //! The caller's own word for what a memory is.
 //!
-//! Must stay true: every text gives a slug, because a save must not fail over how a label is spelled; a known kind is never
-//! changed, and a slug is its own. One that is too long is left for the kernel to refuse.
+//! Must stay true: every text gives a slug, because a save must not fail over how a label is spelled; a known kind is
+//! never changed, and a slug is its own. One that is too long is left for the kernel to refuse.
 
 use recall::analyze::fold;
 
@@ -9,7 +9,7 @@ use recall::analyze::fold;
 const DEFAULT_KIND: &str = "manual";
 
 /// A kind as it is stored: folded, one `-` for what is no letter, digit, `_` or `-`.
-pub fn kind(given: &str) -> String {
+pub(crate) fn kind(given: &str) -> String {
     let folded = fold(given);
     let is_slug = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     let parts: Vec<&str> =

@@ -1,14 +1,13 @@
-//! Goal: a save names what says nearly the same, and leaves other facts of the same topic alone.
-//! Method: facts of a software project, each with a rewording and with another fact of its topic, saved through `Service`.
+//! Goal: a save names what says nearly the same, and leaves other facts of the same topic alone. Method: facts of a
+//! software project, each with a rewording and with another fact of its topic, saved through `Service`.
 
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 
 use api::save::{SaveAnswer, SaveRequest};
-use service::{Caller, Service, Settings};
-
 use kernel::actor::ActorName;
+use service::{Caller, Service, Settings};
 use tempfile::TempDir;
 
 const FACTS: &str = include_str!("facts.tsv");

@@ -25,7 +25,7 @@ use api::prompt::PromptSaveRequest;
 use api::save::SaveRequest;
 use api::session::{SessionEndRequest, SessionStartRequest};
 use daemon::{Host, HostHandle};
-use service::{Caller, Service, Settings, World};
+use service::{Caller, Environment, Service, Settings};
 
 /// 2026-11-16 09:00 UTC.
 const START: i64 = 1_794_819_600_000;
@@ -39,7 +39,7 @@ struct Clock {
     drawn: AtomicU64,
 }
 
-impl World for Clock {
+impl Environment for Clock {
     fn now(&self) -> service::Result<Millis> {
         Ok(Millis(self.now.load(Ordering::SeqCst)))
     }
@@ -101,7 +101,7 @@ impl Rig {
         let folder = TempDir::new().unwrap();
         let clock = Arc::new(Clock { now: AtomicI64::new(START), drawn: AtomicU64::new(0) });
         let mut caller = Caller::new(ActorName::parse("default").unwrap(), "alice");
-        caller.world = clock.clone();
+        caller.environment = clock.clone();
         let service = Service::new(folder.path(), Settings::default(), Duration::ZERO);
         let host = Arc::new(Host::new(service, std::collections::BTreeMap::new()));
         let mut rig = Rig {

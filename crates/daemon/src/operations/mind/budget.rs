@@ -1,22 +1,23 @@
 //! What models cost today, what is left, and the switch that stops them.
 
-use crate::host::Host;
 use kernel::memory::Millis;
 use mind::budget::BudgetStatus as Spent;
 use service::caller::Caller;
 use service::error::Result;
 
+use crate::host::Host;
+
 pub(super) use api::mind::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView};
 
 impl Host {
     pub fn budget(&self, caller: &Caller, request: BudgetRequest) -> Result<BudgetAnswer> {
-        let tended = self.tended(caller)?;
+        let actor_mind = self.actor_mind(caller)?;
         if let Some(on) = request.kill_switch {
-            tended.part().mind.budget.killed = on;
-            tended.persist()?;
+            actor_mind.slot().mind.budget.killed = on;
+            actor_mind.persist()?;
         }
-        let part = tended.part();
-        let mind = &part.mind;
+        let slot = actor_mind.slot();
+        let mind = &slot.mind;
         let provider = mind.provider.as_ref();
         let spent: Spent =
             mind.budget.view(&mind.settings.budget, provider.is_some(), caller.now()?);

@@ -1,6 +1,5 @@
 //! `memory_recall` as an operation: the four modes that the mind itself asks with, for models and scripts.
 
-use crate::host::Host;
 use mind::audience::Audience;
 use mind::memory_recall::{
     LIMIT_MAX, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall as recall,
@@ -8,6 +7,8 @@ use mind::memory_recall::{
 use service::caller::Caller;
 use service::error::{Error, Result};
 use service::parse::from_ppm;
+
+use crate::host::Host;
 
 pub(super) use api::mind::{MemoryRecallAnswer, MemoryRecallRequest, RecalledView};
 
@@ -22,7 +23,7 @@ impl Host {
         caller: &Caller,
         request: MemoryRecallRequest,
     ) -> Result<MemoryRecallAnswer> {
-        let policy = self.tended(caller)?.part().mind.settings.cortex.decay_policy();
+        let policy = self.actor_mind(caller)?.slot().mind.settings.cortex.decay_policy();
         let (_, reading) = self.service.reading(caller)?;
         let audience = if request.shared { Audience::Shared } else { Audience::Owner };
         let mode = match request.mode.as_deref() {

@@ -1,5 +1,6 @@
 //! What is asked of the mind and how it answers.
 
+use api::mind::{ChangeView, JobView, ReportView, SuggestionView, WarmupView};
 use kernel::memory::{MemoryId, Millis};
 use kernel::store::View;
 use mind::breaker::Circuit;
@@ -7,10 +8,8 @@ use mind::jobs::{JobReport, JobStatus as Job};
 use mind::maintenance::{self, RunRecord};
 use mind::proposal::MindPlan;
 
-use api::mind::{ChangeView, JobView, ReportView, SuggestionView, WarmupView};
-
 /// Numbers with their labels.
-pub type Samples = Vec<(Vec<(&'static str, String)>, u64)>;
+pub(crate) type Samples = Vec<(Vec<(&'static str, String)>, u64)>;
 
 /// What the minds that are in use did, for metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

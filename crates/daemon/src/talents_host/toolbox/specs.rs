@@ -25,11 +25,20 @@ pub fn specs() -> Vec<ToolSpec> {
     vec![
         spec(
             "memory_recall",
-            "Searches the memory with words of a question, or lists by mode: recent, important, typed (by memory_types). Gives titles and previews; memory_get gives the whole.",
+            "Searches the memory with words of a question, or lists by mode: recent, important, typed (by \
+             memory_types). Gives titles and previews; memory_get gives the whole.",
             &json!({
                 "query": text("words of the matter, as somebody would have said them; may be empty with a mode"),
-                "mode": {"type": "string", "enum": ["hybrid", "recent", "important", "typed"], "description": "hybrid (by words and meaning) with a query, else recent"},
-                "memory_types": {"type": "array", "items": {"type": "string"}, "description": "only these types or kinds: identity, goal, decision, preference, observation, …"},
+                "mode": {
+                    "type": "string",
+                    "enum": ["hybrid", "recent", "important", "typed"],
+                    "description": "hybrid (by words and meaning) with a query, else recent",
+                },
+                "memory_types": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "only these types or kinds: identity, goal, decision, preference, observation, …",
+                },
                 "sort_by": {"type": "string", "enum": ["recent", "importance", "most_accessed"]},
                 "limit": {"type": "integer", "description": "at most 30; 8 without it"},
                 "kind": text("only this kind: decision, preference, bugfix, …"),
@@ -50,18 +59,24 @@ pub fn specs() -> Vec<ToolSpec> {
             &json!({
                 "title": text("a sentence somebody would search for"),
                 "content": text("what is so, since when, how we know"),
-                "kind": text("decision, preference, rule, todo, pattern, discovery, bugfix, learning, config, identity, file"),
+                "kind": text("decision, preference, rule, todo, pattern, discovery, bugfix, learning, config, \
+                    identity, file"),
                 "topic_key": text("a stable name of the matter, like auth/session-length"),
                 "project": text("where it belongs; without it, where this run belongs"),
                 "personal": {"type": "boolean", "description": "about the owner, in every project"},
                 "tags": {"type": "array", "items": {"type": "string"}},
-                "derived_from": {"type": "array", "items": {"type": "integer"}, "description": "ids of memories it follows from"},
+                "derived_from": {
+                    "type": "array",
+                    "items": {"type": "integer"},
+                    "description": "ids of memories it follows from",
+                },
             }),
             &["title", "content"],
         ),
         spec(
             "memory_relate",
-            "Relates two memories: references, relates_to, follows, supersedes, contradicts, updates, caused_by, part_of, result_of.",
+            "Relates two memories: references, relates_to, follows, supersedes, contradicts, \
+             updates, caused_by, part_of, result_of.",
             &json!({"from": id, "relation": text("one of the nine"), "to": id}),
             &["from", "relation", "to"],
         ),
@@ -86,13 +101,15 @@ pub fn specs() -> Vec<ToolSpec> {
         ),
         spec(
             "channel_branch",
-            "Thinks about a question aside, with everything this conversation knows. The conclusion comes back as a note.",
+            "Thinks about a question aside, with everything this conversation knows. \
+             The conclusion comes back as a note.",
             &json!({"question": text("what to think about")}),
             &["question"],
         ),
         spec(
             "channel_worker",
-            "Lets a talent do a task that does not need this conversation. It knows only the task. The result comes back as a note.",
+            "Lets a talent do a task that does not need this conversation. \
+             It knows only the task. The result comes back as a note.",
             &json!({"task": text("all it needs to know"), "talent": text("which one; default without it")}),
             &["task"],
         ),

@@ -10,15 +10,15 @@ use kernel::{Error, Result};
 use crate::intake::project::name::normalize;
 
 /// Names one table holds.
-pub const ALIASES_MAX: usize = 10_000;
+pub(crate) const ALIASES_MAX: usize = 10_000;
 
 /// From each old name straight to the project's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Aliases(BTreeMap<String, String>);
+pub(crate) struct Aliases(BTreeMap<String, String>);
 
 impl Aliases {
     /// A table from stored pairs. Chains are followed to their end; a circle or a blank name is refused.
-    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Aliases> {
+    pub(crate) fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Aliases> {
         let mut aliases = Aliases::default();
         for (from, to) in pairs {
             aliases.merge(&from, &to)?;
@@ -27,17 +27,17 @@ impl Aliases {
     }
 
     /// The project a name stands for: itself unless it is an alias.
-    pub fn resolve<'a>(&'a self, name: &'a str) -> &'a str {
+    pub(crate) fn resolve<'a>(&'a self, name: &'a str) -> &'a str {
         self.0.get(name).map_or(name, String::as_str)
     }
 
     /// The project that something belongs to now, if it belonged to one when it was written down.
-    pub fn of<'a>(&'a self, written: Option<&'a str>) -> Option<&'a str> {
+    pub(crate) fn of<'a>(&'a self, written: Option<&'a str>) -> Option<&'a str> {
         written.map(|name| self.resolve(name))
     }
 
     /// From now on `from` means `to`. Gives the project that `to` stands for.
-    pub fn merge(&mut self, from: &str, to: &str) -> Result<String> {
+    pub(crate) fn merge(&mut self, from: &str, to: &str) -> Result<String> {
         let blank = || Error::invalid("project", "a project name needs a letter or digit");
         let from = normalize(from).ok_or_else(blank)?;
         let to = self.resolve(&normalize(to).ok_or_else(blank)?).to_owned();
@@ -59,12 +59,12 @@ impl Aliases {
     }
 
     /// The name is a project of its own again.
-    pub fn remove(&mut self, name: &str) -> bool {
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
         self.0.remove(name).is_some()
     }
 
     /// Old name and project, in order of the old names.
-    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(from, to)| (from.as_str(), to.as_str()))
     }
 }

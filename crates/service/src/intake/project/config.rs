@@ -4,13 +4,17 @@
 
 use std::path::Path;
 
+use crate::intake::project::file_system::{FileSystem, text_or_note};
 use crate::intake::project::name;
-use crate::intake::project::tree::{Tree, text_or_note};
 
 pub(super) const FILE: &str = ".cortex.toml";
 
 /// The name the folder's file gives, if there is one.
-pub(super) fn read(folder: &Path, tree: &dyn Tree, notes: &mut Vec<String>) -> Option<String> {
+pub(super) fn read(
+    folder: &Path,
+    tree: &dyn FileSystem,
+    notes: &mut Vec<String>,
+) -> Option<String> {
     let path = folder.join(FILE);
     let text = text_or_note(tree, &path, notes)?;
     let mut passed_over = |reason: &str| {

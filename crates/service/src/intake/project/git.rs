@@ -5,8 +5,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::intake::project::file_system::{FileSystem, text_or_note};
 use crate::intake::project::remote::Remote;
-use crate::intake::project::tree::{Tree, text_or_note};
 
 /// A repository as seen from a folder of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,11 @@ pub(super) struct Repository {
 }
 
 /// The repository whose top is this folder.
-pub(super) fn open(folder: &Path, tree: &dyn Tree, notes: &mut Vec<String>) -> Option<Repository> {
+pub(super) fn open(
+    folder: &Path,
+    tree: &dyn FileSystem,
+    notes: &mut Vec<String>,
+) -> Option<Repository> {
     let dot_git = folder.join(".git");
     if tree.is_folder(&dot_git) {
         let head = tree.text(&dot_git.join("HEAD"));
@@ -54,7 +58,7 @@ pub(super) fn open(folder: &Path, tree: &dyn Tree, notes: &mut Vec<String>) -> O
 }
 
 /// The main worktree of a repository that has several.
-fn main_root(common: &Path, tree: &dyn Tree, notes: &mut Vec<String>) -> PathBuf {
+fn main_root(common: &Path, tree: &dyn FileSystem, notes: &mut Vec<String>) -> PathBuf {
     let config = text_or_note(tree, &common.join("config"), notes).unwrap_or_default();
     let values = settings(&config);
     let worktree = values.iter().rev().find(|(key, _)| key == "core.worktree");
@@ -70,7 +74,7 @@ fn main_root(common: &Path, tree: &dyn Tree, notes: &mut Vec<String>) -> PathBuf
 
 impl Repository {
     /// The remote that names the repository: `origin`, else `upstream`, else the first.
-    pub(super) fn remote(&self, tree: &dyn Tree, notes: &mut Vec<String>) -> Option<Remote> {
+    pub(super) fn remote(&self, tree: &dyn FileSystem, notes: &mut Vec<String>) -> Option<Remote> {
         let config = text_or_note(tree, &self.common.join("config"), notes)?;
         let values = settings(&config);
         let mut urls = values.iter().filter_map(|(key, url)| {

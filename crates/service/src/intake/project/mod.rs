@@ -1,30 +1,29 @@
 //! Which project a memory belongs to.
 //!
-//! Asked in this order: the name the caller gave, `.cortex.toml` in the folder or above, the remote of the repository, the
-//! folder of the repository, the folder itself. Must stay true: every clone, worktree and spelling of one repository gives
-//! one name; the home folder, what lies above it and the root of the disk are no project; a path never becomes a name;
-//! nothing here fails: what could not be read becomes a note and the next source is asked.
+//! Asked in this order: the name the caller gave, `.cortex.toml` in the folder or above, the remote of the repository,
+//! the folder of the repository, the folder itself. Must stay true: every clone, worktree and spelling of one
+//! repository gives one name; the home folder, what lies above it and the root of the disk are no project; a path never
+//! becomes a name; nothing here fails: what could not be read becomes a note and the next source is asked.
 
-pub mod alias;
+pub(crate) mod alias;
 mod config;
+pub(crate) mod file_system;
 mod git;
 pub mod name;
-pub mod remote;
+pub(crate) mod remote;
 #[cfg(test)]
 mod tests;
-pub mod tree;
 
 use std::path::{Path, PathBuf};
 
-use remote::Remote;
-use tree::Tree;
+use file_system::FileSystem;
 
 /// Folders looked at on the way up.
 const ANCESTORS_MAX: usize = 64;
 
 /// What is known about where a request comes from.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place<'p> {
+pub(crate) struct Place<'p> {
     /// The name the caller gave.
     pub given: Option<&'p str>,
     /// The folder the agent works in.
@@ -35,7 +34,7 @@ pub struct Place<'p> {
 
 /// What a project's name was taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     Given,
     Config,
     Remote,
@@ -43,50 +42,25 @@ pub enum Source {
     Folder,
 }
 
-impl Source {
-    pub fn name(self) -> &'static str {
-        match self {
-            Source::Given => "given",
-            Source::Config => "config",
-            Source::Remote => "remote",
-            Source::Root => "root",
-            Source::Folder => "folder",
-        }
-    }
-}
-
 /// A project, and how it was recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Project {
+pub(crate) struct Project {
     /// A normal name.
     pub name: String,
     pub source: Source,
-    /// The repository, if the name was taken from its remote.
-    pub remote: Option<Remote>,
     /// The folder of the project; of a worktree, that of the main one. Absent if the name was given.
     pub root: Option<PathBuf>,
 }
 
-impl Project {
-    /// The short name, unless `recorded` knows it as another repository's; then owner and name.
-    ///
-    /// `recorded` gives the `Remote::identity` that was seen with a name first.
-    pub fn settled_name(&self, recorded: impl Fn(&str) -> Option<String>) -> String {
-        let Some(remote) = &self.remote else { return self.name.clone() };
-        let other = recorded(&self.name).is_some_and(|identity| identity != remote.identity());
-        if other { remote.qualified_name() } else { self.name.clone() }
-    }
-}
-
 /// The answer: perhaps a project, and what a person should know about how it was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resolution {
+pub(crate) struct Resolution {
     pub project: Option<Project>,
     pub notes: Vec<String>,
 }
 
 /// Finds the project of a request.
-pub fn resolve(place: &Place<'_>, tree: &dyn Tree) -> Resolution {
+pub(crate) fn resolve(place: &Place<'_>, tree: &dyn FileSystem) -> Resolution {
     let mut notes = Vec::new();
     let project = given(place, &mut notes).or_else(|| {
         let cwd = place.cwd?;
@@ -106,13 +80,13 @@ fn given(place: &Place<'_>, notes: &mut Vec<String>) -> Option<Project> {
         Some(_) => {}
         None => notes.push(format!("project {given:?} is no name and was passed over")),
     }
-    Some(Project { name: name?, source: Source::Given, remote: None, root: None })
+    Some(Project { name: name?, source: Source::Given, root: None })
 }
 
 fn detect(
     cwd: &Path,
     home: Option<&Path>,
-    tree: &dyn Tree,
+    tree: &dyn FileSystem,
     notes: &mut Vec<String>,
 ) -> Option<Project> {
     let is_project = |folder: &Path| {
@@ -125,7 +99,7 @@ fn detect(
     for folder in &folders {
         if let Some(name) = config::read(folder, tree, notes) {
             let root = Some((*folder).to_owned());
-            return Some(Project { name, source: Source::Config, remote: None, root });
+            return Some(Project { name, source: Source::Config, root });
         }
         if within == Some(*folder) {
             break;
@@ -134,19 +108,14 @@ fn detect(
     if let Some(repository) = repository {
         let remote = repository.remote(tree, notes);
         let root = repository.root.clone();
-        if let Some((name, remote)) = remote.and_then(|remote| Some((remote.name()?, remote))) {
-            return Some(Project {
-                name,
-                source: Source::Remote,
-                remote: Some(remote),
-                root: Some(root),
-            });
+        if let Some(name) = remote.and_then(|remote| remote.name()) {
+            return Some(Project { name, source: Source::Remote, root: Some(root) });
         }
         if let Some(name) = name::of_folder(&root) {
-            return Some(Project { name, source: Source::Root, remote: None, root: Some(root) });
+            return Some(Project { name, source: Source::Root, root: Some(root) });
         }
     }
     let folder = *folders.first()?;
     let name = name::of_folder(folder)?;
-    Some(Project { name, source: Source::Folder, remote: None, root: Some(folder.to_owned()) })
+    Some(Project { name, source: Source::Folder, root: Some(folder.to_owned()) })
 }

@@ -57,7 +57,8 @@ pub(super) fn of_folder(folder: &Path) -> Option<String> {
     normalize(name.strip_suffix(".git").filter(|rest| !rest.is_empty()).unwrap_or(&name))
 }
 
-/// Names that may mean the same project, best first: another spelling, then one inside the other, then few letters apart.
+/// Names that may mean the same project, best first: another spelling, then one inside the other, then few letters
+/// apart.
 pub fn similar<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
     let plain = squeeze(name);
     let mut found: Vec<(usize, usize, &str)> = Vec::new();

@@ -1,17 +1,15 @@
 //! The address of a repository, in the one form that all its spellings share.
 //!
-//! Must stay true: scheme, user, password, port, case, a final `.git` or slash and the hosts some services use for SSH make
-//! no difference; a password in an address is never kept.
+//! Must stay true: scheme, user, password, port, case, a final `.git` or slash and the hosts some services use for SSH
+//! make no difference; a password in an address is never kept.
 
 use crate::intake::project::name;
 
-/// A repository: where it is served and its path there.
+/// A repository: where it is served and its path there, equal for every address of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remote {
-    /// Lower case; empty for a repository on a disk.
-    host: String,
-    /// Lower case, without `.git` and outer slashes.
-    path: String,
+pub(crate) struct Remote {
+    /// `host/owner/name` in lower case, without `.git` and outer slashes; no host for a repository on a disk.
+    pub(super) address: String,
 }
 
 /// Hosts that services use for SSH only.
@@ -25,7 +23,7 @@ const SSH_HOSTS: [(&str, &str); 5] = [
 
 impl Remote {
     /// Reads `https://host/owner/name.git`, `ssh://git@host:22/owner/name`, `git@host:owner/name` and paths.
-    pub fn parse(url: &str) -> Option<Remote> {
+    pub(crate) fn parse(url: &str) -> Option<Remote> {
         let url = url.trim();
         let (authority, path) = if let Some((scheme, rest)) = url.split_once("://") {
             let local = scheme.eq_ignore_ascii_case("file");
@@ -44,27 +42,14 @@ impl Remote {
         let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
         let path = if host == "dev.azure.com" { azure_path(path) } else { path.to_owned() };
         let path = path.strip_suffix("/.git").unwrap_or(&path).to_owned();
-        path.chars().any(char::is_alphanumeric).then_some(Remote { host, path })
-    }
-
-    /// `host/owner/name`: equal for every address of one repository.
-    pub fn identity(&self) -> String {
-        format!("{}/{}", self.host, self.path)
+        path.chars()
+            .any(char::is_alphanumeric)
+            .then(|| Remote { address: format!("{host}/{path}") })
     }
 
     /// The last part of the path.
-    pub fn name(&self) -> Option<String> {
-        name::normalize(self.path.rsplit('/').next().unwrap_or(&self.path))
-    }
-
-    /// Owner and name, for when two repositories share a name.
-    pub fn qualified_name(&self) -> String {
-        let parts: Vec<&str> = self.path.rsplitn(3, '/').collect();
-        let qualified = match parts.as_slice() {
-            [name, owner, ..] => format!("{owner}/{name}"),
-            _ => self.identity(),
-        };
-        name::normalize(&qualified).unwrap_or(qualified)
+    pub(crate) fn name(&self) -> Option<String> {
+        name::normalize(self.address.rsplit('/').next().unwrap_or(&self.address))
     }
 }
 
@@ -80,8 +65,8 @@ fn host_of(authority: &str) -> String {
     served.map_or(host, |(_, host)| *host).to_owned()
 }
 
-/// People with two accounts name them `github.com-work` in their SSH settings. No top-level domain has a hyphen, but for
-/// those in punycode.
+/// People with two accounts name them `github.com-work` in their SSH settings. No top-level domain has a hyphen, but
+/// for those in punycode.
 fn without_ssh_alias(host: &str) -> &str {
     match host.rfind('.') {
         Some(dot) if !host[dot..].starts_with(".xn--") => {

@@ -7,10 +7,10 @@ use std::{fs, io};
 use proptest::prelude::*;
 
 use crate::intake::project::alias::Aliases;
+use crate::intake::project::file_system::{DiskFiles, FILE_BYTES_MAX, FileSystem};
 use crate::intake::project::name::{from_given, normalize, similar};
 use crate::intake::project::remote::Remote;
-use crate::intake::project::tree::{Disk, FILE_BYTES_MAX, Tree};
-use crate::intake::project::{Place, Project, Resolution, Source, resolve};
+use crate::intake::project::{Place, Resolution, Source, resolve};
 
 /// Files by path; folders are what files lie in.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Files {
     }
 }
 
-impl Tree for Files {
+impl FileSystem for Files {
     fn text(&self, path: &Path) -> io::Result<Option<String>> {
         if self.unreadable.contains(path) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "denied"));
@@ -48,13 +48,13 @@ fn place(cwd: &Path) -> Place<'_> {
     Place { cwd: Some(cwd), ..Place::default() }
 }
 
-fn at(cwd: &str, tree: &dyn Tree) -> Resolution {
+fn at(cwd: &str, tree: &dyn FileSystem) -> Resolution {
     let place =
         Place { given: None, cwd: Some(Path::new(cwd)), home: Some(Path::new("/home/ann")) };
     resolve(&place, tree)
 }
 
-fn found(cwd: &str, tree: &dyn Tree) -> Option<(String, Source)> {
+fn found(cwd: &str, tree: &dyn FileSystem) -> Option<(String, Source)> {
     at(cwd, tree).project.map(|project| (project.name, project.source))
 }
 
@@ -63,7 +63,8 @@ fn named(name: &str, source: Source) -> (String, Source) {
 }
 
 const ORIGIN: &str = "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = git@github.com:ann/other.git\n\
-    [remote \"origin\"]\n\turl = git@github.com:Acme/API.git ; comment\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
+    [remote \"origin\"]\n\turl = git@github.com:Acme/API.git ; comment\n\
+    \tfetch = +refs/heads/*:refs/remotes/origin/*\n";
 
 // agent-memory 2.3, 10.1, 13.5
 #[test]
@@ -217,9 +218,8 @@ fn every_address_of_a_repository_is_one() {
         " https://github.com/acme/api?x=1#y ",
     ] {
         let remote = Remote::parse(url).unwrap();
-        assert_eq!(remote.identity(), "github.com/acme/api", "{url}");
+        assert_eq!(remote.address, "github.com/acme/api", "{url}");
         assert_eq!(remote.name().unwrap(), "api");
-        assert_eq!(remote.qualified_name(), "acme/api");
         assert!(!format!("{remote:?}").contains("hunter2"));
     }
     for (url, identity, name) in [
@@ -235,7 +235,7 @@ fn every_address_of_a_repository_is_one() {
     ] {
         let remote = Remote::parse(url).unwrap();
         assert_eq!(
-            (remote.identity().as_str(), remote.name().unwrap().as_str()),
+            (remote.address.as_str(), remote.name().unwrap().as_str()),
             (identity, name),
             "{url}"
         );
@@ -243,20 +243,6 @@ fn every_address_of_a_repository_is_one() {
     for none in ["", "  ", "https://", "git@github.com:", "/", "https://github.com/"] {
         assert_eq!(Remote::parse(none), None, "{none}");
     }
-}
-
-#[test]
-fn two_repositories_of_one_name_stay_two() {
-    let project = |url: &str| Project {
-        name: "api".to_owned(),
-        source: Source::Remote,
-        remote: Remote::parse(url),
-        root: None,
-    };
-    let recorded = |name: &str| (name == "api").then(|| "github.com/acme/api".to_owned());
-    assert_eq!(project("git@github.com:acme/api.git").settled_name(recorded), "api");
-    assert_eq!(project("git@github.com:other/api.git").settled_name(recorded), "other/api");
-    assert_eq!(project("git@github.com:other/api.git").settled_name(|_| None), "api");
 }
 
 #[test]
@@ -326,7 +312,7 @@ fn the_disk_answers_for_real_folders_and_links() {
     fs::create_dir_all(repository.join("src")).unwrap();
     fs::write(repository.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     let source = repository.join("src");
-    let project = resolve(&place(&source), &Disk).project.unwrap();
+    let project = resolve(&place(&source), &DiskFiles).project.unwrap();
     assert_eq!(
         (project.name.as_str(), project.root.as_deref()),
         ("repo", Some(repository.as_path()))
@@ -336,16 +322,16 @@ fn the_disk_answers_for_real_folders_and_links() {
     {
         let link = base.join("elsewhere");
         std::os::unix::fs::symlink(&source, &link).unwrap();
-        assert_eq!(resolve(&place(&link), &Disk).project.unwrap().name, "repo");
+        assert_eq!(resolve(&place(&link), &DiskFiles).project.unwrap().name, "repo");
         let home_link = Place { home: Some(&link), ..place(&source) };
-        assert_eq!(resolve(&home_link, &Disk).project, None, "home, seen through a link");
+        assert_eq!(resolve(&home_link, &DiskFiles).project, None, "home, seen through a link");
     }
     fs::write(
         repository.join(".git/config"),
         "x".repeat(1 + usize::try_from(FILE_BYTES_MAX).unwrap()),
     )
     .unwrap();
-    let large = resolve(&place(&source), &Disk);
+    let large = resolve(&place(&source), &DiskFiles);
     assert_eq!((large.project.unwrap().source, large.notes.len()), (Source::Root, 1));
 }
 
@@ -361,10 +347,15 @@ proptest! {
     #[test]
     fn any_address_and_file_is_read_without_panic(text in "(\\PC|[\n\\[\\]\"=/:@.]){0,120}") {
         if let Some(remote) = Remote::parse(&text) {
-            prop_assert!(!remote.identity().is_empty() && !remote.qualified_name().is_empty());
+            prop_assert!(!remote.address.is_empty());
         }
         from_given(&text);
-        let files = Files::of(&[("/w/a/.git/HEAD", ""), ("/w/a/.git/config", &text), ("/w/a/.cortex.toml", &text), ("/w/b/.git", &text)]);
+        let files = Files::of(&[
+            ("/w/a/.git/HEAD", ""),
+            ("/w/a/.git/config", &text),
+            ("/w/a/.cortex.toml", &text),
+            ("/w/b/.git", &text),
+        ]);
         prop_assert!(at("/w/a", &files).project.is_some());
         prop_assert!(at("/w/b", &files).project.is_some());
     }

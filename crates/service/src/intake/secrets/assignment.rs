@@ -1,8 +1,8 @@
-//! Values that only their surroundings make a secret: the password of a connection string, what follows `Authorization:`,
-//! what is assigned to a name like `api_key`.
+//! Values that only their surroundings make a secret: the password of a connection string, what follows
+//! `Authorization:`, what is assigned to a name like `api_key`.
 //!
-//! Must stay true: only the value is masked, so that the text still says which host, user or setting it speaks of. Patterns
-//! find where a value starts; how far it reaches is read by hand, within a bound unless it is masked.
+//! Must stay true: only the value is masked, so that the text still says which host, user or setting it speaks of.
+//! Patterns find where a value starts; how far it reaches is read by hand, within a bound unless it is masked.
 
 use std::sync::LazyLock;
 
@@ -20,9 +20,10 @@ const NAMED_CHARS_MIN: usize = 6;
 
 /// `Authorization: Bearer …`, `-H "authorization: token …"`.
 static AUTHORIZATION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?i-u:\bauthorization)["']?\s{0,4}[:=]\s{0,4}["']?(?i-u:bearer|basic|token|digest|apikey)\s{1,4}([A-Za-z0-9._~+/=-]{8,})"#,
-    )
+    pattern(concat!(
+        r#"(?i-u:\bauthorization)["']?\s{0,4}[:=]\s{0,4}["']?"#,
+        r"(?i-u:bearer|basic|token|digest|apikey)\s{1,4}([A-Za-z0-9._~+/=-]{8,})",
+    ))
 });
 
 /// `Bearer …` on its own, where the value has to speak for itself.
@@ -32,8 +33,10 @@ static BEARER: LazyLock<Regex> =
 /// `password = …`, `"client_secret": "…"`, `--token …`, `API_KEY=…`, up to the first character of the value.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"((?i-u:passwords?|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key",
-        r"|signing[_-]?key|encryption[_-]?key|auth[_-]?key|credentials?))(?i-u:[_-](?:key|value|prod|dev|test|[0-9]{1,2}))?",
+        r"((?i-u:passwords?|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key",
+        r"|account[_-]?key|private[_-]?key",
+        r"|signing[_-]?key|encryption[_-]?key|auth[_-]?key|credentials?))",
+        r"(?i-u:[_-](?:key|value|prod|dev|test|[0-9]{1,2}))?",
         r#"["'`\]\\]{0,3}(?:\s{0,8}(?:=>|:=|={1,3}|:)\s{0,8}|\s)\\{0,2}["'`]?"#,
     ))
 });
@@ -79,8 +82,8 @@ fn is_url_password(value: &str) -> bool {
     !value.is_empty() && !value.contains(MASK_START) && !is_placeholder(value)
 }
 
-/// Values that their name makes suspect. What is no secret may still hold one (`secret: pwd=…`), so reading goes on behind
-/// the name.
+/// Values that their name makes suspect. What is no secret may still hold one (`secret: pwd=…`), so reading goes on
+/// behind the name.
 fn named(text: &str, spans: &mut Vec<Span>) {
     let mut from = 0;
     while let Some(found) = NAMED.captures_at(text, from) {
@@ -105,7 +108,8 @@ fn named(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// The value a text begins with: up to its closing quote, or without the brackets and the full stop of the sentence around.
+/// The value a text begins with: up to its closing quote, or without the brackets and the full stop of the sentence
+/// around.
 fn value_of(text: &str, quote: Option<char>) -> &str {
     let is_end = |c: char| match quote {
         _ if c.is_whitespace() => true,

@@ -40,8 +40,8 @@ pub(super) fn find(text: &str) -> Vec<Span> {
     spans
 }
 
-/// How far a text can be the inside of a key block whose end is missing: encoded characters, header lines (`Proc-Type: 4,ENCRYPTED`), line
-/// breaks, quotes and the `+` that joins lines of source code. Ends at the first dash line.
+/// How far a text can be the inside of a key block whose end is missing: encoded characters, header lines (`Proc-Type:
+/// 4,ENCRYPTED`), line breaks, quotes and the `+` that joins lines of source code. Ends at the first dash line.
 fn body_length(text: &str) -> usize {
     let mut length = 0;
     for line in text.split_inclusive('\n') {

@@ -1,9 +1,9 @@
 //! Secrets: credentials are masked before a text is stored, and the mask says what was there.
 //!
 //! `rules` has the forms that issuers give their tokens, `assignment` judges values that only their name makes suspect,
-//! `blocks` finds private keys. Must stay true: a value that was recognised is never in the answer, the mask never holds a
-//! part of it, masking twice changes nothing, and time is linear in the text (no rule backtracks, each reads on from the
-//! end of its last match).
+//! `blocks` finds private keys. Must stay true: a value that was recognised is never in the answer, the mask never
+//! holds a part of it, masking twice changes nothing, and time is linear in the text (no rule backtracks, each reads on
+//! from the end of its last match).
 
 mod assignment;
 mod blocks;
@@ -20,16 +20,16 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Starts every mask; what begins like this is never taken for a secret again.
-pub const MASK_START: &str = "[REDACTED";
+pub(crate) const MASK_START: &str = "[REDACTED";
 
 /// How many of which kind were masked. Holds no values.
-pub type Counts = BTreeMap<&'static str, usize>;
+pub(crate) type SecretCounts = BTreeMap<&'static str, usize>;
 
 /// A text in which every recognised secret is masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Masked<'t> {
+pub(crate) struct MaskOutcome<'t> {
     pub text: Cow<'t, str>,
-    pub counts: Counts,
+    pub counts: SecretCounts,
 }
 
 /// A file embedded in a text. Its characters are as random as a token's and mean nothing.
@@ -39,8 +39,8 @@ static DATA_URI: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Masks every secret as `[REDACTED:kind]`.
-pub fn mask(text: &str) -> Masked<'_> {
-    let mut counts = Counts::new();
+pub(crate) fn mask(text: &str) -> MaskOutcome<'_> {
+    let mut counts = SecretCounts::new();
     let mut current = Cow::Borrowed(text);
     for _ in 0..ROUNDS_MAX {
         let mut changed = false;
@@ -55,7 +55,7 @@ pub fn mask(text: &str) -> Masked<'_> {
             break;
         }
     }
-    Masked { text: current, counts }
+    MaskOutcome { text: current, counts }
 }
 
 /// In this order: a later step sees the masks of the earlier ones and leaves them alone.
@@ -94,7 +94,7 @@ fn within(ranges: &[Range<usize>], at: usize) -> bool {
 }
 
 /// Replaces spans, of which the first wins where two overlap.
-fn write_masks(text: &str, spans: &[Span], counts: &mut Counts) -> String {
+fn write_masks(text: &str, spans: &[Span], counts: &mut SecretCounts) -> String {
     let mut sorted: Vec<&Span> = spans.iter().collect();
     sorted.sort_by_key(|span| (span.range.start, std::cmp::Reverse(span.range.end)));
     let mut masked = String::with_capacity(text.len());

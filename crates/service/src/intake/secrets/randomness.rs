@@ -1,7 +1,7 @@
 //! Is this text a random value, or words?
 //!
-//! Must stay true: names, paths, identifiers and placeholders are words; digits mixed into letters, or letters whose case
-//! jumps, are random. Pure functions of the value alone.
+//! Must stay true: names, paths, identifiers and placeholders are words; digits mixed into letters, or letters whose
+//! case jumps, are random. Pure functions of the value alone.
 
 /// Below this many characters nothing is called random.
 const RANDOM_CHARS_MIN: usize = 16;

@@ -283,7 +283,8 @@ fn repeated_beginnings_of_secrets_are_masked_once_and_for_all() {
 proptest! {
     #[test]
     fn a_known_token_is_found_in_any_surroundings(
-        before in "[ \\n\"'(=:,A-Za-z]{0,12}[ \\n\"'(=:,]", after in "[ \\n\"'),.;][ -~]{0,12}", tail in "[A-Za-z0-9]{36}",
+        before in "[ \\n\"'(=:,A-Za-z]{0,12}[ \\n\"'(=:,]", after in "[ \\n\"'),.;][ -~]{0,12}",
+        tail in "[A-Za-z0-9]{36}",
     ) {
         let token = format!("{}{}{tail}", "gh", "p_");
         let text = format!("{before}{token}{after}");
@@ -294,7 +295,8 @@ proptest! {
     fn masking_twice_changes_nothing(
         parts in prop::collection::vec(
             prop_oneof![
-                Just("password=".to_owned()), Just("token: \"".to_owned()), Just("://u:".to_owned()), Just("@h".to_owned()),
+                Just("password=".to_owned()), Just("token: \"".to_owned()), Just("://u:".to_owned()),
+                Just("@h".to_owned()),
                 Just("Bearer ".to_owned()), Just("authorization: basic ".to_owned()), Just("[REDACTED".to_owned()),
                 Just("]".to_owned()), Just("data:;base64,".to_owned()), Just("\n".to_owned()),
                 Just(format!("-----{} PRIVATE KEY-----", "BEGIN")), "[A-Za-z0-9+/=]{4,40}", "\\PC{0,8}",

@@ -1,8 +1,8 @@
 //! Runs over the bus, for `think`: asked for, heard, waited for, cancelled.
 //!
-//! Ends of runs are listened for before the first run is asked for, so none can be missed. After a lost connection, or when
-//! messages were dropped, every run that is still waited for is replayed from its log. What must stay true: a wait ends when its run
-//! has ended, when its time is up counted from the process's start, or when the bus stays away.
+//! Ends of runs are listened for before the first run is asked for, so none can be missed. After a lost connection, or
+//! when messages were dropped, every run that is still waited for is replayed from its log. What must stay true: a wait
+//! ends when its run has ended, when its time is up counted from the process's start, or when the bus stays away.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api::run::{FinishPayload, RunRequest};
+use api::{Error, ErrorCode, Fault, Result};
 use llm::providers::BoxFuture;
 use serde_json::Value;
 use talents::bus::{
@@ -20,9 +21,6 @@ use talents::clock::SystemJitter;
 use talents::think::{RunEnd, RunLauncher};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
-
-use api::Fault;
-use api::{Error, ErrorCode, Result};
 
 /// How long the runner may take to say whether it takes a run.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
@@ -42,12 +40,12 @@ struct Run {
 }
 
 #[derive(Debug, Default)]
-struct Heard {
+struct RunTracker {
     runs: Mutex<HashMap<String, Run>>,
     changed: Notify,
 }
 
-impl Heard {
+impl RunTracker {
     fn runs(&self) -> MutexGuard<'_, HashMap<String, Run>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,7 +89,7 @@ fn finish(message: &BusMessage) -> Option<Box<FinishPayload>> {
 #[derive(Debug)]
 pub struct BusRuns {
     client: Arc<BusClient>,
-    heard: Arc<Heard>,
+    tracker: Arc<RunTracker>,
 }
 
 impl BusRuns {
@@ -111,9 +109,9 @@ impl BusRuns {
             event: ["spawned", "finish", "error"].map(str::to_owned).to_vec(),
             use_id: Vec::new(),
         }]));
-        let heard = Arc::new(Heard::default());
-        tokio::spawn(listen(Arc::downgrade(&client), incoming, Arc::clone(&heard)));
-        Ok(BusRuns { client, heard })
+        let tracker = Arc::new(RunTracker::default());
+        tokio::spawn(listen(Arc::downgrade(&client), incoming, Arc::clone(&tracker)));
+        Ok(BusRuns { client, tracker })
     }
 
     /// Tells everybody.
@@ -129,11 +127,11 @@ impl BusRuns {
     async fn ended(&self, use_id: &str, limit: Duration) -> RunEnd {
         let mut there = Instant::now();
         loop {
-            let changed = self.heard.changed.notified();
+            let changed = self.tracker.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
             let until = {
-                let runs = self.heard.runs();
+                let runs = self.tracker.runs();
                 let run = runs.get(use_id);
                 if let Some(ended) = run.and_then(|run| run.ended.clone()) {
                     return ended;
@@ -162,16 +160,16 @@ impl BusRuns {
 async fn listen(
     client: std::sync::Weak<BusClient>,
     mut incoming: mpsc::Receiver<BusClientEvent>,
-    heard: Arc<Heard>,
+    tracker: Arc<RunTracker>,
 ) {
     while let Some(came) = incoming.recv().await {
         match came {
-            BusClientEvent::Message(message) => heard.take(&message),
+            BusClientEvent::Message(message) => tracker.take(&message),
             BusClientEvent::Disconnected => {}
             // Something may have been said meanwhile; the logs know.
             BusClientEvent::Connected | BusClientEvent::Dropped(_) => {
                 let Some(client) = client.upgrade() else { return };
-                for use_id in heard.open() {
+                for use_id in tracker.open() {
                     client.send(&BusMessage::new(BUS_TOPIC, "replay").with("use_id", use_id));
                 }
             }
@@ -187,7 +185,7 @@ impl RunLauncher for BusRuns {
             let text = |key: &str| answer.get(key).and_then(Value::as_str);
             match (text("state"), text("use_id")) {
                 (Some("accepted" | "queued"), Some(use_id)) => {
-                    self.heard.runs().entry(use_id.to_owned()).or_default().ours = true;
+                    self.tracker.runs().entry(use_id.to_owned()).or_default().ours = true;
                     Ok(use_id.to_owned())
                 }
                 _ => Err(text("reason").unwrap_or("the runner did not take it").to_owned()),

@@ -1,7 +1,7 @@
 //! Looks over the shoulder of every run: what the bus tells of runs becomes what the mind knows of processes.
 //!
-//! What must stay true: a run is never held up by being watched; if messages were missed, the mind is told who runs now and judges
-//! nobody by old news.
+//! What must stay true: a run is never held up by being watched; if messages were missed, the mind is told who runs now
+//! and judges nobody by old news.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -15,13 +15,12 @@ use mind::hook::CortexHook;
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
 use serde_json::Value;
+use service::Caller;
 use talents::bus::{BusFilter, BusMessage, Delivery, Hub, RUN_TOPIC};
 use talents::runner::Runner;
 
 use crate::channels::actor_of;
-use crate::host::Host;
-use crate::mind_host::process_of;
-use service::Caller;
+use crate::host::{Host, process_of};
 
 /// Who tells the mind.
 const BY: &str = "runner";
@@ -32,7 +31,7 @@ const TOLD_MAX: usize = 16;
 /// Characters of a task or a result that the log of processes keeps; the run's own log has the whole.
 const SHOWN_CHARS: usize = 500;
 
-struct Watched {
+struct WatchedRun {
     /// Whose memory the run works with.
     caller: Caller,
     hook: CortexHook,
@@ -42,27 +41,27 @@ struct Watched {
 }
 
 /// Runs that are watched.
-struct Watch {
-    runs: BTreeMap<String, Watched>,
+struct RunWatch {
+    runs: BTreeMap<String, WatchedRun>,
     send: SyncSender<ProcessEvent>,
     seen: Receiver<ProcessEvent>,
 }
 
 /// Watches until the daemon is gone.
-pub(super) async fn watch(hub: Hub, ops: Weak<Host>, runner: Runner) {
+pub(super) async fn watch(hub: Hub, host: Weak<Host>, runner: Runner) {
     let mut subscription = hub.subscribe(BusFilter::topic(RUN_TOPIC));
     drop(hub);
     let (send, seen) = sync_channel(TOLD_MAX);
-    let mut watch = Watch { runs: BTreeMap::new(), send, seen };
+    let mut watch = RunWatch { runs: BTreeMap::new(), send, seen };
     loop {
         let delivery = subscription.next().await;
-        let Some(ops) = ops.upgrade() else { return };
+        let Some(host) = host.upgrade() else { return };
         let runner = runner.clone();
         // The mind writes to its log: that may block.
         let worked = tokio::task::spawn_blocking(move || {
             match delivery {
-                Delivery::Event(event) => watch.hear(&ops, &event.message),
-                Delivery::Dropped(_) => watch.missed(&ops, &runner),
+                Delivery::Event(event) => watch.hear(&host, &event.message),
+                Delivery::Dropped(_) => watch.missed(&host, &runner),
             }
             watch
         });
@@ -76,21 +75,21 @@ pub(super) async fn watch(hub: Hub, ops: Weak<Host>, runner: Runner) {
     }
 }
 
-impl Watch {
-    fn hear(&mut self, ops: &Host, message: &BusMessage) {
+impl RunWatch {
+    fn hear(&mut self, host: &Host, message: &BusMessage) {
         let Some(use_id) = message.use_id() else { return };
         let event = message.run_event();
         if event.kind() == RunEventKind::Request {
             // A request that cannot be read was refused before it became a run.
             if let Ok(request) = RunRequest::from_log(event.fields()) {
-                self.begun(ops, use_id, &request);
+                self.begun(host, use_id, &request);
             }
             return;
         }
         let Some(run) = self.runs.get_mut(use_id) else { return };
         let text = |key: &str| event.text(key).unwrap_or_default();
         // The hook says only ever to go on.
-        let _goes_on = match event.kind() {
+        let _ = match event.kind() {
             RunEventKind::Queued => {
                 run.says("waits for its turn");
                 run.hook.on_queued()
@@ -118,20 +117,20 @@ impl Watch {
             _ => {
                 if run.told.elapsed() >= PROGRESS_EVERY {
                     run.told = Instant::now();
-                    ops.progressed(&run.caller, &run.hook.process);
+                    host.progressed(&run.caller, &run.hook.process);
                 }
                 mind::hook::HookAction::Continue
             }
         };
         for event in self.seen.try_iter() {
-            ops.observe(&run.caller, event);
+            host.observe(&run.caller, event);
         }
         if event.is_terminal() {
-            self.ended(ops, use_id, &event);
+            self.ended(host, use_id, &event);
         }
     }
 
-    fn begun(&mut self, ops: &Host, use_id: &str, request: &RunRequest) {
+    fn begun(&mut self, host: &Host, use_id: &str, request: &RunRequest) {
         let Some(process) = process_of(request, use_id) else { return };
         // A name that is none was refused before it became a run.
         let Ok(actor) = actor_of(request) else { return };
@@ -141,7 +140,7 @@ impl Watch {
                 if request.schedule.is_some() { ProcessType::Cron } else { ProcessType::Worker };
             // A worker of a channel was counted when the channel asked for it.
             if request.channel.is_none() {
-                ops.dispatched(&caller, kind);
+                host.dispatched(&caller, kind);
             }
             let name = request.name.as_deref().unwrap_or_default();
             let task = match &request.prompt {
@@ -149,7 +148,7 @@ impl Watch {
                 None => name.to_owned(),
             };
             let started_at = request.ts.and_then(|ts| i64::try_from(ts).ok()).unwrap_or_default();
-            ops.observe(
+            host.observe(
                 &caller,
                 ProcessEvent::WorkerStarted {
                     worker_id: use_id.to_owned(),
@@ -162,11 +161,11 @@ impl Watch {
         let agent_id = caller.actor.as_str().to_owned();
         let hook = CortexHook { agent_id, process, event_tx: self.send.clone() };
         let (channel, status) = (request.channel.clone(), String::new());
-        let watched = Watched { caller, hook, channel, status, told: Instant::now() };
+        let watched = WatchedRun { caller, hook, channel, status, told: Instant::now() };
         self.runs.insert(use_id.to_owned(), watched);
     }
 
-    fn ended(&mut self, ops: &Host, use_id: &str, event: &RunEvent) {
+    fn ended(&mut self, host: &Host, use_id: &str, event: &RunEvent) {
         let Some(run) = self.runs.remove(use_id) else { return };
         let process = run.hook.process;
         // A conversation goes on after a turn.
@@ -175,18 +174,18 @@ impl Watch {
                 Some(error) => format!("failed: {}", shown(error)),
                 None => shown(event.text("result").unwrap_or_default()),
             };
-            ops.process_ended(&run.caller, &process, &result);
+            host.process_ended(&run.caller, &process, &result);
         }
     }
 
     /// Messages were lost: who runs now is asked for.
-    fn missed(&mut self, ops: &Host, runner: &Runner) {
+    fn missed(&mut self, host: &Host, runner: &Runner) {
         let status = runner.status();
         let live: Vec<String> =
             status.running.into_iter().chain(status.queued).map(|run| run.use_id).collect();
         self.runs.retain(|use_id, _| live.contains(use_id));
         let mut running: BTreeMap<ActorName, Vec<ProcessId>> = BTreeMap::new();
-        for actor in ops.minds.all().iter().map(|tended| tended.actor.clone()) {
+        for actor in host.minds.all().iter().map(|actor_mind| actor_mind.actor.clone()) {
             running.insert(actor, Vec::new());
         }
         for run in self.runs.values() {
@@ -194,12 +193,12 @@ impl Watch {
             running.entry(run.caller.actor.clone()).or_default().push(process);
         }
         for (actor, running) in running {
-            ops.hands_were_missed(&Caller::new(actor, BY), &running);
+            host.events_were_missed(&Caller::new(actor, BY), &running);
         }
     }
 }
 
-impl Watched {
+impl WatchedRun {
     /// Tells what it does now, if that is news.
     fn says(&mut self, status: &str) -> mind::hook::HookAction {
         if self.status == status {
@@ -225,6 +224,6 @@ fn shown(text: &str) -> String {
 }
 
 /// Starts watching.
-pub(super) fn start(hub: &Hub, ops: &Arc<Host>, runner: &Runner) {
-    tokio::spawn(watch(hub.clone(), Arc::downgrade(ops), runner.clone()));
+pub(super) fn start(hub: &Hub, host: &Arc<Host>, runner: &Runner) {
+    tokio::spawn(watch(hub.clone(), Arc::downgrade(host), runner.clone()));
 }

@@ -1,7 +1,8 @@
-//! The embedder that a home uses now: opened once, changed when its configuration does, and asked for vectors of questions.
+//! The embedder that a home uses now: opened once, changed when its configuration does, and asked for vectors of
+//! questions.
 //!
-//! What must stay true: a question waits for a service for a bounded time, and a service that did not answer is left alone for
-//! a while, so that a search without it is as fast as one that never knew it.
+//! What must stay true: a question waits for a service for a bounded time, and a service that did not answer is left
+//! alone for a while, so that a search without it is as fast as one that never knew it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use recall::models;
 use recall::search::{ArmWeights, ModelQuestion, SearchQuery, question_text};
 
 use crate::config;
-use crate::embedders::{Chosen, EmbedError, choice};
+use crate::embedders::{ChosenEmbedder, EmbedError, choice};
 
 /// How long a question waits for a service, and how often it asks.
 const QUESTION: EmbedRetryPolicy = EmbedRetryPolicy {
@@ -40,29 +41,46 @@ fn look(path: &Path) -> Look {
     Some((data.modified().ok()?, data.len()))
 }
 
+/// What a question is asked of: a reading, seen through a gate, at a time.
+#[derive(Clone, Copy)]
+pub struct QuestionContext<'a> {
+    pub reading: &'a Reading,
+    /// Absent for the owner.
+    pub gate: Option<&'a dyn Gate>,
+    pub now: Millis,
+}
+
+impl std::fmt::Debug for QuestionContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QuestionContext").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
 /// An embedder that is open.
 #[derive(Debug)]
-pub struct Ready {
+pub struct OpenEmbedder {
     pub choice: EmbedderChoice,
-    pub chosen: Chosen,
+    pub chosen: ChosenEmbedder,
     /// The same service with the patience that questions have.
-    for_questions: Option<Chosen>,
+    for_questions: Option<ChosenEmbedder>,
     /// Since when it has not answered, and why.
     away: Mutex<Option<(Instant, String)>>,
 }
 
-impl Ready {
+impl OpenEmbedder {
     pub fn new(
         choice: EmbedderChoice,
         home: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Option<Ready>, EmbedError> {
-        let Some(chosen) = Chosen::open(&choice, home, variable)? else { return Ok(None) };
+    ) -> Result<Option<OpenEmbedder>, EmbedError> {
+        let Some(chosen) = ChosenEmbedder::open(&choice, home, variable)? else { return Ok(None) };
         let for_questions = match &choice {
-            EmbedderChoice::Http(_) => Chosen::open_with(&choice, home, variable, QUESTION)?,
+            EmbedderChoice::Http(_) => {
+                ChosenEmbedder::open_with(&choice, home, variable, QUESTION)?
+            }
             _ => None,
         };
-        Ok(Some(Ready { choice, chosen, for_questions, away: Mutex::default() }))
+        Ok(Some(OpenEmbedder { choice, chosen, for_questions, away: Mutex::default() }))
     }
 
     fn away(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
@@ -83,13 +101,15 @@ impl Ready {
         Ok(asked?.pop().unwrap_or_else(|| Embedding::zero(self.chosen.dims())))
     }
 
-    /// The query with its question in this model, and the vectors of the actor in `folder` ready to be compared with it.
+    /// The query with its question in this model, and the vectors of the actor in `folder` ready to be compared with
+    /// it.
     pub fn put_into(
         &self,
         query: &mut SearchQuery,
         folder: &Path,
-        (reading, gate, now): (&Reading, Option<&dyn Gate>, Millis),
+        context: QuestionContext<'_>,
     ) -> Result<(), EmbedError> {
+        let QuestionContext { reading, gate, now } = context;
         let text = question_text(reading, gate, query, now)?;
         if text.is_empty() {
             return Ok(());
@@ -106,42 +126,48 @@ impl Ready {
 }
 
 #[derive(Debug)]
-enum Known {
-    Ready(Option<Arc<Ready>>),
+enum EmbedderState {
+    Ready(Option<Arc<OpenEmbedder>>),
     /// Could not be opened: why, and when that was found out.
     Failed(Arc<EmbedError>, Instant),
 }
 
 /// The embedder of a home.
 #[derive(Debug)]
-pub struct InUse {
+pub struct ActiveEmbedder {
     home: PathBuf,
     variables: BTreeMap<String, String>,
     /// The keys of services, by the names that the configuration tells.
     environment: BTreeMap<String, String>,
-    known: Mutex<Option<([Look; 2], Known)>>,
+    known: Mutex<Option<([Look; 2], EmbedderState)>>,
     pub background: crate::embedders::background::Background,
 }
 
-impl InUse {
+impl ActiveEmbedder {
     /// `variables` are those that decide about the configuration.
     pub fn new(
         home: &Path,
         variables: BTreeMap<String, String>,
         environment: BTreeMap<String, String>,
-    ) -> InUse {
+    ) -> ActiveEmbedder {
         let background = crate::embedders::background::Background::default();
-        InUse { home: home.to_owned(), variables, environment, known: Mutex::default(), background }
+        ActiveEmbedder {
+            home: home.to_owned(),
+            variables,
+            environment,
+            known: Mutex::default(),
+            background,
+        }
     }
 
     /// What is chosen now; `None` for the built-in model. Opened again only if the configuration or the model changed.
-    pub fn ready(&self) -> Result<Option<Arc<Ready>>, Arc<EmbedError>> {
+    pub fn ready(&self) -> Result<Option<Arc<OpenEmbedder>>, Arc<EmbedError>> {
         let files = [config::path(&self.home, &self.variables), install::folder(&self.home)];
         let looks = [look(&files[0]), look(&files[1])];
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
-            Some((seen, Known::Ready(ready))) if *seen == looks => return Ok(ready.clone()),
-            Some((seen, Known::Failed(error, at)))
+            Some((seen, EmbedderState::Ready(ready))) if *seen == looks => return Ok(ready.clone()),
+            Some((seen, EmbedderState::Failed(error, at)))
                 if *seen == looks && at.elapsed() < LEFT_ALONE =>
             {
                 return Err(Arc::clone(error));
@@ -150,34 +176,34 @@ impl InUse {
         }
         let opened = self.open().map(|ready| ready.map(Arc::new)).map_err(Arc::new);
         let (answer, now_known) = match opened {
-            Ok(ready) => (Ok(ready.clone()), Known::Ready(ready)),
-            Err(error) => (Err(Arc::clone(&error)), Known::Failed(error, Instant::now())),
+            Ok(ready) => (Ok(ready.clone()), EmbedderState::Ready(ready)),
+            Err(error) => (Err(Arc::clone(&error)), EmbedderState::Failed(error, Instant::now())),
         };
         *known = Some((looks, now_known));
         answer
     }
 
-    fn open(&self) -> Result<Option<Ready>, EmbedError> {
+    fn open(&self) -> Result<Option<OpenEmbedder>, EmbedError> {
         let choice = choice(&config::load(&self.home, &self.variables)?)?;
         let variable =
             |name: &str| self.variables.get(name).or_else(|| self.environment.get(name)).cloned();
-        Ready::new(choice, &self.home, &variable)
+        OpenEmbedder::new(choice, &self.home, &variable)
     }
 
-    /// Gives the query its question in the chosen model. If that cannot be had, the query stays as it is, and what is returned
-    /// says why.
+    /// Gives the query its question in the chosen model. If that cannot be had, the query stays as it is, and what is
+    /// returned says why.
     pub fn ask(
         &self,
         query: &mut SearchQuery,
         folder: &Path,
-        asked: (&Reading, Option<&dyn Gate>, Millis),
+        context: QuestionContext<'_>,
     ) -> Option<String> {
         let without = |error: &EmbedError| {
             Some(format!("meaning was judged by the built-in model alone: {error}"))
         };
         match self.ready() {
             Ok(None) => None,
-            Ok(Some(ready)) => match ready.put_into(query, folder, asked) {
+            Ok(Some(ready)) => match ready.put_into(query, folder, context) {
                 Ok(()) => None,
                 Err(error) => without(&error),
             },

@@ -1,7 +1,7 @@
 //! Runs of this daemon, for the work of the night: started and waited for without the bus.
 //!
-//! What must stay true: the time a run may take counts from the start of its process, not from the queue; runs that nobody
-//! waits for any more because their owner is gone are cancelled.
+//! What must stay true: the time a run may take counts from the start of its process, not from the queue; runs that
+//! nobody waits for any more because their owner is gone are cancelled.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,19 @@
 //! Everything that answers operations of a home, in the daemon or in the process of one command.
+//!
+//! - here: the parts of a home: the service, the minds, the channels, and whoever runs talents.
+//! - `mind_effects`: each effect of a mind against the store. `processes`: what happens to channels, branches and
+//!   workers, and what supervision does about it.
+//! - `channels`: the channels of an actor. `channel_effects`: each effect of a channel. `run_ends`: what the end of a
+//!   run means for its channel and for the budget.
+
+mod channel_effects;
+mod channels;
+mod mind_effects;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod mind_tests;
+mod processes;
+mod run_ends;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,15 +25,17 @@ use service::Service;
 use service::error::{Error, Result};
 
 use crate::channels::Channels;
-use crate::mind_host::Tending;
+use crate::mind_host::MindHost;
 use crate::run_control::RunControl;
+
+pub(crate) use processes::process_of;
 
 /// The operations of a home, with the minds and conversations that belong to them.
 #[derive(Debug)]
 pub struct Host {
     pub service: Service,
-    pub minds: Tending,
-    pub channels: Channels,
+    pub(crate) minds: MindHost,
+    pub(crate) channels: Channels,
     /// Lent by the daemon, for as long as talents can run.
     runs: Mutex<Option<Weak<dyn RunControl>>>,
 }
@@ -26,7 +43,7 @@ pub struct Host {
 impl Host {
     /// `variables` decide about the configuration of the minds.
     pub fn new(service: Service, variables: BTreeMap<String, String>) -> Host {
-        let minds = Tending::new(service.folder(), variables);
+        let minds = MindHost::new(service.folder(), variables);
         Host { service, minds, channels: Channels::default(), runs: Mutex::default() }
     }
 
@@ -45,15 +62,15 @@ impl Host {
     }
 
     /// From now on runs are started and stopped through `runs`, for as long as it is there.
-    pub fn lend_runs(&self, runs: Weak<dyn RunControl>) {
+    pub(crate) fn lend_runs(&self, runs: Weak<dyn RunControl>) {
         *self.runs() = Some(runs);
     }
 
-    pub fn run_control_if_there(&self) -> Option<Arc<dyn RunControl>> {
+    pub(crate) fn run_control_if_there(&self) -> Option<Arc<dyn RunControl>> {
         self.runs().as_ref().and_then(Weak::upgrade)
     }
 
-    pub fn run_control(&self) -> Result<Arc<dyn RunControl>> {
+    pub(crate) fn run_control(&self) -> Result<Arc<dyn RunControl>> {
         self.run_control_if_there().ok_or_else(|| {
             let message = "no daemon is there to run talents";
             Error::new(ErrorCode::NotServed, Fault::Server, message)

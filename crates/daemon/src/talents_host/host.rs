@@ -1,28 +1,19 @@
-//! The hands at work in the daemon: the bus, the runner and the supervisor, put together and tied to the memory.
+//! Talents in the daemon: the bus, the runner and the supervisor, put together and tied to the memory.
 //!
-//! - `facts`: what the runner must know of a talent; `attest`: what a run that has ended teaches the memory.
-//! - `nightly`: the work of a day that is over, through `runs`.
-//! - `door`: the hands as the operations use them; `watch`: what the mind learns of runs while they go on.
-//! - `line`: one connection to the bus, for commands.
-//!
-//! What must stay true: runs that an earlier daemon left are ended before the first new one; hands that cannot start do not
-//! take the memory with them; whatever is started here is ended here, within a grace, before the daemon lets go of the home.
+//! What must stay true: runs that an earlier daemon left are ended before the first new one; a host that cannot start
+//! does not take the memory with them; whatever is started here is ended here, within a grace, before the daemon lets
+//! go of the home.
 
-mod attest;
-mod door;
-mod facts;
-mod nightly;
-mod runs;
-pub mod summary;
-mod watch;
-
-use api::ErrorCode;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use api::{Error, ErrorCode, Fault, Result};
+use client::place::DaemonPlace;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
+use service::config::Config;
+use service::{Caller, config};
 use talents::Layout;
 use talents::bus::{BusSettings, Hub, HubStatus};
 use talents::bus_server::BusServer;
@@ -34,26 +25,20 @@ use talents::supervisor::{
 };
 
 use crate::host::Host;
-use crate::talents_host::Hands;
-use api::Fault;
-use api::{Error, Result};
-use attest::Attester;
-use client::place::DaemonPlace;
-use door::Door;
-use facts::ShelfFacts;
-use nightly::Nightly;
-use service::Caller;
-use service::config;
-use service::config::Config;
+use crate::talents_host::attest::Attester;
+use crate::talents_host::facts::CatalogFacts;
+use crate::talents_host::nightly::Nightly;
+use crate::talents_host::runner_handle::RunnerHandle;
+use crate::talents_host::{TalentContext, run_watch, settings};
 
 /// What a stop may take beyond the grace that runs have.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
 /// The service that does the work of days.
-pub const SCHEDULE: &str = "schedule";
+pub(crate) const SCHEDULE: &str = "schedule";
 
-/// How the hands are to behave.
+/// How talents are to run.
 #[derive(Clone, Debug)]
-pub struct HandsSettings {
+pub struct TalentsSettings {
     pub bus: BusSettings,
     pub runner: RunnerSettings,
     pub supervisor: SupervisorSettings,
@@ -63,44 +48,44 @@ pub struct HandsSettings {
     pub environment: BTreeMap<String, String>,
 }
 
-impl HandsSettings {
+impl TalentsSettings {
     /// What the configuration says. Parts that are wrong are refused now, not at midnight.
     pub fn of(
         config: &Config,
         program: TalentProgram,
         environment: BTreeMap<String, String>,
-    ) -> Result<HandsSettings> {
-        crate::talents_host::settings::own(config)?;
+    ) -> Result<TalentsSettings> {
+        settings::own(config)?;
         let runner: RunnerSettings = config.section("runner", &[])?;
         let mut supervisor: SupervisorSettings = config.section("supervisor", &[])?;
         if supervisor.zone.is_empty() {
             supervisor.zone.clone_from(&runner.zone);
         }
         let bus = config.section("callosum", &[])?;
-        Ok(HandsSettings { bus, runner, supervisor, program, environment })
+        Ok(TalentsSettings { bus, runner, supervisor, program, environment })
     }
 }
 
 /// Where talents and settings come from: the files as they are now, so that a changed one needs no new daemon.
 #[derive(Clone, Debug)]
-struct Sources {
-    place: DaemonPlace,
-    layout: Layout,
+pub(super) struct TalentSources {
+    pub(super) place: DaemonPlace,
+    pub(super) layout: Layout,
     /// Those that decide about the configuration.
-    variables: BTreeMap<String, String>,
-    environment: BTreeMap<String, String>,
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) environment: BTreeMap<String, String>,
 }
 
-impl Sources {
-    fn hands(&self) -> Result<Hands> {
+impl TalentSources {
+    pub(super) fn context(&self) -> Result<TalentContext> {
         let config = config::load(self.layout.home(), &self.variables)?;
-        Hands::open(self.layout.home(), &config, self.environment.clone())
+        TalentContext::open(self.layout.home(), &config, self.environment.clone())
     }
 }
 
-/// The hands at work.
+/// The bus, the runner and the supervisor at work.
 #[derive(Debug)]
-pub struct LiveHands {
+pub struct TalentsHost {
     hub: Hub,
     runner: Runner,
     supervisor: Supervisor,
@@ -108,48 +93,49 @@ pub struct LiveHands {
     nightly: Arc<Nightly>,
     attester: Arc<Attester>,
     /// Lent to the operations for as long as it is held here.
-    _door: Arc<Door>,
+    _runner_handle: Arc<RunnerHandle>,
     recovery: Recovery,
     bus: Mutex<Option<BusServer>>,
     grace: Duration,
 }
 
-impl LiveHands {
+impl TalentsHost {
     /// Ends what was left, then takes requests.
     pub async fn start(
         place: &DaemonPlace,
-        settings: HandsSettings,
+        settings: TalentsSettings,
         variables: BTreeMap<String, String>,
-        ops: &Arc<Host>,
-    ) -> Result<LiveHands> {
+        host: &Arc<Host>,
+    ) -> Result<TalentsHost> {
         let failed =
             |code: &str, why: String| Error::new(ErrorCode::named(code), Fault::Server, why);
-        let world = Timing::system();
+        let timing = Timing::system();
         let layout = Layout::new(&place.home);
-        let hub = Hub::new(settings.bus, Arc::clone(&world.clock));
+        let hub = Hub::new(settings.bus, Arc::clone(&timing.clock));
         let environment = settings.environment;
         let place_of = place.clone();
-        let sources = Sources { place: place_of, layout: layout.clone(), variables, environment };
-        let attester = Arc::new(Attester::new(Arc::clone(ops)));
+        let sources =
+            TalentSources { place: place_of, layout: layout.clone(), variables, environment };
+        let attester = Arc::new(Attester::new(Arc::clone(host)));
         let grace = Duration::from_millis(settings.runner.stop_grace_ms) + STOP_MARGIN;
         // Half of the places, so that a person need not wait for the night's work.
         let jobs = (settings.runner.runs_max / 2).max(1);
         let (runner, recovery) = Runner::start(RunnerParts {
             layout: layout.clone(),
             hub: hub.clone(),
-            timing: world.clone(),
+            timing: timing.clone(),
             settings: settings.runner,
             program: settings.program,
-            facts: Arc::new(ShelfFacts::new(sources.clone(), ops)),
+            facts: Arc::new(CatalogFacts::new(sources.clone(), host)),
             observer: Arc::clone(&attester) as _,
             probe: Arc::new(()),
         })
         .await
         .map_err(|error| failed(error.code(), error.to_string()))?;
-        let door = Arc::new(Door::new(runner.clone(), hub.clone()));
-        ops.lend_runs(Arc::downgrade(&door) as _);
-        watch::start(&hub, ops, &runner);
-        settle(ops).await;
+        let runner_handle = Arc::new(RunnerHandle::new(runner.clone(), hub.clone()));
+        host.lend_runs(Arc::downgrade(&runner_handle) as _);
+        run_watch::start(&hub, host, &runner);
+        settle(host).await;
         for failure in &recovery.failures {
             tracing::warn!("recovery: {failure}");
         }
@@ -158,12 +144,12 @@ impl LiveHands {
             .map_err(|error| failed(error.code(), error.to_string()))?;
         let supervisor = Supervisor::start(
             settings.supervisor.clone(),
-            world.clone(),
+            timing.clone(),
             hub.clone(),
             place.home.clone(),
         );
         let nightly = Arc::new(Nightly::new(sources, hub.clone(), runner.clone(), jobs));
-        let schedule = schedule(&settings.supervisor, &layout, world, &hub, &nightly)?;
+        let schedule = schedule(&settings.supervisor, &layout, timing, &hub, &nightly)?;
         let keeps = Arc::clone(&schedule);
         let service = SupervisedService {
             name: SCHEDULE.to_owned(),
@@ -178,14 +164,14 @@ impl LiveHands {
         };
         supervisor.add(service).map_err(|error| failed(error.code(), error.to_string()))?;
         let bus = Mutex::new(Some(bus));
-        Ok(LiveHands {
+        Ok(TalentsHost {
             hub,
             runner,
             supervisor,
             schedule,
             nightly,
             attester,
-            _door: door,
+            _runner_handle: runner_handle,
             recovery,
             bus,
             grace,
@@ -193,8 +179,8 @@ impl LiveHands {
     }
 
     /// Talents and providers as the files say now.
-    pub fn hands(&self) -> Result<Hands> {
-        self.nightly.hands()
+    pub fn context(&self) -> Result<TalentContext> {
+        self.nightly.context()
     }
 
     pub fn hub(&self) -> &Hub {
@@ -210,7 +196,7 @@ impl LiveHands {
     }
 
     /// True while somebody would miss the daemon: runs, the work of a day, listeners of the bus.
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         !self.runner.is_idle() || self.nightly.is_working() || self.bus_clients() > 0
     }
 
@@ -223,8 +209,8 @@ impl LiveHands {
         self.bus_status()["clients"].as_array().map_or(0, Vec::len)
     }
 
-    pub fn counts(&self) -> Counts {
-        Counts {
+    pub fn counts(&self) -> RunCounts {
+        RunCounts {
             runner: self.runner.status(),
             bus: self.hub.status(),
             bus_clients: self.bus_clients(),
@@ -274,17 +260,17 @@ impl LiveHands {
             }
         };
         if tokio::time::timeout(self.grace, stopping).await.is_err() {
-            tracing::warn!("the hands did not stop in time; the next daemon ends what is left");
+            tracing::warn!("talents did not stop in time; the next daemon ends what is left");
         }
     }
 }
 
 /// Conversations that wait for runs of an earlier daemon wait no longer.
-async fn settle(ops: &Arc<Host>) {
-    let ops = Arc::clone(ops);
+async fn settle(host: &Arc<Host>) {
+    let host = Arc::clone(host);
     let work = tokio::task::spawn_blocking(move || {
-        for actor in ops.service.home().actors().map_err(service::Error::from)? {
-            ops.settle_channels(&Caller::new(actor, mind::proposal::BY))?;
+        for actor in host.service.home().actors().map_err(service::Error::from)? {
+            host.settle_channels(&Caller::new(actor, mind::proposal::BY))?;
         }
         Ok::<(), Error>(())
     });
@@ -297,7 +283,7 @@ async fn settle(ops: &Arc<Host>) {
 
 /// What there is to count.
 #[derive(Debug)]
-pub struct Counts {
+pub struct RunCounts {
     pub runner: RunnerStatus,
     pub bus: HubStatus,
     pub bus_clients: usize,
@@ -310,7 +296,7 @@ pub struct Counts {
 fn schedule(
     settings: &SupervisorSettings,
     layout: &Layout,
-    world: Timing,
+    timing: Timing,
     hub: &Hub,
     nightly: &Arc<Nightly>,
 ) -> Result<Arc<MidnightSchedule>> {
@@ -332,7 +318,7 @@ fn schedule(
         layout.schedule(),
         calendar,
         settings.day_attempts_max,
-        world,
+        timing,
         hub.clone(),
         work,
     );

@@ -3,31 +3,31 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use api::DEFAULT_ACTOR;
+use api::prompt::PromptSaveRequest;
+use api::save::SaveRequest;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::supervision::ProcessEvent;
+use service::{Caller, Service, Settings};
 use tempfile::TempDir;
 
 use crate::host::Host;
-use api::DEFAULT_ACTOR;
-use api::prompt::PromptSaveRequest;
-use api::save::SaveRequest;
-use service::{Caller, Service, Settings};
 
 fn here(home: &TempDir) -> (Arc<Host>, Caller) {
     let wait = std::time::Duration::from_secs(5);
     let service = Service::new(home.path(), Settings::default(), wait);
-    let ops = Host::new(service, std::collections::BTreeMap::new());
+    let host = Host::new(service, std::collections::BTreeMap::new());
     let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).unwrap(), "test");
-    (Arc::new(ops), caller)
+    (Arc::new(host), caller)
 }
 
 // mind 7-10; issue 6: 10,000 readers of the bulletin during a refresh never block
 #[test]
 fn ten_thousand_readers_do_not_wait_for_a_refresh() {
     let home = TempDir::new().unwrap();
-    let (ops, caller) = here(&home);
+    let (host, caller) = here(&home);
     let save = |title: &str| {
         let request = SaveRequest {
             title: title.to_owned(),
@@ -35,25 +35,25 @@ fn ten_thousand_readers_do_not_wait_for_a_refresh() {
             content: "It is decided.".to_owned(),
             ..SaveRequest::default()
         };
-        ops.service.save(&caller, request).unwrap();
+        host.service.save(&caller, request).unwrap();
     };
     save("Use tabs");
     let refresh = || {
         let request = api::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
-        ops.mind_run(&caller, request).unwrap();
+        host.mind_run(&caller, request).unwrap();
     };
     refresh();
-    let tended = ops.tended(&caller).unwrap();
+    let actor_mind = host.actor_mind(&caller).unwrap();
     let read = AtomicUsize::new(0);
     // A refresh that never ends: everything that a refresh holds is held.
-    let part = tended.part();
-    let writing = crate::mind_host::lock(&tended.writing);
+    let part = actor_mind.slot();
+    let writing = crate::mind_host::lock(&actor_mind.writing);
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..1_250 {
-                    let tended = ops.tended(&caller).unwrap();
-                    let bulletin = tended.published().get(&Audience::Owner).unwrap();
+                    let actor_mind = host.actor_mind(&caller).unwrap();
+                    let bulletin = actor_mind.published().get(&Audience::Owner).unwrap();
                     assert!(bulletin.text.contains("Use tabs"));
                     read.fetch_add(1, Ordering::Relaxed);
                 }
@@ -63,14 +63,14 @@ fn ten_thousand_readers_do_not_wait_for_a_refresh() {
     assert_eq!(read.load(Ordering::Relaxed), 10_000);
     drop((part, writing));
     // While bulletins are published, every reader sees a whole one.
-    let before = tended.published().get(&Audience::Owner).unwrap().number;
+    let before = actor_mind.published().get(&Audience::Owner).unwrap().number;
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
                     let mut last = before;
                     while last < before + 3 {
-                        let bulletin = tended.published().get(&Audience::Owner).unwrap();
+                        let bulletin = actor_mind.published().get(&Audience::Owner).unwrap();
                         assert!(bulletin.number >= last && bulletin.text.contains("Use tabs"));
                         last = bulletin.number;
                     }
@@ -91,15 +91,15 @@ fn ten_thousand_readers_do_not_wait_for_a_refresh() {
 #[test]
 fn a_run_is_told_that_a_tool_is_left_alone() {
     let home = TempDir::new().unwrap();
-    let (ops, caller) = here(&home);
-    ops.service.cortex(&caller).unwrap();
+    let (host, caller) = here(&home);
+    host.service.cortex(&caller).unwrap();
     let ask = |tool: &str| {
         let request = api::mind::ToolAskRequest { tool: tool.to_owned() };
-        ops.tool_ask(&caller, request).unwrap().left_alone
+        host.tool_ask(&caller, request).unwrap().left_alone
     };
     for _ in 0..3 {
         assert_eq!(ask("web_fetch"), None);
-        ops.observe(
+        host.observe(
             &caller,
             ProcessEvent::ToolCompleted {
                 process: mind::supervision::ProcessId::worker("1"),
@@ -150,73 +150,52 @@ fn the_log_of_processes_goes_on_after_a_torn_line() {
         task: "t".to_owned(),
         started_at: 1,
     };
-    let numbers = |ops: &Host, caller: &Caller| -> Vec<u64> {
-        let events = ops.process_events(caller, 10).unwrap();
+    let numbers = |host: &Host, caller: &Caller| -> Vec<u64> {
+        let events = host.process_events(caller, 10).unwrap();
         events.iter().map(|event| event["seq"].as_u64().unwrap()).collect()
     };
     {
-        let (ops, caller) = here(&home);
-        ops.service.cortex(&caller).unwrap();
-        ops.observe(&caller, started("1"));
-        ops.observe(&caller, started("2"));
-        assert_eq!(numbers(&ops, &caller), [1, 2]);
-        ops.service.close(Millis(2)).unwrap();
+        let (host, caller) = here(&home);
+        host.service.cortex(&caller).unwrap();
+        host.observe(&caller, started("1"));
+        host.observe(&caller, started("2"));
+        assert_eq!(numbers(&host, &caller), [1, 2]);
+        host.service.close(Millis(2)).unwrap();
     }
-    let (ops, caller) = here(&home);
-    let folder = ops.service.home().actor_folder(&caller.actor).join("process-events");
+    let (host, caller) = here(&home);
+    let folder = host.service.home().actor_folder(&caller.actor).join("process-events");
     let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
     let mut text = std::fs::read_to_string(&file).unwrap();
     text.push_str("{\"seq\":3,\"at_un");
     std::fs::write(&file, text).unwrap();
-    ops.observe(&caller, started("3"));
-    assert_eq!(numbers(&ops, &caller), [1, 2, 3]);
-}
-
-// house 6.4: a healthy actor used to reset what was said about the failing one
-#[test]
-fn trouble_is_said_once_per_actor() {
-    let home = TempDir::new().unwrap();
-    let tending = crate::mind_host::Tending::new(home.path(), std::collections::BTreeMap::new());
-    let actor = |name: &str| ActorName::parse(name).unwrap();
-    let failed = |why: &str| Err(service::Error::internal(why));
-    assert!(tending.news(&actor("ada"), failed("no disk")).is_some());
-    for _ in 0..3 {
-        assert_eq!(tending.news(&actor("eve"), Ok(())), None);
-        assert_eq!(tending.news(&actor("ada"), failed("no disk")), None);
-    }
-    assert!(tending.news(&actor("ada"), failed("no memory")).is_some());
-    assert_eq!(tending.news(&actor("ada"), Ok(())), None);
-    assert!(tending.news(&actor("ada"), failed("no memory")).is_some(), "it came back");
-    for number in 0..1_000 {
-        tending.news(&actor(&format!("guest-{number}")), failed("no disk"));
-    }
-    assert!(crate::mind_host::lock(&tending.trouble).len() <= crate::mind_host::TROUBLE_MAX);
+    host.observe(&caller, started("3"));
+    assert_eq!(numbers(&host, &caller), [1, 2, 3]);
 }
 
 // Law 8: minds of actors that nobody uses any more are let go, and know what they knew when they are used again.
 #[test]
 fn minds_of_closed_actors_are_released() {
     let home = TempDir::new().unwrap();
-    let (ops, own) = here(&home);
+    let (host, own) = here(&home);
     let ada = Caller { actor: ActorName::parse("ada").unwrap(), ..own.clone() };
     for caller in [&own, &ada] {
         let request = SaveRequest { title: "Use tabs".to_owned(), ..SaveRequest::default() };
-        ops.service
+        host.service
             .save(caller, SaveRequest { content: "Decided.".to_owned(), ..request })
             .unwrap();
         let request = api::mind::RunJobRequest { job: "bulletin".into(), dry_run: false };
-        ops.mind_run(caller, request).unwrap();
+        host.mind_run(caller, request).unwrap();
     }
-    assert_eq!(ops.minds.all().len(), 2);
-    let held = ops.tended(&ada).unwrap();
-    ops.service.home().close_all();
-    ops.minds.release(|actor| *actor == own.actor);
-    assert_eq!(ops.minds.all().len(), 2, "somebody works with it");
+    assert_eq!(host.minds.all().len(), 2);
+    let held = host.actor_mind(&ada).unwrap();
+    host.service.home().close_all();
+    host.minds.release(|actor| *actor == own.actor);
+    assert_eq!(host.minds.all().len(), 2, "somebody works with it");
     drop(held);
-    ops.minds.release(|actor| *actor == own.actor);
-    let left: Vec<ActorName> = ops.minds.all().iter().map(|one| one.actor.clone()).collect();
-    assert_eq!(left, [own.actor.clone()]);
-    let again = ops.tended(&ada).unwrap();
+    host.minds.release(|actor| *actor == own.actor);
+    let left: Vec<ActorName> = host.minds.all().iter().map(|one| one.actor.clone()).collect();
+    assert_eq!(left, std::slice::from_ref(&own.actor));
+    let again = host.actor_mind(&ada).unwrap();
     assert!(again.published().get(&Audience::Owner).is_some());
 }
 
@@ -226,23 +205,23 @@ fn the_mind_counts_topics_in_the_language_of_the_actor() {
     use kernel::command::{Command, Stamp};
     use recall::analyze::Language;
     let home = TempDir::new().unwrap();
-    let (ops, caller) = here(&home);
-    let cortex = ops.service.cortex(&caller).unwrap();
+    let (host, caller) = here(&home);
+    let cortex = host.service.cortex(&caller).unwrap();
     for number in 0..6 {
         let word = if number % 2 == 0 { "Datenbank" } else { "Datenbanken" };
         let content = format!("{word} {number}?");
         let request = PromptSaveRequest { content, ..PromptSaveRequest::default() };
-        ops.service.prompt_save(&caller, request).unwrap();
+        host.service.prompt_save(&caller, request).unwrap();
     }
     let proposals = || {
         let reading = cortex.read().unwrap();
-        let tended = ops.tended(&caller).unwrap();
+        let actor_mind = host.actor_mind(&caller).unwrap();
         let now = caller.now().unwrap();
-        ops.patterns_plan(&tended, &reading, now).unwrap().0.proposals.len()
+        host.patterns_plan(&actor_mind, &reading, now).unwrap().0.proposals.len()
     };
     assert_eq!(proposals(), 0, "in English these are two words");
     let change = recall::language::change(Language::English, Language::German);
     let stamp = Stamp::new(caller.now().unwrap(), "test");
-    ops.service.submit_plainly(&cortex, stamp, Command::Migration(change)).unwrap();
+    host.service.submit_plainly(&cortex, stamp, Command::Migration(change)).unwrap();
     assert_eq!(proposals(), 1);
 }

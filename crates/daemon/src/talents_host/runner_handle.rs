@@ -1,33 +1,32 @@
-//! The hands as the operations use them: from a thread that may block, without knowing the runner.
+//! The runner as operations use it: from a thread that may block, without knowing the runner.
 
 use std::time::Duration;
 
 use api::run::{RunEventKind, RunReceipt, RunRequest};
+use api::{Error, ErrorCode, Fault, Result};
 use serde_json::{Map, Value};
 use talents::UseId;
 use talents::bus::{BusMessage, Hub};
 use talents::runner::{RunSelector, Runner};
 use tokio::runtime::Handle;
 
-use crate::run_control::{LiveRun, RunControl};
-use api::Fault;
-use api::{Error, ErrorCode, Result};
+use crate::run_control::{ActiveRun, RunControl};
 
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct RunnerHandle {
     runner: Runner,
     hub: Hub,
     runtime: Handle,
 }
 
-impl Door {
+impl RunnerHandle {
     /// Must be made inside the daemon's runtime.
-    pub(super) fn new(runner: Runner, hub: Hub) -> Door {
-        Door { runner, hub, runtime: Handle::current() }
+    pub(super) fn new(runner: Runner, hub: Hub) -> RunnerHandle {
+        RunnerHandle { runner, hub, runtime: Handle::current() }
     }
 }
 
-impl RunControl for Door {
+impl RunControl for RunnerHandle {
     fn start(&self, request: RunRequest, by: &str) -> Result<String> {
         match self.runtime.block_on(self.runner.submit(request, by)) {
             RunReceipt::Accepted { use_id, .. } | RunReceipt::Queued { use_id, .. } => Ok(use_id),
@@ -68,9 +67,9 @@ impl RunControl for Door {
         UseId::parse(use_id).is_ok_and(|run| !self.runner.cancel(&RunSelector::Run(run)).is_empty())
     }
 
-    fn live(&self) -> Vec<LiveRun> {
+    fn live(&self) -> Vec<ActiveRun> {
         let status = self.runner.status();
-        let run = |run: api::run::LiveRun| LiveRun {
+        let run = |run: api::run::LiveRun| ActiveRun {
             use_id: run.use_id,
             talent: run.name,
             actor: run.actor,

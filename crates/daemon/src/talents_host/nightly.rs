@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use api::DEFAULT_ACTOR;
 use kernel::actor::ActorName;
 use llm::providers::BoxFuture;
 use serde_json::Value;
+use service::Caller;
 use talents::bus::{BusMessage, Hub};
 use talents::runner::Runner;
 use talents::talent_files::TalentCatalog;
@@ -19,12 +21,10 @@ use talents::think::{
 use talents::{Day, TalentName};
 use tokio::sync::watch;
 
-use crate::talents_host::live::Sources;
-use crate::talents_host::live::runs::OwnRuns;
-use crate::talents_host::memory::Memory;
-use crate::talents_host::{Hands, outputs};
-use api::DEFAULT_ACTOR;
-use service::Caller;
+use crate::talents_host::host::TalentSources;
+use crate::talents_host::memory::MemoryHandle;
+use crate::talents_host::own_runs::OwnRuns;
+use crate::talents_host::{TalentContext, outputs};
 
 /// Who asks for the runs of the night, and who saves their outputs.
 const CALLER: &str = "think";
@@ -36,7 +36,7 @@ const NAMED_MAX: usize = 5;
 /// Does the work of days, one at a time.
 #[derive(Debug)]
 pub(super) struct Nightly {
-    sources: Sources,
+    sources: TalentSources,
     hub: Hub,
     runner: Runner,
     jobs: usize,
@@ -46,13 +46,13 @@ pub(super) struct Nightly {
 }
 
 impl Nightly {
-    pub(super) fn new(sources: Sources, hub: Hub, runner: Runner, jobs: usize) -> Nightly {
+    pub(super) fn new(sources: TalentSources, hub: Hub, runner: Runner, jobs: usize) -> Nightly {
         let (day, failed) = (Mutex::default(), Mutex::default());
         Nightly { sources, hub, runner, jobs, day, failed }
     }
 
-    pub(super) fn hands(&self) -> api::Result<Hands> {
-        self.sources.hands()
+    pub(super) fn context(&self) -> api::Result<TalentContext> {
+        self.sources.context()
     }
 
     /// The day that is worked on now.
@@ -67,24 +67,24 @@ impl Nightly {
 
     pub(super) async fn work(&self, day: Day) -> Result<(), String> {
         *self.day.lock().unwrap_or_else(PoisonError::into_inner) = Some(day);
-        let _done = Done(&self.day);
+        let _guard = DayGuard(&self.day);
         match self.runner.sweep().await {
             Ok(removed) if removed.is_empty() => {}
             Ok(removed) => tracing::warn!("{} old runs were removed", removed.len()),
             Err(error) => tracing::warn!("old runs were not removed: {error}"),
         }
         let sources = self.sources.clone();
-        let shelf = tokio::task::spawn_blocking(move || {
-            let hands = sources.hands().map_err(|error| error.message)?;
-            Ok::<_, String>(hands.can_think().then_some(hands.shelf))
+        let catalog = tokio::task::spawn_blocking(move || {
+            let talents = sources.context().map_err(|error| error.message)?;
+            Ok::<_, String>(talents.can_think().then_some(talents.catalog))
         });
-        let Some(shelf) = shelf.await.map_err(|error| error.to_string())?? else {
+        let Some(catalog) = catalog.await.map_err(|error| error.to_string())?? else {
             return Ok(());
         };
         let mut failed = BTreeSet::new();
         let mut labels = Vec::new();
         for asked in self.asked(day) {
-            match self.think(&shelf, &asked).await? {
+            match self.think(&catalog, &asked).await? {
                 Ok(report) => {
                     failed.extend(
                         report.failed().filter_map(|unit| TalentName::parse(&unit.talent).ok()),
@@ -127,7 +127,7 @@ impl Nightly {
 
     async fn think(
         &self,
-        shelf: &TalentCatalog,
+        catalog: &TalentCatalog,
         asked: &ThinkRequest,
     ) -> Result<Result<ThinkReport, ThinkError>, String> {
         // Whoever stops the schedule drops this, and with it the runs.
@@ -136,7 +136,7 @@ impl Nightly {
         let sources = self.sources.clone();
         let actor = ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
         let caller = Caller::new(actor, CALLER);
-        let memory = Memory::new(
+        let memory = MemoryHandle::new(
             sources.place.clone(),
             caller,
             sources.variables.clone(),
@@ -145,23 +145,23 @@ impl Nightly {
         );
         let hooks = Arc::new(DayHooks { memory, hub: self.hub.clone(), sources });
         let layout = &self.sources.layout;
-        Ok(think::run(layout, shelf, asked, self.jobs, runs, hooks, stop).await)
+        Ok(think::run(layout, catalog, asked, self.jobs, runs, hooks, stop).await)
     }
 }
 
 /// The day is no longer worked on, however the work ended.
-struct Done<'a>(&'a Mutex<Option<Day>>);
+struct DayGuard<'a>(&'a Mutex<Option<Day>>);
 
-impl Drop for Done<'_> {
+impl Drop for DayGuard<'_> {
     fn drop(&mut self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
 struct DayHooks {
-    memory: Memory,
+    memory: MemoryHandle,
     hub: Hub,
-    sources: Sources,
+    sources: TalentSources,
 }
 
 impl ThinkHooks for DayHooks {

@@ -1,22 +1,21 @@
 //! What a channel wants done, done.
 
-use api::ErrorCode;
-use api::run::{RunEnvironment, RunRequest};
-use kernel::actor::ActorName;
+use api::run::RunRequest;
+use api::save::SaveRequest;
+use api::{ErrorCode, Fault};
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use mind::conversation::{ChannelEffect, ChannelMessage, MessageRole, NewMemory};
-use serde_json::{Map, Value};
+use service::Caller;
+use service::error::{Error, Result};
 use talents::Layout;
 use talents::process::{Context, Speaker, Utterance};
 
-use crate::channels::{BRANCH, COMPACTION, Kept, Part, TURN, context_of, keep};
-use crate::host::Host;
-use api::DEFAULT_ACTOR;
-use api::Fault;
-use api::save::SaveRequest;
-use service::Caller;
-use service::error::{Error, Result};
+use super::Host;
+use crate::channels::{
+    BRANCH, COMPACTION, ChannelPart, ChannelRun, PersistedChannel, RunOptions, TURN, actor_key,
+    context_of, files, session_of,
+};
 
 /// Tokens of an answer that are reserved; what it really took is settled at its end.
 const ANSWER_TOKENS: u64 = 8_000;
@@ -25,42 +24,13 @@ const FRAME_TOKENS: u64 = 4_000;
 /// After this long a call that nobody settled counts as its worst case.
 const CALL_MS: i64 = 3_600_000;
 
-/// What goes with the runs of one request: keys of services, and the model that was asked for.
-#[derive(Clone, Default)]
-pub struct With {
-    pub env: Map<String, Value>,
-    pub model: Option<String>,
-    pub provider: Option<String>,
-}
-
-impl With {
-    /// A request for a run with these keys and this model.
-    pub(crate) fn request(&self, request: RunRequest) -> RunRequest {
-        let env = (!self.env.is_empty()).then(|| RunEnvironment::Values(self.env.clone()));
-        RunRequest { model: self.model.clone(), provider: self.provider.clone(), env, ..request }
-    }
-}
-
-impl std::fmt::Debug for With {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Values of the environment are keys.
-        f.debug_struct("With").field("model", &self.model).finish_non_exhaustive()
-    }
-}
-
 /// What a part of a conversation asks, and of which talent. The last message is what it is asked.
 struct Asks<'a> {
     talent: &'a str,
-    part: Part,
+    part: ChannelPart,
     context: &'a str,
     system: &'a str,
     messages: &'a [ChannelMessage],
-}
-
-/// A run that was started for a channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Started {
-    pub use_id: String,
 }
 
 impl Host {
@@ -68,99 +38,111 @@ impl Host {
         Layout::new(self.folder())
     }
 
-    /// Carries out effects and all that follow from them. A run that cannot be started is an answer too; the last that was started
-    /// is given back.
-    pub fn carry_channel(
+    /// Carries out effects and all that follow from them. A run that cannot be started is an answer too; the last that
+    /// was started is given back.
+    pub(crate) fn run_channel_effects(
         &self,
         caller: &Caller,
-        kept: &mut Kept,
+        persisted: &mut PersistedChannel,
         effects: Vec<ChannelEffect>,
-        with: &With,
-    ) -> Result<Option<Started>> {
-        let settings = self.tended(caller)?.part().mind.settings.channel.clone();
+        with: &RunOptions,
+    ) -> Result<Option<ChannelRun>> {
+        let settings = self.actor_mind(caller)?.slot().mind.settings.channel.clone();
         let mut waiting = std::collections::VecDeque::from(effects);
         let mut started = None;
         while let Some(effect) = waiting.pop_front() {
             let now = caller.now()?;
             match effect {
                 ChannelEffect::Ask { turn, system, messages } => {
-                    let part = format!("{}-turn-{turn}", kept.channel.channel_id);
+                    let part = format!("{}-turn-{turn}", persisted.channel.channel_id);
                     let context = context_of(&caller.actor, &part);
-                    let part = Part::Turn { turn };
+                    let part = ChannelPart::Turn { turn };
                     let (system, messages) = (system.as_str(), &messages[..]);
                     let asks = Asks { talent: TURN, part, context: &context, system, messages };
-                    let run = self.start_part(caller, kept, asks, with);
+                    let run = self.start_part(caller, persisted, asks, with);
                     match run {
                         Ok(run) => started = Some(run),
                         Err(error) => {
-                            let why = Err(error.to_string().clone());
-                            waiting.extend(kept.channel.answered(turn, why, &settings, now));
-                            self.keep_channel(caller, kept)?;
+                            let why = Err(error.to_string());
+                            waiting.extend(persisted.channel.answered(turn, why, &settings, now));
+                            self.store_channel(caller, persisted)?;
                             return Err(error);
                         }
                     }
                 }
                 ChannelEffect::StartBranch { branch, system, mut messages } => {
                     let context = context_of(&caller.actor, &branch.branch_id);
-                    let part = Part::Branch { branch: branch.branch_id.clone() };
+                    let part = ChannelPart::Branch { branch: branch.branch_id.clone() };
                     messages.push(question(&branch.description, now));
                     let (system, messages) = (system.as_str(), &messages[..]);
                     let asks = Asks { talent: BRANCH, part, context: &context, system, messages };
-                    let run = self.start_part(caller, kept, asks, with);
+                    let run = self.start_part(caller, persisted, asks, with);
                     match run {
                         Ok(run) => started = Some(run),
                         Err(error) => {
-                            kept.channel.concluded(&branch.branch_id, &error.to_string(), now)?;
-                            self.keep_channel(caller, kept)?;
+                            persisted.channel.concluded(
+                                &branch.branch_id,
+                                &error.to_string(),
+                                now,
+                            )?;
+                            self.store_channel(caller, persisted)?;
                             return Err(error);
                         }
                     }
                 }
                 ChannelEffect::Extract { run, system, user } => {
-                    let part = Part::Extract { run: run.clone() };
+                    let part = ChannelPart::Extract { run: run.clone() };
                     let messages = [question(&user, now)];
                     let (system, messages) = (system.as_str(), &messages[..]);
                     let context = context_of(&caller.actor, &run);
                     let context = context.as_str();
                     let asks = Asks { talent: COMPACTION, part, context, system, messages };
-                    let asked = self.start_part(caller, kept, asks, with);
+                    let asked = self.start_part(caller, persisted, asks, with);
                     if let Err(error) = asked {
                         // Without a model the messages are kept as they are.
-                        waiting.extend(kept.channel.extracted(&run, Err(error.to_string()), now));
+                        waiting.extend(persisted.channel.extracted(
+                            &run,
+                            Err(error.to_string()),
+                            now,
+                        ));
                     }
                 }
                 ChannelEffect::Store { run, memories, .. } => {
-                    match self.store_memories(caller, kept, &run, &memories) {
-                        Ok(()) => kept.channel.stored(&run, now),
+                    match self.store_memories(caller, persisted, &run, &memories) {
+                        Ok(()) => persisted.channel.stored(&run, now),
                         Err(error) => {
-                            kept.channel.store_failed(&run);
-                            kept.last_error = Some(format!("not compacted: {}", error.to_string()));
+                            persisted.channel.store_failed(&run);
+                            persisted.last_error = Some(format!("not compacted: {error}"));
                         }
                     }
                 }
-                ChannelEffect::Reply { .. } => kept.last_error = None,
-                ChannelEffect::Failed { why, .. } => kept.last_error = Some(why),
+                ChannelEffect::Reply { .. } => persisted.last_error = None,
+                ChannelEffect::Failed { why, .. } => persisted.last_error = Some(why),
             }
         }
-        self.keep_channel(caller, kept)?;
+        self.store_channel(caller, persisted)?;
         Ok(started)
     }
 
     /// Writes the channel down.
-    pub(super) fn keep_channel(&self, caller: &Caller, kept: &Kept) -> Result<()> {
-        keep::store(&self.service.home().actor_folder(&caller.actor), kept)
+    pub(super) fn store_channel(
+        &self,
+        caller: &Caller,
+        persisted: &PersistedChannel,
+    ) -> Result<()> {
+        files::store(&self.service.home().actor_folder(&caller.actor), persisted)
     }
 
     /// Starts a run for a part of a conversation.
     fn start_part(
         &self,
         caller: &Caller,
-        kept: &mut Kept,
+        persisted: &mut PersistedChannel,
         asks: Asks<'_>,
-        with: &With,
-    ) -> Result<Started> {
+        with: &RunOptions,
+    ) -> Result<ChannelRun> {
         let Asks { talent, part, context, system, messages } = asks;
-        let hands = self.run_control()?;
+        let runs = self.run_control()?;
         let purpose = if talent == COMPACTION { Purpose::Maintenance } else { Purpose::Chat };
         let (asked, before) = messages
             .split_last()
@@ -170,8 +152,8 @@ impl Host {
         let worst = Cost { tokens: told + ANSWER_TOKENS, micro_dollars: 0 };
         let now = caller.now()?;
         let until = Millis(now.get().saturating_add(CALL_MS));
-        let tended = self.tended(caller)?;
-        let admitted = tended.part().mind.admit(mind::budget::ModelCall {
+        let actor_mind = self.actor_mind(caller)?;
+        let admitted = actor_mind.slot().mind.admit(mind::budget::ModelCall {
             purpose,
             who: context,
             worst,
@@ -183,26 +165,27 @@ impl Host {
         let layout = self.layout();
         let write = || Context { system: system.trim().to_owned(), said }.write(&layout, context);
         write().map_err(|error| {
-            tended.part().mind.not_called(context);
+            actor_mind.slot().mind.not_called(context);
             Error::new(ErrorCode::Io, Fault::Server, format!("the context {context}: {error}"))
         })?;
-        kept.waiting.insert(context.to_owned(), part);
+        persisted.waiting.insert(context.to_owned(), part);
         // Before the run: an end that comes after a crash must find what it belongs to.
-        self.keep_channel(caller, kept)?;
+        self.store_channel(caller, persisted)?;
         let request = with.request(RunRequest {
             name: Some(talent.to_owned()),
             prompt: Some(asked.text.clone()),
-            channel: Some(kept.channel.channel_id.clone()),
+            channel: Some(persisted.channel.channel_id.clone()),
             context: Some(context.to_owned()),
             actor: actor_key(&caller.actor),
             ..RunRequest::default()
         });
-        match hands.start(request, &format!("channel {}", kept.channel.channel_id)) {
-            Ok(use_id) => Ok(Started { use_id }),
+        match runs.start(request, &format!("channel {}", persisted.channel.channel_id)) {
+            Ok(use_id) => Ok(ChannelRun { use_id }),
             Err(error) => {
-                kept.waiting.remove(context);
-                tended.part().mind.not_called(context);
-                let _left_to_the_next_start = Context::remove(&layout, context);
+                persisted.waiting.remove(context);
+                actor_mind.slot().mind.not_called(context);
+                // A context that stays is removed at the next start.
+                let _ = Context::remove(&layout, context);
                 Err(error.into())
             }
         }
@@ -212,7 +195,7 @@ impl Host {
     fn store_memories(
         &self,
         caller: &Caller,
-        kept: &Kept,
+        persisted: &PersistedChannel,
         run: &str,
         memories: &[NewMemory],
     ) -> Result<()> {
@@ -222,16 +205,16 @@ impl Host {
                 by: mind::proposal::BY.to_owned(),
                 ..caller.clone()
             };
-            let visibility = if kept.channel.private { "private" } else { "scoped" };
+            let visibility = if persisted.channel.private { "private" } else { "scoped" };
             self.service.save(
                 &caller,
                 SaveRequest {
                     title: memory.title.clone(),
                     content: memory.content.clone(),
                     memory_type: Some(memory.kernel_type().name().to_owned()),
-                    channel: Some(kept.channel.channel_id.clone()),
+                    channel: Some(persisted.channel.channel_id.clone()),
                     visibility: Some(visibility.to_owned()),
-                    session_id: Some(session_of(&kept.channel.channel_id)),
+                    session_id: Some(session_of(&persisted.channel.channel_id)),
                     source: Some("derived".to_owned()),
                     origin: Some(run.to_owned()),
                     ..SaveRequest::default()
@@ -240,21 +223,6 @@ impl Host {
         }
         Ok(())
     }
-}
-
-/// The session under which a channel's messages are journaled.
-pub fn session_of(channel: &str) -> String {
-    format!("channel-{channel}")
-}
-
-/// The channel whose session this is.
-pub fn channel_of(session: &str) -> Option<&str> {
-    session.strip_prefix("channel-").filter(|channel| crate::channels::check_name(channel).is_ok())
-}
-
-/// The key that says whose memory a run works with; none for the home's own.
-pub fn actor_key(actor: &ActorName) -> Option<String> {
-    (actor.as_str() != DEFAULT_ACTOR).then(|| actor.as_str().to_owned())
 }
 
 pub(super) fn over_budget(refusal: &mind::budget::BudgetRefusal) -> Error {

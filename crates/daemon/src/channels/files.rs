@@ -1,16 +1,16 @@
 //! The files of conversations: one that is replaced whole, and a transcript that only grows.
 
-use api::ErrorCode;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use api::{ErrorCode, Fault};
 use mind::conversation::ChannelMessage;
-
-use crate::channels::Kept;
-use api::Fault;
 use service::error::{Error, Result};
+use service::files::replace_private_file;
+
+use crate::channels::PersistedChannel;
 
 /// The folder of an actor's channels.
 const FOLDER: &str = "channels";
@@ -19,7 +19,7 @@ const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", path.display()))
+    Error::io(path.display(), error)
 }
 
 fn folder(actor: &Path) -> PathBuf {
@@ -27,7 +27,7 @@ fn folder(actor: &Path) -> PathBuf {
 }
 
 /// `None` if there is no such channel.
-pub(super) fn load(actor: &Path, channel: &str) -> Result<Option<Kept>> {
+pub(crate) fn load(actor: &Path, channel: &str) -> Result<Option<PersistedChannel>> {
     let path = folder(actor).join(format!("{channel}.json"));
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
@@ -41,29 +41,21 @@ pub(super) fn load(actor: &Path, channel: &str) -> Result<Option<Kept>> {
     })
 }
 
-pub(super) fn store(actor: &Path, kept: &Kept) -> Result<()> {
+pub(crate) fn store(actor: &Path, persisted: &PersistedChannel) -> Result<()> {
     let folder = folder(actor);
     fs::DirBuilder::new()
         .recursive(true)
         .mode(FOLDER_MODE)
         .create(&folder)
         .map_err(|error| failed(&folder, &error))?;
-    let path = folder.join(format!("{}.json", kept.channel.channel_id));
-    let bytes = serde_json::to_vec(kept).map_err(|error| Error::internal(error.to_string()))?;
-    let fresh = folder.join(format!("{}.{}.new", kept.channel.channel_id, std::process::id()));
-    let write = || {
-        let mut options = fs::OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(true).mode(FILE_MODE).open(&fresh)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&fresh, &path)
-    };
-    write().map_err(|error| failed(&path, &error))
+    let path = folder.join(format!("{}.json", persisted.channel.channel_id));
+    let bytes =
+        serde_json::to_vec(persisted).map_err(|error| Error::internal(error.to_string()))?;
+    replace_private_file(&path, &bytes).map_err(|error| failed(&path, &error))
 }
 
 /// Adds to the transcript. It holds every message as it was said, whatever left the context since.
-pub(super) fn transcribe(actor: &Path, channel: &str, messages: &[ChannelMessage]) -> Result<()> {
+pub(crate) fn transcribe(actor: &Path, channel: &str, messages: &[ChannelMessage]) -> Result<()> {
     let path = folder(actor).join(format!("{channel}.transcript.jsonl"));
     let mut lines = Vec::new();
     for message in messages {
@@ -81,7 +73,7 @@ pub(super) fn transcribe(actor: &Path, channel: &str, messages: &[ChannelMessage
 }
 
 /// Takes messages of these words out of the transcript.
-pub(super) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> {
+pub(crate) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> {
     let path = folder(actor).join(format!("{channel}.transcript.jsonl"));
     let whole = match fs::read_to_string(&path) {
         Ok(whole) => whole,
@@ -99,20 +91,11 @@ pub(super) fn erase_said(actor: &Path, channel: &str, text: &str) -> Result<()> 
         lines.push_str(&line.map_err(|error| Error::internal(error.to_string()))?);
         lines.push('\n');
     }
-    let fresh = path.with_extension("new");
-    let write = || {
-        let mut options = fs::OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(true).mode(FILE_MODE).open(&fresh)?;
-        file.write_all(lines.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&fresh, &path)
-    };
-    write().map_err(|error| failed(&path, &error))
+    replace_private_file(&path, lines.as_bytes()).map_err(|error| failed(&path, &error))
 }
 
 /// Removes a channel and its transcript. Those that are gone already are fine.
-pub(super) fn remove(actor: &Path, channel: &str) -> Result<()> {
+pub(crate) fn remove(actor: &Path, channel: &str) -> Result<()> {
     for name in [format!("{channel}.json"), format!("{channel}.transcript.jsonl")] {
         let path = folder(actor).join(name);
         match fs::remove_file(&path) {
@@ -124,7 +107,7 @@ pub(super) fn remove(actor: &Path, channel: &str) -> Result<()> {
 }
 
 /// The names of all channels, in order.
-pub(super) fn names(actor: &Path) -> Result<Vec<String>> {
+pub(crate) fn names(actor: &Path) -> Result<Vec<String>> {
     let folder = folder(actor);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,

@@ -1,38 +1,38 @@
-//! What the runner must know of a talent before it starts it: looked up for every request, so that an edited talent or a
-//! changed setting counts at once.
+//! What the runner must know of a talent before it starts it: looked up for every request, so that an edited talent or
+//! a changed setting counts at once.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use api::DEFAULT_ACTOR;
 use api::run::{RunRejection, RunRequest};
 use llm::models::ModelQuery;
+use service::Caller;
 use talents::TalentName;
 use talents::runner::{Facts, TalentFacts};
 
 use crate::channels::{actor_of, purpose};
 use crate::host::Host;
-use crate::talents_host::live::Sources;
-use api::DEFAULT_ACTOR;
-use service::Caller;
+use crate::talents_host::host::TalentSources;
 
 #[derive(Debug)]
-pub(super) struct ShelfFacts {
-    sources: Sources,
-    ops: Weak<Host>,
+pub(super) struct CatalogFacts {
+    sources: TalentSources,
+    host: Weak<Host>,
 }
 
-impl ShelfFacts {
-    pub(super) fn new(sources: Sources, ops: &Arc<Host>) -> ShelfFacts {
-        ShelfFacts { sources, ops: Arc::downgrade(ops) }
+impl CatalogFacts {
+    pub(super) fn new(sources: TalentSources, host: &Arc<Host>) -> CatalogFacts {
+        CatalogFacts { sources, host: Arc::downgrade(host) }
     }
 }
 
-impl TalentFacts for ShelfFacts {
+impl TalentFacts for CatalogFacts {
     fn facts(&self, name: &TalentName) -> Result<Facts, String> {
-        let hands = self.sources.hands().map_err(|error| error.message)?;
-        let talent = hands.shelf.find(name).map_err(|error| error.to_string())?;
+        let talents = self.sources.context().map_err(|error| error.message)?;
+        let talent = talents.catalog.find(name).map_err(|error| error.to_string())?;
         // A talent that no model can be found for is still started: its own process says why, in its log.
-        let choice = hands.choice(&talent, &ModelQuery::default());
+        let choice = talents.choice(&talent, &ModelQuery::default());
         Ok(Facts {
             timeout: talent.front.timeout_seconds.map(Duration::from_secs),
             env: talent.front.env,
@@ -46,8 +46,8 @@ impl TalentFacts for ShelfFacts {
             Ok(actor) => actor,
             Err(error) => return Some(RunRejection::new("bad_actor", error.to_string())),
         };
-        let ops = self.ops.upgrade()?;
-        if actor.as_str() != DEFAULT_ACTOR && !ops.service.home().has(&actor) {
+        let host = self.host.upgrade()?;
+        if actor.as_str() != DEFAULT_ACTOR && !host.service.home().has(&actor) {
             return Some(RunRejection::new("unknown_actor", format!("there is no actor {actor}")));
         }
         if request.context.is_some() {
@@ -56,7 +56,7 @@ impl TalentFacts for ShelfFacts {
         let caller = Caller::new(actor, "runner");
         let purpose =
             purpose(request.name.as_deref().unwrap_or_default(), request.channel.is_some());
-        let refusal = ops.may_spend(&caller, purpose)?;
+        let refusal = host.may_spend(&caller, purpose)?;
         let why = format!("{refusal}; `cortex budget` shows what is left");
         Some(RunRejection::new(refusal.code(), why))
     }

@@ -1,28 +1,28 @@
-//! The one gate every text passes before it becomes part of a memory: private blocks out, secrets masked, a report of both.
+//! The one gate every text passes before it becomes part of a memory: private blocks out, secrets masked, a report of
+//! both.
 //!
 //! Must stay true: the report holds kinds and counts, never values; screening twice changes nothing; a name made of
 //! redacted text (tag, topic key) is left out, because two different secrets would become one name.
 
 use kernel::{Error, Result};
 
-use crate::intake::private;
-use crate::intake::secrets;
-use crate::intake::secrets::Counts;
+use crate::intake::secrets::SecretCounts;
+use crate::intake::{private, secrets};
 
 /// What was taken out of the texts of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct RedactionReport {
     pub private_blocks: usize,
     /// A private block had no end and hid the rest of its text.
     pub unclosed: bool,
-    pub secrets: Counts,
+    pub secrets: SecretCounts,
     /// Tags and topic keys left out because they held private text or a secret.
     pub names_left_out: usize,
 }
 
-impl Report {
+impl RedactionReport {
     pub fn is_clean(&self) -> bool {
-        *self == Report::default()
+        *self == RedactionReport::default()
     }
 
     /// One line for the reply: `redacted: 2 private blocks, 1 github-token`. `None` if nothing was redacted.
@@ -48,15 +48,15 @@ impl Report {
 
 /// Screens the texts of one request and keeps the report.
 #[derive(Clone, Debug)]
-pub struct Screen {
+pub struct Redactor {
     mask_secrets: bool,
-    report: Report,
+    report: RedactionReport,
 }
 
-impl Screen {
+impl Redactor {
     /// `mask_secrets` is on unless the person turned it off; private blocks always go.
-    pub fn new(mask_secrets: bool) -> Screen {
-        Screen { mask_secrets, report: Report::default() }
+    pub fn new(mask_secrets: bool) -> Redactor {
+        Redactor { mask_secrets, report: RedactionReport::default() }
     }
 
     /// Title, content, prompt, summary, a field of a body.
@@ -102,11 +102,11 @@ impl Screen {
         kept
     }
 
-    pub fn report(&self) -> &Report {
+    pub fn report(&self) -> &RedactionReport {
         &self.report
     }
 
-    pub fn into_report(self) -> Report {
+    pub(crate) fn into_report(self) -> RedactionReport {
         self.report
     }
 }
@@ -143,7 +143,7 @@ mod tests {
     // agent-memory 13.10
     #[test]
     fn every_field_is_screened_and_the_note_counts() {
-        let mut screen = Screen::new(true);
+        let mut screen = Redactor::new(true);
         assert_eq!(screen.text("a <private>b</private> c"), "a [REDACTED] c");
         assert_eq!(screen.text(&format!("use {}", token())), "use [REDACTED:github-token]");
         assert_eq!(screen.text(&format!("{0} {0}", token())).matches("[REDACTED:").count(), 2);
@@ -159,12 +159,12 @@ mod tests {
 
     #[test]
     fn masking_can_be_turned_off_but_private_stays_private() {
-        let mut screen = Screen::new(false);
+        let mut screen = Redactor::new(false);
         let text = format!("{} <private>x", token());
         assert_eq!(screen.text(&text), format!("{} [REDACTED]", token()));
         let note = screen.report().note().unwrap();
         assert_eq!(note, "redacted: 1 private block (one not closed, so redacted to the end)");
-        assert_eq!(Screen::new(true).into_report().note(), None);
+        assert_eq!(Redactor::new(true).into_report().note(), None);
     }
 
     #[test]
@@ -188,13 +188,14 @@ mod tests {
                 prop_oneof![
                     Just("<private>".to_owned()), Just("</private>".to_owned()), Just("password=".to_owned()),
                     Just("Bearer ".to_owned()), Just("://u:".to_owned()), Just("@".to_owned()), Just("\"".to_owned()),
-                    Just("token: ".to_owned()), Just(token()), "[A-Za-z0-9]{8,40}", "\\PC{0,6}", Just("[REDACTED]".to_owned()),
+                    Just("token: ".to_owned()), Just(token()), "[A-Za-z0-9]{8,40}", "\\PC{0,6}",
+                    Just("[REDACTED]".to_owned()),
                 ],
                 0..10,
             )
         ) {
-            let once = Screen::new(true).text(&parts.concat());
-            let mut second = Screen::new(true);
+            let once = Redactor::new(true).text(&parts.concat());
+            let mut second = Redactor::new(true);
             prop_assert_eq!(second.text(&once), once);
             prop_assert!(second.report().is_clean());
         }

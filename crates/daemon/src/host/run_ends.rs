@@ -4,27 +4,18 @@ use api::run::RunOutcome;
 use kernel::memory::Millis;
 use mind::budget::{Cost, Purpose};
 use serde_json::Value;
+use service::Caller;
+use service::error::Result;
 use talents::process::Context;
 use talents::runner::EndedRun;
 
-use crate::channels::carry::With;
-use crate::channels::{ADMIN, BRANCH, COMPACTION, Part, TURN, alone, keep};
-use crate::host::Host;
-use service::Caller;
-use service::error::Result;
+use super::Host;
+use crate::channels::{
+    ChannelPart, PersistedChannel, RunOptions, check_name, files, hold, purpose,
+};
 
 /// Characters of a worker's result that its conversation is told.
 const RESULT_CHARS: usize = 4_000;
-
-/// What the calls of a run are paid from.
-pub fn purpose(talent: &str, is_of_channel: bool) -> Purpose {
-    match talent {
-        COMPACTION if is_of_channel => Purpose::Maintenance,
-        TURN | BRANCH if is_of_channel => Purpose::Chat,
-        ADMIN if !is_of_channel => Purpose::Chat,
-        _ => Purpose::Talents,
-    }
-}
 
 /// What a run came to, or why to nothing.
 fn answer(run: &EndedRun) -> std::result::Result<String, String> {
@@ -64,8 +55,8 @@ impl Host {
         if !self.service.home().has(&caller.actor) {
             return None;
         }
-        let (tended, now) = (self.tended(caller).ok()?, caller.now().ok()?);
-        tended.part().mind.may_spend(purpose, now).err()
+        let (actor_mind, now) = (self.actor_mind(caller).ok()?, caller.now().ok()?);
+        actor_mind.slot().mind.may_spend(purpose, now).err()
     }
 
     /// A run has ended: it is paid for, and its channel goes on. Told twice, it counts once.
@@ -73,16 +64,16 @@ impl Host {
         let (channel, context) = (run.request.channel.as_deref(), run.request.context.as_deref());
         let who = context.unwrap_or(run.use_id.as_str());
         let purpose = purpose(run.name.as_str(), channel.is_some());
-        let tended = self.tended(caller)?;
+        let actor_mind = self.actor_mind(caller)?;
         let model = run.record.model.as_deref();
         let now = caller.now()?;
-        tended.part().mind.budget.paid(purpose, who, cost_of(run), model, now);
+        actor_mind.slot().mind.budget.paid(purpose, who, cost_of(run), model, now);
         match (channel, context) {
             (Some(channel), Some(context)) => self.part_ended(caller, channel, context, run)?,
             (Some(channel), None) => self.worker_ended(caller, channel, run)?,
             _ => {}
         }
-        tended.persist()
+        actor_mind.persist()
     }
 
     fn part_ended(
@@ -92,15 +83,15 @@ impl Host {
         context: &str,
         run: &EndedRun,
     ) -> Result<()> {
-        crate::channels::check_name(channel)?;
+        check_name(channel)?;
         let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
+        let _guard = hold(&lock);
         let folder = self.service.home().actor_folder(&caller.actor);
-        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
-        let Some(part) = kept.waiting.remove(context) else { return Ok(()) };
+        let Some(mut persisted) = files::load(&folder, channel)? else { return Ok(()) };
+        let Some(part) = persisted.waiting.remove(context) else { return Ok(()) };
         let now = caller.now()?;
-        let effects = self.end_part(caller, &mut kept, part, answer(run), now)?;
-        self.carry_channel(caller, &mut kept, effects, &With::default())?;
+        let effects = self.end_part(caller, &mut persisted, part, answer(run), now)?;
+        self.run_channel_effects(caller, &mut persisted, effects, &RunOptions::default())?;
         if let Err(error) = Context::remove(&self.layout(), context) {
             tracing::warn!("the context {context} was not removed: {error}");
         }
@@ -110,25 +101,25 @@ impl Host {
     fn end_part(
         &self,
         caller: &Caller,
-        kept: &mut crate::channels::Kept,
-        part: Part,
+        persisted: &mut PersistedChannel,
+        part: ChannelPart,
         answer: std::result::Result<String, String>,
         now: Millis,
     ) -> Result<Vec<mind::conversation::ChannelEffect>> {
-        let said = kept.channel.messages().last().map_or(0, |message| message.number);
+        let said = persisted.channel.messages().last().map_or(0, |message| message.number);
         let effects = match part {
-            Part::Turn { turn } => {
-                let settings = self.tended(caller)?.part().mind.settings.channel.clone();
-                kept.channel.answered(turn, answer, &settings, now)
+            ChannelPart::Turn { turn } => {
+                let settings = self.actor_mind(caller)?.slot().mind.settings.channel.clone();
+                persisted.channel.answered(turn, answer, &settings, now)
             }
-            Part::Branch { branch } => {
+            ChannelPart::Branch { branch } => {
                 let conclusion = answer.unwrap_or_else(|why| format!("it came to nothing: {why}"));
-                kept.channel.concluded(&branch, &conclusion, now)?;
+                persisted.channel.concluded(&branch, &conclusion, now)?;
                 Vec::new()
             }
-            Part::Extract { run } => kept.channel.extracted(&run, answer, now),
+            ChannelPart::Extract { run } => persisted.channel.extracted(&run, answer, now),
         };
-        self.transcribe_since(caller, kept, said)?;
+        self.transcribe_since(caller, persisted, said)?;
         Ok(effects)
     }
 
@@ -136,10 +127,10 @@ impl Host {
     pub(super) fn transcribe_since(
         &self,
         caller: &Caller,
-        kept: &crate::channels::Kept,
+        persisted: &PersistedChannel,
         number: u64,
     ) -> Result<()> {
-        let fresh: Vec<_> = kept
+        let fresh: Vec<_> = persisted
             .channel
             .messages()
             .iter()
@@ -150,19 +141,19 @@ impl Host {
             return Ok(());
         }
         let folder = self.service.home().actor_folder(&caller.actor);
-        keep::transcribe(&folder, &kept.channel.channel_id, &fresh)
+        files::transcribe(&folder, &persisted.channel.channel_id, &fresh)
     }
 
     /// A worker's result stands in its conversation as a note.
     fn worker_ended(&self, caller: &Caller, channel: &str, run: &EndedRun) -> Result<()> {
-        crate::channels::check_name(channel)?;
+        check_name(channel)?;
         let lock = self.channels.lock_of(&caller.actor, channel);
-        let _alone = alone(&lock);
+        let _guard = hold(&lock);
         let folder = self.service.home().actor_folder(&caller.actor);
-        let Some(mut kept) = keep::load(&folder, channel)? else { return Ok(()) };
+        let Some(mut persisted) = files::load(&folder, channel)? else { return Ok(()) };
         let mark = format!("Worker {} ({})", run.use_id, run.name);
         // The same end may be told again after a crash.
-        if kept.channel.messages().iter().any(|message| message.text.starts_with(&mark)) {
+        if persisted.channel.messages().iter().any(|message| message.text.starts_with(&mark)) {
             return Ok(());
         }
         let text = match answer(run) {
@@ -176,47 +167,51 @@ impl Host {
             },
             Err(why) => format!("{mark} came to nothing: {why}"),
         };
-        let said = kept.channel.messages().last().map_or(0, |message| message.number);
-        kept.channel.noted(&text, caller.now()?);
-        self.transcribe_since(caller, &kept, said)?;
-        self.keep_channel(caller, &kept)
+        let said = persisted.channel.messages().last().map_or(0, |message| message.number);
+        persisted.channel.noted(&text, caller.now()?);
+        self.transcribe_since(caller, &persisted, said)?;
+        self.store_channel(caller, &persisted)
     }
 
     /// After a start: what waits for runs that are no longer there is ended, so that nobody waits for ever.
-    pub fn settle_channels(&self, caller: &Caller) -> Result<()> {
+    pub(crate) fn settle_channels(&self, caller: &Caller) -> Result<()> {
         if !self.service.home().has(&caller.actor) {
             return Ok(());
         }
         let live: Vec<String> =
             self.run_control()?.live().into_iter().filter_map(|run| run.context).collect();
         let folder = self.service.home().actor_folder(&caller.actor);
-        for channel in keep::names(&folder)? {
+        for channel in files::names(&folder)? {
             let lock = self.channels.lock_of(&caller.actor, &channel);
-            let _alone = alone(&lock);
-            let mut kept = match keep::load(&folder, &channel) {
-                Ok(Some(kept)) => kept,
+            let _guard = hold(&lock);
+            let mut persisted = match files::load(&folder, &channel) {
+                Ok(Some(persisted)) => persisted,
                 Ok(None) => continue,
                 Err(error) => {
-                    tracing::warn!("{}", error.to_string());
+                    tracing::warn!("{error}");
                     continue;
                 }
             };
-            let gone: Vec<String> =
-                kept.waiting.keys().filter(|context| !live.contains(context)).cloned().collect();
+            let gone: Vec<String> = persisted
+                .waiting
+                .keys()
+                .filter(|context| !live.contains(context))
+                .cloned()
+                .collect();
             let now = caller.now()?;
             let mut effects = Vec::new();
             for context in &gone {
-                if let Some(part) = kept.waiting.remove(context) {
+                if let Some(part) = persisted.waiting.remove(context) {
                     let why = Err("the daemon stopped meanwhile".to_owned());
-                    effects.extend(self.end_part(caller, &mut kept, part, why, now)?);
+                    effects.extend(self.end_part(caller, &mut persisted, part, why, now)?);
                 }
             }
-            if let Some((run, true)) = kept.channel.compacting() {
+            if let Some((run, true)) = persisted.channel.compacting() {
                 let run = run.to_owned();
-                kept.channel.store_failed(&run);
+                persisted.channel.store_failed(&run);
             }
             if !gone.is_empty() {
-                self.carry_channel(caller, &mut kept, effects, &With::default())?;
+                self.run_channel_effects(caller, &mut persisted, effects, &RunOptions::default())?;
             }
         }
         Ok(())

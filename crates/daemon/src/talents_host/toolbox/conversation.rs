@@ -1,19 +1,19 @@
 //! The tools around a conversation and for an administrator: branches, workers, what runs, what can be taken back.
 //!
-//! What must stay true: a run of a channel that others read learns of nothing private; what an administrator's tools do is what an
-//! administrator could have typed.
+//! What must stay true: a run of a channel that others read learns of nothing private; what an administrator's tools do
+//! is what an administrator could have typed.
 
 use std::sync::PoisonError;
 
+use api::admin::AdminQuestionRequest;
+use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
+use api::memory::Memory as MemoryView;
 use mind::admin::AdminQuestion;
 use serde::Deserialize;
 use serde_json::json;
 use talents::process::{ToolAnswer, ToolError, ToolScene};
 
-use crate::talents_host::toolbox::{ABOUT, MemoryTools, Told, told};
-use api::admin::AdminQuestionRequest;
-use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
-use api::memory::Memory as MemoryView;
+use crate::talents_host::toolbox::{ABOUT, MemoryTools, ToolResult, told};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,14 +46,18 @@ impl MemoryTools {
         &self,
         scene: &ToolScene,
         question: AdminQuestion,
-    ) -> Told<ToolAnswer> {
+    ) -> ToolResult<ToolAnswer> {
         let request = AdminQuestionRequest { question };
         let answer = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
         let value = json!({"about": ABOUT, "answer": answer.response, "data": answer.data});
         Ok(ToolAnswer { value, cited: Vec::new() })
     }
 
-    pub(super) async fn branch(&self, scene: &ToolScene, args: BranchArgs) -> Told<ToolAnswer> {
+    pub(super) async fn branch(
+        &self,
+        scene: &ToolScene,
+        args: BranchArgs,
+    ) -> ToolResult<ToolAnswer> {
         let (channel, description) = (channel(scene)?, args.question);
         let request = ChannelBranchRequest { channel, description, ..Default::default() };
         let started = self.memory.ask(scene.talent.as_str(), request).await.map_err(told)?;
@@ -62,7 +66,11 @@ impl MemoryTools {
         Ok(ToolAnswer { value, cited: Vec::new() })
     }
 
-    pub(super) async fn worker(&self, scene: &ToolScene, args: WorkerArgs) -> Told<ToolAnswer> {
+    pub(super) async fn worker(
+        &self,
+        scene: &ToolScene,
+        args: WorkerArgs,
+    ) -> ToolResult<ToolAnswer> {
         let channel = channel(scene)?;
         let WorkerArgs { task, talent } = args;
         let request = ChannelWorkerRequest { channel, task, talent, ..Default::default() };
@@ -73,7 +81,7 @@ impl MemoryTools {
     }
 
     /// Does this run belong to a channel that others read? Asked once.
-    pub(super) async fn is_shared(&self, scene: &ToolScene) -> Told<bool> {
+    pub(super) async fn is_shared(&self, scene: &ToolScene) -> ToolResult<bool> {
         let Some(channel) = &scene.channel else { return Ok(false) };
         let known = *self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shared) = known {
@@ -87,7 +95,7 @@ impl MemoryTools {
 }
 
 /// An id: one word.
-pub(super) fn word(text: &str) -> Told<String> {
+pub(super) fn word(text: &str) -> ToolResult<String> {
     let text = text.trim();
     if text.is_empty() || text.contains(char::is_whitespace) {
         return Err(ToolError::new("an id is one word".to_owned()));
@@ -96,7 +104,7 @@ pub(super) fn word(text: &str) -> Told<String> {
 }
 
 /// The conversation that a run belongs to.
-fn channel(scene: &ToolScene) -> Told<String> {
+fn channel(scene: &ToolScene) -> ToolResult<String> {
     let none = || ToolError::new("this run belongs to no conversation".to_owned());
     scene.channel.clone().ok_or_else(none)
 }

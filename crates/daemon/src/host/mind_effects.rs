@@ -1,9 +1,10 @@
-//! What a mind wants done, done: reads through a reading, changes through the front door, each answer back as an event.
+//! What a mind wants done, done: reads through a reading, changes as commands, each answer back as an event.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use api::DEFAULT_ACTOR;
 use kernel::command::{Command, Receipt, Stamp};
 use kernel::memory::{Millis, PinnedVersion, Salt};
 use kernel::{Cortex, Reading};
@@ -14,12 +15,11 @@ use mind::patterns::PatternLook;
 use mind::proposal::{self, MemoryAction, MindPlan, PlanOutcome, Proposal, carry_out};
 use mind::warmup::WarmStep;
 use mind::{MindEffect, MindEvent};
-
-use crate::host::Host;
-use crate::mind_host::{Tended, lock, prompts};
-use api::DEFAULT_ACTOR;
 use service::Caller;
 use service::error::{Error, Result};
+
+use super::Host;
+use crate::mind_host::{ActorMind, PublishedBulletins, files, lock, prompts};
 
 /// How long a gathering counts while the journal does not grow: time alone makes little difference within it.
 const GATHERED_MS: i64 = 6 * 3_600_000;
@@ -28,10 +28,10 @@ const SUGGESTED_MAX: usize = 5;
 
 impl Host {
     /// The mind of the caller's actor, which must be there.
-    pub fn tended(&self, caller: &Caller) -> Result<Arc<Tended>> {
+    pub(crate) fn actor_mind(&self, caller: &Caller) -> Result<Arc<ActorMind>> {
         service::access::for_owner(caller)?;
-        if let Some(tended) = self.minds.if_there(&caller.actor) {
-            return Ok(tended);
+        if let Some(actor_mind) = self.minds.if_there(&caller.actor) {
+            return Ok(actor_mind);
         }
         if !self.service.home().has(&caller.actor) {
             // Only the default one is made by reading.
@@ -43,49 +43,55 @@ impl Host {
 
     /// Lets time go on for every mind: what is due is done, on this thread. What goes wrong is said in the log.
     ///
-    /// The default actor is tended from the start, others once somebody uses them. An actor that is not there yet is not made.
-    pub fn tend(&self, caller: &Caller) -> Result<()> {
+    /// The mind of the default actor runs from the start, others once somebody uses them. An actor that is not there
+    /// yet is not made.
+    pub(crate) fn tick_minds(&self, caller: &Caller) -> Result<()> {
         self.minds.serve();
         for actor in self.service.used_actors(DEFAULT_ACTOR)? {
             if self.minds.is_ending() || !self.service.home().has(&actor) {
                 continue;
             }
             let caller = Caller { actor, by: proposal::BY.to_owned(), ..caller.clone() };
-            let outcome = self.tend_one(&caller);
+            let outcome = self.tick_mind(&caller);
             self.minds.say(&caller.actor, outcome);
         }
         Ok(())
     }
 
-    fn tend_one(&self, caller: &Caller) -> Result<()> {
-        let known = self.minds.known()?;
-        let tended = self.tended(caller)?;
+    fn tick_mind(&self, caller: &Caller) -> Result<()> {
+        let config = self.minds.config()?;
+        let actor_mind = self.actor_mind(caller)?;
         {
-            let mut part = tended.part();
-            if !Arc::ptr_eq(&part.known, &known) {
-                part.reconfigure(&known, caller.now()?)?;
+            let mut slot = actor_mind.slot();
+            if !Arc::ptr_eq(&slot.config, &config) {
+                slot.reconfigure(&config, caller.now()?)?;
             }
         }
         if self.run_control_if_there().is_some() {
-            self.hands_are_heard(caller)?;
+            self.runs_are_heard(caller)?;
         }
-        let effects = tended.handle(MindEvent::Tick, caller)?;
-        self.carry(&tended, effects, caller)
+        let effects = actor_mind.handle(MindEvent::Tick, caller)?;
+        self.run_effects(&actor_mind, effects, caller)
     }
 
     /// No run begins or goes on.
-    pub fn end_tending(&self) {
+    pub(crate) fn end_minds(&self) {
         self.minds.end();
     }
 
     /// Carries out effects and all that follow from them.
-    pub fn carry(&self, tended: &Tended, effects: Vec<MindEffect>, caller: &Caller) -> Result<()> {
+    pub(crate) fn run_effects(
+        &self,
+        actor_mind: &ActorMind,
+        effects: Vec<MindEffect>,
+        caller: &Caller,
+    ) -> Result<()> {
         let mut waiting = VecDeque::from(effects);
         while let Some(effect) = waiting.pop_front() {
             if let MindEffect::Supervise(effect) = effect {
-                waiting.extend(self.supervise(tended, effect, caller)?);
-            } else if let Some(event) = self.effect(tended, effect, caller)? {
-                waiting.extend(tended.handle(event, caller)?);
+                waiting.extend(self.supervise(actor_mind, effect, caller)?);
+            } else if let Some(event) = self.effect(actor_mind, effect, caller)? {
+                waiting.extend(actor_mind.handle(event, caller)?);
             }
         }
         Ok(())
@@ -94,32 +100,32 @@ impl Host {
     /// Carries out one effect; returns the event that answers it. What fails is an answer too.
     fn effect(
         &self,
-        tended: &Tended,
+        actor_mind: &ActorMind,
         effect: MindEffect,
         caller: &Caller,
     ) -> Result<Option<MindEvent>> {
         let said = |error: Error| error.to_string();
         Ok(match effect {
             MindEffect::Gather { run, audience, model } => {
-                let outcome = self.gather(tended, &audience, caller).map_err(said);
+                let outcome = self.gather(actor_mind, &audience, caller).map_err(said);
                 Some(MindEvent::Gathered { run, audience, model, outcome })
             }
             MindEffect::AskModel { run, prompt, deadline, .. } => {
-                let known = Arc::clone(&tended.part().known);
+                let config = Arc::clone(&actor_mind.slot().config);
                 let now = caller.now()?;
-                let outcome = match &known.writer {
-                    Some(writer) => writer.ask(&prompt, now, deadline),
+                let outcome = match &config.model {
+                    Some(model) => model.ask(&prompt, now, deadline),
                     None => Err("no provider is configured".to_owned()),
                 };
                 Some(MindEvent::Answered { run, outcome })
             }
             MindEffect::Publish(bulletin) => {
-                let mut published = (*tended.published()).clone();
+                let mut published = (*actor_mind.published()).clone();
                 match bulletin.audience {
                     Audience::Owner => published.owner = Some((*bulletin).into()),
                     Audience::Shared => published.shared = Some((*bulletin).into()),
                 }
-                tended.published.store(published.into());
+                actor_mind.published.store(published.into());
                 None
             }
             MindEffect::Warm { pass, step } => {
@@ -127,18 +133,18 @@ impl Host {
                 Some(MindEvent::Warmed { pass, step, outcome })
             }
             MindEffect::Maintain { run } => {
-                let outcome = self.maintain(tended, &run, caller).map_err(said);
+                let outcome = self.maintain(actor_mind, &run, caller).map_err(said);
                 Some(MindEvent::Maintained { run, outcome })
             }
             MindEffect::FindPatterns { run } => {
-                let outcome = self.find_patterns(tended, &run, caller).map_err(said);
+                let outcome = self.find_patterns(actor_mind, &run, caller).map_err(said);
                 Some(MindEvent::PatternsFound { run, outcome })
             }
             MindEffect::StopJob { job, run, force } => {
                 let what =
                     if force { "was given up" } else { "takes too long and was asked to stop" };
-                tracing::warn!("{}: {job} {run} {what}", tended.actor);
-                lock(&tended.stopped).insert(run);
+                tracing::warn!("{}: {job} {run} {what}", actor_mind.actor);
+                lock(&actor_mind.stopped).insert(run);
                 None
             }
             MindEffect::ColdDispatch { agent_id, process_type } => {
@@ -151,7 +157,7 @@ impl Host {
             MindEffect::Supervise(_) => None,
             MindEffect::Persist => {
                 // A state that cannot be written is no reason to leave work undone.
-                self.minds.say(&tended.actor, tended.persist());
+                self.minds.say(&actor_mind.actor, actor_mind.persist());
                 None
             }
         })
@@ -160,24 +166,24 @@ impl Host {
     /// The text of an entry was erased: what the mind keeps must not hold it either.
     ///
     /// What people said is read from the journal again, without what was erased.
-    pub fn erase_from_mind(&self, caller: &Caller, id: u64) -> Result<()> {
+    pub(crate) fn erase_from_mind(&self, caller: &Caller, id: u64) -> Result<()> {
         let folder = self.service.home().actor_folder(&caller.actor);
-        if !crate::mind_host::is_kept(&folder) && self.minds.if_there(&caller.actor).is_none() {
+        if !files::is_kept(&folder) && self.minds.if_there(&caller.actor).is_none() {
             return Ok(());
         }
-        let Ok(tended) = self.tended(caller) else {
+        let Ok(actor_mind) = self.actor_mind(caller) else {
             // It cannot be read as things are set; without it the mind begins anew.
-            return crate::mind_host::discard(&folder);
+            return files::discard(&folder);
         };
         {
-            let mut part = tended.part();
-            part.mind.erase(id);
-            part.prompts = 0;
-            tended.published.store(crate::mind_host::Published::of(&part.mind).into());
+            let mut slot = actor_mind.slot();
+            slot.mind.erase(id);
+            slot.prompts = 0;
+            actor_mind.published.store(PublishedBulletins::of(&slot.mind).into());
         }
-        lock(&tended.gathered).clear();
-        crate::mind_host::discard(&folder)?;
-        tended.persist()
+        lock(&actor_mind.gathered).clear();
+        files::discard(&folder)?;
+        actor_mind.persist()
     }
 
     fn warm(&self, step: WarmStep, caller: &Caller) -> Result<()> {
@@ -196,31 +202,31 @@ impl Host {
     }
 
     /// What the bulletin is made of. The journal tells if anything can be new.
-    pub fn gather(
+    pub(crate) fn gather(
         &self,
-        tended: &Tended,
+        actor_mind: &ActorMind,
         audience: &Audience,
         caller: &Caller,
     ) -> Result<BulletinInput> {
         let now = caller.now()?;
         let reading = self.service.existing(caller)?.read()?;
         let size = reading.view().counters()?.size;
-        if let Some((at, gathered)) = lock(&tended.gathered).get(audience)
+        if let Some((at, gathered)) = lock(&actor_mind.gathered).get(audience)
             && gathered.size == size
             && (0..GATHERED_MS).contains(&now.get().saturating_sub(at.get()))
         {
             return Ok(gathered.clone());
         }
-        let settings = tended.part().mind.settings.clone();
+        let settings = actor_mind.slot().mind.settings.clone();
         let policy = settings.cortex.decay_policy();
         let gathered = gather(&reading, audience, &settings.bulletin, &policy, now)?;
-        lock(&tended.gathered).insert(audience.clone(), (now, gathered.clone()));
+        lock(&actor_mind.gathered).insert(audience.clone(), (now, gathered.clone()));
         Ok(gathered)
     }
 
     fn maintain(
         &self,
-        tended: &Tended,
+        actor_mind: &ActorMind,
         run: &str,
         caller: &Caller,
     ) -> Result<(String, MaintenanceState)> {
@@ -228,21 +234,21 @@ impl Host {
         // Accesses that were only noted yet may be what keeps a memory.
         self.service.flush_actor(&caller.actor, now)?;
         let cortex = self.service.existing(caller)?;
-        let (plan, state) = self.maintenance_plan(tended, &cortex.read()?, now)?;
-        let outcome = self.carry_plan(tended, &cortex, &plan, run, caller)?;
+        let (plan, state) = self.maintenance_plan(actor_mind, &cortex.read()?, now)?;
+        let outcome = self.run_plan(actor_mind, &cortex, &plan, run, caller)?;
         Ok((summary(&plan, &outcome), state))
     }
 
     /// What maintenance would do: what the mind proposes, and what is stale by its score.
-    pub fn maintenance_plan(
+    pub(crate) fn maintenance_plan(
         &self,
-        tended: &Tended,
+        actor_mind: &ActorMind,
         reading: &Reading,
         now: Millis,
     ) -> Result<(MindPlan, MaintenanceState)> {
         let (state, settings) = {
-            let part = tended.part();
-            (part.mind.maintenance.clone(), part.mind.settings.cortex.clone())
+            let slot = actor_mind.slot();
+            (slot.mind.maintenance.clone(), slot.mind.settings.cortex.clone())
         };
         let (mut plan, state) = maintenance::plan(reading, &state, &settings, now)?;
         if self.service.settings().archive {
@@ -264,34 +270,34 @@ impl Host {
         Ok((plan, state))
     }
 
-    fn find_patterns(&self, tended: &Tended, run: &str, caller: &Caller) -> Result<String> {
+    fn find_patterns(&self, actor_mind: &ActorMind, run: &str, caller: &Caller) -> Result<String> {
         let cortex = self.service.existing(caller)?;
-        let (plan, look, seen) = self.patterns_plan(tended, &cortex.read()?, caller.now()?)?;
+        let (plan, look, seen) = self.patterns_plan(actor_mind, &cortex.read()?, caller.now()?)?;
         {
-            let mut part = tended.part();
-            if !part.mind.apply_patterns(look) {
+            let mut slot = actor_mind.slot();
+            if !slot.mind.apply_patterns(look) {
                 // The plan may hold what was erased meanwhile. A run that failed is tried again soon.
                 return Err(Error::internal("what was watched changed meanwhile"));
             }
-            part.prompts = seen;
+            slot.prompts = seen;
         }
-        let outcome = self.carry_plan(tended, &cortex, &plan, run, caller)?;
+        let outcome = self.run_plan(actor_mind, &cortex, &plan, run, caller)?;
         Ok(summary(&plan, &outcome))
     }
 
     /// What repeats, with the prompts that are new; the look that found it, and up to which entry it saw.
-    pub fn patterns_plan(
+    pub(crate) fn patterns_plan(
         &self,
-        tended: &Tended,
+        actor_mind: &ActorMind,
         reading: &Reading,
         now: Millis,
     ) -> Result<(MindPlan, PatternLook, u64)> {
         let language = recall::language::language(reading)?;
         let (mut look, seen) = {
-            let part = tended.part();
-            (part.mind.patterns_input(language), part.prompts)
+            let slot = actor_mind.slot();
+            (slot.mind.patterns_input(language), slot.prompts)
         };
-        let is_open = |session: &str| self.is_shared_session(&tended.actor, session);
+        let is_open = |session: &str| self.is_shared_session(&actor_mind.actor, session);
         let (observations, seen) = prompts::since(&reading.view(), seen, is_open)?;
         for observation in &observations {
             look.observe(observation);
@@ -301,9 +307,9 @@ impl Host {
     }
 
     /// Submits a plan in the name of a run, step by step, until the run is asked to stop.
-    pub fn carry_plan(
+    pub(crate) fn run_plan(
         &self,
-        tended: &Tended,
+        actor_mind: &ActorMind,
         cortex: &Cortex,
         plan: &MindPlan,
         run: &str,
@@ -316,18 +322,18 @@ impl Host {
                 Salt::NONE
             })
         };
-        let mut door = |stamp: Stamp, command: Command| -> kernel::Result<Receipt> {
-            let is_stopped = self.minds.is_ending() || lock(&tended.stopped).contains(run);
+        let mut submit = |stamp: Stamp, command: Command| -> kernel::Result<Receipt> {
+            let is_stopped = self.minds.is_ending() || lock(&actor_mind.stopped).contains(run);
             if is_stopped && !matches!(command, Command::MindRun(_)) {
                 return Err(kernel::Error::Closed);
             }
             self.service.submit_plainly(cortex, stamp, command)
         };
-        let outcome = carry_out(plan, run, caller.now()?, &mut salts, &mut door);
+        let outcome = carry_out(plan, run, caller.now()?, &mut salts, &mut submit);
         for (action, ..) in outcome.iter().flat_map(|outcome| &outcome.done) {
-            *lock(&tended.changes).entry(*action).or_default() += 1;
+            *lock(&actor_mind.changes).entry(*action).or_default() += 1;
         }
-        if lock(&tended.stopped).remove(run) {
+        if lock(&actor_mind.stopped).remove(run) {
             return Err(Error::internal("it was asked to stop"));
         }
         match failed {
@@ -337,29 +343,22 @@ impl Host {
     }
 }
 
-impl crate::mind_host::Part {
-    fn reconfigure(&mut self, known: &Arc<crate::mind_host::Known>, now: Millis) -> Result<()> {
-        let provider = known.writer.as_ref().map(|writer| writer.provider.clone());
-        self.mind.reconfigure(known.settings.clone(), provider, now)?;
-        self.known = Arc::clone(known);
-        Ok(())
-    }
-}
-
 /// What came of a plan, for the log of jobs.
 fn summary(plan: &MindPlan, outcome: &PlanOutcome) -> String {
-    // Writing to a text cannot fail.
     let mut text = outcome.summary();
     for suggestion in plan.suggestions.iter().take(SUGGESTED_MAX) {
         let ids: Vec<String> = suggestion.about.iter().map(|id| format!("#{id}")).collect();
-        let _never = write!(text, "; suggested for {}: {}", ids.join(", "), suggestion.reason);
+        // Writing to a text cannot fail.
+        let _ = write!(text, "; suggested for {}: {}", ids.join(", "), suggestion.reason);
     }
     let unsaid = plan.suggestions.len().saturating_sub(SUGGESTED_MAX) + plan.unsaid;
     if unsaid > 0 {
-        let _never = write!(text, "; {unsaid} more suggestions");
+        // Writing to a text cannot fail.
+        let _ = write!(text, "; {unsaid} more suggestions");
     }
     if plan.left > 0 {
-        let _never = write!(text, "; {} more wait for the next run", plan.left);
+        // Writing to a text cannot fail.
+        let _ = write!(text, "; {} more wait for the next run", plan.left);
     }
     text
 }

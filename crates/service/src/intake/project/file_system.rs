@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// A file system, as far as the resolver knows it.
-pub trait Tree {
+pub(crate) trait FileSystem {
     /// The text of a file; `None` if there is no such file.
     fn text(&self, path: &Path) -> io::Result<Option<String>>;
     fn is_folder(&self, path: &Path) -> bool;
@@ -17,12 +17,12 @@ pub trait Tree {
 
 /// The machine's own file system.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Disk;
+pub(crate) struct DiskFiles;
 
 /// Bytes of a file that are read; a longer file is an error.
-pub const FILE_BYTES_MAX: u64 = 1_048_576;
+pub(crate) const FILE_BYTES_MAX: u64 = 1_048_576;
 
-impl Tree for Disk {
+impl FileSystem for DiskFiles {
     fn text(&self, path: &Path) -> io::Result<Option<String>> {
         let is_file = match path.metadata() {
             Ok(metadata) => metadata.is_file(),
@@ -55,7 +55,7 @@ fn is_absence(error: &io::Error) -> bool {
 
 /// The text of a file, or a note on why it could not be read.
 pub(super) fn text_or_note(
-    tree: &dyn Tree,
+    tree: &dyn FileSystem,
     path: &Path,
     notes: &mut Vec<String>,
 ) -> Option<String> {

@@ -1,29 +1,28 @@
 //! What a run that has ended teaches the memory: a run is an intent, and its end is attested with what it relied on.
 //!
-//! What must stay true: one attestation per run, however often a daemon that dies is told of the same end; a failure to attest
-//! is counted and in the log, and costs the run nothing.
+//! What must stay true: one attestation per run, however often a daemon that dies is told of the same end; a failure to
+//! attest is counted and in the log, and costs the run nothing.
 
-use api::ErrorCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use api::attest::{AttestRequest, Citation};
 use api::run::RunOutcome;
+use api::{ErrorCode, Result};
 use kernel::limits::CITATIONS_MAX;
 use serde_json::Value;
+use service::Caller;
 use talents::runner::{EndedRun, RunObserver};
 
 use crate::channels::actor_of;
 use crate::host::Host;
-use api::Result;
-use api::attest::{AttestRequest, Citation};
-use service::Caller;
 
 /// Who attests.
 const BY: &str = "runner";
 
 #[derive(Debug)]
 pub(super) struct Attester {
-    ops: Arc<Host>,
+    host: Arc<Host>,
     finished: AtomicU64,
     skipped: AtomicU64,
     failed: AtomicU64,
@@ -32,9 +31,9 @@ pub(super) struct Attester {
 }
 
 impl Attester {
-    pub(super) fn new(ops: Arc<Host>) -> Attester {
+    pub(super) fn new(host: Arc<Host>) -> Attester {
         Attester {
-            ops,
+            host,
             finished: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
             failed: AtomicU64::new(0),
@@ -60,7 +59,7 @@ impl Attester {
     fn attest(&self, run: &EndedRun, request: AttestRequest) -> Result<()> {
         let mut caller = Caller::new(actor_of(&run.request)?, BY);
         caller.idempotency_key = Some(format!("talent-run/{}", run.use_id));
-        match self.ops.service.attest(&caller, request) {
+        match self.host.service.attest(&caller, request) {
             // It was attested before, and a memory it cites has changed since.
             Err(error) if error.code() == ErrorCode::IdempotencyConflict => Ok(()),
             attested => Ok(attested.map(drop)?),
@@ -78,14 +77,9 @@ impl RunObserver for Attester {
         };
         counter.fetch_add(1, Ordering::Relaxed);
         let of_channel = actor_of(&run.request)
-            .and_then(|actor| self.ops.run_ended(&Caller::new(actor, BY), run));
+            .and_then(|actor| self.host.run_ended(&Caller::new(actor, BY), run));
         if let Err(error) = of_channel {
-            tracing::warn!(
-                "the end of run {}: {} ({})",
-                run.use_id,
-                error.to_string(),
-                error.code()
-            );
+            tracing::warn!("the end of run {}: {} ({})", run.use_id, error, error.code());
         }
         let Some(request) = attestation(run) else { return };
         let intent = request.intent.clone();
