@@ -1,4 +1,7 @@
 //! A journal entry as JSON: every kind, with everything it carries.
+//!
+//! `kind` is the kind of the entry (write, update …), here as in the activity over HTTP. What the entry says of a memory has
+//! the words of every answer: `type`, `memory_type`, `session_id`.
 
 use kernel::digest::encode_hex;
 use kernel::grants::SignedGrant;
@@ -25,18 +28,19 @@ pub(crate) fn entry(entry: &Entry, payload: &Payload) -> Value {
     if let Some(idempotency) = &entry.idempotency {
         view["idempotency_key"] = json!(idempotency.key);
     }
-    view["payload"] = crate::entry_view::payload(payload);
+    view["payload"] = payload_view(payload);
     view
 }
 
 /// What the entry says, without what is not set.
-fn payload(payload: &Payload) -> Value {
+fn payload_view(payload: &Payload) -> Value {
     let mut view = match payload {
         Payload::Write(p) => json!({
-            "type": p.memory_type.name(), "kind": p.kind, "body_hash": p.body_hash.to_string(),
+            "type": p.kind, "memory_type": p.memory_type.name(),
+            "body_hash": p.body_hash.to_string(),
             "project": p.project, "scope": p.scope.name(), "visibility": p.visibility.name(),
-            "pinned": p.pinned, "tags": p.tags, "topic_key": p.topic_key, "session": p.session,
-            "channel": p.channel, "importance": from_ppm(p.importance),
+            "pinned": p.pinned, "tags": p.tags, "topic_key": p.topic_key,
+            "session_id": p.session, "channel": p.channel, "importance": from_ppm(p.importance),
             "provenance": provenance(&p.provenance), "confidence": from_ppm(p.confidence),
             "valid_from": time(p.valid_from), "valid_until": time(p.valid_until),
             "expires": time(p.expires),
@@ -91,14 +95,16 @@ fn payload(payload: &Payload) -> Value {
             "stubs": p.stubs.iter().map(|stub| pinned(&stub.memory)).collect::<Vec<_>>(),
         }),
         Payload::SessionStart(p) => json!({
-            "session": p.session, "project": p.project, "directory": p.directory,
+            "session_id": p.session, "project": p.project, "directory": p.directory,
             "agent": p.agent,
         }),
         Payload::SessionEnd(p) => json!({
-            "session": p.session, "summary_hash": p.summary_hash.map(|digest| digest.to_string()),
+            "session_id": p.session,
+            "summary_hash": p.summary_hash.map(|digest| digest.to_string()),
         }),
         Payload::Prompt(p) => json!({
-            "session": p.session, "project": p.project, "body_hash": p.body_hash.to_string(),
+            "session_id": p.session, "project": p.project,
+            "body_hash": p.body_hash.to_string(),
         }),
         Payload::Snapshot(p) => json!({
             "number": p.number, "size": p.size, "root": p.root.to_string(),
@@ -147,11 +153,11 @@ fn weights(weights: &Weights) -> Value {
 
 fn patch(patch: &HeadPatch) -> Value {
     json!({
-        "kind": patch.kind, "project": patch.project,
+        "type": patch.kind, "project": patch.project,
         "scope": patch.scope.map(kernel::memory::Scope::name),
         "visibility": patch.visibility.map(kernel::memory::Visibility::name),
         "pinned": patch.pinned, "archived": patch.archived, "tags": patch.tags,
-        "topic_key": patch.topic_key, "session": patch.session, "channel": patch.channel,
+        "topic_key": patch.topic_key, "session_id": patch.session, "channel": patch.channel,
         "importance": patch.importance.map(from_ppm), "duplicates": patch.duplicates,
     })
 }

@@ -23,8 +23,9 @@ use crate::parse::from_ppm;
 /// With --late the find is recorded in the journal, with the root it read and what it returned, and each result counts as
 /// used: for finds that are acted upon.
 ///
-/// JSON: {items: [{id, uri, version, type, kind, text, tokens, score, standing, superseded_by, contradicted_by,
-/// tags, project, created, updated}], tokens, trimmed, next, explain: {index, rows_examined, capped, matched}, late}
+/// JSON: {items: [{id, uri, version, type, memory_type, text, tokens, score, standing, superseded_by,
+/// contradicted_by, tags, project, session_id, created_at, updated_at}], tokens, trimmed, next,
+/// explain: {index, rows_examined, capped, matched}, late}
 // Independent switches that people type; no two of them form a state.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Args, Debug)]
@@ -97,8 +98,8 @@ struct ItemView {
     uri: String,
     version: u32,
     #[serde(rename = "type")]
-    memory_type: &'static str,
     kind: String,
+    memory_type: &'static str,
     text: String,
     tokens: u32,
     score: f64,
@@ -106,9 +107,11 @@ struct ItemView {
     superseded_by: Vec<u64>,
     contradicted_by: Vec<u64>,
     tags: Vec<String>,
-    project: Option<String>,
-    created: String,
-    updated: String,
+    /// Empty if it belongs to none, as in every answer about a memory.
+    project: String,
+    session_id: String,
+    created_at: String,
+    updated_at: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -280,8 +283,8 @@ fn item_view(inv: &Invocation, item: &FoundItem) -> ItemView {
         id: item.head.id.get(),
         uri: uri.to_string(),
         version: item.version.n,
-        memory_type: item.head.memory_type.name(),
         kind: item.head.kind.clone(),
+        memory_type: item.head.memory_type.name(),
         text: item.text.clone(),
         tokens: item.tokens,
         score: from_ppm(item.score),
@@ -289,8 +292,9 @@ fn item_view(inv: &Invocation, item: &FoundItem) -> ItemView {
         superseded_by: ids(&item.superseded_by),
         contradicted_by: ids(&item.contradicted_by),
         tags: item.head.tags.clone(),
-        project: item.head.project.clone(),
-        created: item.head.created.rfc3339(),
-        updated: item.head.updated.rfc3339(),
+        project: item.head.project.clone().unwrap_or_default(),
+        session_id: item.head.session.clone().unwrap_or_default(),
+        created_at: item.head.created.rfc3339(),
+        updated_at: item.head.updated.rfc3339(),
     }
 }

@@ -11,7 +11,8 @@ use crate::parse::{MemoryRef, from_ppm};
 
 /// Lists the versions of a memory, oldest first.
 ///
-/// JSON: [{version, uri, title, by, created, confidence, source, valid_from, valid_until, expires, seq}]
+/// JSON: [{version, uri, title, type, memory_type, project, by, created_at, confidence, source, valid_from, valid_until,
+/// expires, seq}]; created_at is when the version was written
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex history 12
@@ -23,13 +24,18 @@ pub(crate) struct HistoryArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct VersionView {
+struct HistoryVersion {
     version: u32,
     uri: String,
     /// Null after erasure.
     title: Option<String>,
+    #[serde(rename = "type")]
+    kind: String,
+    memory_type: &'static str,
+    project: String,
     by: String,
-    created: String,
+    /// When this version was written, not when the memory was.
+    created_at: String,
     confidence: f64,
     source: &'static str,
     valid_from: Option<String>,
@@ -49,12 +55,15 @@ pub(crate) fn run(args: &HistoryArgs, inv: &Invocation, out: &mut Output) -> Out
     let mut versions = Vec::new();
     for version in view.versions(head.id)? {
         let time = |time: Option<kernel::memory::Millis>| time.map(kernel::memory::Millis::rfc3339);
-        versions.push(VersionView {
+        versions.push(HistoryVersion {
             version: version.n,
             uri: reading.uri(&head, version.n).to_string(),
             title: view.body(&version)?.map(|body| body.title),
+            kind: head.kind.clone(),
+            memory_type: head.memory_type.name(),
+            project: head.project.clone().unwrap_or_default(),
             by: version.by.clone(),
-            created: version.created.rfc3339(),
+            created_at: version.created.rfc3339(),
             confidence: from_ppm(version.confidence),
             source: version.provenance.source.name(),
             valid_from: time(version.valid_from),
@@ -71,7 +80,7 @@ pub(crate) fn run(args: &HistoryArgs, inv: &Invocation, out: &mut Output) -> Out
         out.line(format_args!(
             "#{:<3} {}  {:<12} {title}",
             version.version,
-            version.created,
+            version.created_at,
             plain(&version.by),
         ))?;
     }

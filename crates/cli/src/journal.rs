@@ -16,7 +16,8 @@ use service::activity;
 
 /// Lists the journal, one line per entry, oldest first.
 ///
-/// JSON: one object per line: {seq, kind, at, by, run, idempotency_key, payload}
+/// JSON: one object per line: {seq, kind, at, by, run, idempotency_key, payload}; kind is that of the entry, and what the
+/// payload of a write calls type and memory_type is that of the memory
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex journal --from 100 --limit 20

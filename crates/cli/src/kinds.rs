@@ -1,12 +1,16 @@
 //! The word after `--type`: one of the nine types, or a kind such as bugfix, which other tools call a type too.
 //!
 //! What must stay true: every kind that is a word is taken, and a type typed wrong is not: a word that is nearly a known one
-//! is refused with that one. `--kind` takes any word as it is.
+//! is refused with that one. `--kind` takes any word as it is, and so does `type` in a line that names its `memory_type`.
 
 use kernel::memory::{KINDS, MemoryType};
 use kernel::{Error, Result};
 
 use service::normalized_save::normal_kind;
+
+/// What somebody is told who typed a word that is nearly a known one.
+const OF_OPTIONS: &str = "--kind takes any word of your own";
+const OF_LINES: &str = "beside a memory_type any word of your own is taken";
 
 /// What a word after `--type` stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +19,7 @@ pub(crate) enum Named {
     Kind(String),
 }
 
-pub(crate) fn named(word: &str) -> Result<Named> {
+fn named(word: &str, advice: &str) -> Result<Named> {
     let word = word.trim();
     if let Ok(memory_type) = MemoryType::parse(word) {
         return Ok(Named::Type(memory_type));
@@ -35,9 +39,7 @@ pub(crate) fn named(word: &str) -> Result<Named> {
     match nearest {
         Some((1.., known)) => {
             let shown: String = word.chars().take(64).collect();
-            let reason = format!(
-                "{shown:?} is not known; did you mean {known}? --kind takes any word of your own"
-            );
+            let reason = format!("{shown:?} is not known; did you mean {known}? {advice}");
             Err(Error::invalid("type", reason))
         }
         Some((0, _)) | None => Ok(Named::Kind(kind)),
@@ -50,7 +52,7 @@ pub(crate) fn of_save(
     kind: Option<&str>,
 ) -> Result<(Option<String>, Option<String>)> {
     let own = kind.map(str::to_owned);
-    match word.map(named).transpose()? {
+    match word.map(|word| named(word, OF_OPTIONS)).transpose()? {
         None => Ok((None, own)),
         Some(Named::Type(memory_type)) => Ok((Some(memory_type.name().to_owned()), own)),
         Some(Named::Kind(word)) if own.is_none() => Ok((None, Some(word))),
@@ -61,11 +63,27 @@ pub(crate) fn of_save(
     }
 }
 
+/// Type and kind of a memory in a line: `type` is the caller's word, `memory_type` one of the nine.
+pub(crate) fn of_line(
+    word: Option<&str>,
+    memory_type: Option<&str>,
+) -> Result<(Option<String>, Option<String>)> {
+    if let Some(name) = memory_type {
+        let memory_type = MemoryType::parse(name)?;
+        return Ok((Some(memory_type.name().to_owned()), word.map(str::to_owned)));
+    }
+    match word.map(|word| named(word, OF_LINES)).transpose()? {
+        None => Ok((None, None)),
+        Some(Named::Type(memory_type)) => Ok((Some(memory_type.name().to_owned()), None)),
+        Some(Named::Kind(word)) => Ok((None, Some(word))),
+    }
+}
+
 /// Types and kinds to look for. Both at once would find only what is of such a type and of such a kind.
 pub(crate) fn of_filter(words: &[String]) -> Result<(Vec<MemoryType>, Vec<String>)> {
     let (mut types, mut kinds) = (Vec::new(), Vec::new());
     for word in words {
-        match named(word)? {
+        match named(word, OF_OPTIONS)? {
             Named::Type(memory_type) => types.push(memory_type),
             Named::Kind(kind) => kinds.push(kind),
         }
@@ -108,18 +126,29 @@ mod tests {
             "incident",
             "hotfix",
         ] {
-            assert_eq!(named(word).unwrap(), kind(word));
+            assert_eq!(named(word, OF_OPTIONS).unwrap(), kind(word));
         }
-        assert_eq!(named("Root cause").unwrap(), kind("root-cause"));
-        assert_eq!(named("DECISION").unwrap(), Named::Type(MemoryType::Decision));
+        assert_eq!(named("Root cause", OF_OPTIONS).unwrap(), kind("root-cause"));
+        assert_eq!(named("DECISION", OF_OPTIONS).unwrap(), Named::Type(MemoryType::Decision));
     }
 
     #[test]
     fn a_word_typed_wrong_is_not_a_new_kind() {
         for (word, meant) in [("decison", "decision"), ("Fcat", "fact"), ("Bug Fix", "bugfix")] {
-            let error = named(word).unwrap_err().to_string();
+            let error = named(word, OF_OPTIONS).unwrap_err().to_string();
             assert!(error.contains(&format!("did you mean {meant}?")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_line_beside_its_memory_type_has_any_word() {
+        let of = |word, memory_type| of_line(Some(word), memory_type);
+        let pair = |t: &str, k: &str| (Some(t.to_owned()), Some(k.to_owned()));
+        assert_eq!(of("decison", Some("fact")).unwrap(), pair("Fact", "decison"));
+        assert_eq!(of("goal", None).unwrap(), (Some("Goal".to_owned()), None));
+        assert_eq!(of("adr", None).unwrap(), (None, Some("adr".to_owned())));
+        assert!(of("decison", None).unwrap_err().to_string().contains("memory_type"));
+        assert!(of("adr", Some("bugfix")).is_err());
     }
 
     #[test]

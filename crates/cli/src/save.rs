@@ -26,11 +26,11 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 /// The content is the second argument, or standard input when it is `-` or a pipe. The type follows from --type, else
 /// from the kind (decision, bugfix, rule …), else it is a Fact. When this returns, the memory is on disk.
 ///
-/// With --lines, each line of standard input is a JSON object {title, content, type, kind, project, scope, visibility,
-/// tags, topic_key, session, channel, importance, pinned, confidence, valid_from, valid_until, expires, source,
-/// derived_from, fields, idempotency_key}, all but title optional. Each is answered in order by one JSON object on
-/// standard output as soon as it is on disk: {line, id, uri, version, type, kind, seq, replayed} or
-/// {line, error: {code, message}}. A refused line does not stop the rest; the exit code is then 2.
+/// With --lines, each line of standard input is a JSON object {title, content, type, memory_type, project, scope,
+/// visibility, tags, topic_key, session_id, channel, importance, pinned, confidence, valid_from, valid_until, expires,
+/// source, derived_from, fields, idempotency_key}, all but title optional. type is your word for what it is (bugfix, rule
+/// …), memory_type one of the nine. Each is answered in order by one JSON object on standard output as soon as it is on
+/// disk: {line, id, uri, version, type, memory_type, seq, replayed} or {line, error: {code, message}}. A refused line does not stop the rest; the exit code is then 2.
 ///
 /// JSON: {id, uri, title, type, memory_type, version, status, project, scope, session_id, topic_key,
 /// suggested_topic_key, entities, redacted, similar: [{id, title, type, nearness}], project_note, seq, at, changed, root}

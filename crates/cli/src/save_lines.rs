@@ -14,6 +14,7 @@ use kernel::grants::Permission;
 use kernel::limits::BULK_COMMANDS_MAX;
 use kernel::memory::{Salt, Scope};
 use kernel::{Cortex, Error, Submission};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -32,6 +33,7 @@ const QUEUE_LINES_MAX: usize = 256;
 const GROUP_LINES_MAX: usize = 256;
 /// Bytes after which a group is full, whatever its lines.
 const GROUP_BYTES_MAX: usize = 16 * 1_048_576;
+const WORDS_OF_TYPES: &str = "type is your own word, memory_type one of the nine";
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// One line of input.
@@ -41,16 +43,17 @@ struct Line {
     title: String,
     #[serde(default)]
     content: String,
+    /// The caller's word for what it is.
     #[serde(rename = "type")]
+    word: Option<String>,
     memory_type: Option<String>,
-    kind: Option<String>,
     project: Option<String>,
     scope: Option<String>,
     visibility: Option<String>,
     #[serde(default)]
     tags: Vec<String>,
     topic_key: Option<String>,
-    session: Option<String>,
+    session_id: Option<String>,
     channel: Option<String>,
     importance: Option<f64>,
     #[serde(default)]
@@ -65,14 +68,30 @@ struct Line {
     #[serde(default)]
     fields: Map<String, Value>,
     idempotency_key: Option<String>,
+    /// What `type` and `session_id` were called once: known only to be refused.
+    kind: Option<IgnoredAny>,
+    session: Option<IgnoredAny>,
 }
 
 impl Line {
+    /// Refuses what a word was called once, with the word it has now.
+    fn check_words(&self) -> kernel::Result<()> {
+        let old_words = [("kind", "type", self.kind), ("session", "session_id", self.session)];
+        match old_words.into_iter().find(|(_, _, value)| value.is_some()) {
+            None => Ok(()),
+            Some((old, new, _)) => {
+                let reason = format!("{old:?} is called {new:?}; {WORDS_OF_TYPES}");
+                Err(Error::invalid("line", reason))
+            }
+        }
+    }
+
     fn into_request(self) -> kernel::Result<SaveRequest> {
+        self.check_words()?;
         // Operations forgive what agents write; in a file a word that is none is an error.
         self.scope.as_deref().map(Scope::parse).transpose()?;
         let (memory_type, kind) =
-            kinds::of_save(self.memory_type.as_deref(), self.kind.as_deref())?;
+            kinds::of_line(self.word.as_deref(), self.memory_type.as_deref())?;
         Ok(SaveRequest {
             title: self.title,
             content: self.content,
@@ -83,7 +102,7 @@ impl Line {
             visibility: self.visibility,
             tags: self.tags,
             topic_key: self.topic_key,
-            session_id: self.session,
+            session_id: self.session_id,
             channel: self.channel,
             importance: self.importance,
             pinned: self.pinned,
@@ -108,8 +127,8 @@ enum Answer {
         uri: String,
         version: u32,
         #[serde(rename = "type")]
-        memory_type: &'static str,
         kind: String,
+        memory_type: &'static str,
         seq: u64,
         replayed: bool,
     },
@@ -328,8 +347,8 @@ impl Stream<'_> {
             id: id.get(),
             uri: reading.uri(&head, version).to_string(),
             version,
-            memory_type: head.memory_type.name(),
             kind: head.kind,
+            memory_type: head.memory_type.name(),
             seq: receipt.seq,
             replayed: receipt.replayed,
         })

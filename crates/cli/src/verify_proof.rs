@@ -3,7 +3,9 @@
 use std::io::Read;
 use std::path::PathBuf;
 
+use api::memory::Memory;
 use clap::Args;
+use kernel::memory::{Body, Head, Millis, Version};
 use kernel::uri::Uri;
 use kernel::{Digest, Error};
 use proof::PROOF_BYTES_MAX;
@@ -11,9 +13,11 @@ use proof::{CheckedProof, ProofFile, ProvedFact};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
+use crate::fields;
 use crate::output::{Output, plain, plain_lines};
+use crate::parse::from_ppm;
 use crate::prove::claim_name;
-use crate::views;
+use crate::views::pinned;
 
 /// Checks a proof file. Needs no home and no store.
 ///
@@ -22,7 +26,8 @@ use crate::views;
 ///
 /// Exit code 0 if the proof holds, 1 if it is refused or its root is another.
 ///
-/// JSON: {valid, actor, root, size, claim, statement, …} with memory, edge, since or slice according to the claim
+/// JSON: {valid, actor, root, size, claim, statement, …} with memory, edge, since or slice according to the claim;
+/// memory is as in `cortex get`, without what a proof cannot speak of
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex verify-proof decision.proof
@@ -135,6 +140,57 @@ fn uri(
     Uri { actor: checked.actor.clone(), memory_type, id, version }
 }
 
+/// The memory as every answer shows it, without what the proof cannot speak of: how often it was used, and the text that
+/// was erased or is not shown.
+fn proved_memory(uri: String, head: &Head, version: &Version, body: Option<&Body>) -> Value {
+    let memory = Memory {
+        id: head.id.get(),
+        title: body.map(|body| body.title.clone()).unwrap_or_default(),
+        content: body.map(|body| body.content.clone()).unwrap_or_default(),
+        kind: head.kind.clone(),
+        project: head.project.clone().unwrap_or_default(),
+        scope: head.scope.name().to_owned(),
+        session_id: head.session.clone().unwrap_or_default(),
+        topic_key: head.topic_key.clone().unwrap_or_default(),
+        created_at: head.created.rfc3339(),
+        updated_at: head.updated.rfc3339(),
+        uri,
+        memory_type: head.memory_type.name().to_owned(),
+        version: version.n,
+        latest: head.version,
+        duplicates: head.duplicates,
+        tags: head.tags.clone(),
+        fields: body.map_or(Value::Null, |body| fields::to_json(&body.fields)),
+        pinned: head.pinned,
+        archived: head.archived,
+        deleted_at: head.tombstone.as_ref().map(|tombstone| tombstone.at.rfc3339()),
+        deleted_reason: head.tombstone.as_ref().map(|tombstone| tombstone.reason.clone()),
+        erased: head.erased,
+        accesses: 0,
+        citations: 0,
+        by: version.by.clone(),
+        confidence: from_ppm(version.confidence),
+        importance: from_ppm(head.importance),
+        visibility: head.visibility.name().to_owned(),
+        channel: head.channel.clone().unwrap_or_default(),
+        source: version.provenance.source.name().to_owned(),
+        derived_from: version.provenance.derived_from.iter().map(pinned).collect(),
+        valid_from: version.valid_from.map(Millis::rfc3339),
+        valid_until: version.valid_until.map(Millis::rfc3339),
+        expires: version.expires.map(Millis::rfc3339),
+        entry: version.seq,
+        origin: version.provenance.origin.clone(),
+    };
+    let mut shown = json!(memory);
+    if let Some(object) = shown.as_object_mut() {
+        let text: &[&str] = if body.is_some() { &[] } else { &["title", "content", "fields"] };
+        for unproved in ["accesses", "citations"].iter().chain(text) {
+            object.remove(*unproved);
+        }
+    }
+    shown
+}
+
 fn view(checked: &CheckedProof, statement: &str) -> Value {
     let mut view = json!({
         "valid": true,
@@ -147,7 +203,7 @@ fn view(checked: &CheckedProof, statement: &str) -> Value {
     let (name, detail) = match &checked.fact {
         ProvedFact::Memory { head, version, body } => {
             let uri = uri(checked, head.memory_type, head.id, version.n).to_string();
-            ("memory", json!(views::memory(&uri, head, version, body.as_deref())))
+            ("memory", proved_memory(uri, head, version, body.as_deref()))
         }
         ProvedFact::NoMemory { id } => ("id", json!(id.get())),
         ProvedFact::Edge { edge } => ("edge", json!(service::views::edge_view(edge))),

@@ -30,3 +30,4 @@ mod thinking;
 mod through_daemon;
 mod tiny_model;
 mod transcripts;
+mod vocabulary;
