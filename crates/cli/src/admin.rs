@@ -2,12 +2,12 @@
 
 use std::io::{BufRead as _, BufReader};
 
+use api::admin::AdminRequest;
 use clap::Args;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain_lines};
-use api::admin::AdminRequest;
 
 /// Answers questions about the memory and what tends it, and does what an administrator asks, without a model.
 ///
@@ -26,7 +26,7 @@ pub(crate) struct AdminArgs {
     message: Vec<String>,
 }
 
-pub(crate) fn run(args: &AdminArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &AdminArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     if !args.message.is_empty() {
         return ask(args.message.join(" "), inv, out);
     }
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &AdminArgs, inv: &Invocation, out: &mut Output) -> Outco
     Ok(())
 }
 
-fn ask(message: String, inv: &Invocation, out: &mut Output) -> Outcome {
+fn ask(message: String, inv: &Invocation, out: &mut Output) -> CommandResult {
     let answer = inv.ops().admin(inv.caller(), AdminRequest { agent_id: None, message })?;
     out.either(&answer, plain_lines(answer.response.trim_end()))
 }

@@ -1,12 +1,12 @@
 //! `cortex attest`: how an intent ended and what it relied on.
 
+use api::attest::{AttestRequest, Citation, Skipped};
 use clap::Args;
+use service::parse::MemoryRef;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::Output;
-use crate::parse::MemoryRef;
-use api::attest::{AttestRequest, Citation, Skipped};
 
 /// Says how an intent ended and which memories it relied on; salience learns from it.
 ///
@@ -34,7 +34,7 @@ pub(crate) struct AttestArgs {
     bundle: Option<String>,
 }
 
-pub(crate) fn run(args: &AttestArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &AttestArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let cite = args
         .cite
         .iter()

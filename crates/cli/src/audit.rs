@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use api::audit::{AuditAnswer, AuditRequest, Concern, FindingView};
 use clap::Args;
 use serde::Serialize;
+use service::{Service, Settings};
+use transfer::{self, Format, ImportReport, Importer};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::import::unguessable;
 use crate::open::Invocation;
-use crate::output::{Output, Progress, plain};
-use api::audit::{AuditAnswer, AuditRequest, Concern, FindingView};
-use service::Service;
-use service::Settings;
-use transfer;
-use transfer::{Format, ImportReport, Importer};
+use crate::output::{Output, ProgressLine, plain};
 
 /// Shows which memories need attention: copies, contradictions, secrets, what is out of date or was never used.
 ///
@@ -55,19 +53,20 @@ impl AuditArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct AuditReport {
     #[serde(flatten)]
     answer: AuditAnswer,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<ImportReport>,
 }
 
-pub(crate) fn run(args: &AuditArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &AuditArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("audit")?;
     let report = match &args.file {
-        None => {
-            Report { answer: inv.ops().service.audit(inv.caller(), args.request())?, source: None }
-        }
+        None => AuditReport {
+            answer: inv.ops().service.audit(inv.caller(), args.request())?,
+            source: None,
+        },
         Some(file) => {
             let name = format!("cortex-audit-{:016x}", u64::from_le_bytes(inv.random()?));
             let scratch = std::env::temp_dir().join(name);
@@ -88,7 +87,7 @@ fn of_source(
     scratch: &Path,
     inv: &Invocation,
     out: &Output,
-) -> Outcome<Report> {
+) -> CommandResult<AuditReport> {
     let service = Service::new(scratch, Settings::default(), std::time::Duration::ZERO);
     let caller = inv.caller();
     let cortex = service.cortex(caller)?;
@@ -103,7 +102,7 @@ fn of_source(
         project: None,
         dry_run: false,
     };
-    let mut read = Progress::new(out, "read");
+    let mut read = ProgressLine::new(out, "read");
     let source = transfer::import(
         &importer,
         args.from,
@@ -122,10 +121,10 @@ fn of_source(
         let finding = FindingView { remedy, ..FindingView::new(Concern::Secret, count) };
         answer.findings.insert(0, finding);
     }
-    Ok(Report { answer, source: Some(source) })
+    Ok(AuditReport { answer, source: Some(source) })
 }
 
-fn show(report: &Report, out: &mut Output) -> Outcome {
+fn show(report: &AuditReport, out: &mut Output) -> CommandResult {
     let AuditAnswer { memories, compared, findings } = &report.answer;
     if let Some(source) = &report.source {
         let left = source.skipped.total;

@@ -1,11 +1,5 @@
 //! `cortex timeline`, `sessions`, `prompts`, `projects` and `archive`: what agents left, for people to look through.
 
-use clap::{Args, Subcommand};
-
-use crate::failure::Outcome;
-use crate::open::Invocation;
-use crate::output::{Output, plain};
-use crate::parse::MemoryRef;
 use api::archive::SweepRequest;
 use api::change::ArchiveRequest;
 use api::memory::Brief;
@@ -14,6 +8,12 @@ use api::prompt::PromptListRequest;
 use api::session::SessionListRequest;
 use api::stats::ProjectsRequest;
 use api::timeline::TimelineRequest;
+use clap::{Args, Subcommand};
+use service::parse::MemoryRef;
+
+use crate::failure::CommandResult;
+use crate::open::Invocation;
+use crate::output::{Output, plain};
 
 /// Shows what was saved before and after a memory, in its session.
 ///
@@ -131,7 +131,7 @@ pub(crate) struct ArchiveArgs {
     dry_run: bool,
 }
 
-pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
     let request = TimelineRequest { id, before: Some(args.before), after: Some(args.after) };
     let answer = inv.ops().service.timeline(inv.caller(), request)?;
@@ -148,7 +148,7 @@ pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) 
     answer.after.iter().try_for_each(|brief| out.line(line("  ", brief)))
 }
 
-pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = SessionListRequest {
         project: args.project.clone(),
         live: args.live,
@@ -172,7 +172,7 @@ pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) 
     out.line(format_args!("{} of {} sessions", answer.sessions.len(), answer.total))
 }
 
-pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = PromptListRequest {
         project: args.project.clone(),
         query: args.words.clone(),
@@ -194,7 +194,7 @@ pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) ->
     out.line(format_args!("{} of {} prompts", answer.prompts.len(), answer.total))
 }
 
-pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     match &args.step {
         None => list_projects(inv, out),
         Some(ProjectsStep::Merge(args)) => {
@@ -218,7 +218,7 @@ pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) 
     }
 }
 
-fn list_projects(inv: &Invocation, out: &mut Output) -> Outcome {
+fn list_projects(inv: &Invocation, out: &mut Output) -> CommandResult {
     let answer = inv.ops().service.projects(inv.caller(), ProjectsRequest {})?;
     if out.is_json() {
         return out.object(&answer);
@@ -237,7 +237,7 @@ fn list_projects(inv: &Invocation, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-pub(crate) fn archive(args: &ArchiveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn archive(args: &ArchiveArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     if let Some(memory) = &args.memory {
         let id = memory.of(inv.actor())?.get();
         let request = ArchiveRequest { id, reason: args.reason.clone() };

@@ -1,19 +1,19 @@
 //! `cortex bulletin`: what matters now, as every session starts with it.
 
+use api::bulletin::{BulletinHistoryRequest, BulletinRequest, BulletinView};
 use clap::Args;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain, plain_lines};
-use api::bulletin::{BulletinHistoryRequest, BulletinRequest, BulletinView};
 
 /// Shows the memory bulletin: what matters now, in at most 500 words, every line with the ids it comes from.
 ///
-/// The daemon makes it again every hour if memories changed, and agents get it at the start of a session. Without a daemon it
-/// is made when you ask. Rules write it, or the model that [providers] names for `mind.bulletin`.
+/// The daemon makes it again every hour if memories changed, and agents get it at the start of a session. Without a
+/// daemon it is made when you ask. Rules write it, or the model that [providers] names for `mind.bulletin`.
 ///
-/// JSON: {bulletin: {number, audience, text, words, generated_at, age_seconds, made_by, fallback, run, inputs, size, cited,
-/// changes: {added, removed, revised}, sources}}; with --history {bulletins, total}
+/// JSON: {bulletin: {number, audience, text, words, generated_at, age_seconds, made_by, fallback, run, inputs, size,
+/// cited, changes: {added, removed, revised}, sources}}; with --history {bulletins, total}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex bulletin
@@ -39,7 +39,7 @@ pub(crate) struct BulletinArgs {
     limit: usize,
 }
 
-pub(crate) fn run(args: &BulletinArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &BulletinArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let audience = Some(args.audience.clone());
     if args.history {
         let request = BulletinHistoryRequest { audience, limit: Some(args.limit) };
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &BulletinArgs, inv: &Invocation, out: &mut Output) -> Ou
     }
 }
 
-fn explained(bulletin: &BulletinView, out: &mut Output) -> Outcome {
+fn explained(bulletin: &BulletinView, out: &mut Output) -> CommandResult {
     out.line(format_args!("number      {}", bulletin.number))?;
     out.line(format_args!("generated   {}", bulletin.generated_at))?;
     out.line(format_args!("made by     {}", plain(&bulletin.made_by)))?;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use api::run::RunEvent;
 use clap::{Args, Subcommand};
+use client::place::DaemonPlace;
+use client::start::connect_or_start;
 use serde_json::{Map, Value, json};
 use talents::UseId;
 use talents::bus::{BUS_TOPIC, BusClientError, BusConnection, BusFilter, BusMessage, FilterClause};
@@ -14,11 +16,9 @@ use talents::runner::log::read;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, home_folder};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::Output;
-use client::place::DaemonPlace;
-use client::start::connect_or_start;
 
 /// Between two looks at whether the bus is there again.
 const LOOK: Duration = Duration::from_millis(500);
@@ -81,15 +81,15 @@ struct StatusArgs {}
 
 pub(crate) fn run(
     args: &BusArgs,
-    globals: &Globals,
-    mut around: Around,
+    globals: &GlobalArgs,
+    mut env: CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let place = place(globals, &around)?;
+) -> CommandResult {
+    let place = place(globals, &env)?;
     match &args.step {
         BusStep::Listen(args) => runtime()?.block_on(listen(args, &place, out)),
         BusStep::Send(args) => {
-            let message = message(&args.words, &mut around)?;
+            let message = message(&args.words, &mut env)?;
             let shown = format!("{}/{}", message.topic(), message.event());
             let answer = runtime()?.block_on(ask(&place, message))?;
             if out.is_json() {
@@ -109,12 +109,12 @@ pub(crate) fn run(
 }
 
 /// Where the daemon of this home is.
-pub(crate) fn place(globals: &Globals, around: &Around) -> Outcome<DaemonPlace> {
-    Ok(DaemonPlace::new(&home_folder(globals, &around.variables, &around.cwd)?))
+pub(crate) fn place(globals: &GlobalArgs, env: &CommandEnv) -> CommandResult<DaemonPlace> {
+    Ok(DaemonPlace::new(&home_folder(globals, &env.variables, &env.cwd)?))
 }
 
 /// For commands that speak with the bus.
-pub(crate) fn runtime() -> Outcome<Runtime> {
+pub(crate) fn runtime() -> CommandResult<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -122,7 +122,10 @@ pub(crate) fn runtime() -> Outcome<Runtime> {
 }
 
 /// Says something that is answered.
-pub(crate) async fn ask(place: &DaemonPlace, message: BusMessage) -> Outcome<Map<String, Value>> {
+pub(crate) async fn ask(
+    place: &DaemonPlace,
+    message: BusMessage,
+) -> CommandResult<Map<String, Value>> {
     let mut line = BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
     let mut answer = line.ask(message).await?;
     for key in ["tract", "event", "ref", "ok"] {
@@ -152,16 +155,16 @@ pub(crate) enum Interrupt {
     Leaves,
 }
 
-/// Shows a run to its end. A daemon that dies meanwhile is started again: it ends the run and tells how. One that was stopped has
-/// ended the run before it went, and stays away.
+/// Shows a run to its end. A daemon that dies meanwhile is started again: it ends the run and tells how. One that was
+/// stopped has ended the run before it went, and stays away.
 pub(crate) async fn follow(
     place: &DaemonPlace,
     mut line: BusConnection,
     run: &UseId,
     interrupt: Interrupt,
     out: &mut Output,
-    mut show: impl FnMut(&RunEvent, &mut Output) -> Outcome,
-) -> Outcome<Ending> {
+    mut show: impl FnMut(&RunEvent, &mut Output) -> CommandResult,
+) -> CommandResult<Ending> {
     let failed = |error| Failure::Io { what: "signals".to_owned(), error };
     let mut interrupts = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminates = signal(SignalKind::terminate()).map_err(failed)?;
@@ -208,7 +211,11 @@ pub(crate) async fn follow(
 }
 
 /// What the log of a run that has ended says after event `last`, its end included; nothing while it has not ended.
-fn rest_of_ended(place: &DaemonPlace, run: &UseId, last: Option<u64>) -> Outcome<Vec<RunEvent>> {
+fn rest_of_ended(
+    place: &DaemonPlace,
+    run: &UseId,
+    last: Option<u64>,
+) -> CommandResult<Vec<RunEvent>> {
     let layout = Layout::new(&place.home);
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let found = read::find(&layout, run).map_err(unread)?.filter(|found| !found.active);
@@ -220,7 +227,7 @@ fn rest_of_ended(place: &DaemonPlace, run: &UseId, last: Option<u64>) -> Outcome
     Ok(rest)
 }
 
-async fn again(place: &DaemonPlace) -> Outcome<BusConnection> {
+async fn again(place: &DaemonPlace) -> CommandResult<BusConnection> {
     let whose = place.clone();
     let started = tokio::task::spawn_blocking(move || connect_or_start(&whose)).await;
     drop(started.map_err(|error| Failure::Io {
@@ -230,7 +237,7 @@ async fn again(place: &DaemonPlace) -> Outcome<BusConnection> {
     Ok(BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?)
 }
 
-async fn listen(args: &ListenArgs, place: &DaemonPlace, out: &mut Output) -> Outcome {
+async fn listen(args: &ListenArgs, place: &DaemonPlace, out: &mut Output) -> CommandResult {
     let runs = args.use_id.iter().map(|id| UseId::parse(id)).collect::<Result<Vec<_>, _>>();
     let runs = runs.map_err(|error| Failure::input(error.to_string()))?;
     let filter = BusFilter::of(vec![FilterClause {
@@ -299,11 +306,11 @@ fn wanted(args: &ListenArgs, message: &BusMessage) -> bool {
         || (one_of(&args.tract, message.topic()) && one_of(&args.event, message.event()))
 }
 
-fn message(words: &[String], around: &mut Around) -> Outcome<BusMessage> {
+fn message(words: &[String], env: &mut CommandEnv) -> CommandResult<BusMessage> {
     let text = match words {
         [only] if only == "-" => {
             let mut text = String::new();
-            (&mut around.input)
+            (&mut env.input)
                 .take(MESSAGE_BYTES_MAX + 1)
                 .read_to_string(&mut text)
                 .map_err(|error| Failure::Io { what: "standard input".to_owned(), error })?;
@@ -330,11 +337,11 @@ fn message(words: &[String], around: &mut Around) -> Outcome<BusMessage> {
     }
 }
 
-fn checked(fields: Map<String, Value>) -> Outcome<BusMessage> {
+fn checked(fields: Map<String, Value>) -> CommandResult<BusMessage> {
     BusMessage::from_fields(fields).map_err(|bad| Failure::input(bad.to_string()))
 }
 
-fn status(answer: Map<String, Value>, out: &mut Output) -> Outcome {
+fn status(answer: Map<String, Value>, out: &mut Output) -> CommandResult {
     if out.is_json() {
         return out.object(&answer);
     }

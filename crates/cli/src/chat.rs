@@ -5,26 +5,25 @@ use std::io::{BufRead as _, BufReader};
 use ::talents::bus::{BusConnection, BusFilter};
 use ::talents::{Layout, UseId};
 use api::Operation;
-use api::run::RunEventKind;
-use clap::Args;
-use serde_json::{Map, Value};
-
-use crate::bus::{Ending, Interrupt, follow, place, runtime};
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, caller};
-use crate::output::{Output, plain, plain_lines};
-use crate::{surroundings, talent};
 use api::channel::{
     ChannelBranchRequest, ChannelGetRequest, ChannelListRequest, ChannelRemoveRequest,
     ChannelSayRequest, ChannelStopRequest, ChannelWorkerRequest,
 };
+use api::run::RunEventKind;
+use clap::Args;
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
 use daemon::talents_host::live::summary::summary;
 use daemon::talents_host::settings;
-use service::Caller;
-use service::config;
+use serde_json::{Map, Value};
+use service::{Caller, config};
+
+use crate::bus::{Ending, Interrupt, follow, place, runtime};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, caller};
+use crate::output::{Output, plain, plain_lines};
+use crate::{surroundings, talent};
 
 /// The channel of a person who names none.
 const MAIN: &str = "main";
@@ -37,9 +36,10 @@ const COMMANDS: &str =
 
 /// Talks in a channel: a conversation that goes on over days.
 ///
-/// Each message is answered by a model that is told what matters now (the bulletin) and what was said before. When a conversation grows
-/// too long, its oldest part becomes memories and a note. Without a message, lines are read from standard input; /help lists what else
-/// can be typed. The daemon keeps the conversation and is started if it is not there.
+/// Each message is answered by a model that is told what matters now (the bulletin) and what was said before. When a
+/// conversation grows too long, its oldest part becomes memories and a note. Without a message, lines are read from
+/// standard input; /help lists what else can be typed. The daemon keeps the conversation and is started if it is not
+/// there.
 ///
 /// JSON: the event that ended the run, one line per message; with --list {channels}; with --history the channel
 #[derive(Args, Debug)]
@@ -86,7 +86,7 @@ pub(crate) struct ChatArgs {
 }
 
 /// A person at a channel.
-struct Talk<'a> {
+struct Conversation<'a> {
     args: &'a ChatArgs,
     channel: String,
     place: DaemonPlace,
@@ -95,20 +95,25 @@ struct Talk<'a> {
     env: Map<String, Value>,
 }
 
-pub(crate) fn run(args: &ChatArgs, globals: &Globals, around: Around, out: &mut Output) -> Outcome {
-    let place = place(globals, &around)?;
-    let config = config::load(&place.home, &around.variables)?;
+pub(crate) fn run(
+    args: &ChatArgs,
+    globals: &GlobalArgs,
+    env: CommandEnv,
+    out: &mut Output,
+) -> CommandResult {
+    let place = place(globals, &env)?;
+    let config = config::load(&place.home, &env.variables)?;
     let providers = settings::providers(&Layout::new(&place.home), &config)?;
-    let env = talent::keys(&providers, &surroundings::own_environment());
-    let caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let variables = talent::keys(&providers, &surroundings::own_environment());
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let daemon = connect_or_start(&place)?;
-    let mut talk = Talk {
+    let mut talk = Conversation {
         args,
         channel: args.channel.clone().unwrap_or_else(|| MAIN.to_owned()),
         place,
         caller,
         daemon,
-        env: env.into_iter().map(|(name, value)| (name, Value::String(value))).collect(),
+        env: variables.into_iter().map(|(name, value)| (name, Value::String(value))).collect(),
     };
     if args.list {
         return talk.list(out);
@@ -128,10 +133,10 @@ pub(crate) fn run(args: &ChatArgs, globals: &Globals, around: Around, out: &mut 
     if !args.message.is_empty() {
         return talk.say(&args.message.join(" "), out);
     }
-    if around.input_is_terminal {
+    if env.input_is_terminal {
         out.say(format_args!("channel {}; /help lists what else can be typed", talk.channel));
     }
-    for line in BufReader::new(around.input).lines() {
+    for line in BufReader::new(env.input).lines() {
         let line =
             line.map_err(|error| Failure::Io { what: "standard input".to_owned(), error })?;
         let line = line.trim();
@@ -157,12 +162,12 @@ pub(crate) fn run(args: &ChatArgs, globals: &Globals, around: Around, out: &mut 
     Ok(())
 }
 
-impl Talk<'_> {
-    fn ask<R: Operation + Clone>(&mut self, request: R) -> Outcome<R::Answer> {
+impl Conversation<'_> {
+    fn ask<R: Operation + Clone>(&mut self, request: R) -> CommandResult<R::Answer> {
         Ok(self.daemon.ask(&self.caller.info(), request)?)
     }
 
-    fn say(&mut self, message: &str, out: &mut Output) -> Outcome {
+    fn say(&mut self, message: &str, out: &mut Output) -> CommandResult {
         let request = ChannelSayRequest {
             channel: self.channel.clone(),
             message: message.to_owned(),
@@ -181,7 +186,7 @@ impl Talk<'_> {
     }
 
     /// Shows the answer while it is written.
-    async fn answer(&self, run: &UseId, out: &mut Output) -> Outcome {
+    async fn answer(&self, run: &UseId, out: &mut Output) -> CommandResult {
         let line =
             BusConnection::connect(&self.place.callosum(), "chat", &BusFilter::none()).await?;
         let mut wrote = false;
@@ -218,31 +223,31 @@ impl Talk<'_> {
         if wrote { out.line("") } else { out.line(plain_lines(text("result").trim_end())) }
     }
 
-    fn branch(&mut self, question: &str, out: &mut Output) -> Outcome {
+    fn branch(&mut self, question: &str, out: &mut Output) -> CommandResult {
         let (channel, env) = (self.channel.clone(), self.env.clone());
         let description = question.to_owned();
         let started = self.ask(ChannelBranchRequest { channel, description, env })?;
         out.either(&started, format_args!("branch {} thinks", started.use_id))
     }
 
-    fn worker(&mut self, task: &str, out: &mut Output) -> Outcome {
+    fn worker(&mut self, task: &str, out: &mut Output) -> CommandResult {
         let (channel, env) = (self.channel.clone(), self.env.clone());
         let (task, talent) = (task.to_owned(), self.args.talent.clone());
         let started = self.ask(ChannelWorkerRequest { channel, task, talent, env })?;
         out.either(&started, format_args!("worker {} works", started.use_id))
     }
 
-    fn stop(&mut self, out: &mut Output) -> Outcome {
+    fn stop(&mut self, out: &mut Output) -> CommandResult {
         let stopped = self.ask(ChannelStopRequest { channel: self.channel.clone() })?;
         out.either(&stopped, format_args!("{} runs were asked to stop", stopped.cancelled.len()))
     }
 
-    fn remove(&mut self, out: &mut Output) -> Outcome {
+    fn remove(&mut self, out: &mut Output) -> CommandResult {
         let removed = self.ask(ChannelRemoveRequest { channel: self.channel.clone() })?;
         out.either(&removed, format_args!("channel {} is removed", removed.channel))
     }
 
-    fn list(&mut self, out: &mut Output) -> Outcome {
+    fn list(&mut self, out: &mut Output) -> CommandResult {
         let list = self.ask(ChannelListRequest {})?;
         if out.is_json() {
             return out.object(&list);
@@ -259,7 +264,7 @@ impl Talk<'_> {
         Ok(())
     }
 
-    fn history(&mut self, out: &mut Output) -> Outcome {
+    fn history(&mut self, out: &mut Output) -> CommandResult {
         let channel = self.channel.clone();
         let found = self.ask(ChannelGetRequest { channel, limit: None })?;
         if out.is_json() {

@@ -3,9 +3,12 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
+use api::Error;
 use clap::{Args, Subcommand, ValueEnum};
+use daemon::talents_host;
 use jiff::civil::Time;
 use serde_json::{Value, json};
+use service::config;
 use talents::chronicle::{
     AddContent, Addition, ChronicleEntry, ChronicleEntryKind, ChronicleError, add, days, entries,
     segment_facets, segments,
@@ -13,12 +16,9 @@ use talents::chronicle::{
 use talents::talent_files::TalentCatalog;
 use talents::{Day, Layout, Segment, TalentName};
 
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, caller, home_folder};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, caller, home_folder};
 use crate::output::{Output, plain, plain_lines};
-use api::Error;
-use daemon::talents_host;
-use service::config;
 
 /// What is added or shown of one file.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -89,14 +89,14 @@ enum Kind {
 
 pub(crate) fn run(
     args: &ChronicleArgs,
-    globals: &Globals,
-    around: Around,
+    globals: &GlobalArgs,
+    env: CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let home = home_folder(globals, &around.variables, &around.cwd)?;
+) -> CommandResult {
+    let home = home_folder(globals, &env.variables, &env.cwd)?;
     let layout = Layout::new(&home);
     match &args.step {
-        ChronicleStep::Add(args) => add_file(args, globals, around, &layout, out),
+        ChronicleStep::Add(args) => add_file(args, globals, env, &layout, out),
         ChronicleStep::List { day, of } => match day.as_ref().or(of.as_ref()) {
             None => list_days(&layout, out),
             Some(day) => list_segments(&layout, Day::parse(day)?, out),
@@ -110,13 +110,13 @@ pub(crate) fn run(
 
 fn add_file(
     args: &AddArgs,
-    globals: &Globals,
-    around: Around,
+    globals: &GlobalArgs,
+    env: CommandEnv,
     layout: &Layout,
     out: &mut Output,
-) -> Outcome {
-    let caller = caller(globals, &around.variables, &around.cwd, None)?;
-    let zone = talents_host::zone(&config::load(layout.home(), &around.variables)?)?;
+) -> CommandResult {
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
+    let zone = talents_host::zone(&config::load(layout.home(), &env.variables)?)?;
     let now = talents_host::now(caller.world.as_ref(), &zone)?;
     let day = match &args.day {
         Some(text) => Day::parse(text)?,
@@ -140,17 +140,17 @@ fn add_file(
     let mut bytes = Vec::new();
     let named = match file {
         Some(file) => {
-            let path = around.cwd.join(file);
+            let path = env.cwd.join(file);
             let open = std::fs::File::open(&path).map_err(|error| Failure::file(&path, error))?;
             let read = open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
             read.map_err(|error| Failure::file(&path, error))?;
             file.display().to_string()
         }
         None => {
-            if around.input_is_terminal {
+            if env.input_is_terminal {
                 out.say("reading from the terminal; Ctrl-D ends it");
             }
-            let read = around.input.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+            let read = env.input.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
             read.map_err(|error| Failure::Io { what: "standard input".into(), error })?;
             "standard input".to_owned()
         }
@@ -180,7 +180,7 @@ fn add_file(
     out.either(&view, format_args!("added to segment {segment} of {day}: {path}"))
 }
 
-fn list_days(layout: &Layout, out: &mut Output) -> Outcome {
+fn list_days(layout: &Layout, out: &mut Output) -> CommandResult {
     let mut views = Vec::new();
     for day in days(layout)? {
         let count = segments(layout, day)?.len();
@@ -194,7 +194,7 @@ fn list_days(layout: &Layout, out: &mut Output) -> Outcome {
     if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }
 }
 
-fn list_segments(layout: &Layout, day: Day, out: &mut Output) -> Outcome {
+fn list_segments(layout: &Layout, day: Day, out: &mut Output) -> CommandResult {
     let shelf = TalentCatalog::open(&layout.talents());
     let mut views = Vec::new();
     for segment in segments(layout, day)? {
@@ -225,7 +225,7 @@ fn list_segments(layout: &Layout, day: Day, out: &mut Output) -> Outcome {
     if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }
 }
 
-fn show(layout: &Layout, day: Day, segment: Option<Segment>, out: &mut Output) -> Outcome {
+fn show(layout: &Layout, day: Day, segment: Option<Segment>, out: &mut Output) -> CommandResult {
     if let Some(segment) = segment
         && !segments(layout, day)?.contains(&segment)
     {
@@ -259,7 +259,7 @@ fn show(layout: &Layout, day: Day, segment: Option<Segment>, out: &mut Output) -
     if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }
 }
 
-fn read(entry: &ChronicleEntry) -> Outcome<String> {
+fn read(entry: &ChronicleEntry) -> CommandResult<String> {
     let failed = |error| Failure::file(&entry.path, error);
     let mut bytes = Vec::new();
     let open = std::fs::File::open(&entry.path).map_err(failed)?;
@@ -276,7 +276,7 @@ fn files(
     shelf: &TalentCatalog,
     day: Day,
     segment: Option<Segment>,
-) -> Outcome<Vec<ChronicleEntry>> {
+) -> CommandResult<Vec<ChronicleEntry>> {
     let is_talent = |name: &TalentName| shelf.all().any(|talent| talent.name == *name);
     Ok(entries(layout, day, segment, &is_talent)?)
 }
@@ -286,6 +286,6 @@ fn name(layout: &Layout, entry: &ChronicleEntry) -> String {
     let below = entry.path.strip_prefix(layout.chronicle()).unwrap_or(&entry.path);
     let mut parts = below.components();
     // The day and the segment are said already.
-    let _place = (parts.next(), parts.next());
+    let _ = parts.nth(1);
     plain(&parts.as_path().display().to_string())
 }

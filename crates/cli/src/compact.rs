@@ -5,11 +5,11 @@ use kernel::compact::{
     self, COMPACT_TOKENS_DEFAULT, CompactPlan, CompactRequest, CompactText, Omission,
 };
 use serde_json::{Value, json};
+use service::parse::MemoryRef;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain};
-use crate::parse::MemoryRef;
 use crate::views::pinned;
 
 /// Decides which memories of an intent's context stay written out and which shrink to a line, and records it.
@@ -39,7 +39,7 @@ pub(crate) struct CompactArgs {
     budget: u32,
 }
 
-pub(crate) fn run(args: &CompactArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &CompactArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("compact")?;
     let cortex = inv.existing()?;
     let reading = cortex.read()?;

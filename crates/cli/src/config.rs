@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-
-use crate::failure::Outcome;
-use crate::open::{Around, Globals, home_folder};
-use crate::output::{Output, plain};
 use service::config;
+
+use crate::failure::CommandResult;
+use crate::open::{CommandEnv, GlobalArgs, home_folder};
+use crate::output::{Output, plain};
 
 /// Shows what is set and where each value came from.
 #[derive(Args, Debug)]
@@ -34,12 +34,12 @@ enum ConfigStep {
 
 pub(crate) fn run(
     args: &ConfigArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let folder = home_folder(globals, &around.variables, &around.cwd)?;
-    let path = config::path(&folder, &around.variables);
+) -> CommandResult {
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    let path = config::path(&folder, &env.variables);
     match args.step {
         ConfigStep::Path => {
             let view = json!({"path": path.display().to_string(), "exists": path.exists()});
@@ -50,12 +50,12 @@ pub(crate) fn run(
             out.either(&json!({ "markdown": markdown }), markdown.trim_end())
         }
         ConfigStep::Check => {
-            daemon::mind_host::read_settings(&config::load(&folder, &around.variables)?)?;
+            daemon::mind_host::read_settings(&config::load(&folder, &env.variables)?)?;
             let view = json!({"path": path.display().to_string(), "ok": true});
             out.either(&view, format_args!("{} is fine", path.display()))
         }
         ConfigStep::Show => {
-            let config = config::load(&folder, &around.variables)?;
+            let config = config::load(&folder, &env.variables)?;
             let mut views = Vec::new();
             for (name, value, origin) in config.all() {
                 let key = config::KEYS.iter().find(|key| key.name == name);

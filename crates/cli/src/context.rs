@@ -1,18 +1,18 @@
 //! `cortex context`: what an intent should know before it starts, or what happened lately.
 
+use api::bundle::{BundleAnswer, BundleRequest};
+use api::context::ContextRequest;
 use clap::Args;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain_lines};
-use api::bundle::{BundleAnswer, BundleRequest};
-use api::context::ContextRequest;
 
 /// Gathers what an intent should know before it starts, as one text within a budget.
 ///
-/// Pinned memories first (identities, hard constraints, active goals, what somebody pinned), then what is relevant, then
-/// the newest outcomes. Hard constraints are never left out: if they do not fit, this fails.
+/// Pinned memories first (identities, hard constraints, active goals, what somebody pinned), then what is relevant,
+/// then the newest outcomes. Hard constraints are never left out: if they do not fit, this fails.
 ///
 /// With --recent it shows what agents see when they ask for their context: the latest sessions, memories and prompts.
 ///
@@ -68,7 +68,7 @@ pub(crate) struct ContextArgs {
     limit: Option<usize>,
 }
 
-pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let project = args.named.clone().or_else(|| args.project.clone());
     if args.recent {
         let (scope, limit) = (args.scope.clone(), args.limit);

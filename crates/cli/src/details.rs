@@ -3,9 +3,8 @@
 use clap::Args;
 use kernel::Result;
 use kernel::memory::{Scope, Visibility};
-
-use crate::parse;
 use service::normalized_save::normal_kind;
+use service::parse;
 
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct HeadArgs {
@@ -61,7 +60,7 @@ impl HeadArgs {
 }
 
 #[derive(Args, Debug, Clone, Default)]
-pub(crate) struct VersionArgs {
+pub(crate) struct VersionFieldArgs {
     /// Field of the type; repeat a name to make a list. A wrong name is answered with the right ones
     #[arg(long = "field", value_name = "NAME=VALUE")]
     pub(crate) fields: Vec<String>,

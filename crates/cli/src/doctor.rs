@@ -4,32 +4,31 @@
 
 mod hands;
 
-use api::ErrorCode;
 use std::path::Path;
 
-use clap::Args;
-use serde::Serialize;
-
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, caller, home_folder, wait};
-use crate::output::{Output, plain};
-use crate::serve;
-use crate::serve::Entry;
-use crate::setup;
-use crate::version::About;
+use api::ErrorCode;
 use api::health::{ActorHealth, HealthAnswer, HealthRequest};
+use clap::Args;
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use embed::settings::EmbedderChoice;
+use serde::Serialize;
 use service::Service;
-use service::config;
-use service::config::Config;
+use service::config::{self, Config};
 use service::embedders::{Chosen, EmbedError};
 
-/// Checks the home, the daemon, the stores, the talents and their runs, the model, the settings and the agents, and says what to do.
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::output::{Output, plain};
+use crate::serve::{self, HomeAccess};
+use crate::setup;
+use crate::version::BuildInfo;
+
+/// Checks the home, the daemon, the stores, the talents and their runs, the model, the settings and the agents, and
+/// says what to do.
 ///
-/// It looks at the newest part of each store; `cortex verify` checks every byte. Exit code 1 if something fails; a warning
-/// is no failure.
+/// It looks at the newest part of each store; `cortex verify` checks every byte. Exit code 1 if something fails; a
+/// warning is no failure.
 ///
 /// JSON: {ok, checks: [{check, state, says, remedy}]}, state is ok, warn or fail
 #[derive(Args, Debug)]
@@ -57,12 +56,12 @@ struct Finding {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct DoctorReport {
     ok: bool,
     checks: Vec<Finding>,
 }
 
-impl Report {
+impl DoctorReport {
     fn ok(&mut self, check: &'static str, says: impl Into<String>) {
         self.checks.push(Finding { check, state: State::Ok, says: says.into(), remedy: None });
     }
@@ -82,13 +81,18 @@ impl Report {
     }
 }
 
-pub(crate) fn run(_: &DoctorArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
-    let mut report = Report { ok: true, checks: Vec::new() };
-    report.ok("program", About::of_this_program().line());
-    let folder = home_folder(globals, &around.variables, &around.cwd)?;
-    let config = match config::load(&folder, &around.variables) {
+pub(crate) fn run(
+    _: &DoctorArgs,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
+    out: &mut Output,
+) -> CommandResult {
+    let mut report = DoctorReport { ok: true, checks: Vec::new() };
+    report.ok("program", BuildInfo::of_this_program().line());
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    let config = match config::load(&folder, &env.variables) {
         Ok(config) => {
-            let path = config::path(&folder, &around.variables);
+            let path = config::path(&folder, &env.variables);
             let state = if path.exists() { "is right" } else { "is not there; defaults hold" };
             report.ok("settings", format!("{} {state}", path.display()));
             Some(config)
@@ -100,7 +104,7 @@ pub(crate) fn run(_: &DoctorArgs, globals: &Globals, around: &Around, out: &mut 
         }
     };
     if home(&folder, &mut report) {
-        stores(globals, around, &folder, config.as_ref(), &mut report)?;
+        stores(globals, env, &folder, config.as_ref(), &mut report)?;
         if let Some(config) = &config {
             hands::examine(&folder, config, &mut report);
         }
@@ -113,7 +117,7 @@ pub(crate) fn run(_: &DoctorArgs, globals: &Globals, around: &Around, out: &mut 
 }
 
 /// True if there is a home to look into.
-fn home(folder: &Path, report: &mut Report) -> bool {
+fn home(folder: &Path, report: &mut DoctorReport) -> bool {
     let shown = folder.display();
     match std::fs::metadata(folder) {
         Ok(about) if !about.is_dir() => {
@@ -154,20 +158,20 @@ fn writable(folder: &Path) -> api::Result<()> {
 
 /// The daemon, and through it or without it every actor's store.
 fn stores(
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     folder: &Path,
     config: Option<&Config>,
-    report: &mut Report,
-) -> Outcome {
+    report: &mut DoctorReport,
+) -> CommandResult {
     let place = DaemonPlace::new(folder);
-    let caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let answer = match serve::enter(folder, wait(globals)) {
-        Ok(Entry::Served(mut client)) => {
+        Ok(HomeAccess::Served(mut client)) => {
             daemon(&client, report);
             client.ask(&caller.info(), HealthRequest {})
         }
-        Ok(Entry::Free(_lock)) => {
+        Ok(HomeAccess::Free(_lock)) => {
             if place.socket.exists() {
                 let remedy = "nothing to do: the next daemon takes it over";
                 let says = "none runs, but one that was killed left its socket";
@@ -177,7 +181,7 @@ fn stores(
             }
             let settings = config.map(Config::settings).unwrap_or_default();
             let service = Service::new(folder, settings, wait(globals));
-            let service = service.telling(around.talk.of_renewals());
+            let service = service.telling(env.talk.of_renewals());
             let answer = service.health(&caller, HealthRequest {});
             service.close(caller.now()?)?;
             answer.map_err(api::Error::from)
@@ -197,7 +201,7 @@ fn stores(
     Ok(())
 }
 
-fn daemon(client: &DaemonClient, report: &mut Report) {
+fn daemon(client: &DaemonClient, report: &mut DoctorReport) {
     let welcome = client.welcome();
     let says = format!("process {} of version {} serves this home", welcome.pid, welcome.version);
     if welcome.version == env!("CARGO_PKG_VERSION") {
@@ -207,7 +211,7 @@ fn daemon(client: &DaemonClient, report: &mut Report) {
     }
 }
 
-fn store(health: &ActorHealth, report: &mut Report) {
+fn store(health: &ActorHealth, report: &mut DoctorReport) {
     let ActorHealth { actor, memories, entries, file_bytes, .. } = health;
     match &health.problem {
         None => report.ok(
@@ -224,7 +228,7 @@ fn store(health: &ActorHealth, report: &mut Report) {
     }
 }
 
-fn model(config: &Config, folder: &Path, report: &mut Report) {
+fn model(config: &Config, folder: &Path, report: &mut DoctorReport) {
     let choice = match service::embedders::choice(config) {
         Ok(choice) => choice,
         Err(error) => {
@@ -246,7 +250,7 @@ fn model(config: &Config, folder: &Path, report: &mut Report) {
     }
 }
 
-fn agents(report: &mut Report) {
+fn agents(report: &mut DoctorReport) {
     let states = match setup::all_states() {
         Ok(states) => states,
         Err(failure) => return report.fail("agents", failure.to_string(), failure.hint()),
@@ -279,7 +283,7 @@ fn agents(report: &mut Report) {
     }
 }
 
-fn show(report: &Report, out: &mut Output) -> Outcome {
+fn show(report: &DoctorReport, out: &mut Output) -> CommandResult {
     if out.is_json() {
         out.object(report)?;
     } else {

@@ -1,11 +1,11 @@
 //! `cortex entities`: what memories name.
 
+use api::stats::EntityListRequest;
 use clap::Args;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain};
-use api::stats::EntityListRequest;
 
 /// Lists the files, packages, symbols and the like that memories name, the most named first.
 ///
@@ -28,7 +28,7 @@ pub(crate) struct EntitiesArgs {
     limit: usize,
 }
 
-pub(crate) fn run(args: &EntitiesArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &EntitiesArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = EntityListRequest {
         kind: args.kind.clone(),
         project: args.project.clone(),

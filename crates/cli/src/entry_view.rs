@@ -1,18 +1,17 @@
 //! A journal entry as JSON: every kind, with everything it carries.
 //!
-//! `kind` is the kind of the entry (write, update …), here as in the activity over HTTP. What the entry says of a memory has
-//! the words of every answer: `type`, `memory_type`, `session_id`.
+//! `kind` is the kind of the entry (write, update …), here as in the activity over HTTP. What the entry says of a
+//! memory has the words of every answer: `type`, `memory_type`, `session_id`.
 
 use kernel::digest::encode_hex;
 use kernel::grants::SignedGrant;
-use kernel::journal::Weights;
-use kernel::journal::{Entry, HeadPatch, Payload};
+use kernel::journal::{Entry, HeadPatch, Payload, Weights};
 use kernel::memory::{Millis, PinnedVersion, Provenance};
 use serde_json::{Map, Value, json};
-
-use crate::parse::from_ppm;
-use crate::views::pinned;
 use service::activity::phase;
+use service::parse::from_ppm;
+
+use crate::views::pinned;
 
 /// The whole entry.
 pub(crate) fn entry(entry: &Entry, payload: &Payload) -> Value {

@@ -7,21 +7,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use embed::settings::EmbedderChoice;
 use kernel::memory::Millis;
 use kernel::{Cortex, Reading};
-use recall::evaluation::{self, LabelledSet};
-use recall::evaluation::{Difference, Means, MeansTable, paired};
+use recall::evaluation::{self, Difference, LabelledSet, Means, MeansTable, paired};
 use recall::models::each_text;
 use recall::search::{Arm, ArmWeights, ModelQuestion, SearchQuery};
 use serde_json::{Map, Value, json};
-
-use crate::failure::{Failure, Outcome};
-use crate::open::Invocation;
-use crate::output::{Output, Progress};
-use embed::settings::EmbedderChoice;
 use service::embedders::EmbedError;
 use service::embedders::fill::{Pace, fill};
 use service::embedders::in_use::Ready;
+
+use crate::failure::{CommandResult, Failure};
+use crate::open::Invocation;
+use crate::output::{Output, ProgressLine};
 
 /// Hits asked for: for nearly all questions enough for ten sessions.
 const LIMIT: usize = 100;
@@ -32,19 +31,19 @@ const SEED: u64 = 1;
 
 /// Measures search on a labelled set, through the ordinary save and search paths, in a temporary home.
 ///
-/// DIR holds corpus.jsonl {_id, group, session, time, speaker, text, caption?, title?}, queries.jsonl {_id, group, category,
-/// text} and qrels.tsv (query, document, 1). Each group is a project.
+/// DIR holds corpus.jsonl {_id, group, session, time, speaker, text, caption?, title?}, queries.jsonl {_id, group,
+/// category, text} and qrels.tsv (query, document, 1). Each group is a project.
 ///
-/// Weights say how much each arm of the search counts, in hundredths: words, meaning, interaction, session, speaker, date,
-/// prior, entities. --compare asks every question with other weights too and prints each difference with the p-value of a paired
-/// randomisation test. --ablation adds one arm after the other.
+/// Weights say how much each arm of the search counts, in hundredths: words, meaning, interaction, session, speaker,
+/// date, prior, entities. --compare asks every question with other weights too and prints each difference with the
+/// p-value of a paired randomisation test. --ablation adds one arm after the other.
 ///
-/// --embedder judges meaning by another model, which must be installed (minilm) or chosen (http) in this home; --compare then
-/// changes the weights that go with it.
+/// --embedder judges meaning by another model, which must be installed (minilm) or chosen (http) in this home;
+/// --compare then changes the weights that go with it.
 ///
-/// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}}, session:
-/// {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, compare?: {weights, turn, session, difference: {turn:
-/// {MEASURE: {mean, p}}, session: {…}}}, ablation?: [{arms, turn, session}]}
+/// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}},
+/// session: {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, compare?: {weights, turn, session,
+/// difference: {turn: {MEASURE: {mean, p}}, session: {…}}}, ablation?: [{arms, turn, session}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex eval path/to/set
@@ -78,7 +77,7 @@ pub(crate) struct EvalArgs {
 
 /// One configuration on all questions.
 #[derive(Debug, Default)]
-struct Measured {
+struct Measurement {
     turns: MeansTable,
     sessions: MeansTable,
     /// By question, in order.
@@ -86,7 +85,7 @@ struct Measured {
     times: Vec<Duration>,
 }
 
-pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let embedder = embedder(args, inv)?;
     let default = if embedder.is_some() { ArmWeights::with_model() } else { ArmWeights::default() };
     let weights = |text: &Option<String>| text.as_deref().map(|t| default.changed(t)).transpose();
@@ -109,7 +108,7 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Outcom
 }
 
 /// A category that no question has would be measured as nothing.
-fn check_categories(asked: &[String], set: &LabelledSet) -> Outcome {
+fn check_categories(asked: &[String], set: &LabelledSet) -> CommandResult {
     let known: BTreeSet<&str> =
         set.questions.iter().map(evaluation::LabelledQuestion::category).collect();
     match asked.iter().find(|name| !known.contains(name.as_str())) {
@@ -128,9 +127,9 @@ fn evaluate(
     inv: &Invocation,
     (scratch, set, embedder): (&Path, &LabelledSet, Option<Ready>),
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     let cortex = Arc::new(Cortex::open(scratch, inv.actor(), inv.options().clone())?);
-    let mut saving = Progress::new(out, "saved");
+    let mut saving = ProgressLine::new(out, "saved");
     let ids = set.save(&cortex, &mut |done, all| saving.at(done as u64, all as u64))?;
     if let Some(embedder) = &embedder {
         embed(embedder, args, &cortex, scratch, out)?;
@@ -194,7 +193,7 @@ struct Model<'a> {
 
 impl Asker<'_> {
     /// Gives the query its question in the optional model. Each is asked once, whatever the weights.
-    fn meant(&self, query: &mut SearchQuery) -> Outcome {
+    fn meant(&self, query: &mut SearchQuery) -> CommandResult {
         let Some(Model { ready, folder, known }) = &self.model else { return Ok(()) };
         let key = format!("{:?} {}", query.project, query.text);
         if let Some(question) = known.borrow().get(&key) {
@@ -210,9 +209,9 @@ impl Asker<'_> {
         Ok(())
     }
 
-    fn ask(&self, weights: ArmWeights, out: &Output) -> Outcome<Measured> {
-        let mut measured = Measured::default();
-        let mut progress = Progress::new(out, "asked");
+    fn ask(&self, weights: ArmWeights, out: &Output) -> CommandResult<Measurement> {
+        let mut measured = Measurement::default();
+        let mut progress = ProgressLine::new(out, "asked");
         let questions = &self.set.questions;
         for (n, question) in questions.iter().enumerate() {
             progress.at(n as u64 + 1, questions.len() as u64);
@@ -241,7 +240,7 @@ impl Asker<'_> {
     }
 }
 
-impl Measured {
+impl Measurement {
     fn latency(&self, percent: usize) -> f64 {
         let time = self.times.get(self.times.len() * percent / 100);
         time.map_or(0.0, |time| time.as_secs_f64() * 1_000.0)
@@ -253,7 +252,7 @@ impl Measured {
 }
 
 /// The model that the arguments name; `None` for the built-in one.
-fn embedder(args: &EvalArgs, inv: &Invocation) -> Outcome<Option<Ready>> {
+fn embedder(args: &EvalArgs, inv: &Invocation) -> CommandResult<Option<Ready>> {
     let choice = match args.embedder.as_str() {
         "minilm" => EmbedderChoice::MiniLm,
         "http" => match service::embedders::choice(&inv.config()?).map_err(EmbedError::from)? {
@@ -272,10 +271,10 @@ fn embed(
     cortex: &Arc<Cortex>,
     folder: &Path,
     out: &Output,
-) -> Outcome {
-    let mut progress = Progress::new(out, "embedded");
+) -> CommandResult {
+    let mut progress = ProgressLine::new(out, "embedded");
     let mut cache = embedder.chosen.cache(folder)?;
-    let open = || -> Outcome<Arc<Cortex>> { Ok(Arc::clone(cortex)) };
+    let open = || -> CommandResult<Arc<Cortex>> { Ok(Arc::clone(cortex)) };
     let pace = (0, &Pace::fast());
     fill(&open, &embedder.chosen, &mut cache, pace, &mut |done, all| progress.at(done, all))?;
     let mut kept = HashSet::new();
@@ -295,7 +294,7 @@ type Level = dyn Fn(&(Means, Option<Means>)) -> Option<Means>;
 type Differences = [(&'static str, Vec<(&'static str, Difference)>); 2];
 
 /// Second minus first, question by question.
-fn differences(first: &Measured, second: &Measured) -> Differences {
+fn differences(first: &Measurement, second: &Measurement) -> Differences {
     let level = |of: &Level| {
         let pairs: Vec<_> =
             first.each.iter().zip(&second.each).filter_map(|(a, b)| of(a).zip(of(b))).collect();
@@ -313,9 +312,9 @@ fn differences(first: &Measured, second: &Measured) -> Differences {
 fn print_differences(
     out: &mut Output,
     (base, other): (ArmWeights, ArmWeights),
-    (first, second): (&Measured, &Measured),
+    (first, second): (&Measurement, &Measurement),
     differences: &Differences,
-) -> Outcome {
+) -> CommandResult {
     out.line(format_args!("A {base}\nB {other}"))?;
     out.line(format_args!(
         "{:<8} {:<10} {:>7} {:>7} {:>8} {:>7}",
@@ -334,7 +333,7 @@ fn print_differences(
 }
 
 /// What each arm adds to those before it.
-fn ablation(asker: &Asker<'_>, out: &mut Output) -> Outcome<Vec<Value>> {
+fn ablation(asker: &Asker<'_>, out: &mut Output) -> CommandResult<Vec<Value>> {
     if !out.is_json() {
         out.line(format_args!(
             "{:<14} {:>9} {:>12} {:>12} {:>15}",
@@ -360,7 +359,7 @@ fn ablation(asker: &Asker<'_>, out: &mut Output) -> Outcome<Vec<Value>> {
     Ok(rows)
 }
 
-fn print(out: &mut Output, measured: &Measured, memories: usize, bytes: u64) -> Outcome {
+fn print(out: &mut Output, measured: &Measurement, memories: usize, bytes: u64) -> CommandResult {
     for (level, table) in [("turn", &measured.turns), ("session", &measured.sessions)] {
         out.line(format_args!(
             "{level:<8} {:<14} {:>5} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}",

@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use transfer::{self, Selection};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::open::Invocation;
-use crate::output::{Output, Progress};
-use transfer;
-use transfer::Selection;
+use crate::output::{Output, ProgressLine};
 
 /// Exports memories, with their versions, edges, sessions and prompts.
 ///
-/// jsonl holds everything that `cortex import` needs to make the same memories again: one JSON object per line, a header
-/// first and an end last. It goes to standard output unless -o names a file, which is replaced only if it is an export.
+/// jsonl holds everything that `cortex import` needs to make the same memories again: one JSON object per line, a
+/// header first and an end last. It goes to standard output unless -o names a file, which is replaced only if it is an
+/// export.
 ///
 /// markdown writes a folder for Obsidian: one note per memory, by project, edges as [[links]]. Exporting into the same
 /// folder again brings it up to date. Files that you edited or added are never touched; any other folder is refused.
@@ -49,13 +49,13 @@ enum ExportFormat {
     Markdown,
 }
 
-pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("export")?;
     let cortex = inv.existing()?;
     let reading = cortex.read()?;
     let now = inv.now()?;
     let selection = Selection { project: args.project.clone(), all: args.all };
-    let mut bar = Progress::new(out, "exported");
+    let mut bar = ProgressLine::new(out, "exported");
     let mut progress = |done, total| bar.at(done, total);
     let Some(given) = &args.output else {
         transfer::jsonl(&reading, &selection, now, out.writer(), &mut progress)
@@ -93,7 +93,8 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Outc
             out.either(
                 &view,
                 format_args!(
-                    "exported {} memories to {shown}: {} files written, {} unchanged, {} removed, {} of yours left alone",
+                    "exported {} memories to {shown}: {} files written, {} unchanged, \
+                     {} removed, {} of yours left alone",
                     done.memories, done.written, done.unchanged, done.removed, done.kept
                 ),
             )

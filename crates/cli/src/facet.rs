@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use talents::chronicle::{FacetFile, add_facet, list_facets, mute_facet, read_facet};
 use talents::{Facet, Layout};
 
-use crate::failure::Outcome;
-use crate::open::{Around, Globals, home_folder};
+use crate::failure::CommandResult;
+use crate::open::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::{Output, plain};
 
 /// Sets up facets: parts of a life or projects of work, for which talents write apart.
@@ -51,11 +51,11 @@ enum FacetStep {
 
 pub(crate) fn run(
     args: &FacetArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let layout = Layout::new(home_folder(globals, &around.variables, &around.cwd)?);
+) -> CommandResult {
+    let layout = Layout::new(home_folder(globals, &env.variables, &env.cwd)?);
     match &args.step {
         FacetStep::Add { name, title, description } => {
             let facet = Facet::parse(name)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(
     }
 }
 
-fn mute(layout: &Layout, name: &str, muted: bool, out: &mut Output) -> Outcome {
+fn mute(layout: &Layout, name: &str, muted: bool, out: &mut Output) -> CommandResult {
     let facet = Facet::parse(name)?;
     let before = read_facet(layout, &facet)?;
     let word = if muted { "muted" } else { "not muted" };
@@ -84,7 +84,7 @@ fn mute(layout: &Layout, name: &str, muted: bool, out: &mut Output) -> Outcome {
     out.either(&view(&facet, &file), format_args!("{facet} is {word} now"))
 }
 
-fn list(layout: &Layout, out: &mut Output) -> Outcome {
+fn list(layout: &Layout, out: &mut Output) -> CommandResult {
     let (facets, problems) = list_facets(layout)?;
     if out.is_json() {
         let views: Vec<Value> = facets.iter().map(|(facet, file)| view(facet, file)).collect();

@@ -6,22 +6,22 @@ use kernel::grants::Permission;
 use kernel::memory::MemoryType;
 use kernel::render::Form;
 use serde::Serialize;
+use service::parse::{self, from_ppm};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::kinds;
 use crate::open::{Invocation, request_digest};
 use crate::output::{Output, plain, plain_lines};
-use crate::parse;
-use crate::parse::from_ppm;
 
 /// Finds memories by type, tag and conditions, the most salient first.
 ///
 /// A filter is conditions side by side: field:value, field>=value, field~pattern, tag:name, with AND, OR, NOT and
-/// parentheses; what holds spaces or brackets goes in double quotes. Fields are those of the memory (project, kind, importance, created …), of its version (confidence, by …)
-/// and of its type (status, subject, strength …). Without a type or tag, all types are looked through.
+/// parentheses; what holds spaces or brackets goes in double quotes. Fields are those of the memory (project, kind,
+/// importance, created …), of its version (confidence, by …) and of its type (status, subject, strength …). Without a
+/// type or tag, all types are looked through.
 ///
-/// With --late the find is recorded in the journal, with the root it read and what it returned, and each result counts as
-/// used: for finds that are acted upon.
+/// With --late the find is recorded in the journal, with the root it read and what it returned, and each result counts
+/// as used: for finds that are acted upon.
 ///
 /// JSON: {items: [{id, uri, version, type, memory_type, text, tokens, score, standing, superseded_by,
 /// contradicted_by, tags, project, session_id, created_at, updated_at}], tokens, trimmed, next,
@@ -122,7 +122,7 @@ struct ExplainView {
     matched: u32,
 }
 
-pub(crate) fn run(args: &FindArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &FindArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let query = query(args)?;
     let cortex = inv.existing()?;
     let now = inv.now()?;
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &FindArgs, inv: &Invocation, out: &mut Output) -> Outcom
     Ok(())
 }
 
-fn query(args: &FindArgs) -> Outcome<Query> {
+fn query(args: &FindArgs) -> CommandResult<Query> {
     let (mut types, kinds) = kinds::of_filter(&args.types)?;
     let mut parts: Vec<Predicate> = Vec::new();
     if !kinds.is_empty() {
@@ -199,7 +199,7 @@ fn narrows(predicate: &Predicate) -> bool {
     }
 }
 
-fn show(item: &FoundItem, form: Form, out: &mut Output) -> Outcome {
+fn show(item: &FoundItem, form: Form, out: &mut Output) -> CommandResult {
     let mark = match item.standing {
         kernel::find::Standing::Current => String::new(),
         other => format!(" [{}]", other.name()),

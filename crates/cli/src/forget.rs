@@ -2,14 +2,14 @@
 
 use std::io::{BufRead as _, BufReader};
 
+use api::change::{DeleteRequest, RestoreRequest};
 use clap::Args;
+use service::parse::MemoryRef;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::open::Invocation;
 use crate::output::Output;
-use crate::parse::MemoryRef;
-use crate::views::Rooted;
-use api::change::{DeleteRequest, RestoreRequest};
+use crate::views::WithRoot;
 
 /// Deletes a memory: it is no longer found, but `restore` brings it back; with --hard it is gone for good.
 ///
@@ -89,16 +89,16 @@ pub(crate) struct EraseArgs {
     yes: bool,
 }
 
-pub(crate) fn delete(args: &DeleteArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn delete(args: &DeleteArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let reason = args.reason.clone();
     remove(&args.memory, reason, args.hard.then_some(args.yes), inv, out)
 }
 
-pub(crate) fn forget(args: &ForgetArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn forget(args: &ForgetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     remove(&args.memory, Some(args.reason.clone()), None, inv, out)
 }
 
-pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     remove(&args.memory, Some(args.reason.clone()), Some(args.yes), inv, out)
 }
 
@@ -109,7 +109,7 @@ fn remove(
     erase: Option<bool>,
     inv: &Invocation,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     let request = DeleteRequest {
         id: memory.of(inv.actor())?.get(),
         hard: erase.is_some(),
@@ -132,10 +132,10 @@ fn remove(
         "" => format!("the text of entry {}", answer.id),
         uri => uri.to_owned(),
     };
-    out.either(&Rooted::of(inv, &answer)?, format_args!("{verb} {what}"))
+    out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {what}"))
 }
 
-pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = RestoreRequest {
         id: args.memory.of(inv.actor())?.get(),
         reason: Some(args.reason.clone()),
@@ -143,10 +143,10 @@ pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) ->
     };
     let answer = inv.ops().service.restore(inv.caller(), request)?;
     let verb = if answer.changed { "restored" } else { "unchanged" };
-    out.either(&Rooted::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
+    out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
 }
 
-fn confirm(memory: &MemoryRef, inv: &Invocation, out: &Output) -> Outcome {
+fn confirm(memory: &MemoryRef, inv: &Invocation, out: &Output) -> CommandResult {
     if !inv.input_is_terminal() {
         return Err(Failure::input("erasing cannot be undone; repeat with --yes if you are sure"));
     }

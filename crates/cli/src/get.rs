@@ -1,21 +1,21 @@
 //! `cortex get`: one memory.
 
+use api::read::{GetAnswer, GetRequest};
 use clap::Args;
+use service::parse::MemoryRef;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain_lines};
-use crate::parse::MemoryRef;
-use api::read::{GetAnswer, GetRequest};
 
 /// Shows one memory, at its current version or at an older one.
 ///
 /// Old versions stay readable after updates and after forgetting. What was erased is gone.
 ///
 /// JSON: {id, title, content, type, project, scope, session_id, topic_key, created_at, updated_at, uri, memory_type,
-/// version, latest, duplicates, tags, fields, pinned, archived, deleted_at, deleted_reason, erased, accesses, citations,
-/// by, confidence, importance, visibility, channel, source, derived_from, valid_from, valid_until, expires, entry, origin,
-/// history, superseded_by, contradicted_by, text}
+/// version, latest, duplicates, tags, fields, pinned, archived, deleted_at, deleted_reason, erased, accesses,
+/// citations, by, confidence, importance, visibility, channel, source, derived_from, valid_from, valid_until, expires,
+/// entry, origin, history, superseded_by, contradicted_by, text}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex get 12
@@ -33,7 +33,7 @@ pub(crate) struct GetArgs {
     form: String,
 }
 
-pub(crate) fn run(args: &GetArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &GetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let got = read(inv, &args.memory, args.version, Some(args.form.clone()))?;
     if out.is_json() {
         return out.object(&got);
@@ -50,7 +50,7 @@ pub(crate) fn read(
     memory: &MemoryRef,
     version: Option<u32>,
     form: Option<String>,
-) -> Outcome<GetAnswer> {
+) -> CommandResult<GetAnswer> {
     let id = memory.of(inv.actor())?;
     // A URI must be right in all its parts, unless another version is asked for.
     let uri = memory.uri.as_ref().filter(|_| version.is_none()).map(ToString::to_string);

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::Args;
-
-use crate::failure::Outcome;
-use crate::open::Invocation;
-use crate::output::{Output, plain};
-use crate::parse::MemoryRef;
 use api::graph::{GraphAnswer, GraphRequest, NodeView};
 use api::memory::EdgeView;
+use clap::Args;
+use service::parse::MemoryRef;
+
+use crate::failure::CommandResult;
+use crate::open::Invocation;
+use crate::output::{Output, plain};
 
 /// Shows what a memory is connected to, as a tree.
 ///
@@ -37,7 +37,7 @@ pub(crate) struct GraphArgs {
     forgotten: bool,
 }
 
-pub(crate) fn run(args: &GraphArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &GraphArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = GraphRequest {
         id: args.memory.of(inv.actor())?.get(),
         depth: Some(args.depth),
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &GraphArgs, inv: &Invocation, out: &mut Output) -> Outco
 }
 
 /// Each memory hangs once, below the first one that leads to it; further edges to it are named, not followed.
-fn tree(answer: &GraphAnswer, out: &mut Output) -> Outcome {
+fn tree(answer: &GraphAnswer, out: &mut Output) -> CommandResult {
     let nodes = std::iter::once(&answer.start).chain(&answer.nodes);
     let by_id: BTreeMap<u64, &NodeView> = nodes.map(|node| (node.id, node)).collect();
     let mut stack = vec![(answer.id, None::<&EdgeView>, 0_usize)];

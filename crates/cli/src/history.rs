@@ -2,17 +2,17 @@
 
 use clap::Args;
 use serde::Serialize;
+use service::parse::{MemoryRef, from_ppm};
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::get;
 use crate::open::Invocation;
 use crate::output::{Output, plain};
-use crate::parse::{MemoryRef, from_ppm};
 
 /// Lists the versions of a memory, oldest first.
 ///
-/// JSON: [{version, uri, title, type, memory_type, project, by, created_at, confidence, source, valid_from, valid_until,
-/// expires, seq}]; created_at is when the version was written
+/// JSON: [{version, uri, title, type, memory_type, project, by, created_at, confidence, source, valid_from,
+/// valid_until, expires, seq}]; created_at is when the version was written
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex history 12
@@ -44,7 +44,7 @@ struct HistoryVersion {
     seq: u64,
 }
 
-pub(crate) fn run(args: &HistoryArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &HistoryArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     // Reading the current version first gives one answer to the question who may see this memory.
     let id = args.memory.of(inv.actor())?;
     get::read(inv, &MemoryRef { id, version: None, uri: None }, None, None)?;

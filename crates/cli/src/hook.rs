@@ -1,7 +1,7 @@
 //! `cortex hook`: what agents run at the events of a session. It never fails and never keeps an agent waiting.
 //!
-//! Whatever happens (bad input, a busy store, a disk that is full), the agent gets an empty reply in time and exit code 0;
-//! the trouble is one line in `logs/hooks.log` of the home.
+//! Whatever happens (bad input, a busy store, a disk that is full), the agent gets an empty reply in time and exit code
+//! 0; the trouble is one line in `logs/hooks.log` of the home.
 
 use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
@@ -10,29 +10,27 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use clap::Args;
-use kernel::memory::Millis;
-
-use crate::failure::Outcome;
-use crate::open::{Around, Globals, caller, home_folder};
-use crate::output::{Output, plain};
 use agents::hooks::{
     EventName, HookMemory, HookReply, HookSession, INPUT_BYTES_MAX, Start, reminder, render,
     respond, session_text,
 };
-use api::CallerInfo;
-use client::connection::DaemonClient;
-use client::place::DaemonPlace;
-use client::start::connect_or_start;
-
 use agents::setup::Agent;
-use api::Operation;
 use api::bulletin::BulletinRequest;
 use api::capture::CaptureRequest;
 use api::context::ContextRequest;
 use api::prompt::PromptSaveRequest;
 use api::session::{SessionEndRequest, SessionGetRequest, SessionStartRequest};
+use api::{CallerInfo, Operation};
+use clap::Args;
+use client::connection::DaemonClient;
+use client::place::DaemonPlace;
+use client::start::connect_or_start;
+use kernel::memory::Millis;
 use service::parse;
+
+use crate::failure::CommandResult;
+use crate::open::{CommandEnv, GlobalArgs, caller, home_folder};
+use crate::output::{Output, plain};
 
 /// How long memory may take. An agent waits for a prompt's hook on every prompt.
 const PROMPT_LIMIT: Duration = Duration::from_millis(1_500);
@@ -61,35 +59,40 @@ pub(crate) struct HookArgs {
     agent: Agent,
 }
 
-pub(crate) fn run(args: &HookArgs, globals: &Globals, around: Around, out: &Output) -> Outcome {
+pub(crate) fn run(
+    args: &HookArgs,
+    globals: &GlobalArgs,
+    env: CommandEnv,
+    out: &Output,
+) -> CommandResult {
     let (agent, event) = (args.agent, args.event);
-    let folder = home_folder(globals, &around.variables, &around.cwd)?;
-    let mut caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
     caller.any_folder = true;
     let now = caller.world.now();
     let limit = if event == EventName::PromptSubmit { PROMPT_LIMIT } else { LIMIT };
     let (place, from) = (DaemonPlace::new(&folder), caller.info());
     let (reply, heard) = mpsc::channel();
-    let mut input = around.input;
+    let mut input = env.input;
     // A thread of its own: if memory hangs, the process ends without it. What the daemon was told, it finishes.
     std::thread::spawn(move || {
         let nothing = || render(agent, event, &HookReply::default());
         let answer = match read(&mut input) {
-            Ok(bytes) => match Served::connect(&place, from, limit) {
+            Ok(bytes) => match DaemonMemory::connect(&place, from, limit) {
                 Ok(memory) => respond(agent, event, &bytes, &memory),
                 Err(error) => (nothing(), Some(error.to_string())),
             },
             Err(error) => (nothing(), Some(format!("standard input: {error}"))),
         };
         // Nobody listens any more if it took too long.
-        let _too_late = reply.send(answer);
+        let _ = reply.send(answer);
     });
     let (bytes, trouble) = heard.recv_timeout(limit).unwrap_or_else(|_| {
         let trouble = format!("memory did not answer within {} ms", limit.as_millis());
         (render(agent, event, &HookReply::default()), Some(trouble))
     });
     // An agent that closed the pipe does not want to know.
-    let _unheard = std::io::stdout().write_all(&bytes);
+    let _ = std::io::stdout().write_all(&bytes);
     if let Some(trouble) = trouble {
         let line = format!("{agent} {}: {}", event.name(), plain(&trouble));
         if let Err(error) = log(&folder, now.ok(), &line) {
@@ -119,16 +122,20 @@ fn log(home: &Path, now: Option<Millis>, line: &str) -> std::io::Result<()> {
 }
 
 /// The memory that the daemon of the home serves.
-struct Served {
+struct DaemonMemory {
     client: RefCell<DaemonClient>,
     from: CallerInfo,
 }
 
-impl Served {
-    fn connect(place: &DaemonPlace, from: CallerInfo, limit: Duration) -> api::Result<Served> {
+impl DaemonMemory {
+    fn connect(
+        place: &DaemonPlace,
+        from: CallerInfo,
+        limit: Duration,
+    ) -> api::Result<DaemonMemory> {
         let client = connect_or_start(place)?;
         client.set_patience(Some(limit))?;
-        Ok(Served { client: RefCell::new(client), from })
+        Ok(DaemonMemory { client: RefCell::new(client), from })
     }
 
     /// Asks from the folder the agent works in, which says what project is meant.
@@ -146,7 +153,7 @@ fn is_moot(error: &api::Error) -> bool {
     matches!(error.fault, api::Fault::Missing | api::Fault::Conflict)
 }
 
-impl HookMemory for Served {
+impl HookMemory for DaemonMemory {
     type Error = api::Error;
 
     fn start(&self, session: &HookSession, start: Start) -> api::Result<Option<String>> {

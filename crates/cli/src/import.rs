@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use transfer::{self, Format, ImportReport, Importer};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::open::Invocation;
-use crate::output::{Output, Progress, plain};
-use transfer;
-use transfer::{Format, ImportReport, Importer};
+use crate::output::{Output, ProgressLine, plain};
 
 /// Rows named on a terminal; --json names a thousand.
 const NAMED_MAX: usize = 20;
@@ -17,12 +16,12 @@ const NAMED_MAX: usize = 20;
 ///
 /// The format is recognised by what the file or folder holds; --from names it. The source is only read, also while its
 /// tool is running. Importing again adds nothing: each memory remembers where it came from, and only what changed there
-/// since is updated, as a new version. A row that cannot be kept is left out and named with the reason. Private blocks and
-/// secrets are replaced on the way in.
+/// since is updated, as a new version. A row that cannot be kept is left out and named with the reason. Private blocks
+/// and secrets are replaced on the way in.
 ///
-/// Dates of origin become the dates of the memories where the journal allows it, because its entries never run backwards:
-/// that is, for everything newer than its last entry, so for all of it in a new home. What is older keeps its date in
-/// valid_from.
+/// Dates of origin become the dates of the memories where the journal allows it, because its entries never run
+/// backwards: that is, for everything newer than its last entry, so for all of it in a new home. What is older keeps
+/// its date in valid_from.
 ///
 /// JSON: {format, dry_run, found, memories: {new, changed, unchanged}, versions, edges, sessions, prompts:
 /// {new, unchanged}, forgotten, dates: {as_created, as_valid_from, absent, lost}, redacted, tags_left_out,
@@ -47,7 +46,7 @@ pub(crate) struct ImportArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("import")?;
     let cortex = inv.cortex()?;
     let stamp = inv.stamp()?;
@@ -61,7 +60,8 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Outc
         project: args.project.as_deref(),
         dry_run: args.dry_run,
     };
-    let (mut read, mut wrote) = (Progress::new(out, "read"), Progress::new(out, "imported"));
+    let (mut read, mut wrote) =
+        (ProgressLine::new(out, "read"), ProgressLine::new(out, "imported"));
     let report = transfer::import(
         &importer,
         args.from,
@@ -78,7 +78,7 @@ pub(super) fn unguessable(failure: &Failure) -> transfer::Error {
     transfer::Error::Io { what: "random bytes".into(), error }
 }
 
-fn show(report: &ImportReport, out: &mut Output) -> Outcome {
+fn show(report: &ImportReport, out: &mut Output) -> CommandResult {
     let ImportReport { memories, edges, sessions, prompts, dates, skipped, .. } = report;
     let verb = if report.dry_run { "would import" } else { "imported" };
     out.line(format_args!("{verb} from {}:", report.format))?;

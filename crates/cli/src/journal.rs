@@ -7,17 +7,17 @@ use kernel::journal::{Entry, EntryKind};
 use kernel::store::{KeyRange, View};
 use kernel::{Error, keys};
 use serde_json::Value;
+use service::activity;
 
 use crate::entry_view;
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain};
-use service::activity;
 
 /// Lists the journal, one line per entry, oldest first.
 ///
-/// JSON: one object per line: {seq, kind, at, by, run, idempotency_key, payload}; kind is that of the entry, and what the
-/// payload of a write calls type and memory_type is that of the memory
+/// JSON: one object per line: {seq, kind, at, by, run, idempotency_key, payload}; kind is that of the entry, and what
+/// the payload of a write calls type and memory_type is that of the memory
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex journal --from 100 --limit 20
@@ -42,7 +42,7 @@ pub(crate) struct JournalArgs {
     entry: Option<u64>,
 }
 
-pub(crate) fn run(args: &JournalArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &JournalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("read the journal")?;
     let kind = args.kind.as_deref().map(EntryKind::parse).transpose()?;
     let cortex = inv.existing()?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &JournalArgs, inv: &Invocation, out: &mut Output) -> Out
     }
 
     let mut left = args.limit.unwrap_or(u64::MAX);
-    let mut show = |entry: &Entry, out: &mut Output| -> Outcome<bool> {
+    let mut show = |entry: &Entry, out: &mut Output| -> CommandResult<bool> {
         if kind.is_some_and(|kind| kind != entry.kind) {
             return Ok(true);
         }
@@ -94,7 +94,7 @@ fn run_entries(view: &View<'_>, run: &str) -> kernel::Result<Vec<u64>> {
     Ok(entries)
 }
 
-fn line(view: &View<'_>, entry: &Entry, out: &mut Output) -> Outcome {
+fn line(view: &View<'_>, entry: &Entry, out: &mut Output) -> CommandResult {
     let payload = entry.payload()?;
     if out.is_json() {
         return out.object(&entry_view::entry(entry, &payload));
@@ -110,7 +110,7 @@ fn line(view: &View<'_>, entry: &Entry, out: &mut Output) -> Outcome {
 }
 
 /// An object as indented `name: value` lines.
-fn tree(out: &mut Output, value: &Value, depth: usize) -> Outcome {
+fn tree(out: &mut Output, value: &Value, depth: usize) -> CommandResult {
     let Value::Object(object) = value else { return Ok(()) };
     for (name, value) in object {
         let indent = "  ".repeat(depth);

@@ -1,11 +1,11 @@
 //! The word after `--type`: one of the nine types, or a kind such as bugfix, which other tools call a type too.
 //!
-//! What must stay true: every kind that is a word is taken, and a type typed wrong is not: a word that is nearly a known one
-//! is refused with that one. `--kind` takes any word as it is, and so does `type` in a line that names its `memory_type`.
+//! What must stay true: every kind that is a word is taken, and a type typed wrong is not: a word that is nearly a
+//! known one is refused with that one. `--kind` takes any word as it is, and so does `type` in a line that names its
+//! `memory_type`.
 
 use kernel::memory::{KINDS, MemoryType};
 use kernel::{Error, Result};
-
 use service::normalized_save::normal_kind;
 
 /// What somebody is told who typed a word that is nearly a known one.
@@ -14,15 +14,15 @@ const OF_LINES: &str = "beside a memory_type any word of your own is taken";
 
 /// What a word after `--type` stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum TypeWord {
     Type(MemoryType),
     Kind(String),
 }
 
-fn named(word: &str, advice: &str) -> Result<Named> {
+fn type_word(word: &str, advice: &str) -> Result<TypeWord> {
     let word = word.trim();
     if let Ok(memory_type) = MemoryType::parse(word) {
-        return Ok(Named::Type(memory_type));
+        return Ok(TypeWord::Type(memory_type));
     }
     let kind = normal_kind(word);
     let known = KINDS.iter().map(|(known, _)| (*known).to_owned());
@@ -42,7 +42,7 @@ fn named(word: &str, advice: &str) -> Result<Named> {
             let reason = format!("{shown:?} is not known; did you mean {known}? {advice}");
             Err(Error::invalid("type", reason))
         }
-        Some((0, _)) | None => Ok(Named::Kind(kind)),
+        Some((0, _)) | None => Ok(TypeWord::Kind(kind)),
     }
 }
 
@@ -52,11 +52,11 @@ pub(crate) fn of_save(
     kind: Option<&str>,
 ) -> Result<(Option<String>, Option<String>)> {
     let own = kind.map(str::to_owned);
-    match word.map(|word| named(word, OF_OPTIONS)).transpose()? {
+    match word.map(|word| type_word(word, OF_OPTIONS)).transpose()? {
         None => Ok((None, own)),
-        Some(Named::Type(memory_type)) => Ok((Some(memory_type.name().to_owned()), own)),
-        Some(Named::Kind(word)) if own.is_none() => Ok((None, Some(word))),
-        Some(Named::Kind(word)) => {
+        Some(TypeWord::Type(memory_type)) => Ok((Some(memory_type.name().to_owned()), own)),
+        Some(TypeWord::Kind(word)) if own.is_none() => Ok((None, Some(word))),
+        Some(TypeWord::Kind(word)) => {
             let reason = format!("{word:?} is a kind, and --kind names one too; give one of them");
             Err(Error::invalid("type", reason))
         }
@@ -72,10 +72,10 @@ pub(crate) fn of_line(
         let memory_type = MemoryType::parse(name)?;
         return Ok((Some(memory_type.name().to_owned()), word.map(str::to_owned)));
     }
-    match word.map(|word| named(word, OF_LINES)).transpose()? {
+    match word.map(|word| type_word(word, OF_LINES)).transpose()? {
         None => Ok((None, None)),
-        Some(Named::Type(memory_type)) => Ok((Some(memory_type.name().to_owned()), None)),
-        Some(Named::Kind(word)) => Ok((None, Some(word))),
+        Some(TypeWord::Type(memory_type)) => Ok((Some(memory_type.name().to_owned()), None)),
+        Some(TypeWord::Kind(word)) => Ok((None, Some(word))),
     }
 }
 
@@ -83,9 +83,9 @@ pub(crate) fn of_line(
 pub(crate) fn of_filter(words: &[String]) -> Result<(Vec<MemoryType>, Vec<String>)> {
     let (mut types, mut kinds) = (Vec::new(), Vec::new());
     for word in words {
-        match named(word, OF_OPTIONS)? {
-            Named::Type(memory_type) => types.push(memory_type),
-            Named::Kind(kind) => kinds.push(kind),
+        match type_word(word, OF_OPTIONS)? {
+            TypeWord::Type(memory_type) => types.push(memory_type),
+            TypeWord::Kind(kind) => kinds.push(kind),
         }
     }
     if !types.is_empty() && !kinds.is_empty() {
@@ -99,8 +99,8 @@ pub(crate) fn of_filter(words: &[String]) -> Result<(Vec<MemoryType>, Vec<String
 mod tests {
     use super::*;
 
-    fn kind(word: &str) -> Named {
-        Named::Kind(word.to_owned())
+    fn kind(word: &str) -> TypeWord {
+        TypeWord::Kind(word.to_owned())
     }
 
     // agent-memory 35-39, 106-110: every type that other tools know
@@ -126,16 +126,19 @@ mod tests {
             "incident",
             "hotfix",
         ] {
-            assert_eq!(named(word, OF_OPTIONS).unwrap(), kind(word));
+            assert_eq!(type_word(word, OF_OPTIONS).unwrap(), kind(word));
         }
-        assert_eq!(named("Root cause", OF_OPTIONS).unwrap(), kind("root-cause"));
-        assert_eq!(named("DECISION", OF_OPTIONS).unwrap(), Named::Type(MemoryType::Decision));
+        assert_eq!(type_word("Root cause", OF_OPTIONS).unwrap(), kind("root-cause"));
+        assert_eq!(
+            type_word("DECISION", OF_OPTIONS).unwrap(),
+            TypeWord::Type(MemoryType::Decision)
+        );
     }
 
     #[test]
     fn a_word_typed_wrong_is_not_a_new_kind() {
         for (word, meant) in [("decison", "decision"), ("Fcat", "fact"), ("Bug Fix", "bugfix")] {
-            let error = named(word, OF_OPTIONS).unwrap_err().to_string();
+            let error = type_word(word, OF_OPTIONS).unwrap_err().to_string();
             assert!(error.contains(&format!("did you mean {meant}?")), "{error}");
         }
     }

@@ -7,15 +7,16 @@ use recall::analyze::Language;
 use recall::language;
 use serde_json::json;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::Output;
 
 /// Shows or sets the language in which an actor's memories and questions are read.
 ///
-/// It decides which forms of a word count as one: in English `houses` and `house`, in German `Häuser` and `Haus`. Words in another
-/// script are read in a language of that script whatever is set here, and text without spaces needs no language. The choice is
-/// an entry of the journal; with it every text is read anew, about a second for each 5,000 memories.
+/// It decides which forms of a word count as one: in English `houses` and `house`, in German `Häuser` and `Haus`. Words
+/// in another script are read in a language of that script whatever is set here, and text without spaces needs no
+/// language. The choice is an entry of the journal; with it every text is read anew, about a second for each 5,000
+/// memories.
 ///
 /// JSON: {language, changed}; with --list [language]
 #[derive(Args, Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct LanguageArgs {
     list: bool,
 }
 
-pub(crate) fn run(args: &LanguageArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &LanguageArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     if args.list {
         let names: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
         if out.is_json() {

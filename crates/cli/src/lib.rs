@@ -1,8 +1,9 @@
-//! The command line: it translates between what people type and what the kernel knows, and nothing else.
+//! The command line: it translates between what people type and what operations take and answer, and nothing else.
 //!
-//! One file per command: an args struct whose doc comments are the help text, and a `run` that calls one kernel operation
-//! and prints. `open` brings clock, chance and environment in; `failure` decides exit codes and hints; `output` keeps data
-//! and talk apart; `views` are the JSON shapes.
+//! One file per command in `commands`: a struct of arguments whose doc comments are the help text, and a `run` that asks an
+//! operation of the service and prints its answer. Few commands read the store themselves, where no operation says what
+//! they show (proofs, the journal, typed finds). `invocation` brings clock, chance and environment in; `failure` decides
+//! exit codes and hints; `output` keeps data and talk apart; `views` are the JSON shapes that no operation has.
 
 mod admin;
 mod attest;
@@ -55,7 +56,7 @@ mod setup;
 mod snapshot;
 mod stats;
 mod supervisor;
-pub mod surroundings;
+mod surroundings;
 mod talent;
 mod think;
 mod tour;
@@ -70,23 +71,20 @@ mod views;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-
-use service::{fields, parse};
-
 use daemon::server::command::CommandContext;
-use failure::{EXIT_CODES, Failure, Outcome};
-use open::{Around, Globals, Invocation};
+use failure::{CommandResult, EXIT_CODES, Failure};
+use open::{CommandEnv, GlobalArgs, Invocation};
 use output::Output;
 
 /// Durable, verifiable memory for AI agents.
 ///
-/// Every change is one entry in a journal that only grows; everything else follows from it. What you save is on disk when
-/// the command returns, stays readable in every version, and can be proved to others with a file.
+/// Every change is one entry in a journal that only grows; everything else follows from it. What you save is on disk
+/// when the command returns, stays readable in every version, and can be proved to others with a file.
 #[derive(Parser, Debug)]
 #[command(name = "cortex", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
     #[command(flatten)]
-    globals: Globals,
+    globals: GlobalArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -201,44 +199,44 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::tell(&error),
     };
-    let mut around = surroundings::own_context();
+    let mut env = surroundings::own_context();
     if is_local(&cli.command) {
-        return ExitCode::from(run_here(&cli, around));
+        return ExitCode::from(run_here(&cli, env));
     }
     if matches!(cli.command, Command::Home(HomeCommand::Model(_))) {
-        bring_key(&cli.globals, &mut around);
+        bring_key(&cli.globals, &mut env);
     }
-    let entry = open::home_folder(&cli.globals, &around.variables, &around.cwd)
+    let entry = open::home_folder(&cli.globals, &env.variables, &env.cwd)
         .and_then(|folder| serve::enter(&folder, open::wait(&cli.globals)));
     match entry {
         // Held to the end: no daemon takes the home while a command uses it in this process.
-        Ok(serve::Entry::Free(_lock)) => ExitCode::from(run_here(&cli, around)),
-        Ok(serve::Entry::Served(client)) => serve::forward(client, around, cli.globals.json),
+        Ok(serve::HomeAccess::Free(_lock)) => ExitCode::from(run_here(&cli, env)),
+        Ok(serve::HomeAccess::Served(client)) => serve::forward(client, env, cli.globals.json),
         Err(failure) => {
-            report(&failure, &output_of(cli.globals.json, around).0);
+            report(&failure, &output_of(cli.globals.json, env).0);
             ExitCode::from(failure.exit_code())
         }
     }
 }
 
 /// Takes the key of an embedding service along: the daemon that runs the command has variables of its own.
-fn bring_key(globals: &Globals, around: &mut CommandContext) {
-    let config = open::home_folder(globals, &around.variables, &around.cwd)
-        .and_then(|folder| Ok(service::config::load(&folder, &around.variables)?));
+fn bring_key(globals: &GlobalArgs, env: &mut CommandContext) {
+    let config = open::home_folder(globals, &env.variables, &env.cwd)
+        .and_then(|folder| Ok(service::config::load(&folder, &env.variables)?));
     // A file that cannot be read is reported by the command itself.
     let Ok(config) = config else { return };
     if let Some(name) = config.text("embedder.key_env")
         && let Some(key) = surroundings::own_variable(name)
     {
-        around.variables.insert(name.to_owned(), key);
+        env.variables.insert(name.to_owned(), key);
     }
 }
 
 /// Runs a command line for somebody else, with their surroundings. Returns its exit code.
-pub fn run_for(arguments: &[String], around: CommandContext) -> u8 {
+pub fn run_for(arguments: &[String], env: CommandContext) -> u8 {
     match Cli::try_parse_from(std::iter::once("cortex").chain(arguments.iter().map(String::as_str)))
     {
-        Ok(cli) if !is_local(&cli.command) => run_here(&cli, around),
+        Ok(cli) if !is_local(&cli.command) => run_here(&cli, env),
         // The caller's own program took this command line for one of ours.
         Ok(_) | Err(_) => api::error::exit::BAD_INPUT,
     }
@@ -253,16 +251,16 @@ fn is_local(command: &Command) -> bool {
     }
 }
 
-fn output_of(json: bool, around: CommandContext) -> (Output, Around) {
-    let CommandContext { cwd, variables, input, input_is_terminal, out, talk, .. } = around;
-    let output = Output::new(json, out, talk, around.talk_is_terminal);
+fn output_of(json: bool, env: CommandContext) -> (Output, CommandEnv) {
+    let CommandContext { cwd, variables, input, input_is_terminal, out, talk, .. } = env;
+    let output = Output::new(json, out, talk, env.talk_is_terminal);
     let talk = output.talk().clone();
-    (output, Around { cwd, variables, input, input_is_terminal, ops: around.host, talk })
+    (output, CommandEnv { cwd, variables, input, input_is_terminal, ops: env.host, talk })
 }
 
-fn run_here(cli: &Cli, around: CommandContext) -> u8 {
-    let (mut out, around) = output_of(cli.globals.json, around);
-    let outcome = run(cli, around, &mut out).and_then(|()| out.flush());
+fn run_here(cli: &Cli, env: CommandContext) -> u8 {
+    let (mut out, env) = output_of(cli.globals.json, env);
+    let outcome = run(cli, env, &mut out).and_then(|()| out.flush());
     match outcome {
         Ok(()) => 0,
         Err(failure) => {
@@ -276,11 +274,11 @@ fn run_here(cli: &Cli, around: CommandContext) -> u8 {
     }
 }
 
-fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
+fn run(cli: &Cli, env: CommandEnv, out: &mut Output) -> CommandResult {
     match &cli.command {
-        Command::Local(command) => run_local(command, &cli.globals, around, out),
+        Command::Local(command) => run_local(command, &cli.globals, env, out),
         Command::Home(command) => {
-            let inv = &Invocation::new(&cli.globals, addressed(command), around)?;
+            let inv = &Invocation::new(&cli.globals, addressed(command), env)?;
             let outcome = run_at_home(command, inv, out);
             outcome.and_then(|()| inv.finish())
         }
@@ -289,44 +287,44 @@ fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
 
 fn run_local(
     command: &LocalCommand,
-    globals: &Globals,
-    around: Around,
+    globals: &GlobalArgs,
+    env: CommandEnv,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     match command {
         LocalCommand::VerifyProof(args) => verify_proof::run(args, out),
-        LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, around)?, out),
-        LocalCommand::Setup(args) => setup::run(args, globals, around, out),
+        LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, env)?, out),
+        LocalCommand::Setup(args) => setup::run(args, globals, env, out),
         LocalCommand::Hook(args) => {
             // Agents read an exit code as "stop"; trouble is for the person, and in the log.
-            if let Err(failure) = hook::run(args, globals, around, out) {
+            if let Err(failure) = hook::run(args, globals, env, out) {
                 out.say(format_args!("{failure}"));
             }
             Ok(())
         }
-        LocalCommand::Mcp(args) => mcp::run(args, globals, &around),
-        LocalCommand::Serve(args) => serve::serve(args, globals, &around, out),
-        LocalCommand::Status(args) => serve::status(args, globals, &around, out),
-        LocalCommand::Stop(args) => serve::stop(args, globals, &around, out),
-        LocalCommand::Doctor(args) => doctor::run(args, globals, &around, out),
-        LocalCommand::Config(args) => config::run(args, globals, &around, out),
+        LocalCommand::Mcp(args) => mcp::run(args, globals, &env),
+        LocalCommand::Serve(args) => serve::serve(args, globals, &env, out),
+        LocalCommand::Status(args) => serve::status(args, globals, &env, out),
+        LocalCommand::Stop(args) => serve::stop(args, globals, &env, out),
+        LocalCommand::Doctor(args) => doctor::run(args, globals, &env, out),
+        LocalCommand::Config(args) => config::run(args, globals, &env, out),
         LocalCommand::Tour(args) => tour::run(args, globals, out),
-        LocalCommand::Tui(args) => tui::run(args, globals, &around),
-        LocalCommand::Talent(args) => talent::run(args, globals, around, out),
-        LocalCommand::Think(args) => think::run(args, globals, &around, out),
-        LocalCommand::Facet(args) => facet::run(args, globals, &around, out),
-        LocalCommand::Chronicle(args) => chronicle::run(args, globals, around, out),
-        LocalCommand::Bus(args) => bus::run(args, globals, around, out),
-        LocalCommand::Chat(args) => chat::run(args, globals, around, out),
-        LocalCommand::Supervisor(args) => supervisor::run(args, globals, &around, out),
+        LocalCommand::Tui(args) => tui::run(args, globals, &env),
+        LocalCommand::Talent(args) => talent::run(args, globals, env, out),
+        LocalCommand::Think(args) => think::run(args, globals, &env, out),
+        LocalCommand::Facet(args) => facet::run(args, globals, &env, out),
+        LocalCommand::Chronicle(args) => chronicle::run(args, globals, env, out),
+        LocalCommand::Bus(args) => bus::run(args, globals, env, out),
+        LocalCommand::Chat(args) => chat::run(args, globals, env, out),
+        LocalCommand::Supervisor(args) => supervisor::run(args, globals, &env, out),
         LocalCommand::Completions(args) => version::completions(args, Cli::command(), out),
-        LocalCommand::Man(args) => version::man(args, Cli::command(), &around.cwd, out),
+        LocalCommand::Man(args) => version::man(args, Cli::command(), &env.cwd, out),
         LocalCommand::Version(args) => version::version(args, out),
         LocalCommand::Help(args) => help(args, out),
     }
 }
 
-fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Outcome {
+fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> CommandResult {
     match command {
         HomeCommand::Save(args) => save::run(args, inv, out),
         HomeCommand::Get(args) => get::run(args, inv, out),
@@ -398,7 +396,7 @@ fn addressed(command: &HomeCommand) -> Option<&kernel::actor::ActorName> {
     memory.uri.as_ref().map(|uri| &uri.actor)
 }
 
-fn help(args: &HelpArgs, out: &mut Output) -> Outcome {
+fn help(args: &HelpArgs, out: &mut Output) -> CommandResult {
     let mut cli = Cli::command();
     cli.build();
     match args.topic.as_deref() {

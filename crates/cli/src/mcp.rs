@@ -1,14 +1,8 @@
 //! `cortex mcp`: the tools of an agent, over standard input and output.
 
-use crate::surroundings;
 use std::sync::Arc;
 
 use clap::Args;
-use talents::process::{TalentTools, ToolScene, Toolbox};
-use talents::{Day, Facet, TalentName, UseId};
-
-use crate::failure::Outcome;
-use crate::open::{Around, Globals, caller, home_folder, wait};
 use client::place::DaemonPlace;
 use client::pool::ClientPool;
 use daemon::talents_host::memory::Memory;
@@ -17,6 +11,12 @@ use mcp::backend::Backend;
 use mcp::talent::TalentServer;
 use mcp::tools::Choice;
 use mcp::{Server, serve_stdio};
+use talents::process::{TalentTools, ToolScene, Toolbox};
+use talents::{Day, Facet, TalentName, UseId};
+
+use crate::failure::CommandResult;
+use crate::open::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::surroundings;
 
 /// Serves an agent over standard input and output, in the Model Context Protocol.
 ///
@@ -48,15 +48,15 @@ pub(crate) struct McpArgs {
     day: Option<String>,
 }
 
-pub(crate) fn run(args: &McpArgs, globals: &Globals, around: &Around) -> Outcome {
+pub(crate) fn run(args: &McpArgs, globals: &GlobalArgs, env: &CommandEnv) -> CommandResult {
     if let (Some(talent), Some(run)) = (&args.talent, &args.run) {
-        let served = served(args, talent, run, globals, around)?;
+        let served = served(args, talent, run, globals, env)?;
         serve_stdio(TalentServer::new(served))?;
         return Ok(());
     }
     let choice = Choice::parse(&args.tools)?;
-    let folder = home_folder(globals, &around.variables, &around.cwd)?;
-    let mut caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
     caller.any_folder = true;
     let pool = ClientPool::new(DaemonPlace::new(&folder), caller.info())?;
     serve_stdio(Server::new(Backend(Arc::new(pool)), &choice))?;
@@ -68,12 +68,12 @@ fn served(
     args: &McpArgs,
     talent: &str,
     run: &str,
-    globals: &Globals,
-    around: &Around,
-) -> Outcome<TalentTools> {
-    let hands = crate::talent::hands(globals, around)?;
+    globals: &GlobalArgs,
+    env: &CommandEnv,
+) -> CommandResult<TalentTools> {
+    let hands = crate::talent::hands(globals, env)?;
     let talent = hands.shelf.find(&TalentName::parse(talent)?)?;
-    let caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let today = daemon::talents_host::now(caller.world.as_ref(), &hands.zone)?.date();
     let scene = ToolScene {
         use_id: UseId::parse(run)?,
@@ -87,7 +87,7 @@ fn served(
     let memory = Memory::new(
         place,
         caller,
-        around.variables.clone(),
+        env.variables.clone(),
         surroundings::own_environment(),
         wait(globals),
     );

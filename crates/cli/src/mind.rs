@@ -2,21 +2,21 @@
 
 use std::fmt::Write as _;
 
-use clap::{Args, Subcommand};
-
-use crate::failure::{Failure, Outcome};
-use crate::open::Invocation;
-use crate::output::{Output, plain, plain_lines};
 use api::mind::{
     BudgetRequest, ChangeView, JobsRequest, PauseJobRequest, ProcessEventsRequest, RunJobRequest,
     RunsRequest, ShowRunRequest, SuggestionView, UndoRequest,
 };
+use clap::{Args, Subcommand};
+
+use crate::failure::{CommandResult, Failure};
+use crate::open::Invocation;
+use crate::output::{Output, plain, plain_lines};
 
 /// Shows and steers what tends the memory by itself: jobs, their runs, and undoing them.
 ///
-/// Jobs: bulletin (what matters now), maintenance (forgets what has faded, archives what is over or stale, joins what says the
-/// same), patterns (what repeats becomes an observation). The daemon runs them when they are due; everything they change is in
-/// the journal with its reason and can be undone.
+/// Jobs: bulletin (what matters now), maintenance (forgets what has faded, archives what is over or stale, joins what
+/// says the same), patterns (what repeats becomes an observation). The daemon runs them when they are due; everything
+/// they change is in the journal with its reason and can be undone.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex mind jobs
@@ -33,12 +33,12 @@ pub(crate) struct MindArgs {
 
 #[derive(Subcommand, Debug)]
 enum MindStep {
-    /// The jobs, when they run next and what came of the last run. JSON: {jobs: [{name, about, every_seconds, paused, running,
-    /// next_at, runs, failures, breaker, last}], warmup: {state, ready_for_work, last_refresh_unix_ms, bulletin_age_secs,
-    /// last_error}, breakers}
+    /// The jobs, when they run next and what came of the last run. JSON: {jobs: [{name, about, every_seconds, paused,
+    /// running, next_at, runs, failures, breaker, last}], warmup: {state, ready_for_work, last_refresh_unix_ms,
+    /// bulletin_age_secs, last_error}, breakers}
     Jobs,
-    /// Runs a job now and waits for it. JSON: {job, dry_run, report: {run, cause, started_at, ended_at, ending, summary},
-    /// changes: [{action, about, title, reason}], suggestions: [{about, reason}], examined, left, text}
+    /// Runs a job now and waits for it. JSON: {job, dry_run, report: {run, cause, started_at, ended_at, ending,
+    /// summary}, changes: [{action, about, title, reason}], suggestions: [{about, reason}], examined, left, text}
     Run {
         /// bulletin, maintenance or patterns
         job: String,
@@ -56,8 +56,8 @@ enum MindStep {
         /// bulletin, maintenance or patterns
         job: String,
     },
-    /// Runs, newest first: those that changed memories, and the reports of all. JSON: {runs: [{run, job, started_at, planned,
-    /// done, undone}], reports}
+    /// Runs, newest first: those that changed memories, and the reports of all. JSON: {runs: [{run, job, started_at,
+    /// planned, done, undone}], reports}
     Log {
         /// How many
         #[arg(long, value_name = "N", default_value_t = 20)]
@@ -87,10 +87,12 @@ enum MindStep {
 
 /// Shows what models cost today, in total and per purpose, and what is left.
 ///
-/// Without a provider in the configuration every limit is zero and nothing is ever asked. The limits are in [defaults.budget].
+/// Without a provider in the configuration every limit is zero and nothing is ever asked. The limits are in
+/// [defaults.budget].
 ///
-/// JSON: {day, kill_switch, provider, tokens, tokens_limit, reserved_tokens, dollars, dollars_limit, purposes: [{purpose, tokens,
-/// tokens_limit, dollars, dollars_limit}], ledger: [{at, purpose, who, model, tokens, dollars, assumed}]}
+/// JSON: {day, kill_switch, provider, tokens, tokens_limit, reserved_tokens, dollars, dollars_limit, purposes:
+/// [{purpose, tokens, tokens_limit, dollars, dollars_limit}], ledger: [{at, purpose, who, model, tokens, dollars,
+/// assumed}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex budget
@@ -108,7 +110,7 @@ pub(crate) struct BudgetArgs {
     limit: usize,
 }
 
-pub(crate) fn run(args: &MindArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &MindArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     match &args.step {
         MindStep::Jobs => jobs(inv, out),
         MindStep::Run { job, dry_run } => run_job(job, *dry_run, inv, out),
@@ -121,7 +123,7 @@ pub(crate) fn run(args: &MindArgs, inv: &Invocation, out: &mut Output) -> Outcom
     }
 }
 
-fn jobs(inv: &Invocation, out: &mut Output) -> Outcome {
+fn jobs(inv: &Invocation, out: &mut Output) -> CommandResult {
     let answer = inv.ops().mind_jobs(inv.caller(), JobsRequest {})?;
     if out.is_json() {
         return out.object(&answer);
@@ -155,7 +157,7 @@ fn jobs(inv: &Invocation, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn run_job(job: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> Outcome {
+fn run_job(job: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = RunJobRequest { job: job.to_owned(), dry_run };
     let answer = inv.ops().mind_run(inv.caller(), request)?;
     let failed = answer.report.as_ref().filter(|report| report.ending != "succeeded");
@@ -175,14 +177,14 @@ fn run_job(job: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> Outc
     }
 }
 
-fn pause(job: &str, paused: bool, inv: &Invocation, out: &mut Output) -> Outcome {
+fn pause(job: &str, paused: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = PauseJobRequest { job: job.to_owned(), paused };
     let answer = inv.ops().mind_pause(inv.caller(), request)?;
     let verb = if answer.paused { "is paused" } else { "goes on" };
     out.either(&answer, format_args!("{} {verb}", answer.name))
 }
 
-fn log(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
+fn log(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
     let answer = inv.ops().mind_runs(inv.caller(), RunsRequest { limit: Some(limit) })?;
     if out.is_json() {
         return out.object(&answer);
@@ -209,7 +211,7 @@ fn log(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn events(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
+fn events(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = ProcessEventsRequest { limit: Some(limit) };
     let answer = inv.ops().mind_events(inv.caller(), request)?;
     if out.is_json() {
@@ -235,19 +237,21 @@ fn events(limit: usize, inv: &Invocation, out: &mut Output) -> Outcome {
             "why",
         ] {
             if let Some(text) = event[key].as_str() {
-                let _never = write!(line, "  {key}={}", plain(text));
+                // Writing to a string cannot fail.
+                let _ = write!(line, "  {key}={}", plain(text));
             }
         }
         if let Some(id) = event["process"]["id"].as_str() {
             let kind = event["process"]["kind"].as_str().unwrap_or("process");
-            let _never = write!(line, "  {kind}={}", plain(id));
+            // Writing to a string cannot fail.
+            let _ = write!(line, "  {kind}={}", plain(id));
         }
         out.line(line)?;
     }
     Ok(())
 }
 
-fn show(run: &str, inv: &Invocation, out: &mut Output) -> Outcome {
+fn show(run: &str, inv: &Invocation, out: &mut Output) -> CommandResult {
     let answer = inv.ops().mind_show(inv.caller(), ShowRunRequest { run: run.to_owned() })?;
     if out.is_json() {
         return out.object(&answer);
@@ -263,7 +267,7 @@ fn show(run: &str, inv: &Invocation, out: &mut Output) -> Outcome {
     changes(&answer.changes, out)
 }
 
-fn undo(run: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> Outcome {
+fn undo(run: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = UndoRequest { run: run.to_owned(), dry_run };
     let answer = inv.ops().mind_undo(inv.caller(), request)?;
     if out.is_json() {
@@ -280,7 +284,7 @@ fn undo(run: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> Outcome
     }
 }
 
-fn changes(changes: &[ChangeView], out: &mut Output) -> Outcome {
+fn changes(changes: &[ChangeView], out: &mut Output) -> CommandResult {
     changes.iter().try_for_each(|change| {
         let reason = match plain(&change.reason) {
             reason if reason.is_empty() => reason,
@@ -299,7 +303,7 @@ fn ids(about: &[u64]) -> String {
     ids.join(", ")
 }
 
-pub(crate) fn budget(args: &BudgetArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn budget(args: &BudgetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let kill_switch = (args.stop || args.allow).then_some(args.stop);
     let request = BudgetRequest { kill_switch, limit: Some(args.limit) };
     let answer = inv.ops().budget(inv.caller(), request)?;

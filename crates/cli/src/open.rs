@@ -1,7 +1,7 @@
 //! One run of the program: whose memory, by whom, at what time, with what chance.
 //!
-//! The kernel has no clock, no randomness and no environment. All three enter here, and here only. The hidden `--now` and
-//! `--salt-seed` pin clock and chance, so that a run can be repeated to the same root.
+//! The kernel has no clock, no randomness and no environment. All three enter here, and here only. The hidden `--now`
+//! and `--salt-seed` pin clock and chance, so that a run can be repeated to the same root.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,23 +10,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::{DEFAULT_ACTOR, GrantFiles};
 use clap::Args;
+use daemon::Host;
 use kernel::actor::ActorName;
 use kernel::command::Stamp;
 use kernel::grants::{Authority, Permission};
 use kernel::home::Home;
 use kernel::memory::{Millis, Salt};
 use kernel::{Cortex, Digest, Error, Options};
+use service::config::{self, Config};
+use service::{Caller, Machine, Pinned, Service, World as _, grant_file, parse};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::Talk;
-use crate::{parse, surroundings};
-use api::{DEFAULT_ACTOR, GrantFiles};
-use daemon::Host;
-use service::config;
-use service::config::Config;
-use service::{Caller, Machine, Pinned, World as _};
-use service::{Service, grant_file};
+use crate::surroundings;
 
 /// Seconds to wait for another process that has the actor open, unless told otherwise.
 const WAIT_SECONDS_DEFAULT: u64 = 10;
@@ -34,7 +32,7 @@ const WAIT_SECONDS_DEFAULT: u64 = 10;
 const WAIT_SECONDS_MAX: u64 = 3_600;
 
 /// What a command has around it, without the outputs.
-pub(crate) struct Around {
+pub(crate) struct CommandEnv {
     pub(crate) cwd: PathBuf,
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) input: Box<dyn Read + Send>,
@@ -45,7 +43,7 @@ pub(crate) struct Around {
 
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Global options")]
-pub(crate) struct Globals {
+pub(crate) struct GlobalArgs {
     /// Folder that holds everything [env: CORTEX_HOME] [default: ~/.cortex]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
@@ -99,10 +97,10 @@ impl std::fmt::Debug for Invocation {
 
 /// The folder that holds everything.
 pub(crate) fn home_folder(
-    globals: &Globals,
+    globals: &GlobalArgs,
     variables: &BTreeMap<String, String>,
     cwd: &Path,
-) -> Outcome<PathBuf> {
+) -> CommandResult<PathBuf> {
     let named = globals.home.clone().or_else(|| variables.get("CORTEX_HOME").map(Into::into));
     match named {
         Some(folder) => Ok(cwd.join(folder)),
@@ -117,17 +115,17 @@ fn person_home(variables: &BTreeMap<String, String>) -> Option<PathBuf> {
 }
 
 /// How long to wait for another process.
-pub(crate) fn wait(globals: &Globals) -> Duration {
+pub(crate) fn wait(globals: &GlobalArgs) -> Duration {
     Duration::from_secs(globals.wait.unwrap_or(WAIT_SECONDS_DEFAULT).min(WAIT_SECONDS_MAX))
 }
 
 /// Who asks, as far as flags and variables say.
 pub(crate) fn caller(
-    globals: &Globals,
+    globals: &GlobalArgs,
     variables: &BTreeMap<String, String>,
     cwd: &Path,
     addressed: Option<&ActorName>,
-) -> Outcome<Caller> {
+) -> CommandResult<Caller> {
     let files = globals.grant.as_ref().map(|grant| GrantFiles {
         grant: cwd.join(grant),
         key: globals.grant_key.as_ref().map(|path| cwd.join(path)),
@@ -162,11 +160,11 @@ pub(crate) fn caller(
 impl Invocation {
     /// `addressed` is the actor of a URI that the command names, used if nobody says otherwise.
     pub(crate) fn new(
-        globals: &Globals,
+        globals: &GlobalArgs,
         addressed: Option<&ActorName>,
-        around: Around,
-    ) -> Outcome<Invocation> {
-        let Around { cwd, variables, input, input_is_terminal, ops, talk } = around;
+        env: CommandEnv,
+    ) -> CommandResult<Invocation> {
+        let CommandEnv { cwd, variables, input, input_is_terminal, ops, talk } = env;
         let folder = home_folder(globals, &variables, &cwd)?;
         let caller = caller(globals, &variables, &cwd, addressed)?;
         let own = ops.is_none();
@@ -204,7 +202,7 @@ impl Invocation {
     }
 
     /// What is set for this home, by the caller's variables.
-    pub(crate) fn config(&self) -> Outcome<Config> {
+    pub(crate) fn config(&self) -> CommandResult<Config> {
         Ok(config::load(self.folder(), &self.variables)?)
     }
 
@@ -224,7 +222,7 @@ impl Invocation {
     }
 
     /// Standard input, once.
-    pub(crate) fn take_input(&self) -> Outcome<Input> {
+    pub(crate) fn take_input(&self) -> CommandResult<Input> {
         self.input
             .borrow_mut()
             .take()
@@ -236,7 +234,7 @@ impl Invocation {
     }
 
     /// Writes down what is pending, if nobody else will.
-    pub(crate) fn finish(&self) -> Outcome {
+    pub(crate) fn finish(&self) -> CommandResult {
         if self.own {
             self.ops.service.close(self.now()?)?;
         }
@@ -266,7 +264,7 @@ impl Invocation {
     }
 
     /// Opens the actor, making it if it is new. A delegate makes no actors.
-    pub(crate) fn cortex(&self) -> Outcome<Arc<Cortex>> {
+    pub(crate) fn cortex(&self) -> CommandResult<Arc<Cortex>> {
         if self.caller.delegate.is_some() {
             self.existing()
         } else {
@@ -276,24 +274,24 @@ impl Invocation {
 
     /// Opens the actor to read it. Only the default actor is made by reading: a name typed wrong must not become an
     /// actor.
-    pub(crate) fn existing(&self) -> Outcome<Arc<Cortex>> {
+    pub(crate) fn existing(&self) -> CommandResult<Arc<Cortex>> {
         Ok(self.ops.service.opened(&self.caller)?)
     }
 
-    pub(crate) fn now(&self) -> Outcome<Millis> {
+    pub(crate) fn now(&self) -> CommandResult<Millis> {
         Ok(self.caller.now()?)
     }
 
-    pub(crate) fn stamp(&self) -> Outcome<Stamp> {
+    pub(crate) fn stamp(&self) -> CommandResult<Stamp> {
         Ok(self.caller.plain_stamp()?)
     }
 
-    pub(crate) fn salt(&self) -> Outcome<Salt> {
+    pub(crate) fn salt(&self) -> CommandResult<Salt> {
         Ok(self.caller.salt()?)
     }
 
     /// Random bytes, at most 32.
-    pub(crate) fn random<const N: usize>(&self) -> Outcome<[u8; N]> {
+    pub(crate) fn random<const N: usize>(&self) -> CommandResult<[u8; N]> {
         let mut bytes = [0; N];
         self.caller.world.fill(&mut bytes)?;
         Ok(bytes)
@@ -302,7 +300,7 @@ impl Invocation {
     // ---- delegates ----
 
     /// For operations that no grant allows.
-    pub(crate) fn owner_only(&self, what: &str) -> Outcome {
+    pub(crate) fn owner_only(&self, what: &str) -> CommandResult {
         if self.caller.delegate.is_some() {
             return Err(Error::OutsideGrant(format!("only the owner may {what}")).into());
         }
@@ -315,13 +313,13 @@ impl Invocation {
         cortex: &Cortex,
         operation: Permission,
         request: Digest,
-    ) -> Outcome<Option<Authority>> {
+    ) -> CommandResult<Option<Authority>> {
         Ok(self.ops.service.authority(&self.caller, cortex, operation, request)?)
     }
 }
 
 /// Bytes that nobody can guess.
-pub(crate) fn fill_random(bytes: &mut [u8]) -> Outcome {
+pub(crate) fn fill_random(bytes: &mut [u8]) -> CommandResult {
     Ok(Machine.fill(bytes)?)
 }
 

@@ -8,11 +8,11 @@ use kernel::memory::{MemoryType, Relation};
 use kernel::prove::{self, Subject};
 use proof::ProofFile;
 use serde::Serialize;
+use service::parse::MemoryRef;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::open::{Invocation, request_digest};
 use crate::output::Output;
-use crate::parse::MemoryRef;
 
 /// Writes a proof that anybody can check with `cortex verify-proof`, without the store.
 ///
@@ -60,7 +60,7 @@ struct ProofView {
     claim: &'static str,
 }
 
-pub(crate) fn run(args: &ProveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &ProveArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let file = make(args, inv)?;
     // A proof that cannot be checked must not leave the house.
     let checked = proof::check(&file)?;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ProveArgs, inv: &Invocation, out: &mut Output) -> Outco
     )
 }
 
-fn make(args: &ProveArgs, inv: &Invocation) -> Outcome<ProofFile> {
+fn make(args: &ProveArgs, inv: &Invocation) -> CommandResult<ProofFile> {
     let cortex = inv.existing()?;
     let actor = cortex.actor();
     if let Some(names) = &args.slice {
@@ -123,13 +123,14 @@ fn make(args: &ProveArgs, inv: &Invocation) -> Outcome<ProofFile> {
 }
 
 /// Writes beside the target and renames, so that a crash leaves no half proof.
-fn write(path: &Path, bytes: &[u8]) -> Outcome {
+fn write(path: &Path, bytes: &[u8]) -> CommandResult {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
     let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
     written.map_err(|error| {
-        let _nothing_to_clean = std::fs::remove_file(&part);
+        // The part may not be there at all; the error that counts is the one above.
+        let _ = std::fs::remove_file(&part);
         Failure::file(path, error)
     })
 }

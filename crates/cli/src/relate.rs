@@ -1,19 +1,19 @@
 //! `cortex relate` and `unrelate`: edges between memories.
 
-use clap::Args;
-
-use crate::failure::Outcome;
-use crate::open::Invocation;
-use crate::output::Output;
-use crate::parse::MemoryRef;
-use crate::views::Rooted;
 use api::graph::{RelateRequest, UnrelateAnswer, UnrelateRequest};
 use api::memory::EdgeView;
+use clap::Args;
+use service::parse::MemoryRef;
+
+use crate::failure::CommandResult;
+use crate::open::Invocation;
+use crate::output::Output;
+use crate::views::WithRoot;
 
 /// Says what one memory is to another.
 ///
-/// Relations: references, relates_to, follows, supersedes, contradicts, updates, caused_by, part_of, result_of. A memory
-/// that is superseded ranks below the one that supersedes it.
+/// Relations: references, relates_to, follows, supersedes, contradicts, updates, caused_by, part_of, result_of. A
+/// memory that is superseded ranks below the one that supersedes it.
 ///
 /// JSON: {id, from_obs_id, to_obs_id, relation_type, weight, created_at, by, seq, at, changed, root}
 #[derive(Args, Debug)]
@@ -50,7 +50,7 @@ pub(crate) struct UnrelateArgs {
     reason: String,
 }
 
-pub(crate) fn relate(args: &RelateArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn relate(args: &RelateArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = RelateRequest {
         from_obs_id: args.src.of(inv.actor())?.get(),
         relation_type: args.relation.clone(),
@@ -61,10 +61,10 @@ pub(crate) fn relate(args: &RelateArgs, inv: &Invocation, out: &mut Output) -> O
     let verb = if answer.changed { "related" } else { "unchanged:" };
     let EdgeView { from_obs_id, relation_type, to_obs_id, .. } = &answer.edge;
     let line = format!("{verb} {from_obs_id} {relation_type} {to_obs_id}");
-    out.either(&Rooted::of(inv, &answer)?, line)
+    out.either(&WithRoot::of(inv, &answer)?, line)
 }
 
-pub(crate) fn unrelate(args: &UnrelateArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn unrelate(args: &UnrelateArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = UnrelateRequest {
         from_obs_id: args.src.of(inv.actor())?.get(),
         relation_type: args.relation.clone(),
@@ -76,5 +76,5 @@ pub(crate) fn unrelate(args: &UnrelateArgs, inv: &Invocation, out: &mut Output) 
     let verb = if answer.changed { "unrelated" } else { "unchanged:" };
     let UnrelateAnswer { from_obs_id, relation_type, to_obs_id, .. } = &answer;
     let line = format!("{verb} {from_obs_id} {relation_type} {to_obs_id}");
-    out.either(&Rooted::of(inv, &answer)?, line)
+    out.either(&WithRoot::of(inv, &answer)?, line)
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::Output;
 
@@ -30,7 +30,7 @@ struct RootView {
     actor: String,
 }
 
-pub(crate) fn run(_: &RootArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(_: &RootArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let cortex = inv.existing()?;
     let reading = cortex.read()?;
     let roots = reading.roots()?;

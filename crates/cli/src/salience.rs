@@ -1,16 +1,16 @@
 //! `cortex salience`: what ranking has learned.
 
+use api::attest::{SalienceRequest, WeightsView};
 use clap::Args;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::Output;
-use api::attest::{SalienceRequest, WeightsView};
 
 /// Shows how much each factor counts in salience, and how attested work moved it.
 ///
-/// JSON: {weights: {recency, access, citation, importance, similarity}, which sum to 1, at_first: {…}, lessons: [{seq, at,
-/// intent, outcome, cited, before: {…}, after: {…}, skipped?}]}
+/// JSON: {weights: {recency, access, citation, importance, similarity}, which sum to 1, at_first: {…}, lessons: [{seq,
+/// at, intent, outcome, cited, before: {…}, after: {…}, skipped?}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex salience
@@ -21,7 +21,7 @@ pub(crate) struct SalienceArgs {
     limit: usize,
 }
 
-pub(crate) fn run(args: &SalienceArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &SalienceArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let answer =
         inv.ops().service.salience(inv.caller(), SalienceRequest { limit: Some(args.limit) })?;
     if out.is_json() {

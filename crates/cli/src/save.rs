@@ -5,18 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use api::save::{SaveAnswer, SaveRequest, Saved};
 use clap::Args;
 use kernel::Error;
 use kernel::limits::CONTENT_BYTES_MAX;
 
-use crate::details::{HeadArgs, VersionArgs};
-use crate::failure::{Failure, Outcome};
-use crate::kinds;
+use crate::details::{HeadArgs, VersionFieldArgs};
+use crate::failure::{CommandResult, Failure};
 use crate::open::Invocation;
 use crate::output::{Output, Talk, plain};
-use crate::save_lines;
-use crate::views::Rooted;
-use api::save::{SaveAnswer, SaveRequest, Saved};
+use crate::views::WithRoot;
+use crate::{kinds, save_lines};
 
 /// Silence after which a wait for standard input is explained.
 const NOTICE_AFTER: Duration = Duration::from_secs(3);
@@ -28,12 +27,14 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 ///
 /// With --lines, each line of standard input is a JSON object {title, content, type, memory_type, project, scope,
 /// visibility, tags, topic_key, session_id, channel, importance, pinned, confidence, valid_from, valid_until, expires,
-/// source, derived_from, fields, idempotency_key}, all but title optional. type is your word for what it is (bugfix, rule
-/// …), memory_type one of the nine. Each is answered in order by one JSON object on standard output as soon as it is on
-/// disk: {line, id, uri, version, type, memory_type, seq, replayed} or {line, error: {code, message}}. A refused line does not stop the rest; the exit code is then 2.
+/// source, derived_from, fields, idempotency_key}, all but title optional. type is your word for what it is (bugfix,
+/// rule …), memory_type one of the nine. Each is answered in order by one JSON object on standard output as soon as it
+/// is on disk: {line, id, uri, version, type, memory_type, seq, replayed} or {line, error: {code, message}}. A refused
+/// line does not stop the rest; the exit code is then 2.
 ///
 /// JSON: {id, uri, title, type, memory_type, version, status, project, scope, session_id, topic_key,
-/// suggested_topic_key, entities, redacted, similar: [{id, title, type, nearness}], project_note, seq, at, changed, root}
+/// suggested_topic_key, entities, redacted, similar: [{id, title, type, nearness}], project_note, seq, at, changed,
+/// root}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex save \"Use redb for the store\" \"One file, no threads\" --type decision --tag storage
@@ -47,14 +48,14 @@ pub(crate) struct SaveArgs {
     /// Content, Markdown; - reads standard input
     #[arg(conflicts_with = "lines")]
     content: Option<String>,
-    /// Identity, Goal, Preference, Constraint, Decision, Fact, Pattern, Event or ArtifactRef; or a kind, such as bugfix, that
-    /// says which
+    /// Identity, Goal, Preference, Constraint, Decision, Fact, Pattern, Event or ArtifactRef; or a kind, such as
+    /// bugfix, that says which
     #[arg(long = "type", value_name = "TYPE")]
     memory_type: Option<String>,
     #[command(flatten)]
     head: HeadArgs,
     #[command(flatten)]
-    version: VersionArgs,
+    version: VersionFieldArgs,
     /// Never left out of a context
     #[arg(long)]
     pinned: bool,
@@ -69,7 +70,7 @@ pub(crate) struct SaveArgs {
     bulk: Option<usize>,
 }
 
-pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     if args.lines {
         return save_lines::run(args.bulk, inv, out);
     }
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Outcom
         Saved::Duplicate => "saved before, counted:",
         Saved::Replayed => "saved before",
     };
-    out.either(&Rooted::of(inv, &saved)?, format_args!("{verb} {}", saved.uri))
+    out.either(&WithRoot::of(inv, &saved)?, format_args!("{verb} {}", saved.uri))
 }
 
 /// What is worth knowing besides that it is saved.
@@ -109,7 +110,11 @@ fn tell(saved: &SaveAnswer, out: &Output) {
 }
 
 /// Content from the argument, or from standard input if that is asked for or a pipe.
-pub(crate) fn content(inv: &Invocation, out: &Output, argument: Option<&str>) -> Outcome<String> {
+pub(crate) fn content(
+    inv: &Invocation,
+    out: &Output,
+    argument: Option<&str>,
+) -> CommandResult<String> {
     match argument {
         Some("-") => read_input(inv),
         Some(text) => Ok(text.to_owned()),
@@ -136,7 +141,7 @@ fn notice(talk: Talk) -> Arc<AtomicBool> {
     done
 }
 
-fn read_input(inv: &Invocation) -> Outcome<String> {
+fn read_input(inv: &Invocation) -> CommandResult<String> {
     // One byte more than is allowed, so that the kernel can say it is too much.
     let mut bytes = Vec::new();
     inv.take_input()?

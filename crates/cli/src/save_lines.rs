@@ -1,14 +1,15 @@
 //! `cortex save --lines`: a stream of memories, each acknowledged when it is on disk.
 //!
 //! One thread reads lines into a bounded queue; this one takes what is there, commits it together and answers in order.
-//! A slow feed is answered line by line; a fast one shares commits. Nothing is answered before it is durable, so a reader
-//! of the answers knows exactly what survives a crash.
+//! A slow feed is answered line by line; a fast one shares commits. Nothing is answered before it is durable, so a
+//! reader of the answers knows exactly what survives a crash.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use api::save::SaveRequest;
 use kernel::command::{Command, Receipt};
 use kernel::grants::Permission;
 use kernel::limits::BULK_COMMANDS_MAX;
@@ -17,13 +18,12 @@ use kernel::{Cortex, Error, Submission};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use service::Caller;
 
-use crate::failure::{Failure, FailureView, Outcome};
+use crate::failure::{CommandResult, Failure, FailureView};
 use crate::kinds;
 use crate::open::Invocation;
 use crate::output::Output;
-use api::save::SaveRequest;
-use service::Caller;
 
 /// Bytes of one line. Ten times the largest content, because JSON escapes grow.
 const LINE_BYTES_MAX: usize = 16 * 1_048_576;
@@ -144,7 +144,7 @@ enum Incoming {
     Failed(std::io::Error),
 }
 
-pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> CommandResult {
     if let Some(size) = bulk
         && !(1..=BULK_COMMANDS_MAX).contains(&size)
     {
@@ -153,8 +153,8 @@ pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> Ou
     let cortex = inv.cortex()?;
     let input = inv.take_input()?.reader;
     let (sender, lines) = sync_channel(bulk.unwrap_or(0).max(QUEUE_LINES_MAX));
-    // The reader ends with its input, or when nobody takes its lines any more; it is not waited for, because a read from
-    // an idle terminal or pipe cannot be interrupted.
+    // The reader ends with its input, or when nobody takes its lines any more; it is not waited for, because a read
+    // from an idle terminal or pipe cannot be interrupted.
     std::thread::Builder::new()
         .name("lines".into())
         .spawn(move || read_lines(input, &sender))
@@ -181,7 +181,8 @@ pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> Ou
     Err(Failure::Lines { failed: stream.failed, total: stream.saved + stream.failed })
 }
 
-/// Elsewhere a broken pipe is a reader who has seen enough; here it means that lines which were sent are not being saved.
+/// Elsewhere a broken pipe is a reader who has seen enough; here it means that lines which were sent are not being
+/// saved.
 fn unheard(failure: Failure) -> Failure {
     match failure {
         Failure::BrokenPipe => Failure::Io {
@@ -219,7 +220,7 @@ fn read_lines(input: Box<dyn Read + Send>, sender: &SyncSender<Incoming>) {
 fn next_group(
     lines: &Receiver<Incoming>,
     bulk: Option<usize>,
-) -> Option<Outcome<VecDeque<Incoming>>> {
+) -> Option<CommandResult<VecDeque<Incoming>>> {
     let mut group = VecDeque::new();
     let mut bytes = 0;
     let max = bulk.unwrap_or(GROUP_LINES_MAX);
@@ -254,7 +255,7 @@ struct Stream<'a> {
 
 impl Stream<'_> {
     /// Commits a group and answers each of its lines.
-    fn save(&mut self, group: VecDeque<Incoming>, out: &mut Output) -> Outcome {
+    fn save(&mut self, group: VecDeque<Incoming>, out: &mut Output) -> CommandResult {
         let mut requests = Vec::new();
         // Each line of the group with why it was refused, or nothing if it is among the requests.
         let mut judged: Vec<(u64, Option<Failure>)> = Vec::new();
@@ -305,7 +306,7 @@ impl Stream<'_> {
     }
 
     /// Refusals are answers; a failing store is not, it ends the stream.
-    fn counted(&mut self, line: u64, answer: Outcome<Answer>) -> Outcome<Answer> {
+    fn counted(&mut self, line: u64, answer: CommandResult<Answer>) -> CommandResult<Answer> {
         match answer {
             Ok(answer) => {
                 self.saved += 1;
@@ -321,7 +322,7 @@ impl Stream<'_> {
         }
     }
 
-    fn request(&self, bytes: &[u8]) -> Outcome<Submission> {
+    fn request(&self, bytes: &[u8]) -> CommandResult<Submission> {
         let line: Line = serde_json::from_slice(bytes)
             .map_err(|error| Error::invalid("line", error.to_string()))?;
         let key = line.idempotency_key.clone();
@@ -337,7 +338,7 @@ impl Stream<'_> {
         Ok(Submission { stamp, command, authority })
     }
 
-    fn saved(&self, line: u64, receipt: &Receipt) -> Outcome<Answer> {
+    fn saved(&self, line: u64, receipt: &Receipt) -> CommandResult<Answer> {
         let reading = self.cortex.read()?;
         let id = receipt.id.ok_or_else(|| Error::not_found("memory", receipt.seq))?;
         let head = reading.view().required_head(id)?;

@@ -2,24 +2,24 @@
 
 use std::path::PathBuf;
 
+use api::grants::{GrantListRequest, GrantRequest, RevokeRequest, Slice};
 use clap::Args;
 use ed25519_dalek::SigningKey;
 use kernel::digest::encode_hex;
 use kernel::memory::MemoryId;
 use serde::Serialize;
+use service::grant_file::write_secret;
+use service::parse::MemoryRef;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::open::Invocation;
 use crate::output::{Output, plain};
-use crate::parse::MemoryRef;
-use api::grants::{GrantListRequest, GrantRequest, RevokeRequest, Slice};
-use service::grant_file::write_secret;
 
 /// Lets a delegate read or change a part of this memory.
 ///
 /// The grant is written to a file that the delegate uses with --grant FILE. With --new-key the delegate's secret key is
-/// in the file too, so the file alone is what you hand over: treat it like a password. A snapshot is taken first, because
-/// a grant speaks of a state it can prove. Private memories are never shown.
+/// in the file too, so the file alone is what you hand over: treat it like a password. A snapshot is taken first,
+/// because a grant speaks of a state it can prove. Private memories are never shown.
 ///
 /// The grant covers memories that fit all criteria given: a type AND a tag AND a project AND an id, each one of those
 /// listed. Of these, everything that fits any --exclude-… is left out.
@@ -135,7 +135,7 @@ struct GrantedView {
     root: String,
 }
 
-pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("make grants")?;
     let request = GrantRequest {
         name: args.name.clone(),
@@ -164,7 +164,8 @@ pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Out
         Ok(granted)
     });
     let granted = granted.inspect_err(|_| {
-        let _an_empty_file_is_no_grant = std::fs::remove_file(&path);
+        // An empty file that stays behind is no grant.
+        let _ = std::fs::remove_file(&path);
     })?;
     let view = GrantedView {
         id: granted.id,
@@ -200,7 +201,7 @@ fn slice(
     })
 }
 
-pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("revoke grants")?;
     let request = RevokeRequest { id: args.id.clone(), reason: Some(args.reason.clone()) };
     let revoked = inv.ops().service.revoke(inv.caller(), request)?;
@@ -214,7 +215,7 @@ pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> O
     Ok(())
 }
 
-pub(crate) fn list(_: &ListArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn list(_: &ListArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("list grants")?;
     let grants = inv.ops().service.grant_list(inv.caller(), GrantListRequest {})?.grants;
     if out.is_json() {
@@ -231,7 +232,7 @@ pub(crate) fn list(_: &ListArgs, inv: &Invocation, out: &mut Output) -> Outcome 
     Ok(())
 }
 
-pub(crate) fn keygen(args: &KeygenArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn keygen(args: &KeygenArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let key = SigningKey::from_bytes(&inv.random()?);
     let text = format!("{}\n", encode_hex(&key.to_bytes()));
     write_secret(&inv.path(&args.out), &text).map_err(|error| Failure::file(&args.out, error))?;

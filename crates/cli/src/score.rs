@@ -1,12 +1,12 @@
 //! `cortex score`: what a memory is worth now, and why.
 
+use api::score::ScoreRequest;
 use clap::Args;
+use service::parse::MemoryRef;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::Output;
-use crate::parse::MemoryRef;
-use api::score::ScoreRequest;
 
 /// Shows what a memory is worth now: how it ranks, what its use says, and what is left of its importance.
 ///
@@ -23,7 +23,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) memory: MemoryRef,
 }
 
-pub(crate) fn run(args: &ScoreArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &ScoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
     let answer = inv.ops().service.score(inv.caller(), ScoreRequest { id })?;
     let factors = &answer.factors;

@@ -1,26 +1,26 @@
 //! `cortex search` and `similar`: a question in ordinary words, and what is near a memory.
 
+use api::search::{HitView, NamedView, SearchAnswer, SearchRequest};
 use clap::Args;
 use kernel::memory::Scope;
+use service::parse::MemoryRef;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::kinds;
 use crate::open::Invocation;
 use crate::output::{Output, plain};
-use crate::parse::MemoryRef;
-use api::search::{HitView, NamedView, SearchAnswer, SearchRequest};
 
 /// Finds memories by a question in ordinary words, best first.
 ///
-/// Words count by how rare they are, meaning by a model that is part of the program; no network, no tokens. Where another
-/// model is chosen (`cortex model`), it judges the memories that have a vector of it; if it cannot be asked, the built-in
-/// one judges alone, and a note says so. In the question, "two words" must stand together (beside other words, what holds
-/// them comes first), -word must not be there, auth* is a beginning, and a mistyped word is read as the nearest that is
-/// saved. Nothing is a syntax error.
+/// Words count by how rare they are, meaning by a model that is part of the program; no network, no tokens. Where
+/// another model is chosen (`cortex model`), it judges the memories that have a vector of it; if it cannot be asked,
+/// the built-in one judges alone, and a note says so. In the question, "two words" must stand together (beside other
+/// words, what holds them comes first), -word must not be there, auth* is a beginning, and a mistyped word is read as
+/// the nearest that is saved. Nothing is a syntax error.
 ///
-/// JSON: {query, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at, updated_at, uri,
-/// preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}],
-/// arms: [{arm, rank, score, weight, by?}]}], candidates, mode, model?, by_model?, elsewhere?, note?}
+/// JSON: {query, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at, updated_at,
+/// uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}], arms:
+/// [{arm, rank, score, weight, by?}]}], candidates, mode, model?, by_model?, elsewhere?, note?}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key
@@ -98,7 +98,7 @@ struct FilterArgs {
 }
 
 impl FilterArgs {
-    fn request(&self) -> Outcome<SearchRequest> {
+    fn request(&self) -> CommandResult<SearchRequest> {
         // Operations forgive what agents write; at a terminal a word that is none is a typing error.
         self.scope.as_deref().map(Scope::parse).transpose()?;
         let (types, mut kinds) = kinds::of_filter(&self.types)?;
@@ -123,18 +123,18 @@ impl FilterArgs {
     }
 }
 
-pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = SearchRequest { query: args.question.join(" "), ..args.filters.request()? };
     show(&inv.ops().service.search(inv.caller(), request)?, args.explain, out)
 }
 
-pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
     let request = SearchRequest { similar_to: Some(id), ..args.filters.request()? };
     show(&inv.ops().service.search(inv.caller(), request)?, args.explain, out)
 }
 
-fn show(answer: &SearchAnswer, explain: bool, out: &mut Output) -> Outcome {
+fn show(answer: &SearchAnswer, explain: bool, out: &mut Output) -> CommandResult {
     if out.is_json() {
         return out.object(answer);
     }
@@ -152,7 +152,7 @@ fn show(answer: &SearchAnswer, explain: bool, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn show_hit(hit: &HitView, explain: bool, out: &mut Output) -> Outcome {
+fn show_hit(hit: &HitView, explain: bool, out: &mut Output) -> CommandResult {
     let mark = match hit.standing.as_str() {
         "current" => String::new(),
         other => format!(" ({other})"),

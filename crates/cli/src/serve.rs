@@ -1,31 +1,29 @@
 //! `cortex serve`, `status` and `stop`: the daemon, and how commands find it.
 
-use api::ErrorCode;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use api::{Error, ErrorCode, Fault};
 use clap::Args;
-use serde_json::{Value, json};
-use talents::runner::TalentProgram;
-use talents::supervisor::end_with_supervisor;
-
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, home_folder};
-use crate::output::Output;
-use crate::surroundings;
-use api::{Error, Fault};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::protocol::CommandLine;
 use client::start::Ready;
-use daemon::server;
 use daemon::server::command::CommandContext;
-use daemon::server::{Life, Served};
+use daemon::server::{self, Life, Served};
 use daemon::talents_host::live::HandsSettings;
+use serde_json::{Value, json};
 use service::config;
+use talents::runner::TalentProgram;
+use talents::supervisor::end_with_supervisor;
+
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, home_folder};
+use crate::output::Output;
+use crate::surroundings;
 
 /// Between two looks at whether another daemon has ended.
 const LOOK: Duration = Duration::from_secs(1);
@@ -74,54 +72,55 @@ pub(crate) struct StopArgs {}
 
 /// How a command gets at the home.
 #[derive(Debug)]
-pub(crate) enum Entry {
+pub(crate) enum HomeAccess {
     /// Nobody owns it: this process may open it, for as long as it holds this.
     Free(Option<File>),
     Served(DaemonClient),
 }
 
 /// Finds the daemon, or takes the right to do without one.
-pub(crate) fn enter(folder: &Path, wait: Duration) -> Outcome<Entry> {
+pub(crate) fn enter(folder: &Path, wait: Duration) -> CommandResult<HomeAccess> {
     let place = DaemonPlace::new(folder);
     let until = Instant::now() + wait;
     loop {
         if let Some(client) = DaemonClient::connect(&place)? {
-            return Ok(Entry::Served(client));
+            return Ok(HomeAccess::Served(client));
         }
         match place.share() {
-            Ok(Some(lock)) => return Ok(Entry::Free(Some(lock))),
+            Ok(Some(lock)) => return Ok(HomeAccess::Free(Some(lock))),
             // A daemon is about to be there, or about to be gone.
             Ok(None) if Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Ok(None) => return Err(kernel::Error::Busy.into()),
             // A home that cannot be written to: opening it says why, better than we could.
-            Err(_) => return Ok(Entry::Free(None)),
+            Err(_) => return Ok(HomeAccess::Free(None)),
         }
     }
 }
 
 /// Has the daemon run this very command line.
-pub(crate) fn forward(mut client: DaemonClient, around: CommandContext, json: bool) -> ExitCode {
+pub(crate) fn forward(mut client: DaemonClient, env: CommandContext, json: bool) -> ExitCode {
     let arguments: Option<Vec<String>> =
         std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect();
-    let CommandContext { cwd, variables, mut input, mut out, mut talk, .. } = around;
+    let CommandContext { cwd, variables, mut input, mut out, mut talk, .. } = env;
     let Some(arguments) = arguments else {
-        let _unheard = writeln!(talk, "error: an argument is not UTF-8");
+        // Nobody is left to be told when standard error is closed.
+        let _ = writeln!(talk, "error: an argument is not UTF-8");
         return ExitCode::from(api::error::exit::BAD_INPUT);
     };
     let body = CommandLine {
         arguments,
         cwd,
         variables,
-        input_is_terminal: around.input_is_terminal,
-        talk_is_terminal: around.talk_is_terminal,
+        input_is_terminal: env.input_is_terminal,
+        talk_is_terminal: env.talk_is_terminal,
     };
     match client.run(body, &mut input, &mut out, &mut talk) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             let code = error.exit_code();
-            let output = Output::new(json, out, talk, around.talk_is_terminal);
+            let output = Output::new(json, out, talk, env.talk_is_terminal);
             crate::report(&Failure::Operation(error), &output);
             ExitCode::from(code)
         }
@@ -130,11 +129,11 @@ pub(crate) fn forward(mut client: DaemonClient, around: CommandContext, json: bo
 
 pub(crate) fn serve(
     args: &ServeArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let outcome = serve_home(args, globals, around, out);
+) -> CommandResult {
+    let outcome = serve_home(args, globals, env, out);
     if args.background
         && let Err(failure) = &outcome
     {
@@ -149,17 +148,22 @@ pub(crate) fn serve(
     outcome
 }
 
-fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
-    let folder = home_folder(globals, &around.variables, &around.cwd)?;
-    let config = config::load(&folder, &around.variables)?;
+fn serve_home(
+    args: &ServeArgs,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
+    out: &mut Output,
+) -> CommandResult {
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    let config = config::load(&folder, &env.variables)?;
     let idle = args.background.then(|| config.idle());
     let idle = args.idle.map(Duration::from_secs).or(idle);
     let http = (!args.background || config.http_in_background())
-        .then(|| config.http(&around.variables))
+        .then(|| config.http(&env.variables))
         .transpose()?;
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
-    let variables = around.variables.clone();
+    let variables = env.variables.clone();
     let hands = HandsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
     let life = Life {
         settings: config.settings(),
@@ -175,7 +179,7 @@ fn serve_home(args: &ServeArgs, globals: &Globals, around: &Around, out: &mut Ou
         end_with_supervisor()
             .map_err(|error| Failure::Io { what: "a thread".to_owned(), error })?;
     }
-    let mut said: Outcome = Ok(());
+    let mut said: CommandResult = Ok(());
     let mut told = false;
     let served = loop {
         let ready = |web: &server::Web| said = tell_ready(args, &place, web, out);
@@ -215,7 +219,7 @@ fn tell_ready(
     place: &DaemonPlace,
     web: &server::Web,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     if args.background {
         return out.object(&Ready::Ready(std::process::id())).and_then(|()| out.flush());
     }
@@ -238,7 +242,7 @@ fn tell_ready(
 }
 
 /// What a talent runs in: this program, in a process of its own.
-fn talent_program() -> Outcome<TalentProgram> {
+fn talent_program() -> CommandResult<TalentProgram> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::Io { what: "this program".to_owned(), error })?;
     let args = ["talent", "exec"].map(Into::into).to_vec();
@@ -247,11 +251,11 @@ fn talent_program() -> Outcome<TalentProgram> {
 
 pub(crate) fn status(
     _: &StatusArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+) -> CommandResult {
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let place = DaemonPlace::new(&folder);
     let Some(mut client) = DaemonClient::connect(&place)? else {
         if out.is_json() {
@@ -279,8 +283,13 @@ pub(crate) fn status(
     crate::stats::table(out, &view)
 }
 
-pub(crate) fn stop(_: &StopArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
-    let folder = home_folder(globals, &around.variables, &around.cwd)?;
+pub(crate) fn stop(
+    _: &StopArgs,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
+    out: &mut Output,
+) -> CommandResult {
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let place = DaemonPlace::new(&folder);
     let Some(client) = DaemonClient::connect(&place)? else {
         return out.either(&json!({"stopped": false, "pid": null}), "no daemon runs");
@@ -294,7 +303,7 @@ pub(crate) fn stop(_: &StopArgs, globals: &Globals, around: &Around, out: &mut O
 }
 
 /// Whether the daemon has let go of the home: nobody has it now, or one that waited for it.
-fn ended(place: &DaemonPlace, pid: u32, patience: Duration) -> Outcome<bool> {
+fn ended(place: &DaemonPlace, pid: u32, patience: Duration) -> CommandResult<bool> {
     let until = Instant::now() + patience;
     loop {
         // The lock is the last thing a daemon lets go of.

@@ -1,13 +1,13 @@
 //! `cortex session` and `prompt`: the frame around an agent's saves.
 
+use api::prompt::PromptSaveRequest;
+use api::session::{SessionEndRequest, SessionStartRequest};
 use clap::{Args, Subcommand};
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain};
 use crate::save;
-use api::prompt::PromptSaveRequest;
-use api::session::{SessionEndRequest, SessionStartRequest};
 
 /// Starts or ends a session.
 #[derive(Args, Debug)]
@@ -69,7 +69,7 @@ pub(crate) struct PromptArgs {
     project: Option<String>,
 }
 
-pub(crate) fn run(args: &SessionArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &SessionArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let (session, verb) = match &args.step {
         SessionStep::Start(start) => {
             let request = SessionStartRequest {
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &SessionArgs, inv: &Invocation, out: &mut Output) -> Out
     out.either(&session, format_args!("{verb} {}{state}", plain(&session.id)))
 }
 
-pub(crate) fn prompt(args: &PromptArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn prompt(args: &PromptArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = PromptSaveRequest {
         content: save::content(inv, out, Some(&args.text))?,
         session_id: args.session.clone(),

@@ -2,28 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use serde::Serialize;
-
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, Invocation};
-use crate::output::{Output, plain, plain_lines};
 use agents::setup::{
     Action, Agent, FileOutcome, Job, Program, Scope, State, Surroundings, System, on_path, remove,
     set_up, states,
 };
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, Invocation};
+use crate::output::{Output, plain, plain_lines};
 
 /// Connects an agent to Cortex: its memory tools and, where the agent has them, its hooks.
 ///
-/// Settings are merged, never replaced: everything that is not about Cortex stays as it is to the last byte. A copy is kept
-/// beside each file (NAME.before-cortex). `--remove` gives back the files from before; what you edited since stays. A
-/// settings file that cannot be read is left alone.
+/// Settings are merged, never replaced: everything that is not about Cortex stays as it is to the last byte. A copy is
+/// kept beside each file (NAME.before-cortex). `--remove` gives back the files from before; what you edited since
+/// stays. A settings file that cannot be read is left alone.
 ///
-/// `--instructions` is for any other agent: it prints when to look and when to save, to be added to the file that the agent
-/// reads (AGENTS.md, CLAUDE.md, rules), and says how the tools are added to its settings.
+/// `--instructions` is for any other agent: it prints when to look and when to save, to be added to the file that the
+/// agent reads (AGENTS.md, CLAUDE.md, rules), and says how the tools are added to its settings.
 ///
-/// JSON: {agent, scope, dry_run, files: [{path, action, copy, diff}], notes}; with --list one line
-/// {agent, scope, installed, configured, complete, files, program, healthy, problem} each; with --instructions {instructions, mcp_servers}
+/// JSON: {agent, scope, dry_run, files: [{path, action, copy, diff}], notes}; with --list one line {agent, scope,
+/// installed, configured, complete, files, program, healthy, problem} each; with --instructions {instructions,
+/// mcp_servers}
 #[derive(Args, Debug)]
 // Each is a switch of its own on the command line.
 #[allow(clippy::struct_excessive_bools)]
@@ -69,17 +70,17 @@ struct SetupView<'a> {
 
 pub(crate) fn run(
     args: &SetupArgs,
-    globals: &Globals,
-    around: Around,
+    globals: &GlobalArgs,
+    env: CommandEnv,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     let surroundings = surroundings()?;
     if args.instructions {
         return instructions(&program(&surroundings)?, out);
     }
     let Some(agent) = args.agent else { return list(&surroundings, out) };
     let scope = if args.project { Scope::Project } else { Scope::User };
-    let inv = Invocation::new(globals, None, around)?;
+    let inv = Invocation::new(globals, None, env)?;
     let home = std::path::absolute(inv.folder()).map_err(|e| Failure::file(inv.folder(), e))?;
     let mut options = Vec::new();
     if home != surroundings.home.join(".cortex") {
@@ -130,7 +131,7 @@ pub(crate) fn run(
 const SKILL: &str = include_str!("../../../plugin/skills/memory/SKILL.md");
 
 /// What an agent that nobody knows here should be told, and how it gets the tools.
-fn instructions(program: &Program, out: &mut Output) -> Outcome {
+fn instructions(program: &Program, out: &mut Output) -> CommandResult {
     // Between the two lines of dashes stands what only a plugin needs.
     let text = SKILL.splitn(3, "---\n").last().unwrap_or(SKILL).trim();
     let command = match &program.on_path {
@@ -151,11 +152,11 @@ fn instructions(program: &Program, out: &mut Output) -> Outcome {
 }
 
 /// How every agent stands.
-pub(crate) fn all_states() -> Outcome<Vec<State>> {
+pub(crate) fn all_states() -> CommandResult<Vec<State>> {
     Ok(states(&surroundings()?))
 }
 
-fn list(surroundings: &Surroundings, out: &mut Output) -> Outcome {
+fn list(surroundings: &Surroundings, out: &mut Output) -> CommandResult {
     for state in states(surroundings) {
         if out.is_json() {
             out.object(&state)?;
@@ -185,7 +186,8 @@ pub(crate) fn words(state: &State) -> String {
     }
 }
 
-const NO_HOOKS: &str = "It has no hooks that Cortex uses: `cortex setup --instructions >> AGENTS.md` tells it when to look and to save.";
+const NO_HOOKS: &str = "It has no hooks that Cortex uses: \
+    `cortex setup --instructions >> AGENTS.md` tells it when to look and to save.";
 
 /// What a person has to do besides.
 fn notes(agent: Agent) -> &'static [&'static str] {
@@ -209,7 +211,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// Where the environment comes in.
-fn surroundings() -> Outcome<Surroundings> {
+fn surroundings() -> CommandResult<Surroundings> {
     let home = std::env::home_dir().ok_or_else(|| Failure::input("there is no home folder"))?;
     let project = std::env::current_dir().map_err(|error| Failure::file(Path::new("."), error))?;
     let variables = std::env::vars_os()
@@ -218,7 +220,7 @@ fn surroundings() -> Outcome<Surroundings> {
     Ok(Surroundings { system: System::current(), home, project, variables })
 }
 
-fn program(surroundings: &Surroundings) -> Outcome<Program> {
+fn program(surroundings: &Surroundings) -> CommandResult<Program> {
     let running =
         std::env::current_exe().map_err(|e| Failure::file(&PathBuf::from("cortex"), e))?;
     let real = |path: &Path| std::fs::canonicalize(path).ok();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::{Output, plain};
 use crate::views::SnapshotView;
@@ -25,7 +25,7 @@ pub(crate) struct SnapshotArgs {
     list: bool,
 }
 
-pub(crate) fn run(args: &SnapshotArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &SnapshotArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("take or list snapshots")?;
     let cortex = inv.existing()?;
     if !args.list {

@@ -1,12 +1,12 @@
 //! `cortex stats` and `actors`: what there is.
 
+use api::stats::StatsRequest;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::Output;
-use api::stats::StatsRequest;
 
 /// Counts memories, edges, sessions and snapshots, and shows size and root.
 ///
@@ -26,7 +26,7 @@ pub(crate) struct StatsArgs {}
   cortex actors")]
 pub(crate) struct ActorsArgs {}
 
-pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let answer = inv.ops().service.stats(inv.caller(), StatsRequest {})?;
     if out.is_json() {
         return out.object(&answer);
@@ -52,7 +52,7 @@ pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> Outcom
     table(out, &view)
 }
 
-pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("list actors")?;
     let names = inv.home().actors()?;
     if out.is_json() {
@@ -69,7 +69,7 @@ pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> Outc
 }
 
 /// The object with `--json`, else one line per value.
-pub(crate) fn table(out: &mut Output, view: &Value) -> Outcome {
+pub(crate) fn table(out: &mut Output, view: &Value) -> CommandResult {
     if out.is_json() {
         return out.object(view);
     }

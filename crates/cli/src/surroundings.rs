@@ -25,19 +25,19 @@ pub(crate) fn own_context() -> CommandContext {
 }
 
 /// A variable of this process that a setting names.
-pub fn own_variable(name: &str) -> Option<String> {
+pub(crate) fn own_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The whole environment of this process: talents may need keys from it, whose names settings tell.
-pub fn own_environment() -> BTreeMap<String, String> {
+pub(crate) fn own_environment() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
 
 /// The variables of this process that commands read.
-pub fn own_variables() -> BTreeMap<String, String> {
+pub(crate) fn own_variables() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, value)| {

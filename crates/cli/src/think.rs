@@ -1,10 +1,14 @@
 //! `cortex think`: works through a day with the talents that are scheduled for it.
 
-use crate::surroundings;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use client::place::DaemonPlace;
+use client::start::connect_or_start;
+use daemon::talents_host::memory::Memory;
+use daemon::talents_host::runs::BusRuns;
+use daemon::talents_host::{self, outputs};
 use llm::providers::BoxFuture;
 use serde_json::Value;
 use talents::process::stop_on_signals;
@@ -14,25 +18,21 @@ use talents::think::{
 };
 use talents::{Day, Facet, Segment, TalentName};
 
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, caller, wait};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, caller, wait};
 use crate::output::{Output, Talk, plain};
-use client::place::DaemonPlace;
-use client::start::connect_or_start;
-use daemon::talents_host;
-use daemon::talents_host::memory::Memory;
-use daemon::talents_host::outputs;
-use daemon::talents_host::runs::BusRuns;
+use crate::surroundings;
 
 /// The tract on which think tells what it does.
 const TRACT: &str = "think";
 
 /// Works through a day: each of its segments, then the day as a whole, with the talents that are scheduled for it.
 ///
-/// Talents of a lower priority number come first; those of one number run beside each other. What is there already is left
-/// alone, unless --refresh says otherwise. Each output is put into the memory. The daemon runs the talents; it is started if it is
-/// not there. Exit code 1 if a run failed. JSON: {day, units: [{talent, facet, segment, priority, use_id, state, reason,
-/// output_path, indexed, seconds}], skipped: [{talent, facet, reason}], problems, seconds}; with --dry-run {day, phases, problems}
+/// Talents of a lower priority number come first; those of one number run beside each other. What is there already is
+/// left alone, unless --refresh says otherwise. Each output is put into the memory. The daemon runs the talents; it is
+/// started if it is not there. Exit code 1 if a run failed. JSON: {day, units: [{talent, facet, segment, priority,
+/// use_id, state, reason, output_path, indexed, seconds}], skipped: [{talent, facet, reason}], problems, seconds}; with
+/// --dry-run {day, phases, problems}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex think --dry-run
@@ -66,12 +66,12 @@ pub(crate) struct ThinkArgs {
 
 pub(crate) fn run(
     args: &ThinkArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let hands = crate::talent::hands(globals, around)?;
-    let caller = caller(globals, &around.variables, &around.cwd, None)?;
+) -> CommandResult {
+    let hands = crate::talent::hands(globals, env)?;
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let now = talents_host::now(caller.world.as_ref(), &hands.zone)?;
     let day = match &args.day {
         Some(text) => Day::parse(text)?,
@@ -97,12 +97,12 @@ pub(crate) fn run(
     }
     let place = DaemonPlace::new(hands.layout.home());
     // Held to the end: a daemon that nobody is connected to ends by itself.
-    let _daemon = connect_or_start(&place)?;
+    let _daemon_guard = connect_or_start(&place)?;
     let home = hands.layout.home().to_owned();
     let memory = Memory::new(
         place.clone(),
         caller,
-        around.variables.clone(),
+        env.variables.clone(),
         surroundings::own_environment(),
         wait(globals),
     );
@@ -113,7 +113,7 @@ pub(crate) fn run(
         .build()
         .map_err(failed)?;
     let talk = out.talk().clone();
-    let report: Outcome<ThinkReport> = runtime.block_on(async {
+    let report: CommandResult<ThinkReport> = runtime.block_on(async {
         let stop = stop_on_signals().map_err(failed)?;
         let runs = Arc::new(BusRuns::connect(&place.callosum()).await?);
         let hooks = Arc::new(Watcher { runs: Arc::clone(&runs), memory, home, talk });
@@ -168,7 +168,7 @@ impl ThinkHooks for Watcher {
     }
 }
 
-fn show_plan(plan: &ThinkPlan, out: &mut Output) -> Outcome {
+fn show_plan(plan: &ThinkPlan, out: &mut Output) -> CommandResult {
     for problem in &plan.problems {
         out.say(format_args!("warning: {}", plain(problem)));
     }
@@ -182,7 +182,7 @@ fn show_plan(plan: &ThinkPlan, out: &mut Output) -> Outcome {
     out.line(format_args!("{count} run{} would be started", if count == 1 { "" } else { "s" }))
 }
 
-fn show_phase(plan: &ThinkPlan, phase: &ThinkPhase, out: &mut Output) -> Outcome {
+fn show_phase(plan: &ThinkPlan, phase: &ThinkPhase, out: &mut Output) -> CommandResult {
     match phase.segment {
         Some(segment) => out.line(format_args!("segment {segment} of {}", plan.day))?,
         None => out.line(format_args!("the day {}", plan.day))?,
@@ -211,7 +211,7 @@ fn show_phase(plan: &ThinkPlan, phase: &ThinkPhase, out: &mut Output) -> Outcome
     Ok(())
 }
 
-fn show_report(report: &ThinkReport, out: &mut Output) -> Outcome {
+fn show_report(report: &ThinkReport, out: &mut Output) -> CommandResult {
     for problem in &report.problems {
         out.say(format_args!("warning: {}", plain(problem)));
     }

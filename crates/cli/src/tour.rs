@@ -9,8 +9,8 @@ use std::process::{Command, Output as Finished, Stdio};
 
 use clap::Args;
 
-use crate::failure::{Failure, Outcome};
-use crate::open::{Globals, fill_random};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{GlobalArgs, fill_random};
 use crate::output::Output;
 
 /// Shows what cortex does, by doing it in a folder of its own.
@@ -29,7 +29,7 @@ pub(crate) struct TourArgs {
     step: bool,
 }
 
-pub(crate) fn run(args: &TourArgs, globals: &Globals, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &TourArgs, globals: &GlobalArgs, out: &mut Output) -> CommandResult {
     let folder = folder(globals)?;
     let mut tour = Tour { folder, step: args.step, number: 0, out };
     tour.tell(&format!(
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &TourArgs, globals: &Globals, out: &mut Output) -> Outco
 }
 
 /// What is remembered: saving, changing, relating, finding.
-fn memories(tour: &mut Tour<'_>) -> Outcome {
+fn memories(tour: &mut Tour<'_>) -> CommandResult {
     tour.chapter("Save memories. Each is on disk when the command returns.")?;
     tour.cortex(&[
         "save",
@@ -140,7 +140,7 @@ fn memories(tour: &mut Tour<'_>) -> Outcome {
 }
 
 /// What can be shown to others.
-fn proofs(tour: &mut Tour<'_>) -> Outcome {
+fn proofs(tour: &mut Tour<'_>) -> CommandResult {
     tour.chapter(
         "Fix the state in a snapshot, and prove a memory to somebody who has only the root.",
     )?;
@@ -159,7 +159,7 @@ fn proofs(tour: &mut Tour<'_>) -> Outcome {
 }
 
 /// What the journal is good for.
-fn whole(tour: &mut Tour<'_>) -> Outcome {
+fn whole(tour: &mut Tour<'_>) -> CommandResult {
     tour.chapter("Check every byte against the journal, then throw away all but the journal and make it again.")?;
     tour.cortex(&["verify"])?;
     tour.cortex(&["rebuild"])?;
@@ -176,11 +176,11 @@ struct Tour<'a> {
 }
 
 impl Tour<'_> {
-    fn tell(&mut self, text: &str) -> Outcome {
+    fn tell(&mut self, text: &str) -> CommandResult {
         self.out.line(text)
     }
 
-    fn chapter(&mut self, title: &str) -> Outcome {
+    fn chapter(&mut self, title: &str) -> CommandResult {
         if self.step && self.number > 0 {
             self.wait()?;
         }
@@ -189,9 +189,10 @@ impl Tour<'_> {
         self.tell(&format!("\n== {number}. {title}"))
     }
 
-    fn wait(&mut self) -> Outcome {
+    fn wait(&mut self) -> CommandResult {
         self.out.flush()?;
-        let _unheard = write!(std::io::stderr(), "\n[Enter] ");
+        // Who closed standard error sees no prompt; Enter still counts.
+        let _ = write!(std::io::stderr(), "\n[Enter] ");
         let mut line = String::new();
         std::io::stdin()
             .lock()
@@ -201,16 +202,16 @@ impl Tour<'_> {
     }
 
     /// Runs a command that must succeed.
-    fn cortex(&mut self, arguments: &[&str]) -> Outcome<Finished> {
+    fn cortex(&mut self, arguments: &[&str]) -> CommandResult<Finished> {
         self.ends(arguments, 0)
     }
 
     /// Runs a command that must end with this exit code.
-    fn fails(&mut self, arguments: &[&str], code: i32) -> Outcome<Finished> {
+    fn fails(&mut self, arguments: &[&str], code: i32) -> CommandResult<Finished> {
         self.ends(arguments, code)
     }
 
-    fn ends(&mut self, arguments: &[&str], code: i32) -> Outcome<Finished> {
+    fn ends(&mut self, arguments: &[&str], code: i32) -> CommandResult<Finished> {
         let shown: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
         self.tell(&format!("\n$ cortex {}", shown.join(" ")))?;
         let program = std::env::current_exe()
@@ -253,7 +254,7 @@ fn quoted(argument: &str) -> String {
 
 /// The folder asked for, which must have no memory in it yet, or a new one. The environment is not asked: a tour must
 /// not write into somebody's real home.
-fn folder(globals: &Globals) -> Outcome<PathBuf> {
+fn folder(globals: &GlobalArgs) -> CommandResult<PathBuf> {
     let folder = if let Some(folder) = &globals.home {
         folder.clone()
     } else {
@@ -271,7 +272,7 @@ fn folder(globals: &Globals) -> Outcome<PathBuf> {
 }
 
 /// Copies a proof with one letter of its content changed.
-fn forge(proof: &Path, forged: &Path) -> Outcome {
+fn forge(proof: &Path, forged: &Path) -> CommandResult {
     let mut bytes = std::fs::read(proof).map_err(|error| Failure::file(proof, error))?;
     let word = b"threads";
     let Some(place) = bytes.windows(word.len()).position(|window| window == word) else {

@@ -3,13 +3,13 @@
 use std::io::IsTerminal as _;
 
 use clap::Args;
-
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, caller, home_folder};
-use crate::surroundings::own_variable;
 use client::place::DaemonPlace;
 use client::pool::ClientPool;
 use tui;
+
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, caller, home_folder};
+use crate::surroundings::own_variable;
 
 /// Opens memories on the whole terminal: search as you type, history, proofs, sessions, projects, live activity.
 ///
@@ -22,16 +22,16 @@ use tui;
   NO_COLOR=1 cortex tui")]
 pub(crate) struct TuiArgs {}
 
-pub(crate) fn run(_: &TuiArgs, globals: &Globals, around: &Around) -> Outcome {
-    if !std::io::stdout().is_terminal() || !around.input_is_terminal {
-        let which = if around.input_is_terminal { "output" } else { "input" };
+pub(crate) fn run(_: &TuiArgs, globals: &GlobalArgs, env: &CommandEnv) -> CommandResult {
+    if !std::io::stdout().is_terminal() || !env.input_is_terminal {
+        let which = if env.input_is_terminal { "output" } else { "input" };
         return Err(Failure::input(format!(
             "standard {which} is no terminal, and `cortex tui` needs one; \
              `cortex search`, `context` and `stats` print the same for pipes and files"
         )));
     }
-    let folder = home_folder(globals, &around.variables, &around.cwd)?;
-    let caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let pool = ClientPool::new(DaemonPlace::new(&folder), caller.info())?;
     tui::run(pool, &|| Ok(caller.now()?), own_variable("NO_COLOR").is_some())?;
     Ok(())

@@ -1,15 +1,15 @@
 //! `cortex update`: a new version of a memory, or a change of its head.
 
+use api::change::UpdateRequest;
 use clap::Args;
+use service::parse::MemoryRef;
 
-use crate::details::{HeadArgs, VersionArgs};
-use crate::failure::Outcome;
+use crate::details::{HeadArgs, VersionFieldArgs};
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 use crate::output::Output;
-use crate::parse::MemoryRef;
 use crate::save;
-use crate::views::Rooted;
-use api::change::UpdateRequest;
+use crate::views::WithRoot;
 
 /// Changes a memory.
 ///
@@ -40,7 +40,7 @@ pub(crate) struct UpdateArgs {
     #[command(flatten)]
     head: HeadArgs,
     #[command(flatten)]
-    version: VersionArgs,
+    version: VersionFieldArgs,
     /// true or false
     #[arg(long, value_name = "FLAG")]
     pinned: Option<bool>,
@@ -55,7 +55,7 @@ pub(crate) struct UpdateArgs {
     idempotency_key: Option<String>,
 }
 
-pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let content = args.content.as_deref().map(|text| save::content(inv, out, Some(text)));
     let request = UpdateRequest {
         id: args.memory.of(inv.actor())?.get(),
@@ -74,5 +74,5 @@ pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Outc
         out.say(&answer.redacted);
     }
     let verb = if answer.changed { "updated" } else { "unchanged" };
-    out.either(&Rooted::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
+    out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
 }

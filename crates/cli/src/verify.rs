@@ -1,17 +1,16 @@
 //! `cortex verify` and `rebuild`: checking everything against the journal, and making everything from it.
 
-use api::ErrorCode;
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
+use api::ErrorCode;
 use clap::Args;
+use kernel::Cortex;
 use serde::Serialize;
 
-use kernel::Cortex;
-
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::open::Invocation;
-use crate::output::{Output, Progress, plain};
+use crate::output::{Output, ProgressLine, plain};
 
 /// Checks every byte of the store: the journal, the bodies, and all that is derived, against a replay.
 ///
@@ -58,7 +57,7 @@ struct RebuildView {
     unchanged: bool,
 }
 
-pub(crate) fn verify(_: &VerifyArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn verify(_: &VerifyArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("verify the store")?;
     let cortex = inv.existing()?;
     let scratch = inv.home().actor_folder(inv.actor()).join("cache").join("verify");
@@ -69,7 +68,7 @@ pub(crate) fn verify(_: &VerifyArgs, inv: &Invocation, out: &mut Output) -> Outc
         }
         _ => {}
     }
-    let mut progress = Progress::new(out, "checked");
+    let mut progress = ProgressLine::new(out, "checked");
     let report = cortex.verify(&scratch, &mut |done, total| progress.at(done, total))?;
     let view = VerifyView {
         clean: report.is_clean(),
@@ -103,7 +102,7 @@ pub(crate) fn verify(_: &VerifyArgs, inv: &Invocation, out: &mut Output) -> Outc
     Err(Failure::Check { code: "not_clean", message })
 }
 
-pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Outcome {
+pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("rebuild the store")?;
     let cortex = match inv.existing() {
         Err(Failure::Operation(damage)) if damage.code == ErrorCode::Corrupt => {
@@ -115,7 +114,7 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
     let started = Instant::now();
     // The rebuild runs on the pen's thread; its progress comes back here to be shown.
     let (sender, received) = channel();
-    let mut progress = Progress::new(out, "rebuilt");
+    let mut progress = ProgressLine::new(out, "rebuilt");
     let shown = std::thread::spawn(move || {
         for (done, total) in received {
             progress.at(done, total);
@@ -123,9 +122,10 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
     });
     let entries = cortex.rebuild(Box::new(move |done, total| {
         // Progress is not worth failing for.
-        let _unseen = sender.send((done, total));
+        let _ = sender.send((done, total));
     }));
-    let _finished = shown.join();
+    // Only progress is shown there; what went wrong with it is no error of the rebuild.
+    let _ = shown.join();
     let entries = entries?;
     let millis = started.elapsed().as_millis().max(1);
     let after = cortex.root()?;
@@ -149,10 +149,10 @@ pub(crate) fn rebuild(_: &RebuildArgs, inv: &Invocation, out: &mut Output) -> Ou
 }
 
 /// A store that cannot be opened has no root to compare with; what the journal gives is what there is.
-fn repair(damage: &api::Error, inv: &Invocation, out: &mut Output) -> Outcome {
+fn repair(damage: &api::Error, inv: &Invocation, out: &mut Output) -> CommandResult {
     let started = Instant::now();
     let folder = inv.home().actor_folder(inv.actor());
-    let mut progress = Progress::new(out, "rebuilt");
+    let mut progress = ProgressLine::new(out, "rebuilt");
     let shown = &mut |done, total| progress.at(done, total);
     let options = inv.options().clone();
     let (cortex, entries) = Cortex::rebuild_in(&folder, inv.actor(), options, shown)?;

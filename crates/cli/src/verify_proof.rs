@@ -8,14 +8,13 @@ use clap::Args;
 use kernel::memory::{Body, Head, Millis, Version};
 use kernel::uri::Uri;
 use kernel::{Digest, Error};
-use proof::PROOF_BYTES_MAX;
-use proof::{CheckedProof, ProofFile, ProvedFact};
+use proof::{CheckedProof, PROOF_BYTES_MAX, ProofFile, ProvedFact};
 use serde_json::{Value, json};
+use service::fields;
+use service::parse::from_ppm;
 
-use crate::failure::{Failure, Outcome};
-use crate::fields;
+use crate::failure::{CommandResult, Failure};
 use crate::output::{Output, plain, plain_lines};
-use crate::parse::from_ppm;
 use crate::prove::claim_name;
 use crate::views::pinned;
 
@@ -40,7 +39,7 @@ pub(crate) struct VerifyProofArgs {
     root: Option<String>,
 }
 
-pub(crate) fn run(args: &VerifyProofArgs, out: &mut Output) -> Outcome {
+pub(crate) fn run(args: &VerifyProofArgs, out: &mut Output) -> CommandResult {
     let trusted = args.root.as_deref().map(|text| text.trim().parse::<Digest>()).transpose()?;
     let bytes = read(args)?;
     // Whatever is wrong with the file, it is the proof that is refused.
@@ -77,7 +76,7 @@ pub(crate) fn run(args: &VerifyProofArgs, out: &mut Output) -> Outcome {
     Ok(())
 }
 
-fn read(args: &VerifyProofArgs) -> Outcome<Vec<u8>> {
+fn read(args: &VerifyProofArgs) -> CommandResult<Vec<u8>> {
     let mut bytes = Vec::new();
     let taken = if args.file.as_os_str() == "-" {
         std::io::stdin().take(PROOF_BYTES_MAX + 1).read_to_end(&mut bytes)
@@ -140,8 +139,8 @@ fn uri(
     Uri { actor: checked.actor.clone(), memory_type, id, version }
 }
 
-/// The memory as every answer shows it, without what the proof cannot speak of: how often it was used, and the text that
-/// was erased or is not shown.
+/// The memory as every answer shows it, without what the proof cannot speak of: how often it was used, and the text
+/// that was erased or is not shown.
 fn proved_memory(uri: String, head: &Head, version: &Version, body: Option<&Body>) -> Value {
     let memory = Memory {
         id: head.id.get(),

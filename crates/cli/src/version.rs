@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 use clap_complete::Shell;
+use client::protocol::PROTOCOL;
 use recall::analyze::ANALYZER_VERSION;
 use recall::embedding::{Embedder as _, StaticEmbedder};
 use serde::Serialize;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::Output;
-use client::protocol::PROTOCOL;
 
 /// Shows the version of this program and of what it writes: journal, search index, vectors.
 ///
@@ -53,7 +53,7 @@ pub(crate) struct ManArgs {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct About {
+pub(crate) struct BuildInfo {
     version: &'static str,
     /// Of the source it was built from, if whoever built it said so.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,9 +68,9 @@ pub(crate) struct About {
     model: String,
 }
 
-impl About {
-    pub(crate) fn of_this_program() -> About {
-        About {
+impl BuildInfo {
+    pub(crate) fn of_this_program() -> BuildInfo {
+        BuildInfo {
             version: env!("CARGO_PKG_VERSION"),
             commit: option_env!("CORTEX_COMMIT").filter(|commit| !commit.is_empty()),
             schema: kernel::journal::SCHEMA,
@@ -90,18 +90,22 @@ impl About {
     }
 }
 
-pub(crate) fn version(_: &VersionArgs, out: &mut Output) -> Outcome {
-    let version = About::of_this_program();
+pub(crate) fn version(_: &VersionArgs, out: &mut Output) -> CommandResult {
+    let version = BuildInfo::of_this_program();
     out.either(&version, version.line())
 }
 
-pub(crate) fn completions(args: &CompletionsArgs, mut cli: Command, out: &mut Output) -> Outcome {
+pub(crate) fn completions(
+    args: &CompletionsArgs,
+    mut cli: Command,
+    out: &mut Output,
+) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli, "cortex", &mut script);
     out.line(String::from_utf8_lossy(&script).trim_end())
 }
 
-pub(crate) fn man(args: &ManArgs, mut cli: Command, cwd: &Path, out: &mut Output) -> Outcome {
+pub(crate) fn man(args: &ManArgs, mut cli: Command, cwd: &Path, out: &mut Output) -> CommandResult {
     cli.build();
     if let Some(folder) = &args.out {
         return write_all(&cwd.join(folder), &cli, out);
@@ -115,7 +119,7 @@ pub(crate) fn man(args: &ManArgs, mut cli: Command, cwd: &Path, out: &mut Output
     out.line(page(command)?.trim_end())
 }
 
-fn page(command: &Command) -> Outcome<String> {
+fn page(command: &Command) -> CommandResult<String> {
     let name = command.get_bin_name().unwrap_or("cortex").replace(' ', "-");
     let mut roff = Vec::new();
     clap_mangen::Man::new(command.clone())
@@ -125,7 +129,7 @@ fn page(command: &Command) -> Outcome<String> {
     Ok(String::from_utf8_lossy(&roff).into_owned())
 }
 
-fn write_all(folder: &Path, cli: &Command, out: &mut Output) -> Outcome {
+fn write_all(folder: &Path, cli: &Command, out: &mut Output) -> CommandResult {
     std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
     let mut pages = 0;
     for command in std::iter::once(cli).chain(cli.get_subcommands()) {

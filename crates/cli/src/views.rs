@@ -2,14 +2,14 @@
 //! without breaking scripts.
 //!
 //! The words are those of every answer (`api::memory`): `type` is the caller's own word, `memory_type` one of the nine,
-//! `created_at`, `updated_at`, `session_id`, `project`, `seq`. Times are RFC 3339 in UTC, ratios are numbers from 0 to 1,
-//! digests are hexadecimal.
+//! `created_at`, `updated_at`, `session_id`, `project`, `seq`. Times are RFC 3339 in UTC, ratios are numbers from 0 to
+//! 1, digests are hexadecimal.
 
 use kernel::journal::Manifest;
 use kernel::memory::PinnedVersion;
 use serde::Serialize;
 
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::open::Invocation;
 
 /// `12#3`.
@@ -19,15 +19,15 @@ pub(crate) fn pinned(pinned: &PinnedVersion) -> String {
 
 /// The answer of an operation that changed something, with the root that followed.
 #[derive(Debug, Serialize)]
-pub(crate) struct Rooted<'a, T> {
+pub(crate) struct WithRoot<'a, T> {
     #[serde(flatten)]
     answer: &'a T,
     root: String,
 }
 
-impl<'a, T> Rooted<'a, T> {
-    pub(crate) fn of(inv: &Invocation, answer: &'a T) -> Outcome<Rooted<'a, T>> {
-        Ok(Rooted { answer, root: inv.existing()?.root()?.to_string() })
+impl<'a, T> WithRoot<'a, T> {
+    pub(crate) fn of(inv: &Invocation, answer: &'a T) -> CommandResult<WithRoot<'a, T>> {
+        Ok(WithRoot { answer, root: inv.existing()?.root()?.to_string() })
     }
 }
 

@@ -1,31 +1,32 @@
 //! What `cortex doctor` says of the hands: the logs of runs, the files of talents, the providers, the work of days.
 //!
-//! What must stay true: it asks no provider anything and shows no key; a home that uses no talents has nothing to mend here.
+//! What must stay true: it asks no provider anything and shows no key; a home that uses no talents has nothing to mend
+//! here.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use api::{Error, Result};
+use client::place::DaemonPlace;
+use daemon::talents_host::Hands;
+use daemon::talents_host::settings::unused;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use service::config::Config;
+use service::{Machine, World as _};
 use talents::runner::RunnerSettings;
 use talents::runner::log::doctor::LogFinding;
 use talents::supervisor::{Calendar, ScheduleState, SupervisorSettings};
 use talents::{Day, Layout};
 
-use crate::doctor::Report;
+use crate::doctor::DoctorReport;
 use crate::surroundings::own_environment;
 use crate::talent::doctor::look;
-use api::{Error, Result};
-use client::place::DaemonPlace;
-use daemon::talents_host::Hands;
-use daemon::talents_host::settings::unused;
-use service::config::Config;
-use service::{Machine, World as _};
 
 /// Findings of one kind that are named.
 const NAMED_MAX: usize = 3;
 
-pub(super) fn examine(folder: &Path, config: &Config, report: &mut Report) {
+pub(super) fn examine(folder: &Path, config: &Config, report: &mut DoctorReport) {
     let home = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     runs(&DaemonPlace::new(&home), report);
     match Hands::open(&home, config, own_environment()) {
@@ -38,7 +39,7 @@ pub(super) fn examine(folder: &Path, config: &Config, report: &mut Report) {
     }
 }
 
-fn runs(place: &DaemonPlace, report: &mut Report) {
+fn runs(place: &DaemonPlace, report: &mut DoctorReport) {
     let (count, findings) = match look(place) {
         Ok(found) => found,
         Err(failure) => return report.fail("runs", failure.to_string(), failure.hint()),
@@ -71,7 +72,7 @@ fn runs(place: &DaemonPlace, report: &mut Report) {
     }
 }
 
-fn talents(hands: &Hands, report: &mut Report) {
+fn talents(hands: &Hands, report: &mut DoctorReport) {
     let problems = hands.shelf.problems();
     for problem in problems {
         let says = problem.to_string();
@@ -87,7 +88,7 @@ fn talents(hands: &Hands, report: &mut Report) {
     }
 }
 
-fn providers(hands: &Hands, report: &mut Report) {
+fn providers(hands: &Hands, report: &mut DoctorReport) {
     let named = hands.providers();
     for provider in &named {
         match &provider.problem {
@@ -107,7 +108,7 @@ fn providers(hands: &Hands, report: &mut Report) {
     }
 }
 
-fn schedule(hands: &Hands, config: &Config, report: &mut Report) {
+fn schedule(hands: &Hands, config: &Config, report: &mut DoctorReport) {
     let path = hands.layout.schedule();
     let aside = path.with_extension("json.unreadable");
     if aside.exists() {

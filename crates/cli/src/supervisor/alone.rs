@@ -1,13 +1,17 @@
 //! `cortex supervisor` alone: a process that starts the daemon and starts it again when it fails (execution R131-R133).
 //!
-//! What must stay true: a daemon that dies or does not answer is started again, with growing waits, and given up when it does
-//! nothing but crash; one that somebody stopped stays stopped; when this process ends, however it ends, the daemon ends too.
+//! What must stay true: a daemon that dies or does not answer is started again, with growing waits, and given up when
+//! it does nothing but crash; one that somebody stopped stays stopped; when this process ends, however it ends, the
+//! daemon ends too.
 
-use api::ErrorCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::{Error, ErrorCode, Fault};
+use client::place::DaemonPlace;
+use client::protocol::{self, Hello};
 use serde_json::Value;
+use service::config;
 use talents::bus::{BusFilter, BusMessage, BusSettings, Delivery, Hub, SUPERVISOR_TOPIC};
 use talents::clock::Timing;
 use talents::process::stop_on_signals;
@@ -18,14 +22,9 @@ use talents::supervisor::{
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
-use api::{Error, Fault};
-use client::place::DaemonPlace;
-use client::protocol;
-use client::protocol::Hello;
-use service::config;
 
 /// The one service of this process.
 const DAEMON: &str = "daemon";
@@ -47,12 +46,12 @@ enum End {
 
 pub(super) fn run(
     patience: Option<u64>,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let place = crate::supervisor::place(globals, around)?;
-    let config = config::load(&place.home, &around.variables)?;
+) -> CommandResult {
+    let place = crate::supervisor::place(globals, env)?;
+    let config = config::load(&place.home, &env.variables)?;
     let mut settings: SupervisorSettings = config.section("supervisor", &[])?;
     let runner: RunnerSettings = config.section("runner", &[])?;
     let grace = settings.stop_grace_ms.max(runner.stop_grace_ms + STOP_MARGIN_MS);
@@ -67,7 +66,7 @@ pub(super) fn run(
     runtime.block_on(attend(&place, settings, service, LOOK.min(unheard / 4), out))
 }
 
-fn service(place: &DaemonPlace, unheard: Duration) -> Outcome<SupervisedService> {
+fn service(place: &DaemonPlace, unheard: Duration) -> CommandResult<SupervisedService> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::Io { what: "this program".to_owned(), error })?;
     let log = place.log_file();
@@ -90,7 +89,7 @@ async fn attend(
     service: SupervisedService,
     look: Duration,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     let mut stop =
         stop_on_signals().map_err(|error| Failure::Io { what: "signals".to_owned(), error })?;
     let world = Timing::system();
@@ -141,7 +140,7 @@ async fn attend(
 }
 
 /// Says what happens to the daemon.
-fn tell(message: &BusMessage, out: &mut Output) -> Outcome {
+fn tell(message: &BusMessage, out: &mut Output) -> CommandResult {
     if message.event() == "status" {
         return Ok(());
     }
@@ -172,7 +171,7 @@ async fn watch(place: DaemonPlace, supervisor: Supervisor, look: Duration) {
     loop {
         if matches!(tokio::time::timeout(look, answers(&place)).await, Ok(Ok(true))) {
             // The service is there for as long as this task is.
-            let _beat = supervisor.beat(DAEMON);
+            let _ = supervisor.beat(DAEMON);
         }
         tokio::time::sleep(look).await;
     }

@@ -2,26 +2,25 @@
 
 mod alone;
 
-use api::ErrorCode;
+use api::{Error, ErrorCode, Fault};
 use clap::{Args, Subcommand};
+use client::connection::DaemonClient;
 use serde_json::{Value, json};
 use talents::bus::{BusMessage, SUPERVISOR_TOPIC};
 
 use crate::bus::{ask, place, refusal, runtime};
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
-use api::{Error, Fault};
-use client::connection::DaemonClient;
 
 /// Keeps the daemon running; shows its services, and how far the work of the days has come.
 ///
-/// Without a subcommand it starts the daemon, as `cortex serve` does, and starts it again when it dies or does not answer: after growing
-/// waits, and not any more when it does nothing but crash (exit code 1). `cortex stop` ends both. If another daemon serves the home
-/// already, it takes over when that one ends.
+/// Without a subcommand it starts the daemon, as `cortex serve` does, and starts it again when it dies or does not
+/// answer: after growing waits, and not any more when it does nothing but crash (exit code 1). `cortex stop` ends both.
+/// If another daemon serves the home already, it takes over when that one ends.
 ///
-/// The daemon in turn keeps its own services running, and when a day is over it runs the talents that are scheduled for it. Days that
-/// were missed while nothing ran are made up for.
+/// The daemon in turn keeps its own services running, and when a day is over it runs the talents that are scheduled for
+/// it. Days that were missed while nothing ran are made up for.
 ///
 /// JSON: what happens to the daemon, one object per line: {event: started | stopped | restarting | stale | given_up, …}
 #[derive(Args, Debug)]
@@ -48,8 +47,8 @@ enum SupervisorStep {
 
 /// Shows the services, the schedule and the machine. Exit code 3 if no daemon runs, 1 if a service was given up.
 ///
-/// JSON: {services: [{name, health, uptime_seconds, starts, crashes, last_end}], schedule: {done, attempts, error, left_out}, next_midnight,
-/// working_on, running, queued, vitals}
+/// JSON: {services: [{name, health, uptime_seconds, starts, crashes, last_end}], schedule: {done, attempts, error,
+/// left_out}, next_midnight, working_on, running, queued, vitals}
 #[derive(Args, Debug)]
 struct StatusArgs {}
 
@@ -62,14 +61,14 @@ struct RestartArgs {
 
 pub(crate) fn run(
     args: &SupervisorArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     let Some(step) = &args.step else {
-        return alone::run(args.patience, globals, around, out);
+        return alone::run(args.patience, globals, env, out);
     };
-    let place = place(globals, around)?;
+    let place = place(globals, env)?;
     match step {
         SupervisorStep::Restart(args) => {
             let message =
@@ -97,7 +96,7 @@ pub(crate) fn run(
     }
 }
 
-fn status(hands: &Value, out: &mut Output) -> Outcome {
+fn status(hands: &Value, out: &mut Output) -> CommandResult {
     let services = hands["services"].as_array().map(Vec::as_slice).unwrap_or_default();
     let given_up = services.iter().filter(|service| service["health"] == "given_up").count();
     if out.is_json() {

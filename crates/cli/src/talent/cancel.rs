@@ -3,15 +3,14 @@
 use ::talents::bus::{BusConnection, BusFilter};
 use ::talents::runner::log::read;
 use ::talents::{Layout, UseId};
-use api::ErrorCode;
+use api::{Error, ErrorCode, Fault};
 use clap::Args;
 use serde_json::json;
 
 use crate::bus::{place, runtime};
-use crate::failure::Outcome;
-use crate::open::{Around, Globals};
+use crate::failure::CommandResult;
+use crate::open::{CommandEnv, GlobalArgs};
 use crate::output::Output;
-use api::{Error, Fault};
 
 /// Cancels runs: one, all of a talent, or all that a run asked for.
 ///
@@ -35,11 +34,11 @@ pub(super) struct CancelArgs {
 
 pub(super) fn run(
     args: &CancelArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let place = place(globals, around)?;
+) -> CommandResult {
+    let place = place(globals, env)?;
     let given = [("use_id", &args.run), ("name", &args.name), ("parent", &args.parent)];
     let (which, value) = given
         .into_iter()

@@ -3,14 +3,14 @@
 use std::fs;
 
 use clap::Args;
+use daemon::talents_host::{Hands, toolbox};
 use serde_json::{Value, json};
 use talents::process::{ChronicleTools, Toolbox as _};
 use talents::talent_files::{ProblemSeverity, TalentProblem, TalentSource};
 
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
-use daemon::talents_host::{Hands, toolbox};
 
 /// Checks all talent files and names every problem with file, line and reason. Exit code 1 if a file cannot be used.
 ///
@@ -21,8 +21,13 @@ use daemon::talents_host::{Hands, toolbox};
   cortex talent check --json | jq .problems")]
 pub(super) struct CheckArgs {}
 
-pub(super) fn run(_: &CheckArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
-    let hands = crate::talent::hands(globals, around)?;
+pub(super) fn run(
+    _: &CheckArgs,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
+    out: &mut Output,
+) -> CommandResult {
+    let hands = crate::talent::hands(globals, env)?;
     let mut problems = hands.shelf.problems().to_vec();
     problems.extend(unknown_tools(&hands));
     let errors = problems.iter().filter(|problem| problem.is_error()).count();

@@ -1,23 +1,22 @@
 //! `cortex talent doctor`: what is wrong with the logs of runs.
 
-use api::ErrorCode;
 use std::collections::BTreeSet;
 
 use ::talents::runner::log::doctor::{LogFinding, examine};
 use ::talents::runner::log::index::RunIndex;
 use ::talents::{Layout, UseId};
+use api::{Error, ErrorCode, Fault};
 use clap::Args;
-use jiff::tz::TimeZone;
-use serde_json::{Value, json};
-
-use crate::bus::place;
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals};
-use crate::output::{Output, plain};
-use api::{Error, Fault};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 use service::{Machine, World as _};
+
+use crate::bus::place;
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs};
+use crate::output::{Output, plain};
 
 /// Checks the logs of all runs: none without an end, none torn, none missing in the index.
 ///
@@ -34,11 +33,11 @@ pub(super) struct DoctorArgs {
 
 pub(super) fn run(
     args: &DoctorArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let place = place(globals, around)?;
+) -> CommandResult {
+    let place = place(globals, env)?;
     if args.rebuild {
         rebuild(&place)?;
     }
@@ -61,7 +60,7 @@ pub(super) fn run(
 }
 
 /// How many runs have ended, and what is wrong.
-pub(crate) fn look(place: &DaemonPlace) -> Outcome<(usize, Vec<LogFinding>)> {
+pub(crate) fn look(place: &DaemonPlace) -> CommandResult<(usize, Vec<LogFinding>)> {
     let layout = Layout::new(&place.home);
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let began = Machine.now()?.0;
@@ -85,7 +84,7 @@ fn live(status: &Value) -> BTreeSet<UseId> {
     runs.filter_map(|run| UseId::parse(run["use_id"].as_str()?).ok()).collect()
 }
 
-fn rebuild(place: &DaemonPlace) -> Outcome {
+fn rebuild(place: &DaemonPlace) -> CommandResult {
     let layout = Layout::new(&place.home);
     let unwritten = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let Some(_lock) = place.share()? else {

@@ -1,22 +1,23 @@
 //! `cortex talent exec`: one talent process, as the runner starts it.
 
-use crate::surroundings;
 use std::io;
 use std::sync::Arc;
 
 use ::talents::process::stop_on_signals;
 use ::talents::runner::parent_watch;
 use clap::Args;
-
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, caller, home_folder, wait};
 use client::place::DaemonPlace;
 use daemon::talents_host::memory::Memory;
 use daemon::talents_host::toolbox::MemoryTools;
 
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::surroundings;
+
 /// Internal: runs requests from standard input, one JSON object per line; events go to standard output, one per line.
 ///
-/// The daemon starts this for every run; `cortex talent run` asks it to. SIGTERM ends the request under way with an error event.
+/// The daemon starts this for every run; `cortex talent run` asks it to. SIGTERM ends the request under way with an
+/// error event.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   echo '{\"use_id\":\"1\",\"prompt\":\"What did I decide?\"}' | cortex talent exec --dry-run")]
@@ -26,18 +27,18 @@ pub(super) struct ExecArgs {
     dry_run: bool,
 }
 
-pub(super) fn run(args: &ExecArgs, globals: &Globals, around: &Around) -> Outcome {
+pub(super) fn run(args: &ExecArgs, globals: &GlobalArgs, env: &CommandEnv) -> CommandResult {
     let failed = |error: io::Error| Failure::Io { what: "talent process".into(), error };
     // First of all: whatever happens next, this process does not outlive the daemon that started it.
     parent_watch::end_with_daemon().map_err(failed)?;
-    let hands = crate::talent::hands(globals, around)?;
-    let home = home_folder(globals, &around.variables, &around.cwd)?;
-    let caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let hands = crate::talent::hands(globals, env)?;
+    let home = home_folder(globals, &env.variables, &env.cwd)?;
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let world = Arc::clone(&caller.world);
     let memory = Memory::new(
         DaemonPlace::new(&home),
         caller,
-        around.variables.clone(),
+        env.variables.clone(),
         surroundings::own_environment(),
         wait(globals),
     );

@@ -5,8 +5,8 @@ use clap::Args;
 use llm::models::{ModelQuery, ModelTier};
 use talents::TalentName;
 
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
 
 /// Tells which provider and model a talent would use, and why: what each place says, from the strongest to the weakest.
@@ -36,11 +36,11 @@ fn tier(text: &str) -> Result<ModelTier, String> {
 
 pub(super) fn run(
     args: &ExplainArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let hands = crate::talent::hands(globals, around)?;
+) -> CommandResult {
+    let hands = crate::talent::hands(globals, env)?;
     let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
     let asked =
         ModelQuery { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };

@@ -1,19 +1,19 @@
 //! `cortex talent list`.
 
 use clap::Args;
+use daemon::talents_host::Hands;
 use llm::models::ModelQuery;
 use serde_json::Value;
 use talents::talent_files::{Talent, TalentKind, TalentProblem};
 
-use crate::failure::Outcome;
-use crate::open::{Around, Globals};
+use crate::failure::CommandResult;
+use crate::open::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
-use daemon::talents_host::Hands;
 
 /// Lists all talents with schedule, priority, type, source, and the model that would be used.
 ///
-/// JSON: [{name, title, description, type, source, schedule, priority, multi_facet, always, disabled, output, tools, grant, provider,
-/// tier, model, no_model}]
+/// JSON: [{name, title, description, type, source, schedule, priority, multi_facet, always, disabled, output, tools,
+/// grant, provider, tier, model, no_model}]
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex talent list
@@ -30,11 +30,11 @@ pub(super) struct ListArgs {
 
 pub(super) fn run(
     args: &ListArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let hands = crate::talent::hands(globals, around)?;
+) -> CommandResult {
+    let hands = crate::talent::hands(globals, env)?;
     let mut talents: Vec<&Talent> = hands
         .shelf
         .all()

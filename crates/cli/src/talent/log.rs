@@ -4,23 +4,23 @@ use ::talents::bus::{BusConnection, BusFilter};
 use ::talents::runner::log::index::RunIndex;
 use ::talents::runner::log::read;
 use ::talents::{Layout, TalentName, UseId};
+use api::Error;
 use api::run::{RunEvent, RunEventKind, RunQuery};
 use clap::Args;
+use daemon::talents_host::live::summary::summary;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::bus::{Interrupt, follow, place, runtime};
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
-use api::Error;
-use daemon::talents_host::live::summary::summary;
 
 /// Shows runs, the newest first, or the events of one run.
 ///
-/// JSON: {live: [{use_id, name}], runs: [{use_id, name, day, status, reason, runtime_ms, …}], total}; of one run its events, one per
-/// line, as they stand in the log
+/// JSON: {live: [{use_id, name}], runs: [{use_id, name, day, status, reason, runtime_ms, …}], total}; of one run its
+/// events, one per line, as they stand in the log
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex talent log
@@ -43,8 +43,13 @@ pub(super) struct LogArgs {
     follow: bool,
 }
 
-pub(super) fn run(args: &LogArgs, globals: &Globals, around: &Around, out: &mut Output) -> Outcome {
-    let place = place(globals, around)?;
+pub(super) fn run(
+    args: &LogArgs,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
+    out: &mut Output,
+) -> CommandResult {
+    let place = place(globals, env)?;
     let layout = Layout::new(&place.home);
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let run = args.which.as_deref().and_then(|which| UseId::parse(which).ok());
@@ -76,7 +81,7 @@ pub(super) fn run(args: &LogArgs, globals: &Globals, around: &Around, out: &mut 
     Ok(())
 }
 
-fn list(args: &LogArgs, layout: &Layout, out: &mut Output) -> Outcome {
+fn list(args: &LogArgs, layout: &Layout, out: &mut Output) -> CommandResult {
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let name = args.which.as_deref().map(TalentName::parse).transpose();
     let name = name.map_err(|error| Failure::input(error.to_string()))?;
@@ -139,7 +144,7 @@ fn clock(run: &str) -> String {
     })
 }
 
-fn show(event: &RunEvent, out: &mut Output) -> Outcome {
+fn show(event: &RunEvent, out: &mut Output) -> CommandResult {
     if out.is_json() {
         out.object(event)?;
         return out.flush();

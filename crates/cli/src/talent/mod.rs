@@ -14,8 +14,8 @@ pub(crate) use run::keys;
 
 use clap::{Args, Subcommand};
 
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, home_folder};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::Output;
 use crate::surroundings;
 use daemon::talents_host::Hands;
@@ -23,8 +23,8 @@ use service::config;
 
 /// Runs talents, shows what they did, and lists, shows and checks them.
 ///
-/// A talent is a Markdown file with JSON at its top. Some are built in; your own are in talent/NAME.md of the home and stand before
-/// a built-in of the same name. docs/talents.md has every key.
+/// A talent is a Markdown file with JSON at its top. Some are built in; your own are in talent/NAME.md of the home and
+/// stand before a built-in of the same name. docs/talents.md has every key.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex talent list
@@ -53,27 +53,27 @@ enum TalentStep {
 
 pub(crate) fn run(
     args: &TalentArgs,
-    globals: &Globals,
-    around: Around,
+    globals: &GlobalArgs,
+    env: CommandEnv,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     match &args.step {
-        TalentStep::Run(args) => run::run(args, globals, around, out),
-        TalentStep::Log(args) => log::run(args, globals, &around, out),
-        TalentStep::Cancel(args) => cancel::run(args, globals, &around, out),
-        TalentStep::Doctor(args) => doctor::run(args, globals, &around, out),
-        TalentStep::List(args) => list::run(args, globals, &around, out),
-        TalentStep::Show(args) => show::run(args, globals, &around, out),
-        TalentStep::Check(args) => check::run(args, globals, &around, out),
-        TalentStep::Explain(args) => explain::run(args, globals, &around, out),
-        TalentStep::Exec(args) => exec::run(args, globals, &around),
+        TalentStep::Run(args) => run::run(args, globals, env, out),
+        TalentStep::Log(args) => log::run(args, globals, &env, out),
+        TalentStep::Cancel(args) => cancel::run(args, globals, &env, out),
+        TalentStep::Doctor(args) => doctor::run(args, globals, &env, out),
+        TalentStep::List(args) => list::run(args, globals, &env, out),
+        TalentStep::Show(args) => show::run(args, globals, &env, out),
+        TalentStep::Check(args) => check::run(args, globals, &env, out),
+        TalentStep::Explain(args) => explain::run(args, globals, &env, out),
+        TalentStep::Exec(args) => exec::run(args, globals, &env),
     }
 }
 
 /// What the home has for talents.
-pub(crate) fn hands(globals: &Globals, around: &Around) -> Outcome<Hands> {
-    let home = home_folder(globals, &around.variables, &around.cwd)?;
+pub(crate) fn hands(globals: &GlobalArgs, env: &CommandEnv) -> CommandResult<Hands> {
+    let home = home_folder(globals, &env.variables, &env.cwd)?;
     let home = std::path::absolute(&home).map_err(|error| Failure::file(&home, error))?;
-    let config = config::load(&home, &around.variables)?;
+    let config = config::load(&home, &env.variables)?;
     Ok(Hands::open(&home, &config, surroundings::own_environment())?)
 }

@@ -10,26 +10,26 @@ use api::run::{
     OutputFormat, RunEnvironment, RunEvent, RunEventKind, RunRequest, RunRequestError, RunTier,
 };
 use clap::Args;
-use serde_json::{Number, json};
-
-use crate::bus::{Ending, Interrupt, follow, place, runtime};
-use crate::failure::{Failure, Outcome};
-use crate::open::{Around, Globals, caller};
-use crate::output::{Output, plain, plain_lines};
-use crate::surroundings;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
 use daemon::talents_host::settings;
+use serde_json::{Number, json};
 use service::config;
+
+use crate::bus::{Ending, Interrupt, follow, place, runtime};
+use crate::failure::{CommandResult, Failure};
+use crate::open::{CommandEnv, GlobalArgs, caller};
+use crate::output::{Output, plain, plain_lines};
+use crate::surroundings;
 
 /// Bytes of a prompt that is read from standard input.
 const PROMPT_BYTES_MAX: u64 = 512 * 1024;
 
 /// Runs a talent and prints its result.
 ///
-/// The daemon runs it, in a process of its own; it is started if it is not there. What the run does is shown on standard error, its
-/// result is printed. Ctrl-C cancels it; a second one leaves it alone. Keys of services that are set here go with the request, and
-/// are kept nowhere. Exit code 1 if the run fails.
+/// The daemon runs it, in a process of its own; it is started if it is not there. What the run does is shown on
+/// standard error, its result is printed. Ctrl-C cancels it; a second one leaves it alone. Keys of services that are
+/// set here go with the request, and are kept nowhere. Exit code 1 if the run fails.
 ///
 /// JSON: the event that ended the run; with --follow every event, one per line; with --detach {state, use_id, position}
 #[derive(Args, Debug)]
@@ -101,18 +101,18 @@ pub(super) struct RunArgs {
 
 pub(super) fn run(
     args: &RunArgs,
-    globals: &Globals,
-    mut around: Around,
+    globals: &GlobalArgs,
+    mut env: CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let place = place(globals, &around)?;
-    let config = config::load(&place.home, &around.variables)?;
+) -> CommandResult {
+    let place = place(globals, &env)?;
+    let config = config::load(&place.home, &env.variables)?;
     let providers = settings::providers(&Layout::new(&place.home), &config)?;
-    let actor = caller(globals, &around.variables, &around.cwd, None)?.actor;
-    let mut request = request(args, &providers, &mut around)?;
+    let actor = caller(globals, &env.variables, &env.cwd, None)?.actor;
+    let mut request = request(args, &providers, &mut env)?;
     request.actor = daemon::channels::actor_key(&actor);
     // Held to the end: a daemon that nobody is connected to ends by itself.
-    let _daemon = connect_or_start(&place)?;
+    let _daemon_guard = connect_or_start(&place)?;
     runtime()?.block_on(work(args, &place, request, out))
 }
 
@@ -121,7 +121,7 @@ async fn work(
     place: &DaemonPlace,
     request: RunRequest,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     let mut line = BusConnection::connect(&place.callosum(), "cli", &BusFilter::none()).await?;
     let taken = line.request_run(request).await?;
     let run = taken.use_id;
@@ -161,7 +161,7 @@ async fn work(
     }
 }
 
-fn finish(args: &RunArgs, event: &RunEvent, wrote: bool, out: &mut Output) -> Outcome {
+fn finish(args: &RunArgs, event: &RunEvent, wrote: bool, out: &mut Output) -> CommandResult {
     let text = |key: &str| event.text(key).unwrap_or_default();
     if out.is_json() && !args.follow {
         out.object(event)?;
@@ -194,18 +194,18 @@ fn finish(args: &RunArgs, event: &RunEvent, wrote: bool, out: &mut Output) -> Ou
 fn request(
     args: &RunArgs,
     providers: &ProviderSettings,
-    around: &mut Around,
-) -> Outcome<RunRequest> {
-    let mut env = keys(providers, &surroundings::own_environment());
+    env: &mut CommandEnv,
+) -> CommandResult<RunRequest> {
+    let mut variables = keys(providers, &surroundings::own_environment());
     for given in &args.env {
         let (name, value) = given
             .split_once('=')
             .ok_or_else(|| Failure::input(format!("--env {given:?} is not NAME=VALUE")))?;
-        env.insert(name.to_owned(), value.to_owned());
+        variables.insert(name.to_owned(), value.to_owned());
     }
     Ok(RunRequest {
         name: Some(args.name.clone()),
-        prompt: prompt(args, around)?,
+        prompt: prompt(args, env)?,
         facet: args.facet.clone(),
         day: args.day.clone(),
         segment: args.segment.clone(),
@@ -221,7 +221,7 @@ fn request(
         session_id: args.session.clone(),
         chat_id: args.chat.clone(),
         timeout_seconds: args.timeout.and_then(Number::from_f64),
-        env: (!env.is_empty()).then(|| RunEnvironment::of(env)),
+        env: (!variables.is_empty()).then(|| RunEnvironment::of(variables)),
         ..RunRequest::default()
     })
 }
@@ -232,7 +232,7 @@ fn choice<T>(
     given: Option<&str>,
     parse: impl Fn(&str) -> Option<T>,
     rule: &str,
-) -> Outcome<Option<T>> {
+) -> CommandResult<Option<T>> {
     let Some(word) = given else { return Ok(None) };
     match parse(word) {
         Some(value) => Ok(Some(value)),
@@ -257,12 +257,12 @@ pub(crate) fn keys(
         .collect()
 }
 
-fn prompt(args: &RunArgs, around: &mut Around) -> Outcome<Option<String>> {
+fn prompt(args: &RunArgs, env: &mut CommandEnv) -> CommandResult<Option<String>> {
     if args.prompt.as_deref() != Some("-") {
         return Ok(args.prompt.clone());
     }
     let mut text = String::new();
-    let mut input = (&mut around.input).take(PROMPT_BYTES_MAX + 1);
+    let mut input = (&mut env.input).take(PROMPT_BYTES_MAX + 1);
     input
         .read_to_string(&mut text)
         .map_err(|error| Failure::Io { what: "standard input".to_owned(), error })?;

@@ -1,19 +1,20 @@
 //! `cortex talent show`: what a run of a talent would be told.
 
 use clap::Args;
+use daemon::talents_host;
 use talents::chronicle::list_facets;
 use talents::talent_files::{InstructionNote, Instructions, Scene};
 use talents::{Day, Facet, Segment, TalentName};
 
-use crate::failure::Outcome;
-use crate::open::{Around, Globals, caller};
+use crate::failure::CommandResult;
+use crate::open::{CommandEnv, GlobalArgs, caller};
 use crate::output::{Output, plain_lines};
-use daemon::talents_host;
 
 /// Shows what a talent says about itself, and the instructions a run would get, part by part.
 ///
-/// The first part is the same for all runs, the second tells the moment, the third is the talent's own text. What the memory says
-/// today is added when a run begins. JSON: the keys of `talent list`, and {system_instruction, extra_context, user_instruction}
+/// The first part is the same for all runs, the second tells the moment, the third is the talent's own text. What the
+/// memory says today is added when a run begins. JSON: the keys of `talent list`, and {system_instruction,
+/// extra_context, user_instruction}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex talent show default
@@ -34,13 +35,13 @@ pub(super) struct ShowArgs {
 
 pub(super) fn run(
     args: &ShowArgs,
-    globals: &Globals,
-    around: &Around,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
     out: &mut Output,
-) -> Outcome {
-    let hands = crate::talent::hands(globals, around)?;
+) -> CommandResult {
+    let hands = crate::talent::hands(globals, env)?;
     let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
-    let caller = caller(globals, &around.variables, &around.cwd, None)?;
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let (facets, problems) = list_facets(&hands.layout)?;
     for problem in problems {
         out.say(format_args!("warning: {problem}"));
