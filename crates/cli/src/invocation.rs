@@ -24,7 +24,7 @@ use service::{Caller, Machine, Pinned, Service, World as _, grant_file, parse};
 
 use crate::failure::{CommandResult, Failure};
 use crate::output::Talk;
-use crate::surroundings;
+use crate::process;
 
 /// Seconds to wait for another process that has the actor open, unless told otherwise.
 const WAIT_SECONDS_DEFAULT: u64 = 10;
@@ -173,7 +173,7 @@ impl Invocation {
             None => {
                 let settings = config::load(&folder, &variables)?.settings();
                 let service = Service::new(&folder, settings, wait(globals))
-                    .with_embedder(variables.clone(), surroundings::own_environment())
+                    .with_embedder(variables.clone(), process::own_environment())
                     .telling(talk.of_renewals());
                 Arc::new(Host::new(service, variables.clone()))
             }
@@ -213,7 +213,7 @@ impl Invocation {
 
     /// A variable that a setting names: the caller's, or this process's own.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
-        self.variables.get(name).cloned().or_else(|| surroundings::own_variable(name))
+        self.variables.get(name).cloned().or_else(|| process::own_variable(name))
     }
 
     /// A path as the person means it.

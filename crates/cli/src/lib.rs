@@ -5,76 +5,35 @@
 //! they show (proofs, the journal, typed finds). `invocation` brings clock, chance and environment in; `failure` decides
 //! exit codes and hints; `output` keeps data and talk apart; `views` are the JSON shapes that no operation has.
 
-mod admin;
-mod attest;
-mod audit;
-mod browse;
-mod bulletin;
-mod bus;
-mod chat;
-mod chronicle;
-mod compact;
-mod config;
-mod context;
-#[macro_use]
-mod details;
-mod doctor;
-mod entities;
-mod entry_view;
-mod eval;
-mod export;
-mod facet;
+mod commands;
 mod failure;
-mod find;
-mod forget;
-mod get;
-mod graph;
-mod history;
-mod hook;
-mod import;
-mod journal;
-mod kinds;
-mod language;
-mod mcp;
-mod mind;
-mod model;
-mod model_check;
-mod open;
+mod invocation;
 mod output;
-mod prove;
-mod relate;
-mod root;
-mod salience;
-mod save;
-mod save_lines;
-mod scope;
-mod score;
-mod search;
-mod serve;
-mod session;
-mod setup;
-mod snapshot;
-mod stats;
-mod supervisor;
-mod surroundings;
-mod talent;
-mod think;
-mod tour;
-mod tui;
-mod update;
+mod process;
 mod usage;
-mod verify;
-mod verify_proof;
-mod version;
 mod views;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use daemon::server::command::CommandContext;
-use failure::{CommandResult, EXIT_CODES, Failure};
-use open::{CommandEnv, GlobalArgs, Invocation};
-use output::Output;
+
+use crate::commands::grants::scope;
+use crate::commands::memories::{
+    audit, context, entities, find, forget, get, graph, history, relate, save, score, search,
+    stats, update,
+};
+use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
+use crate::commands::models::{eval, language, model};
+use crate::commands::proofs::{journal, prove, root, snapshot, verify, verify_proof};
+use crate::commands::service::{hook, mcp, serve, supervisor, tui};
+use crate::commands::sessions::{browse, session};
+use crate::commands::setup::{agent_setup, config, doctor, tour, version};
+use crate::commands::talents::{bus, chat, chronicle, facet, talent, think};
+use crate::commands::transfer::{export, import};
+use crate::failure::{CommandResult, EXIT_CODES, Failure};
+use crate::invocation::{CommandEnv, GlobalArgs, Invocation};
+use crate::output::Output;
 
 /// Durable, verifiable memory for AI agents.
 ///
@@ -141,8 +100,8 @@ enum HomeCommand {
     Language(language::LanguageArgs),
     Attest(attest::AttestArgs),
     Compact(compact::CompactArgs),
-    Mind(mind::MindArgs),
-    Budget(mind::BudgetArgs),
+    Mind(jobs::MindArgs),
+    Budget(jobs::BudgetArgs),
     Admin(admin::AdminArgs),
     ScopeGrant(Box<scope::GrantArgs>),
     ScopeRevoke(scope::RevokeArgs),
@@ -156,7 +115,7 @@ enum HomeCommand {
 enum LocalCommand {
     VerifyProof(verify_proof::VerifyProofArgs),
     Eval(eval::EvalArgs),
-    Setup(setup::SetupArgs),
+    Setup(agent_setup::SetupArgs),
     Hook(hook::HookArgs),
     Mcp(mcp::McpArgs),
     Serve(serve::ServeArgs),
@@ -199,15 +158,15 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::tell(&error),
     };
-    let mut env = surroundings::own_context();
+    let mut env = process::own_context();
     if is_local(&cli.command) {
         return ExitCode::from(run_here(&cli, env));
     }
     if matches!(cli.command, Command::Home(HomeCommand::Model(_))) {
         bring_key(&cli.globals, &mut env);
     }
-    let entry = open::home_folder(&cli.globals, &env.variables, &env.cwd)
-        .and_then(|folder| serve::enter(&folder, open::wait(&cli.globals)));
+    let entry = invocation::home_folder(&cli.globals, &env.variables, &env.cwd)
+        .and_then(|folder| serve::enter(&folder, invocation::wait(&cli.globals)));
     match entry {
         // Held to the end: no daemon takes the home while a command uses it in this process.
         Ok(serve::HomeAccess::Free(_lock)) => ExitCode::from(run_here(&cli, env)),
@@ -221,12 +180,12 @@ pub fn main() -> ExitCode {
 
 /// Takes the key of an embedding service along: the daemon that runs the command has variables of its own.
 fn bring_key(globals: &GlobalArgs, env: &mut CommandContext) {
-    let config = open::home_folder(globals, &env.variables, &env.cwd)
+    let config = invocation::home_folder(globals, &env.variables, &env.cwd)
         .and_then(|folder| Ok(service::config::load(&folder, &env.variables)?));
     // A file that cannot be read is reported by the command itself.
     let Ok(config) = config else { return };
     if let Some(name) = config.text("embedder.key_env")
-        && let Some(key) = surroundings::own_variable(name)
+        && let Some(key) = process::own_variable(name)
     {
         env.variables.insert(name.to_owned(), key);
     }
@@ -294,7 +253,7 @@ fn run_local(
     match command {
         LocalCommand::VerifyProof(args) => verify_proof::run(args, out),
         LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, env)?, out),
-        LocalCommand::Setup(args) => setup::run(args, globals, env, out),
+        LocalCommand::Setup(args) => agent_setup::run(args, globals, env, out),
         LocalCommand::Hook(args) => {
             // Agents read an exit code as "stop"; trouble is for the person, and in the log.
             if let Err(failure) = hook::run(args, globals, env, out) {
@@ -371,8 +330,8 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
         HomeCommand::Projects(args) => browse::projects(args, inv, out),
         HomeCommand::Archive(args) => browse::archive(args, inv, out),
         HomeCommand::Bulletin(args) => bulletin::run(args, inv, out),
-        HomeCommand::Mind(args) => mind::run(args, inv, out),
-        HomeCommand::Budget(args) => mind::budget(args, inv, out),
+        HomeCommand::Mind(args) => jobs::run(args, inv, out),
+        HomeCommand::Budget(args) => jobs::budget(args, inv, out),
         HomeCommand::Admin(args) => admin::run(args, inv, out),
     }
 }

@@ -10,7 +10,7 @@ use kernel::memory::PinnedVersion;
 use serde::Serialize;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 
 /// `12#3`.
 pub(crate) fn pinned(pinned: &PinnedVersion) -> String {

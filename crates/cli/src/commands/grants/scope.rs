@@ -12,7 +12,7 @@ use service::grant_file::write_secret;
 use service::parse::MemoryRef;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
 /// Lets a delegate read or change a part of this memory.

@@ -8,9 +8,9 @@ use serde::Serialize;
 use service::{Service, Settings};
 use transfer::{self, Format, ImportReport, Importer};
 
+use crate::commands::transfer::import::unguessable;
 use crate::failure::{CommandResult, Failure};
-use crate::import::unguessable;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine, plain};
 
 /// Shows which memories need attention: copies, contradictions, secrets, what is out of date or was never used.

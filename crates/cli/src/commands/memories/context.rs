@@ -6,7 +6,7 @@ use clap::Args;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain_lines};
 
 /// Gathers what an intent should know before it starts, as one text within a budget.

@@ -102,8 +102,14 @@ macro_rules! details {
             topic_key: head.topic_key.clone(),
             session_id: head.session.clone(),
             channel: head.channel.clone(),
-            importance: $crate::details::ratio("importance", head.importance.as_ref())?,
-            confidence: $crate::details::ratio("confidence", version.confidence.as_ref())?,
+            importance: $crate::commands::memories::detail_args::ratio(
+                "importance",
+                head.importance.as_ref(),
+            )?,
+            confidence: $crate::commands::memories::detail_args::ratio(
+                "confidence",
+                version.confidence.as_ref(),
+            )?,
             valid_from: version.valid_from.clone(),
             valid_until: version.valid_until.clone(),
             expires: version.expires.clone(),

@@ -4,7 +4,7 @@ use api::stats::EntityListRequest;
 use clap::Args;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
 /// Lists the files, packages, symbols and the like that memories name, the most named first.

@@ -8,9 +8,9 @@ use kernel::render::Form;
 use serde::Serialize;
 use service::parse::{self, from_ppm};
 
+use crate::commands::memories::type_word;
 use crate::failure::{CommandResult, Failure};
-use crate::kinds;
-use crate::open::{Invocation, request_digest};
+use crate::invocation::{Invocation, request_digest};
 use crate::output::{Output, plain, plain_lines};
 
 /// Finds memories by type, tag and conditions, the most salient first.
@@ -151,7 +151,7 @@ pub(crate) fn run(args: &FindArgs, inv: &Invocation, out: &mut Output) -> Comman
 }
 
 fn query(args: &FindArgs) -> CommandResult<Query> {
-    let (mut types, kinds) = kinds::of_filter(&args.types)?;
+    let (mut types, kinds) = type_word::of_filter(&args.types)?;
     let mut parts: Vec<Predicate> = Vec::new();
     if !kinds.is_empty() {
         let wanted = kinds.into_iter().map(FieldValue::Text).collect();

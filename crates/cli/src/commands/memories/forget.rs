@@ -7,7 +7,7 @@ use clap::Args;
 use service::parse::MemoryRef;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::views::WithRoot;
 

@@ -5,7 +5,7 @@ use clap::Args;
 use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain_lines};
 
 /// Shows one memory, at its current version or at an older one.

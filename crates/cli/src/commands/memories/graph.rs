@@ -8,7 +8,7 @@ use clap::Args;
 use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
 /// Shows what a memory is connected to, as a tree.

@@ -4,9 +4,9 @@ use clap::Args;
 use serde::Serialize;
 use service::parse::{MemoryRef, from_ppm};
 
+use crate::commands::memories::get;
 use crate::failure::CommandResult;
-use crate::get;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
 /// Lists the versions of a memory, oldest first.

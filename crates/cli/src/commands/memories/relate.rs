@@ -6,7 +6,7 @@ use clap::Args;
 use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::views::WithRoot;
 

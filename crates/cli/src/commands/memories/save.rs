@@ -10,12 +10,12 @@ use clap::Args;
 use kernel::Error;
 use kernel::limits::CONTENT_BYTES_MAX;
 
-use crate::details::{HeadArgs, VersionFieldArgs};
+use crate::commands::memories::detail_args::{HeadArgs, VersionFieldArgs};
+use crate::commands::memories::{save_lines, type_word};
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, Talk, plain};
 use crate::views::WithRoot;
-use crate::{kinds, save_lines};
 
 /// Silence after which a wait for standard input is explained.
 const NOTICE_AFTER: Duration = Duration::from_secs(3);
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Comman
     }
     let content = content(inv, out, args.content.as_deref())?;
     let (memory_type, kind) =
-        kinds::of_save(args.memory_type.as_deref(), args.head.kind.as_deref())?;
+        type_word::of_save(args.memory_type.as_deref(), args.head.kind.as_deref())?;
     let request = SaveRequest {
         title: args.title.clone().unwrap_or_default(),
         content,

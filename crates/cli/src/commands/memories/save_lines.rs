@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::Caller;
 
+use crate::commands::memories::type_word;
 use crate::failure::{CommandResult, Failure, FailureView};
-use crate::kinds;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 
 /// Bytes of one line. Ten times the largest content, because JSON escapes grow.
@@ -91,7 +91,7 @@ impl Line {
         // Operations forgive what agents write; in a file a word that is none is an error.
         self.scope.as_deref().map(Scope::parse).transpose()?;
         let (memory_type, kind) =
-            kinds::of_line(self.word.as_deref(), self.memory_type.as_deref())?;
+            type_word::of_line(self.word.as_deref(), self.memory_type.as_deref())?;
         Ok(SaveRequest {
             title: self.title,
             content: self.content,

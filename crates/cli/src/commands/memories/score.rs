@@ -5,7 +5,7 @@ use clap::Args;
 use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 
 /// Shows what a memory is worth now: how it ranks, what its use says, and what is left of its importance.

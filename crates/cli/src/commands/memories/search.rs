@@ -5,9 +5,9 @@ use clap::Args;
 use kernel::memory::Scope;
 use service::parse::MemoryRef;
 
+use crate::commands::memories::type_word;
 use crate::failure::CommandResult;
-use crate::kinds;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
 /// Finds memories by a question in ordinary words, best first.
@@ -101,7 +101,7 @@ impl FilterArgs {
     fn request(&self) -> CommandResult<SearchRequest> {
         // Operations forgive what agents write; at a terminal a word that is none is a typing error.
         self.scope.as_deref().map(Scope::parse).transpose()?;
-        let (types, mut kinds) = kinds::of_filter(&self.types)?;
+        let (types, mut kinds) = type_word::of_filter(&self.types)?;
         kinds.extend(self.kinds.iter().cloned());
         Ok(SearchRequest {
             kinds,

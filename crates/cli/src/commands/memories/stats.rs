@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 
 /// Counts memories, edges, sessions and snapshots, and shows size and root.

@@ -4,11 +4,11 @@ use api::change::UpdateRequest;
 use clap::Args;
 use service::parse::MemoryRef;
 
-use crate::details::{HeadArgs, VersionFieldArgs};
+use crate::commands::memories::detail_args::{HeadArgs, VersionFieldArgs};
+use crate::commands::memories::save;
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::save;
 use crate::views::WithRoot;
 
 /// Changes a memory.

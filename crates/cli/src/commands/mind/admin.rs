@@ -6,7 +6,7 @@ use api::admin::AdminRequest;
 use clap::Args;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain_lines};
 
 /// Answers questions about the memory and what tends it, and does what an administrator asks, without a model.

@@ -5,7 +5,7 @@ use clap::Args;
 use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 
 /// Says how an intent ended and which memories it relied on; salience learns from it.

@@ -4,7 +4,7 @@ use api::bulletin::{BulletinHistoryRequest, BulletinRequest, BulletinView};
 use clap::Args;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain, plain_lines};
 
 /// Shows the memory bulletin: what matters now, in at most 500 words, every line with the ids it comes from.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 use crate::views::pinned;
 

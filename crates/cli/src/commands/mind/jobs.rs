@@ -9,7 +9,7 @@ use api::mind::{
 use clap::{Args, Subcommand};
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain, plain_lines};
 
 /// Shows and steers what tends the memory by itself: jobs, their runs, and undoing them.

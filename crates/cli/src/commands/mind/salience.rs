@@ -4,7 +4,7 @@ use api::attest::{SalienceRequest, WeightsView};
 use clap::Args;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 
 /// Shows how much each factor counts in salience, and how attested work moved it.

@@ -19,7 +19,7 @@ use service::embedders::fill::{Pace, fill};
 use service::embedders::in_use::Ready;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine};
 
 /// Hits asked for: for nearly all questions enough for ten sessions.

@@ -8,7 +8,7 @@ use recall::language;
 use serde_json::json;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 
 /// Shows or sets the language in which an actor's memories and questions are read.

@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use service::embedders::fill::{Coverage, Pace, coverage, fill};
 use service::embedders::{Chosen, EmbedError};
 
+use crate::commands::memories::stats::table;
+use crate::commands::models::model_check::{self, CheckArgs};
 use crate::failure::{CommandResult, Failure};
-use crate::model_check::{self, CheckArgs};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine, plain};
-use crate::stats::table;
 
 /// Chooses the model that knows what a text means.
 ///

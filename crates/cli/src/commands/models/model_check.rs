@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use service::embedders::EmbedError;
 
+use crate::commands::memories::stats::table;
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::stats::table;
 
 /// What two implementations of the same model must reach.
 const COSINE_MIN: f64 = 0.999;

@@ -9,9 +9,9 @@ use kernel::{Error, keys};
 use serde_json::Value;
 use service::activity;
 
-use crate::entry_view;
+use crate::commands::proofs::entry_view;
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
 /// Lists the journal, one line per entry, oldest first.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use service::parse::MemoryRef;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{Invocation, request_digest};
+use crate::invocation::{Invocation, request_digest};
 use crate::output::Output;
 
 /// Writes a proof that anybody can check with `cortex verify-proof`, without the store.

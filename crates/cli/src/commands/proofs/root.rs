@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::Output;
 
 /// Prints the root: one digest over the journal and the current state.

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 use crate::views::SnapshotView;
 

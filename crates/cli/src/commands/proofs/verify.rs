@@ -9,7 +9,7 @@ use kernel::Cortex;
 use serde::Serialize;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine, plain};
 
 /// Checks every byte of the store: the journal, the bodies, and all that is derived, against a replay.

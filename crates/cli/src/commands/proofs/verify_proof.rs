@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use service::fields;
 use service::parse::from_ppm;
 
+use crate::commands::proofs::prove::claim_name;
 use crate::failure::{CommandResult, Failure};
 use crate::output::{Output, plain, plain_lines};
-use crate::prove::claim_name;
 use crate::views::pinned;
 
 /// Checks a proof file. Needs no home and no store.

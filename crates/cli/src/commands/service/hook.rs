@@ -29,7 +29,7 @@ use kernel::memory::Millis;
 use service::parse;
 
 use crate::failure::CommandResult;
-use crate::open::{CommandEnv, GlobalArgs, caller, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder};
 use crate::output::{Output, plain};
 
 /// How long memory may take. An agent waits for a prompt's hook on every prompt.

@@ -15,8 +15,8 @@ use talents::process::{TalentTools, ToolScene, Toolbox};
 use talents::{Day, Facet, TalentName, UseId};
 
 use crate::failure::CommandResult;
-use crate::open::{CommandEnv, GlobalArgs, caller, home_folder, wait};
-use crate::surroundings;
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::process;
 
 /// Serves an agent over standard input and output, in the Model Context Protocol.
 ///
@@ -71,7 +71,7 @@ fn served(
     globals: &GlobalArgs,
     env: &CommandEnv,
 ) -> CommandResult<TalentTools> {
-    let hands = crate::talent::hands(globals, env)?;
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
     let talent = hands.shelf.find(&TalentName::parse(talent)?)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let today = daemon::talents_host::now(caller.world.as_ref(), &hands.zone)?.date();
@@ -88,7 +88,7 @@ fn served(
         place,
         caller,
         env.variables.clone(),
-        surroundings::own_environment(),
+        process::own_environment(),
         wait(globals),
     );
     let toolbox: Arc<dyn Toolbox> = Arc::new(MemoryTools::new(memory));

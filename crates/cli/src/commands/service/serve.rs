@@ -21,9 +21,9 @@ use talents::runner::TalentProgram;
 use talents::supervisor::end_with_supervisor;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::Output;
-use crate::surroundings;
+use crate::process;
 
 /// Between two looks at whether another daemon has ended.
 const LOOK: Duration = Duration::from_secs(1);
@@ -164,7 +164,7 @@ fn serve_home(
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
     let variables = env.variables.clone();
-    let hands = HandsSettings::of(&config, talent_program()?, surroundings::own_environment())?;
+    let hands = HandsSettings::of(&config, talent_program()?, process::own_environment())?;
     let life = Life {
         settings: config.settings(),
         variables,
@@ -280,7 +280,7 @@ pub(crate) fn status(
             )),
         };
     }
-    crate::stats::table(out, &view)
+    crate::commands::memories::stats::table(out, &view)
 }
 
 pub(crate) fn stop(
@@ -296,7 +296,7 @@ pub(crate) fn stop(
     };
     let pid = client.welcome().pid;
     client.stop()?;
-    if !ended(&place, pid, crate::open::wait(globals))? {
+    if !ended(&place, pid, crate::invocation::wait(globals))? {
         return Err(Error::new(ErrorCode::Busy, Fault::Busy, "the daemon has not ended yet").into());
     }
     out.either(&json!({"stopped": true, "pid": pid}), format_args!("stopped process {pid}"))

@@ -8,8 +8,8 @@ use client::pool::ClientPool;
 use tui;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, caller, home_folder};
-use crate::surroundings::own_variable;
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder};
+use crate::process::own_variable;
 
 /// Opens memories on the whole terminal: search as you type, history, proofs, sessions, projects, live activity.
 ///

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
 /// Shows what was saved before and after a memory, in its session.

@@ -4,10 +4,10 @@ use api::prompt::PromptSaveRequest;
 use api::session::{SessionEndRequest, SessionStartRequest};
 use clap::{Args, Subcommand};
 
+use crate::commands::memories::save;
 use crate::failure::CommandResult;
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, plain};
-use crate::save;
 
 /// Starts or ends a session.
 #[derive(Args, Debug)]

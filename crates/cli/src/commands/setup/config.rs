@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use service::config;
 
 use crate::failure::CommandResult;
-use crate::open::{CommandEnv, GlobalArgs, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::{Output, plain};
 
 /// Shows what is set and where each value came from.

@@ -17,12 +17,12 @@ use service::Service;
 use service::config::{self, Config};
 use service::embedders::{Chosen, EmbedError};
 
+use crate::commands::service::serve::{self, HomeAccess};
+use crate::commands::setup::agent_setup;
+use crate::commands::setup::version::BuildInfo;
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, wait};
 use crate::output::{Output, plain};
-use crate::serve::{self, HomeAccess};
-use crate::setup;
-use crate::version::BuildInfo;
 
 /// Checks the home, the daemon, the stores, the talents and their runs, the model, the settings and the agents, and
 /// says what to do.
@@ -240,7 +240,7 @@ fn model(config: &Config, folder: &Path, report: &mut DoctorReport) {
     if choice == EmbedderChoice::Static {
         return report.ok("model", "the built-in one");
     }
-    match Chosen::open(&choice, folder, &crate::surroundings::own_variable) {
+    match Chosen::open(&choice, folder, &crate::process::own_variable) {
         Ok(Some(chosen)) => report.ok("model", chosen.model().to_owned()),
         Ok(None) => report.ok("model", "the built-in one"),
         Err(error) => {
@@ -251,13 +251,13 @@ fn model(config: &Config, folder: &Path, report: &mut DoctorReport) {
 }
 
 fn agents(report: &mut DoctorReport) {
-    let states = match setup::all_states() {
+    let states = match agent_setup::all_states() {
         Ok(states) => states,
         Err(failure) => return report.fail("agents", failure.to_string(), failure.hint()),
     };
     let mut known = 0;
     for state in &states {
-        let says = format!("{}: {}", state.agent, setup::words(state));
+        let says = format!("{}: {}", state.agent, agent_setup::words(state));
         let again = format!("`cortex setup {}` writes it anew", state.agent);
         if let Some(problem) = &state.problem {
             let remedy = "correct the file; Cortex leaves it alone until then";

@@ -10,7 +10,7 @@ use std::process::{Command, Output as Finished, Stdio};
 use clap::Args;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{GlobalArgs, fill_random};
+use crate::invocation::{GlobalArgs, fill_random};
 use crate::output::Output;
 
 /// Shows what cortex does, by doing it in a folder of its own.

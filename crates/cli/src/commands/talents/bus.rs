@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::Output;
 
 /// Between two looks at whether the bus is there again.
@@ -347,7 +347,7 @@ fn status(answer: Map<String, Value>, out: &mut Output) -> CommandResult {
     }
     let mut view = answer;
     let clients = view.shift_remove("clients").unwrap_or_default();
-    crate::stats::table(out, &Value::Object(view))?;
+    crate::commands::memories::stats::table(out, &Value::Object(view))?;
     for client in clients.as_array().into_iter().flatten() {
         let name = client["name"].as_str().unwrap_or_default();
         out.line(format_args!(

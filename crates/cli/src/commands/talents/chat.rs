@@ -19,11 +19,12 @@ use daemon::talents_host::settings;
 use serde_json::{Map, Value};
 use service::{Caller, config};
 
-use crate::bus::{Ending, Interrupt, follow, place, runtime};
+use crate::commands::talents::bus::{Ending, Interrupt, follow, place, runtime};
+use crate::commands::talents::talent;
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, caller};
+use crate::invocation::{CommandEnv, GlobalArgs, caller};
 use crate::output::{Output, plain, plain_lines};
-use crate::{surroundings, talent};
+use crate::process;
 
 /// The channel of a person who names none.
 const MAIN: &str = "main";
@@ -104,7 +105,7 @@ pub(crate) fn run(
     let place = place(globals, &env)?;
     let config = config::load(&place.home, &env.variables)?;
     let providers = settings::providers(&Layout::new(&place.home), &config)?;
-    let variables = talent::keys(&providers, &surroundings::own_environment());
+    let variables = talent::keys(&providers, &process::own_environment());
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let daemon = connect_or_start(&place)?;
     let mut talk = Conversation {

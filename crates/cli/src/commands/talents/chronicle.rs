@@ -17,7 +17,7 @@ use talents::talent_files::TalentCatalog;
 use talents::{Day, Layout, Segment, TalentName};
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, caller, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder};
 use crate::output::{Output, plain, plain_lines};
 
 /// What is added or shown of one file.

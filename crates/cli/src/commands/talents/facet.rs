@@ -6,7 +6,7 @@ use talents::chronicle::{FacetFile, add_facet, list_facets, mute_facet, read_fac
 use talents::{Facet, Layout};
 
 use crate::failure::CommandResult;
-use crate::open::{CommandEnv, GlobalArgs, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::{Output, plain};
 
 /// Sets up facets: parts of a life or projects of work, for which talents write apart.

@@ -19,9 +19,9 @@ use talents::think::{
 use talents::{Day, Facet, Segment, TalentName};
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, caller, wait};
+use crate::invocation::{CommandEnv, GlobalArgs, caller, wait};
 use crate::output::{Output, Talk, plain};
-use crate::surroundings;
+use crate::process;
 
 /// The tract on which think tells what it does.
 const TRACT: &str = "think";
@@ -70,7 +70,7 @@ pub(crate) fn run(
     env: &CommandEnv,
     out: &mut Output,
 ) -> CommandResult {
-    let hands = crate::talent::hands(globals, env)?;
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let now = talents_host::now(caller.world.as_ref(), &hands.zone)?;
     let day = match &args.day {
@@ -103,7 +103,7 @@ pub(crate) fn run(
         place.clone(),
         caller,
         env.variables.clone(),
-        surroundings::own_environment(),
+        process::own_environment(),
         wait(globals),
     );
     let failed = |error: std::io::Error| Failure::Io { what: "think".into(), error };

@@ -7,7 +7,7 @@ use serde_json::json;
 use transfer::{self, Selection};
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine};
 
 /// Exports memories, with their versions, edges, sessions and prompts.

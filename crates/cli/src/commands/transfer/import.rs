@@ -6,7 +6,7 @@ use clap::Args;
 use transfer::{self, Format, ImportReport, Importer};
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::Invocation;
+use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine, plain};
 
 /// Rows named on a terminal; --json names a thousand.
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Comm
 }
 
 /// Salts come from the machine; where it has none, nothing can be written.
-pub(super) fn unguessable(failure: &Failure) -> transfer::Error {
+pub(crate) fn unguessable(failure: &Failure) -> transfer::Error {
     let error = std::io::Error::other(failure.to_string());
     transfer::Error::Io { what: "random bytes".into(), error }
 }

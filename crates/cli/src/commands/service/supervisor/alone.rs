@@ -23,7 +23,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs};
+use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
 
 /// The one service of this process.
@@ -50,7 +50,7 @@ pub(super) fn run(
     env: &CommandEnv,
     out: &mut Output,
 ) -> CommandResult {
-    let place = crate::supervisor::place(globals, env)?;
+    let place = crate::commands::service::supervisor::place(globals, env)?;
     let config = config::load(&place.home, &env.variables)?;
     let mut settings: SupervisorSettings = config.section("supervisor", &[])?;
     let runner: RunnerSettings = config.section("runner", &[])?;

@@ -8,9 +8,9 @@ use client::connection::DaemonClient;
 use serde_json::{Value, json};
 use talents::bus::{BusMessage, SUPERVISOR_TOPIC};
 
-use crate::bus::{ask, place, refusal, runtime};
+use crate::commands::talents::bus::{ask, place, refusal, runtime};
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs};
+use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
 
 /// Keeps the daemon running; shows its services, and how far the work of the days has come.

@@ -19,9 +19,9 @@ use talents::runner::log::doctor::LogFinding;
 use talents::supervisor::{Calendar, ScheduleState, SupervisorSettings};
 use talents::{Day, Layout};
 
-use crate::doctor::DoctorReport;
-use crate::surroundings::own_environment;
-use crate::talent::doctor::look;
+use crate::commands::setup::doctor::DoctorReport;
+use crate::commands::talents::talent::doctor::look;
+use crate::process::own_environment;
 
 /// Findings of one kind that are named.
 const NAMED_MAX: usize = 3;

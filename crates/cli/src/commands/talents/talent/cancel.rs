@@ -7,9 +7,9 @@ use api::{Error, ErrorCode, Fault};
 use clap::Args;
 use serde_json::json;
 
-use crate::bus::{place, runtime};
+use crate::commands::talents::bus::{place, runtime};
 use crate::failure::CommandResult;
-use crate::open::{CommandEnv, GlobalArgs};
+use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::Output;
 
 /// Cancels runs: one, all of a talent, or all that a run asked for.

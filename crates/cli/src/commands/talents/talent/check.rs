@@ -9,7 +9,7 @@ use talents::process::{ChronicleTools, Toolbox as _};
 use talents::talent_files::{ProblemSeverity, TalentProblem, TalentSource};
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs};
+use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
 
 /// Checks all talent files and names every problem with file, line and reason. Exit code 1 if a file cannot be used.
@@ -27,7 +27,7 @@ pub(super) fn run(
     env: &CommandEnv,
     out: &mut Output,
 ) -> CommandResult {
-    let hands = crate::talent::hands(globals, env)?;
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
     let mut problems = hands.shelf.problems().to_vec();
     problems.extend(unknown_tools(&hands));
     let errors = problems.iter().filter(|problem| problem.is_error()).count();

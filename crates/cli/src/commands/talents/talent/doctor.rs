@@ -13,9 +13,9 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use service::{Machine, World as _};
 
-use crate::bus::place;
+use crate::commands::talents::bus::place;
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs};
+use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
 
 /// Checks the logs of all runs: none without an end, none torn, none missing in the index.

@@ -11,8 +11,8 @@ use daemon::talents_host::memory::Memory;
 use daemon::talents_host::toolbox::MemoryTools;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, caller, home_folder, wait};
-use crate::surroundings;
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::process;
 
 /// Internal: runs requests from standard input, one JSON object per line; events go to standard output, one per line.
 ///
@@ -31,7 +31,7 @@ pub(super) fn run(args: &ExecArgs, globals: &GlobalArgs, env: &CommandEnv) -> Co
     let failed = |error: io::Error| Failure::Io { what: "talent process".into(), error };
     // First of all: whatever happens next, this process does not outlive the daemon that started it.
     parent_watch::end_with_daemon().map_err(failed)?;
-    let hands = crate::talent::hands(globals, env)?;
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
     let home = home_folder(globals, &env.variables, &env.cwd)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let world = Arc::clone(&caller.world);
@@ -39,7 +39,7 @@ pub(super) fn run(args: &ExecArgs, globals: &GlobalArgs, env: &CommandEnv) -> Co
         DaemonPlace::new(&home),
         caller,
         env.variables.clone(),
-        surroundings::own_environment(),
+        process::own_environment(),
         wait(globals),
     );
     let mut toolbox = MemoryTools::new(memory);

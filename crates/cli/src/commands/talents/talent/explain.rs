@@ -6,7 +6,7 @@ use llm::models::{ModelQuery, ModelTier};
 use talents::TalentName;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs};
+use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
 
 /// Tells which provider and model a talent would use, and why: what each place says, from the strongest to the weakest.
@@ -40,7 +40,7 @@ pub(super) fn run(
     env: &CommandEnv,
     out: &mut Output,
 ) -> CommandResult {
-    let hands = crate::talent::hands(globals, env)?;
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
     let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
     let asked =
         ModelQuery { provider: args.provider.clone(), tier: args.tier, model: args.model.clone() };

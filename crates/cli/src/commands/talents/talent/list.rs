@@ -7,7 +7,7 @@ use serde_json::Value;
 use talents::talent_files::{Talent, TalentKind, TalentProblem};
 
 use crate::failure::CommandResult;
-use crate::open::{CommandEnv, GlobalArgs};
+use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
 
 /// Lists all talents with schedule, priority, type, source, and the model that would be used.
@@ -34,7 +34,7 @@ pub(super) fn run(
     env: &CommandEnv,
     out: &mut Output,
 ) -> CommandResult {
-    let hands = crate::talent::hands(globals, env)?;
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
     let mut talents: Vec<&Talent> = hands
         .shelf
         .all()

@@ -12,9 +12,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use crate::bus::{Interrupt, follow, place, runtime};
+use crate::commands::talents::bus::{Interrupt, follow, place, runtime};
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs};
+use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
 
 /// Shows runs, the newest first, or the events of one run.

@@ -15,9 +15,9 @@ pub(crate) use run::keys;
 use clap::{Args, Subcommand};
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::Output;
-use crate::surroundings;
+use crate::process;
 use daemon::talents_host::Hands;
 use service::config;
 
@@ -75,5 +75,5 @@ pub(crate) fn hands(globals: &GlobalArgs, env: &CommandEnv) -> CommandResult<Han
     let home = home_folder(globals, &env.variables, &env.cwd)?;
     let home = std::path::absolute(&home).map_err(|error| Failure::file(&home, error))?;
     let config = config::load(&home, &env.variables)?;
-    Ok(Hands::open(&home, &config, surroundings::own_environment())?)
+    Ok(Hands::open(&home, &config, process::own_environment())?)
 }

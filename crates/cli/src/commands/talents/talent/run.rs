@@ -16,11 +16,11 @@ use daemon::talents_host::settings;
 use serde_json::{Number, json};
 use service::config;
 
-use crate::bus::{Ending, Interrupt, follow, place, runtime};
+use crate::commands::talents::bus::{Ending, Interrupt, follow, place, runtime};
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, caller};
+use crate::invocation::{CommandEnv, GlobalArgs, caller};
 use crate::output::{Output, plain, plain_lines};
-use crate::surroundings;
+use crate::process;
 
 /// Bytes of a prompt that is read from standard input.
 const PROMPT_BYTES_MAX: u64 = 512 * 1024;
@@ -196,7 +196,7 @@ fn request(
     providers: &ProviderSettings,
     env: &mut CommandEnv,
 ) -> CommandResult<RunRequest> {
-    let mut variables = keys(providers, &surroundings::own_environment());
+    let mut variables = keys(providers, &process::own_environment());
     for given in &args.env {
         let (name, value) = given
             .split_once('=')

@@ -7,7 +7,7 @@ use talents::talent_files::{InstructionNote, Instructions, Scene};
 use talents::{Day, Facet, Segment, TalentName};
 
 use crate::failure::CommandResult;
-use crate::open::{CommandEnv, GlobalArgs, caller};
+use crate::invocation::{CommandEnv, GlobalArgs, caller};
 use crate::output::{Output, plain_lines};
 
 /// Shows what a talent says about itself, and the instructions a run would get, part by part.
@@ -39,7 +39,7 @@ pub(super) fn run(
     env: &CommandEnv,
     out: &mut Output,
 ) -> CommandResult {
-    let hands = crate::talent::hands(globals, env)?;
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
     let talent = hands.shelf.find(&TalentName::parse(&args.name)?)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let (facets, problems) = list_facets(&hands.layout)?;

@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::failure::{CommandResult, Failure};
-use crate::open::{CommandEnv, GlobalArgs, Invocation};
+use crate::invocation::{CommandEnv, GlobalArgs, Invocation};
 use crate::output::{Output, plain, plain_lines};
 
 /// Connects an agent to Cortex: its memory tools and, where the agent has them, its hooks.
@@ -128,7 +128,7 @@ pub(crate) fn run(
 }
 
 /// The skill of the plugin: what it says holds for every agent.
-const SKILL: &str = include_str!("../../../plugin/skills/memory/SKILL.md");
+const SKILL: &str = include_str!("../../../../../plugin/skills/memory/SKILL.md");
 
 /// What an agent that nobody knows here should be told, and how it gets the tools.
 fn instructions(program: &Program, out: &mut Output) -> CommandResult {
