@@ -1,9 +1,10 @@
 //! The command line: it translates between what people type and what operations take and answer, and nothing else.
 //!
-//! One file per command in `commands`: a struct of arguments whose doc comments are the help text, and a `run` that asks an
-//! operation of the service and prints its answer. Few commands read the store themselves, where no operation says what
-//! they show (proofs, the journal, typed finds). `invocation` brings clock, chance and environment in; `failure` decides
-//! exit codes and hints; `output` keeps data and talk apart; `views` are the JSON shapes that no operation has.
+//! One file per command in `commands`: a struct of arguments whose doc comments are the help text, and a `run` that
+//! asks an operation of the service and prints its answer. Few commands read the store themselves, where no operation
+//! says what they show (proofs, the journal, typed finds). `invocation` brings clock, chance and environment in;
+//! `failure` decides exit codes and hints; `output` keeps data and talk apart; `views` are the JSON shapes that no
+//! operation has.
 
 mod commands;
 mod failure;
