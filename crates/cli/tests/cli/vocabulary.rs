@@ -21,18 +21,26 @@ fn objects<'v>(value: &'v Value, found: &mut Vec<&'v serde_json::Map<String, Val
     }
 }
 
-/// A home with a memory of two versions, a superseded one, a session and a proof.
-fn home() -> Home {
+/// A home with a memory of two versions, a rule that refers to it, a session and a proof.
+struct Store {
+    home: Home,
+    /// Their ids: a decision, and a rule.
+    decision: String,
+    rule: String,
+}
+
+fn store() -> Store {
     let home = Home::new();
-    let first = ["Use redb", "One file", "--type", "decision", "--session", "s-1"];
-    home.save(&[&first[..], &["--project", "web"]].concat());
-    home.save(&["Never push on Fridays", "At all", "--kind", "rule", "--project", "web"]);
     home.run(&["session", "start", "s-1", "--project", "web"]).ok();
-    home.run(&["update", "1", "--content", "One file, no threads", "--session", "s-1"]).ok();
+    let first = ["Use redb", "One file", "--type", "decision", "--session", "s-1"];
+    let decision = home.save(&[&first[..], &["--project", "web"]].concat()).to_string();
+    let rule = ["Never push on Fridays", "At all", "--kind", "rule", "--project", "web"];
+    let rule = home.save(&rule).to_string();
+    home.run(&["update", &decision, "--content", "One file, no threads"]).ok();
     home.run(&["prompt", "Please fix it", "--session", "s-1"]).ok();
-    home.run(&["relate", "2", "references", "1"]).ok();
-    home.run(&["prove", "1", "--out", "p"]).ok();
-    home
+    home.run(&["relate", &rule, "references", &decision]).ok();
+    home.run(&["prove", &decision, "--out", "p"]).ok();
+    Store { home, decision, rule }
 }
 
 fn answers(home: &Home, arguments: &[&str]) -> Vec<Value> {
@@ -56,47 +64,47 @@ fn has_no_old_words(answer: &Value) {
 
 #[test]
 fn no_answer_has_an_old_word() {
-    let home = home();
+    let Store { home, decision, rule } = &store();
     let line = br#"{"title":"t","type":"adr","memory_type":"Decision","session_id":"s-1"}"#;
     let saved = home.piped(&["save", "--lines"], line).ok().json();
     assert_eq!((&saved["type"], &saved["memory_type"]), (&"adr".into(), &"Decision".into()));
     has_no_old_words(&saved);
     for arguments in [
         &["save", "another", ""][..],
-        &["get", "1"],
-        &["history", "1"],
+        &["get", decision],
+        &["history", decision],
         &["find", "--type", "decision", "--form", "full"],
         &["search", "redb"],
-        &["similar", "1"],
-        &["graph", "1"],
-        &["timeline", "1"],
+        &["similar", decision],
+        &["graph", decision],
+        &["timeline", decision],
         &["context", "--project", "web"],
         &["context", "--project", "web", "--recent"],
         &["journal"],
         &["verify-proof", "p"],
         &["sessions"],
         &["prompts"],
-        &["update", "2", "--session", "s-1", "--kind", "law"],
+        &["update", rule, "--session", "s-1", "--kind", "law"],
         &["journal", "--entry", "1"],
-        &["archive", "2"],
-        &["delete", "2"],
+        &["archive", rule],
+        &["delete", rule],
     ] {
-        answers(&home, arguments).iter().for_each(has_no_old_words);
+        answers(home, arguments).iter().for_each(has_no_old_words);
     }
 }
 
 #[test]
 fn what_has_a_title_has_its_type_and_its_time() {
-    let home = home();
+    let Store { home, decision, rule } = &store();
     for arguments in [
-        &["get", "1"][..],
-        &["history", "1"],
+        &["get", decision][..],
+        &["history", decision],
         &["search", "redb"],
-        &["similar", "1"],
+        &["similar", decision],
         &["verify-proof", "p"],
-        &["archive", "2"],
+        &["archive", rule],
     ] {
-        let answers = answers(&home, arguments);
+        let answers = answers(home, arguments);
         let mut found = Vec::new();
         answers.iter().for_each(|answer| objects(answer, &mut found));
         found.retain(|object| object.contains_key("title"));
@@ -111,12 +119,12 @@ fn what_has_a_title_has_its_type_and_its_time() {
 
 #[test]
 fn the_same_memory_has_the_same_words_everywhere() {
-    let home = home();
-    let got = &answers(&home, &["get", "1"])[0];
-    let found = &answers(&home, &["find", "--type", "decision"])[0]["items"][0];
-    let proved = &answers(&home, &["verify-proof", "p"])[0]["memory"];
-    let version = &answers(&home, &["history", "1"])[0][1];
-    let written = &answers(&home, &["journal", "--kind", "write"])[0]["payload"];
+    let Store { home, decision, .. } = &store();
+    let got = &answers(home, &["get", decision])[0];
+    let found = &answers(home, &["find", "--type", "decision"])[0]["items"][0];
+    let proved = &answers(home, &["verify-proof", "p"])[0]["memory"];
+    let version = &answers(home, &["history", decision])[0][1];
+    let written = &answers(home, &["journal", "--kind", "write"])[0]["payload"];
     for word in ["type", "memory_type", "project"] {
         for other in [found, proved, version, written] {
             assert_eq!(got[word], other[word], "{word}");

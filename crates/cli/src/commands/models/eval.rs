@@ -101,7 +101,8 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Comman
     )?;
     check_categories(&args.categories, &set)?;
     let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
-    let outcome = evaluate(args, (base, other), inv, (&scratch, &set, embedder), out);
+    let evaluation = Evaluation { args, base, other, scratch: &scratch, set: &set };
+    let outcome = evaluation.run(inv, embedder, out);
     let removed = std::fs::remove_dir_all(&scratch);
     outcome?;
     removed.map_err(|error| Failure::file(&scratch, error))
@@ -121,58 +122,67 @@ fn check_categories(asked: &[String], set: &LabelledSet) -> CommandResult {
     }
 }
 
-fn evaluate(
-    args: &EvalArgs,
-    (base, other): (ArmWeights, Option<ArmWeights>),
-    inv: &Invocation,
-    (scratch, set, embedder): (&Path, &LabelledSet, Option<Ready>),
-    out: &mut Output,
-) -> CommandResult {
-    let cortex = Arc::new(Cortex::open(scratch, inv.actor(), inv.options().clone())?);
-    let mut saving = ProgressLine::new(out, "saved");
-    let ids = set.save(&cortex, &mut |done, all| saving.at(done as u64, all as u64))?;
-    if let Some(embedder) = &embedder {
-        embed(embedder, args, &cortex, scratch, out)?;
-    }
-    let reading = cortex.read()?;
-    let (categories, now) = (&args.categories, inv.now()?);
-    let model = embedder.map(|ready| Model { ready, folder: scratch, known: RefCell::default() });
-    let asker = Asker { set, ids, reading, categories, now, model };
-    let measured = asker.ask(base, out)?;
-    let mut view = json!({
-        "turn": objects(&measured.turns.means()),
-        "session": objects(&measured.sessions.means()),
-        "latency_ms": {"p50": measured.latency(50), "p95": measured.latency(95)},
-        "memories": set.corpus.len(),
-        "store_bytes": cortex.size_bytes()?,
-        "weights": base.to_string(),
-        "embedder": asker.model.as_ref().map_or(STATIC, |model| model.ready.chosen.model()),
-    });
-    if !out.is_json() {
-        print(out, &measured, set.corpus.len(), cortex.size_bytes()?)?;
-    }
-    if let Some(other) = other {
-        let compared = asker.ask(other, out)?;
-        let differences = differences(&measured, &compared);
-        if !out.is_json() {
-            print_differences(out, (base, other), (&measured, &compared), &differences)?;
+/// What is asked of which set, and where the store of it lies meanwhile.
+struct Evaluation<'a> {
+    args: &'a EvalArgs,
+    base: ArmWeights,
+    /// What the base is compared with.
+    other: Option<ArmWeights>,
+    scratch: &'a Path,
+    set: &'a LabelledSet,
+}
+
+impl Evaluation<'_> {
+    fn run(&self, inv: &Invocation, embedder: Option<Ready>, out: &mut Output) -> CommandResult {
+        let Evaluation { args, base, other, scratch, set } = *self;
+        let cortex = Arc::new(Cortex::open(scratch, inv.actor(), inv.options().clone())?);
+        let mut saving = ProgressLine::new(out, "saved");
+        let ids = set.save(&cortex, &mut |done, all| saving.at(done as u64, all as u64))?;
+        if let Some(embedder) = &embedder {
+            embed(embedder, args, &cortex, scratch, out)?;
         }
-        view["compare"] = json!({
-            "weights": other.to_string(),
-            "turn": objects(&compared.turns.means()),
-            "session": objects(&compared.sessions.means()),
-            "difference": differences.iter().map(|(level, measures)| {
-                let each = measures.iter().map(|(name, d)| {
-                    ((*name).to_owned(), json!({"mean": d.mean, "p": d.p}))
-                });
-                ((*level).to_owned(), Value::Object(each.collect()))
-            }).collect::<Map<_, _>>(),
+        let reading = cortex.read()?;
+        let (categories, now) = (&args.categories, inv.now()?);
+        let model =
+            embedder.map(|ready| Model { ready, folder: scratch, known: RefCell::default() });
+        let asker = Asker { set, ids, reading, categories, now, model };
+        let measured = asker.ask(base, out)?;
+        let mut view = json!({
+            "turn": objects(&measured.turns.means()),
+            "session": objects(&measured.sessions.means()),
+            "latency_ms": {"p50": measured.latency(50), "p95": measured.latency(95)},
+            "memories": set.corpus.len(),
+            "store_bytes": cortex.size_bytes()?,
+            "weights": base.to_string(),
+            "embedder": asker.model.as_ref().map_or(STATIC, |model| model.ready.chosen.model()),
         });
+        if !out.is_json() {
+            print(out, &measured, set.corpus.len(), cortex.size_bytes()?)?;
+        }
+        if let Some(other) = other {
+            let compared = asker.ask(other, out)?;
+            let differences = differences(&measured, &compared);
+            if !out.is_json() {
+                out.line(format_args!("A {base}\nB {other}"))?;
+                print_differences(out, &measured, &compared, &differences)?;
+            }
+            view["compare"] = json!({
+                "weights": other.to_string(),
+                "turn": objects(&compared.turns.means()),
+                "session": objects(&compared.sessions.means()),
+                "difference": differences.iter().map(|(level, measures)| {
+                    let each = measures.iter().map(|(name, d)| {
+                        ((*name).to_owned(), json!({"mean": d.mean, "p": d.p}))
+                    });
+                    ((*level).to_owned(), Value::Object(each.collect()))
+                }).collect::<Map<_, _>>(),
+            });
+        }
+        if args.ablation {
+            view["ablation"] = Value::Array(ablation(&asker, out)?);
+        }
+        if out.is_json() { out.object(&view) } else { Ok(()) }
     }
-    if args.ablation {
-        view["ablation"] = Value::Array(ablation(&asker, out)?);
-    }
-    if out.is_json() { out.object(&view) } else { Ok(()) }
 }
 
 struct Asker<'a> {
@@ -311,11 +321,10 @@ fn differences(first: &Measurement, second: &Measurement) -> Differences {
 
 fn print_differences(
     out: &mut Output,
-    (base, other): (ArmWeights, ArmWeights),
-    (first, second): (&Measurement, &Measurement),
+    first: &Measurement,
+    second: &Measurement,
     differences: &Differences,
 ) -> CommandResult {
-    out.line(format_args!("A {base}\nB {other}"))?;
     out.line(format_args!(
         "{:<8} {:<10} {:>7} {:>7} {:>8} {:>7}",
         "", "measure", "A", "B", "B - A", "p"
