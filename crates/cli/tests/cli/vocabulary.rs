@@ -106,7 +106,9 @@ fn what_has_a_title_has_its_type_and_its_time() {
     ] {
         let answers = answers(home, arguments);
         let mut found = Vec::new();
-        answers.iter().for_each(|answer| objects(answer, &mut found));
+        for answer in &answers {
+            objects(answer, &mut found);
+        }
         found.retain(|object| object.contains_key("title"));
         assert!(!found.is_empty(), "{arguments:?} shows no memory");
         for object in found {

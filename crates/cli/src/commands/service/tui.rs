@@ -5,7 +5,6 @@ use std::io::IsTerminal as _;
 use clap::Args;
 use client::place::DaemonPlace;
 use client::pool::ClientPool;
-use tui;
 
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder};
