@@ -1,22 +1,21 @@
 //! What can go wrong at the command line: exit codes, and hints for people.
 //!
-//! Errors of operations bring their code, exit code and hint; here is only what goes wrong before or beside them: usage,
-//! files, checks that said no.
+//! Errors of operations bring their code, exit code and hint; here is only what goes wrong before or beside them:
+//! usage, files, checks that said no.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use api::ErrorCode;
-use embed::ModelError;
-use serde::Serialize;
-
 use agents::setup::SetupError;
+use api::ErrorCode;
 use api::error::exit;
+use embed::ModelError;
 use embed::http::HttpError;
 use embed::install::InstallError;
+use serde::Serialize;
 use service::embedders::EmbedError;
 
-pub(crate) type Outcome<T = ()> = std::result::Result<T, Failure>;
+pub(crate) type CommandResult<T = ()> = std::result::Result<T, Failure>;
 
 /// The table as `cortex help exit-codes` and the main help show it.
 pub(crate) const EXIT_CODES: &str = "\
@@ -179,21 +178,6 @@ impl Failure {
             }
             Failure::Embedder(error) => embedder_hint(error).map(str::to_owned),
             _ => None,
-        }
-    }
-
-    /// The same for whoever speaks with operations.
-    pub(crate) fn into_ops(self) -> api::Error {
-        match self {
-            Failure::Operation(error) => error,
-            Failure::Input(message) => {
-                api::Error::new(ErrorCode::Usage, api::Fault::Caller, message)
-            }
-            other => api::Error::new(
-                ErrorCode::named(other.code()),
-                api::Fault::Server,
-                other.to_string(),
-            ),
         }
     }
 

@@ -1,93 +1,51 @@
-//! The command line: it translates between what people type and what the kernel knows, and nothing else.
+//! The command line: it translates between what people type and what operations take and answer, and nothing else.
 //!
-//! One file per command: an args struct whose doc comments are the help text, and a `run` that calls one kernel operation
-//! and prints. `open` brings clock, chance and environment in; `failure` decides exit codes and hints; `output` keeps data
-//! and talk apart; `views` are the JSON shapes.
+//! One file per command in `commands`: a struct of arguments whose doc comments are the help text, and a `run` that
+//! asks an operation of the service and prints its answer. Few commands read the store themselves, where no operation
+//! says what they show (proofs, the journal, typed finds). `invocation` brings clock, chance and environment in;
+//! `failure` decides exit codes and hints; `output` keeps data and talk apart; `views` are the JSON shapes that no
+//! operation has.
 
-mod admin;
-mod attest;
-mod audit;
-mod browse;
-mod bulletin;
-mod bus;
-mod chat;
-mod chronicle;
-mod compact;
-mod config;
-mod context;
-#[macro_use]
-mod details;
-mod doctor;
-mod entities;
-mod entry_view;
-mod eval;
-mod export;
-mod facet;
+mod commands;
 mod failure;
-mod find;
-mod forget;
-mod get;
-mod graph;
-mod history;
-mod hook;
-mod import;
-mod journal;
-mod kinds;
-mod language;
+mod invocation;
 mod logging;
-mod mcp;
-mod mind;
-mod model;
-mod model_check;
-mod open;
 mod output;
-mod prove;
-mod relate;
-mod root;
-mod salience;
-mod save;
-mod save_lines;
-mod scope;
-mod score;
-mod search;
-mod serve;
-mod session;
-mod setup;
-mod snapshot;
-mod stats;
-mod supervisor;
-pub mod surroundings;
-mod talent;
-mod think;
-mod tour;
-mod tui;
-mod update;
+mod process;
 mod usage;
-mod verify;
-mod verify_proof;
-mod version;
 mod views;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-
-use service::{fields, parse};
-
 use daemon::server::command::CommandContext;
-use failure::{EXIT_CODES, Failure, Outcome};
-use open::{Around, Globals, Invocation};
-use output::Output;
+
+use crate::commands::grants::scope;
+use crate::commands::memories::{
+    audit, context, entities, find, forget, get, graph, history, relate, save, score, search,
+    stats, update,
+};
+use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
+use crate::commands::models::{eval, language, model};
+use crate::commands::proofs::{journal, prove, root, snapshot, verify, verify_proof};
+use crate::commands::service::{hook, mcp, serve, supervisor, tui};
+use crate::commands::sessions::{browse, session};
+use crate::commands::setup::{agent_setup, config, doctor, tour, version};
+use crate::commands::talents::{bus, chat, chronicle, facet, talent, think};
+use crate::commands::transfer::{export, import};
+use crate::failure::{CommandResult, EXIT_CODES, Failure};
+use crate::invocation::{CommandEnv, GlobalArgs, Invocation};
+use crate::output::Output;
 
 /// Durable, verifiable memory for AI agents.
 ///
-/// Every change is one entry in a journal that only grows; everything else follows from it. What you save is on disk when
-/// the command returns, stays readable in every version, and can be proved to others with a file.
+/// Every change is one entry in a journal that only grows; everything else follows from it. What you save is on disk
+/// when the command returns, stays readable in every version, and can be proved to others with a file.
 #[derive(Parser, Debug)]
 #[command(name = "cortex", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
     #[command(flatten)]
-    globals: Globals,
+    globals: GlobalArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -144,8 +102,8 @@ enum HomeCommand {
     Language(language::LanguageArgs),
     Attest(attest::AttestArgs),
     Compact(compact::CompactArgs),
-    Mind(mind::MindArgs),
-    Budget(mind::BudgetArgs),
+    Mind(jobs::MindArgs),
+    Budget(jobs::BudgetArgs),
     Admin(admin::AdminArgs),
     ScopeGrant(Box<scope::GrantArgs>),
     ScopeRevoke(scope::RevokeArgs),
@@ -159,7 +117,7 @@ enum HomeCommand {
 enum LocalCommand {
     VerifyProof(verify_proof::VerifyProofArgs),
     Eval(eval::EvalArgs),
-    Setup(setup::SetupArgs),
+    Setup(agent_setup::SetupArgs),
     Hook(hook::HookArgs),
     Mcp(mcp::McpArgs),
     Serve(serve::ServeArgs),
@@ -202,22 +160,22 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::tell(&error),
     };
-    let mut around = surroundings::own_context();
-    start_logging(&cli.command, &around);
+    let mut env = process::own_context();
+    start_logging(&cli.command, &env);
     if is_local(&cli.command) {
-        return ExitCode::from(run_here(&cli, around));
+        return ExitCode::from(run_here(&cli, env));
     }
     if matches!(cli.command, Command::Home(HomeCommand::Model(_))) {
-        bring_key(&cli.globals, &mut around);
+        bring_key(&cli.globals, &mut env);
     }
-    let entry = open::home_folder(&cli.globals, &around.variables, &around.cwd)
-        .and_then(|folder| serve::enter(&folder, open::wait(&cli.globals)));
+    let entry = invocation::home_folder(&cli.globals, &env.variables, &env.cwd)
+        .and_then(|folder| serve::enter(&folder, invocation::wait(&cli.globals)));
     match entry {
         // Held to the end: no daemon takes the home while a command uses it in this process.
-        Ok(serve::Entry::Free(_lock)) => ExitCode::from(run_here(&cli, around)),
-        Ok(serve::Entry::Served(client)) => serve::forward(client, around, cli.globals.json),
+        Ok(serve::HomeAccess::Free(_lock)) => ExitCode::from(run_here(&cli, env)),
+        Ok(serve::HomeAccess::Served(client)) => serve::forward(client, env, cli.globals.json),
         Err(failure) => {
-            report(&failure, &output_of(cli.globals.json, around).0);
+            report(&failure, &output_of(cli.globals.json, env).0);
             ExitCode::from(failure.exit_code())
         }
     }
@@ -233,23 +191,23 @@ fn start_logging(command: &Command, around: &CommandContext) {
 }
 
 /// Takes the key of an embedding service along: the daemon that runs the command has variables of its own.
-fn bring_key(globals: &Globals, around: &mut CommandContext) {
-    let config = open::home_folder(globals, &around.variables, &around.cwd)
-        .and_then(|folder| Ok(service::config::load(&folder, &around.variables)?));
+fn bring_key(globals: &GlobalArgs, env: &mut CommandContext) {
+    let config = invocation::home_folder(globals, &env.variables, &env.cwd)
+        .and_then(|folder| Ok(service::config::load(&folder, &env.variables)?));
     // A file that cannot be read is reported by the command itself.
     let Ok(config) = config else { return };
     if let Some(name) = config.text("embedder.key_env")
-        && let Some(key) = surroundings::own_variable(name)
+        && let Some(key) = process::own_variable(name)
     {
-        around.variables.insert(name.to_owned(), key);
+        env.variables.insert(name.to_owned(), key);
     }
 }
 
 /// Runs a command line for somebody else, with their surroundings. Returns its exit code.
-pub fn run_for(arguments: &[String], around: CommandContext) -> u8 {
+pub fn run_for(arguments: &[String], env: CommandContext) -> u8 {
     match Cli::try_parse_from(std::iter::once("cortex").chain(arguments.iter().map(String::as_str)))
     {
-        Ok(cli) if !is_local(&cli.command) => run_here(&cli, around),
+        Ok(cli) if !is_local(&cli.command) => run_here(&cli, env),
         // The caller's own program took this command line for one of ours.
         Ok(_) | Err(_) => api::error::exit::BAD_INPUT,
     }
@@ -264,16 +222,16 @@ fn is_local(command: &Command) -> bool {
     }
 }
 
-fn output_of(json: bool, around: CommandContext) -> (Output, Around) {
-    let CommandContext { cwd, variables, input, input_is_terminal, out, talk, .. } = around;
-    let output = Output::new(json, out, talk, around.talk_is_terminal);
+fn output_of(json: bool, env: CommandContext) -> (Output, CommandEnv) {
+    let CommandContext { cwd, variables, input, input_is_terminal, out, talk, .. } = env;
+    let output = Output::new(json, out, talk, env.talk_is_terminal);
     let talk = output.talk().clone();
-    (output, Around { cwd, variables, input, input_is_terminal, ops: around.host, talk })
+    (output, CommandEnv { cwd, variables, input, input_is_terminal, ops: env.host, talk })
 }
 
-fn run_here(cli: &Cli, around: CommandContext) -> u8 {
-    let (mut out, around) = output_of(cli.globals.json, around);
-    let outcome = run(cli, around, &mut out).and_then(|()| out.flush());
+fn run_here(cli: &Cli, env: CommandContext) -> u8 {
+    let (mut out, env) = output_of(cli.globals.json, env);
+    let outcome = run(cli, env, &mut out).and_then(|()| out.flush());
     match outcome {
         Ok(()) => 0,
         Err(failure) => {
@@ -287,11 +245,11 @@ fn run_here(cli: &Cli, around: CommandContext) -> u8 {
     }
 }
 
-fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
+fn run(cli: &Cli, env: CommandEnv, out: &mut Output) -> CommandResult {
     match &cli.command {
-        Command::Local(command) => run_local(command, &cli.globals, around, out),
+        Command::Local(command) => run_local(command, &cli.globals, env, out),
         Command::Home(command) => {
-            let inv = &Invocation::new(&cli.globals, addressed(command), around)?;
+            let inv = &Invocation::new(&cli.globals, addressed(command), env)?;
             let outcome = run_at_home(command, inv, out);
             outcome.and_then(|()| inv.finish())
         }
@@ -300,44 +258,44 @@ fn run(cli: &Cli, around: Around, out: &mut Output) -> Outcome {
 
 fn run_local(
     command: &LocalCommand,
-    globals: &Globals,
-    around: Around,
+    globals: &GlobalArgs,
+    env: CommandEnv,
     out: &mut Output,
-) -> Outcome {
+) -> CommandResult {
     match command {
         LocalCommand::VerifyProof(args) => verify_proof::run(args, out),
-        LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, around)?, out),
-        LocalCommand::Setup(args) => setup::run(args, globals, around, out),
+        LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, env)?, out),
+        LocalCommand::Setup(args) => agent_setup::run(args, globals, env, out),
         LocalCommand::Hook(args) => {
             // Agents read an exit code as "stop"; trouble is for the person, and in the log.
-            if let Err(failure) = hook::run(args, globals, around, out) {
+            if let Err(failure) = hook::run(args, globals, env, out) {
                 out.say(format_args!("{failure}"));
             }
             Ok(())
         }
-        LocalCommand::Mcp(args) => mcp::run(args, globals, &around),
-        LocalCommand::Serve(args) => serve::serve(args, globals, &around, out),
-        LocalCommand::Status(args) => serve::status(args, globals, &around, out),
-        LocalCommand::Stop(args) => serve::stop(args, globals, &around, out),
-        LocalCommand::Doctor(args) => doctor::run(args, globals, &around, out),
-        LocalCommand::Config(args) => config::run(args, globals, &around, out),
+        LocalCommand::Mcp(args) => mcp::run(args, globals, &env),
+        LocalCommand::Serve(args) => serve::serve(args, globals, &env, out),
+        LocalCommand::Status(args) => serve::status(args, globals, &env, out),
+        LocalCommand::Stop(args) => serve::stop(args, globals, &env, out),
+        LocalCommand::Doctor(args) => doctor::run(args, globals, &env, out),
+        LocalCommand::Config(args) => config::run(args, globals, &env, out),
         LocalCommand::Tour(args) => tour::run(args, globals, out),
-        LocalCommand::Tui(args) => tui::run(args, globals, &around),
-        LocalCommand::Talent(args) => talent::run(args, globals, around, out),
-        LocalCommand::Think(args) => think::run(args, globals, &around, out),
-        LocalCommand::Facet(args) => facet::run(args, globals, &around, out),
-        LocalCommand::Chronicle(args) => chronicle::run(args, globals, around, out),
-        LocalCommand::Bus(args) => bus::run(args, globals, around, out),
-        LocalCommand::Chat(args) => chat::run(args, globals, around, out),
-        LocalCommand::Supervisor(args) => supervisor::run(args, globals, &around, out),
+        LocalCommand::Tui(args) => tui::run(args, globals, &env),
+        LocalCommand::Talent(args) => talent::run(args, globals, env, out),
+        LocalCommand::Think(args) => think::run(args, globals, &env, out),
+        LocalCommand::Facet(args) => facet::run(args, globals, &env, out),
+        LocalCommand::Chronicle(args) => chronicle::run(args, globals, env, out),
+        LocalCommand::Bus(args) => bus::run(args, globals, env, out),
+        LocalCommand::Chat(args) => chat::run(args, globals, env, out),
+        LocalCommand::Supervisor(args) => supervisor::run(args, globals, &env, out),
         LocalCommand::Completions(args) => version::completions(args, Cli::command(), out),
-        LocalCommand::Man(args) => version::man(args, Cli::command(), &around.cwd, out),
+        LocalCommand::Man(args) => version::man(args, Cli::command(), &env.cwd, out),
         LocalCommand::Version(args) => version::version(args, out),
         LocalCommand::Help(args) => help(args, out),
     }
 }
 
-fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Outcome {
+fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> CommandResult {
     match command {
         HomeCommand::Save(args) => save::run(args, inv, out),
         HomeCommand::Get(args) => get::run(args, inv, out),
@@ -384,8 +342,8 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Out
         HomeCommand::Projects(args) => browse::projects(args, inv, out),
         HomeCommand::Archive(args) => browse::archive(args, inv, out),
         HomeCommand::Bulletin(args) => bulletin::run(args, inv, out),
-        HomeCommand::Mind(args) => mind::run(args, inv, out),
-        HomeCommand::Budget(args) => mind::budget(args, inv, out),
+        HomeCommand::Mind(args) => jobs::run(args, inv, out),
+        HomeCommand::Budget(args) => jobs::budget(args, inv, out),
         HomeCommand::Admin(args) => admin::run(args, inv, out),
     }
 }
@@ -409,7 +367,7 @@ fn addressed(command: &HomeCommand) -> Option<&kernel::actor::ActorName> {
     memory.uri.as_ref().map(|uri| &uri.actor)
 }
 
-fn help(args: &HelpArgs, out: &mut Output) -> Outcome {
+fn help(args: &HelpArgs, out: &mut Output) -> CommandResult {
     let mut cli = Cli::command();
     cli.build();
     match args.topic.as_deref() {

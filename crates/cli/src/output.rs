@@ -1,14 +1,14 @@
-//! Where output goes: data on standard output, as text or as JSON; talk on standard error. No colour at all, so there is
-//! nothing for NO_COLOR to switch off.
+//! Where output goes: data on standard output, as text or as JSON; talk on standard error. No colour at all, so there
+//! is nothing for NO_COLOR to switch off.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-
-use crate::failure::{Failure, Outcome};
 use service::renewal;
+
+use crate::failure::{CommandResult, Failure};
 
 /// Where talk goes; may be used from several threads.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ impl Talk {
     pub(crate) fn write(&self, text: impl fmt::Display) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody is left to be told when standard error is closed.
-        let _unheard = writer.write_all(text.to_string().as_bytes()).and_then(|()| writer.flush());
+        let _ = writer.write_all(text.to_string().as_bytes()).and_then(|()| writer.flush());
     }
 }
 
@@ -80,12 +80,12 @@ impl Output {
     }
 
     /// One line of text.
-    pub(crate) fn line(&mut self, line: impl fmt::Display) -> Outcome {
+    pub(crate) fn line(&mut self, line: impl fmt::Display) -> CommandResult {
         writeln!(self.out, "{line}").map_err(Failure::output)
     }
 
     /// Text as it comes, without a line of its own.
-    pub(crate) fn text(&mut self, text: impl fmt::Display) -> Outcome {
+    pub(crate) fn text(&mut self, text: impl fmt::Display) -> CommandResult {
         write!(self.out, "{text}").map_err(Failure::output)
     }
 
@@ -95,34 +95,38 @@ impl Output {
     }
 
     /// One JSON value on a line of its own.
-    pub(crate) fn object(&mut self, value: &impl Serialize) -> Outcome {
+    pub(crate) fn object(&mut self, value: &impl Serialize) -> CommandResult {
         serde_json::to_writer(&mut self.out, value)
             .map_err(|error| Failure::output(io::Error::from(error)))?;
         self.out.write_all(b"\n").map_err(Failure::output)
     }
 
     /// The JSON value with `--json`, else the line.
-    pub(crate) fn either(&mut self, value: &impl Serialize, line: impl fmt::Display) -> Outcome {
+    pub(crate) fn either(
+        &mut self,
+        value: &impl Serialize,
+        line: impl fmt::Display,
+    ) -> CommandResult {
         if self.json { self.object(value) } else { self.line(line) }
     }
 
     /// Sends everything on its way: at the end, and after each acknowledgement of a stream.
-    pub(crate) fn flush(&mut self) -> Outcome {
+    pub(crate) fn flush(&mut self) -> CommandResult {
         self.out.flush().map_err(Failure::output)
     }
 }
 
 /// Progress of a long job: one line that rewrites itself, and only on a terminal.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     talk: Talk,
     verb: &'static str,
     percent: Option<u64>,
 }
 
-impl Progress {
-    pub(crate) fn new(out: &Output, verb: &'static str) -> Progress {
-        Progress { talk: out.talk().clone(), verb, percent: None }
+impl ProgressLine {
+    pub(crate) fn new(out: &Output, verb: &'static str) -> ProgressLine {
+        ProgressLine { talk: out.talk().clone(), verb, percent: None }
     }
 
     pub(crate) fn at(&mut self, done: u64, total: u64) {
@@ -139,8 +143,8 @@ impl Progress {
     }
 }
 
-/// Text on one line, so that stored text cannot draw on the terminal: control characters become spaces, and so do the signs
-/// that turn the direction of what follows.
+/// Text on one line, so that stored text cannot draw on the terminal: control characters become spaces, and so do the
+/// signs that turn the direction of what follows.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
 }

@@ -13,18 +13,19 @@ use crate::output;
 pub(super) fn tell(error: &clap::Error) -> ExitCode {
     // Agents read exit code 2 of a hook as "stop": settings from another version must not stop anybody.
     if std::env::args_os().nth(1).is_some_and(|command| command == "hook") {
-        let _unheard = error.print();
+        // Nobody is left to be told when the output is closed.
+        let _ = error.print();
         return ExitCode::SUCCESS;
     }
     let json = std::env::args_os().any(|argument| argument == "--json");
     if let (Some(message), false) = (bad_number(error), json) {
         // Nobody is left to be told when standard error is closed.
-        let _unheard = writeln!(std::io::stderr(), "error: {}", output::plain(&message));
+        let _ = writeln!(std::io::stderr(), "error: {}", output::plain(&message));
         return ExitCode::from(api::error::exit::BAD_INPUT);
     }
     if !error.use_stderr() || !json {
         // Nobody is left to be told when the output is closed.
-        let _unheard = error.print();
+        let _ = error.print();
         return ExitCode::from(if error.use_stderr() { api::error::exit::BAD_INPUT } else { 0 });
     }
     let text = error.render().to_string();
@@ -36,7 +37,7 @@ pub(super) fn tell(error: &clap::Error) -> ExitCode {
     let hint = Some("`cortex help COMMAND` shows how it is used".to_owned());
     let view = FailureView { code: "usage".to_owned(), message, hint };
     // Nobody is left to be told when standard error is closed.
-    let _unheard = writeln!(std::io::stderr(), "{}", serde_json::json!({ "error": view }));
+    let _ = writeln!(std::io::stderr(), "{}", serde_json::json!({ "error": view }));
     ExitCode::from(api::error::exit::BAD_INPUT)
 }
 

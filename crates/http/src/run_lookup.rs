@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use api::ErrorCode;
 use axum::http::StatusCode;
-use daemon::talents_host::live::LiveHands;
+use daemon::talents_host::TalentsHost;
 use talents::UseId;
 
 use crate::App;
 use crate::problem::Problem;
 
 /// What runs talents here, or the answer that nothing does.
-pub(super) fn hands(app: &App) -> Result<&Arc<LiveHands>, Problem> {
+pub(super) fn hands(app: &App) -> Result<&Arc<TalentsHost>, Problem> {
     app.hands.as_ref().ok_or_else(|| {
         let message = "talents cannot run here";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::NotServed, message)

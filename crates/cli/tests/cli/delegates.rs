@@ -138,7 +138,10 @@ fn an_agent_can_be_given_a_slice() {
         serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
             .to_string()
     };
-    let init = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let init = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+        r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+    );
     let lines = [
         init.to_owned(),
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),

@@ -73,7 +73,7 @@ fn a_type_of_another_tool_is_taken() {
     let found = home.run(&["search", "prompt", "--type", "prompt", "--json"]).ok().json();
     assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
     let line = br#"{"title": "one", "type": "config"}"#;
-    assert_eq!(home.piped(&["save", "--lines"], line).ok().json()["kind"], "config");
+    assert_eq!(home.piped(&["save", "--lines"], line).ok().json()["type"], "config");
 }
 
 // agent-memory 170

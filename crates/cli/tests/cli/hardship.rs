@@ -116,7 +116,8 @@ fn a_home_that_is_a_file_is_said_to_be_one() {
     assert_eq!(fs::read(home.path().join("note")).unwrap(), b"not a home");
 }
 
-/// A bound on the size of files stands for a disk that is full: writes fail in the same place, with another word for it.
+/// A bound on the size of files stands for a disk that is full: writes fail in the same place, with another word for
+/// it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_without_room_loses_nothing_and_the_daemon_lives_on() {

@@ -1,7 +1,7 @@
 //! The command line as users and scripts meet it: the real binary, in homes of its own.
 //!
-//! `transcripts` are snapshots of what people see, reproducible to the last byte of a root. The others check what scripts
-//! rely on: exit codes, JSON, streams, and that nothing acknowledged is ever lost.
+//! `transcripts` are snapshots of what people see, reproducible to the last byte of a root. The others check what
+//! scripts rely on: exit codes, JSON, streams, and that nothing acknowledged is ever lost.
 
 // Helpers of tests are tests, and a few short strings need no buffer.
 #![allow(clippy::unwrap_used, clippy::format_collect, clippy::format_push_string)]
@@ -30,3 +30,4 @@ mod thinking;
 mod through_daemon;
 mod tiny_model;
 mod transcripts;
+mod vocabulary;

@@ -1,5 +1,5 @@
-//! Goal: searches use the chosen model, a daemon fills its vectors in, and a model that fails never fails a search or a save.
-//! Method: the real program, a real daemon, a real service on a socket, a tiny model with made-up weights.
+//! Goal: searches use the chosen model, a daemon fills its vectors in, and a model that fails never fails a search or a
+//! save. Method: the real program, a real daemon, a real service on a socket, a tiny model with made-up weights.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;

@@ -170,7 +170,10 @@ fn a_labelled_set_is_measured() {
     let set = home.path().join("set");
     std::fs::create_dir(&set).unwrap();
     let corpus = [
-        r#"{"_id":"a","group":"g","session":"s1","time":"1:56 pm on 8 May, 2023","speaker":"Ann","text":"I adopted a puppy."}"#,
+        concat!(
+            r#"{"_id":"a","group":"g","session":"s1","time":"1:56 pm on 8 May, 2023","#,
+            r#""speaker":"Ann","text":"I adopted a puppy."}"#,
+        ),
         r#"{"_id":"b","group":"g","session":"s2","time":"2023-06-01","speaker":"Bob","text":"The roof leaks again."}"#,
     ];
     std::fs::write(set.join("corpus.jsonl"), corpus.join("\n")).unwrap();

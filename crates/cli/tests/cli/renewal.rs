@@ -1,4 +1,5 @@
-//! After an update of the program nobody has to do anything: the first command makes the index again, says so, and answers.
+//! After an update of the program nobody has to do anything: the first command makes the index again, says so, and
+//! answers.
 //!
 //! Stores are real ones whose row of format and settings was rewritten, as another build would have left it.
 

@@ -1,4 +1,5 @@
-//! Runs at the command line: asked for, watched, cancelled, ended by a daemon that dies, and what the memory learns of them.
+//! Runs at the command line: asked for, watched, cancelled, ended by a daemon that dies, and what the memory learns of
+//! them.
 //!
 //! The real program, the real daemon, real talent processes; the model is a service on loopback.
 

@@ -1,4 +1,5 @@
-//! A service on loopback that speaks the chat completions protocol: it gives the answers it was told to, and keeps what it was asked.
+//! A service on loopback that speaks the chat completions protocol: it gives the answers it was told to, and keeps what
+//! it was asked.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

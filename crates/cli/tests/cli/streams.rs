@@ -131,8 +131,8 @@ fn kill_9_loses_nothing_acknowledged() {
     println!("{} acknowledged, {} stored", acknowledged.len(), stored.len());
 }
 
-/// The index becomes a run every 1,024 changes, and eight runs become one. A process that dies in such a commit leaves an index
-/// that finds everything it had acknowledged. `verify` makes the index again and compares every row.
+/// The index becomes a run every 1,024 changes, and eight runs become one. A process that dies in such a commit leaves
+/// an index that finds everything it had acknowledged. `verify` makes the index again and compares every row.
 #[test]
 fn kill_9_in_a_flush_or_a_merge_leaves_every_search_complete() {
     let home = Home::new();

@@ -82,7 +82,8 @@ fn a_daemon_that_dies_is_started_again_and_one_that_is_stopped_is_not() {
     home.run(&["status"]).ends(3);
 }
 
-// execution 9.18: liveness by what is heard, not by the process alone; and a supervisor that dies takes the daemon along
+// execution 9.18: liveness by what is heard, not by the process alone; and a supervisor that dies takes the daemon
+// along
 #[test]
 fn a_daemon_that_does_not_answer_is_started_again() {
     let home = Home::new();

@@ -1,4 +1,5 @@
-//! Talents at the command line: which there are, with which model, and the process that runs them, with a real memory behind it.
+//! Talents at the command line: which there are, with which model, and the process that runs them, with a real memory
+//! behind it.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -39,11 +40,13 @@ fn talents_are_listed_shown_and_explained() {
     talent(
         &home,
         "letter",
-        "{\n\"title\": \"Letter\",\n\"schedule\": \"daily\",\n\"priority\": 40,\n\"output\": \"md\"\n}\nWrite about {{ day_long }}.",
+        "{\n\"title\": \"Letter\",\n\"schedule\": \"daily\",\n\"priority\": 40,\n\"output\": \"md\"\n}\n\
+            Write about {{ day_long }}.",
     );
     fs::write(
         home.path().join("cortex.toml"),
-        "[providers]\ndefault = { provider = \"anthropic\", tier = 2 }\n[providers.contexts.\"talent.user.*\"]\ntier = 1\n",
+        "[providers]\ndefault = { provider = \"anthropic\", tier = 2 }\n\
+            [providers.contexts.\"talent.user.*\"]\ntier = 1\n",
     )
     .unwrap();
     let list = home.run(&["talent", "list", "--json"]).ok().json();
@@ -152,7 +155,8 @@ fn a_talent_uses_the_memory_and_says_what_it_read() {
     talent(
         &home,
         "keeper",
-        "{\n\"tools\": [\"memory_recall\", \"memory_get\", \"memory_save\", \"memory_relate\"],\n\"grant\": \"write\"\n}\nKeep things.",
+        "{\n\"tools\": [\"memory_recall\", \"memory_get\", \"memory_save\", \"memory_relate\"],\n\
+            \"grant\": \"write\"\n}\nKeep things.",
     );
     for daemon in [false, true] {
         let new_title = if daemon { "redb it is" } else { "redb stays" };
@@ -229,17 +233,21 @@ args=$(printf '%s' "$config" | sed 's/.*"args":\[\([^]]*\)\].*/\1/; s/"//g; s/,/
 mkfifo in out
 $command $args < in > out &
 exec 3> in 4< out
-printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}' >&3
+printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize",'\
+'"params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}' >&3
 read -r hello <&4
-printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' >&3
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+  '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' >&3
 read -r list <&4
 printf '%s\n' "$list" > list.json
-printf '%s\n' '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"memory_recall","arguments":{"query":"redb"}}}' >&3
+printf '%s\n' '{"jsonrpc":"2.0","id":3,"method":"tools/call",'\
+'"params":{"name":"memory_recall","arguments":{"query":"redb"}}}' >&3
 read -r answer <&4
 exec 3>&-
 content=$(printf '%s\n' "$answer" | sed -n 's/.*"content":\(\[{"type":"text","text":".*"}\]\).*/\1/p')
 echo '{"type":"system","subtype":"init","session_id":"s-1","model":"claude-x"}'
-echo '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"mcp__cortex__memory_recall","input":{"query":"redb"}}]}}'
+echo '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1",'\
+'"name":"mcp__cortex__memory_recall","input":{"query":"redb"}}]}}'
 printf '%s\n' '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":'"$content"'}]}}'
 echo '{"type":"result","subtype":"success","is_error":false,"result":"redb.","session_id":"s-1","num_turns":2}'
 "#;
@@ -397,7 +405,8 @@ fn facets_and_the_chronicle_make_a_day_that_can_be_planned() {
     let add = ["chronicle", "add", "--day", "20250109", "--at", "12:00", "--json"];
     let note = home.piped(&add, b"We met and chose redb.").ok().json();
     assert_eq!(note["segment"], "120000_300");
-    let spoken = "{\"start\":\"12:30:00\",\"speaker\":\"Ada\",\"text\":\"Hello\"}\n{\"start\":\"12:31:00\",\"text\":\"Bye\"}\n";
+    let spoken = "{\"start\":\"12:30:00\",\"speaker\":\"Ada\",\"text\":\"Hello\"}\n\
+        {\"start\":\"12:31:00\",\"text\":\"Bye\"}\n";
     let transcript = home.piped(
         &["chronicle", "add", "--day", "20250109", "--at", "12:30", "--as", "transcript", "--json"],
         spoken.as_bytes(),

@@ -1,4 +1,5 @@
-//! `cortex think` as it is used: the real daemon runs real talent processes, a scripted service answers, outputs become memories.
+//! `cortex think` as it is used: the real daemon runs real talent processes, a scripted service answers, outputs become
+//! memories.
 
 use std::fs;
 
@@ -26,7 +27,8 @@ fn home(talents: &[(&str, &str)]) -> Home {
     home
 }
 
-const SUMMARY: &str = "{\n\"title\": \"Summary\",\n\"schedule\": \"segment\",\n\"priority\": 20,\n\"output\": \"md\",\n\"load\": {\"transcripts\": true}\n}\nSum up.";
+const SUMMARY: &str = "{\n\"title\": \"Summary\",\n\"schedule\": \"segment\",\n\"priority\": 20,\n\
+    \"output\": \"md\",\n\"load\": {\"transcripts\": true}\n}\nSum up.";
 
 fn think(home: &Home, more: &[&str]) -> crate::support::Ran {
     home.run(&[&["think", "--day", DAY, "--json"], more].concat())
@@ -75,8 +77,10 @@ fn a_day_is_worked_through_and_its_outputs_are_remembered() {
 // execution R119, R121, R125-R128; section 9, 16
 #[test]
 fn facets_that_a_talent_finds_are_worked_on_in_the_same_run() {
-    let facets = "{\n\"schedule\": \"segment\",\n\"priority\": 90,\n\"output\": \"json\",\n\"load\": {\"transcripts\": true}\n}\nFind facets.";
-    let each = "{\n\"schedule\": \"segment\",\n\"priority\": 95,\n\"multi_facet\": true,\n\"output\": \"md\",\n\"load\": {\"transcripts\": true}\n}\nAbout {{ facet }}.";
+    let facets = "{\n\"schedule\": \"segment\",\n\"priority\": 90,\n\"output\": \"json\",\n\
+        \"load\": {\"transcripts\": true}\n}\nFind facets.";
+    let each = "{\n\"schedule\": \"segment\",\n\"priority\": 95,\n\"multi_facet\": true,\n\
+        \"output\": \"md\",\n\"load\": {\"transcripts\": true}\n}\nAbout {{ facet }}.";
     let home = home(&[("facets", facets), ("each", each)]);
     home.run(&["facet", "add", "work"]).ok();
     home.run(&["facet", "add", "play"]).ok();
@@ -100,7 +104,8 @@ fn facets_that_a_talent_finds_are_worked_on_in_the_same_run() {
 // execution R116; section 9, 15
 #[test]
 fn what_failed_is_told_and_hides_nothing_else() {
-    let broken = "{\n\"schedule\": \"segment\",\n\"priority\": 10,\n\"output\": \"md\",\n\"provider\": \"nobody\",\n\"load\": {\"transcripts\": true}\n}\nX";
+    let broken = "{\n\"schedule\": \"segment\",\n\"priority\": 10,\n\"output\": \"md\",\n\
+        \"provider\": \"nobody\",\n\"load\": {\"transcripts\": true}\n}\nX";
     let home = home(&[("summary", SUMMARY), ("broken", broken)]);
     Service::start(&[Turn::Says("One file.")]).serve(&home);
     let ran = think(&home, &[]).ends(1);

@@ -1,4 +1,5 @@
-//! Goal: a conversation goes on over turns, branches, workers, compactions and crashes, and nothing that was said is lost.
+//! Goal: a conversation goes on over turns, branches, workers, compactions and crashes, and nothing that was said is
+//! lost.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};

@@ -101,8 +101,8 @@ impl Drop for Daemon<'_> {
     }
 }
 
-/// A service that speaks the protocol of chat completions: each request is answered with what `answer` says of it. An answer `CALL
-/// name {…}` uses a tool.
+/// A service that speaks the protocol of chat completions: each request is answered with what `answer` says of it. An
+/// answer `CALL name {…}` uses a tool.
 pub(crate) fn model(answer: impl Fn(&Value) -> String + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -145,13 +145,16 @@ fn serve(mut stream: TcpStream, answer: &dyn Fn(&Value) -> String) {
             None => (json!({"content": text}), "stop"),
         };
     let chunk = json!({"model": "tiny", "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]});
-    let usage = json!({"model": "tiny", "choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320}});
+    let usage = json!({"model": "tiny", "choices": [], "usage": {
+        "prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320,
+    }});
     let events = format!("data: {chunk}\n\ndata: {usage}\n\ndata: [DONE]\n\n");
     let length = events.len();
     // Whoever asked may be gone.
     let _gone = write!(
         stream,
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{events}"
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{events}"
     );
 }
 

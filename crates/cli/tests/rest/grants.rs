@@ -92,7 +92,8 @@ fn a_grant_as_a_token_shows_and_changes_its_slice_and_nothing_else() {
 }
 
 /// The owner of a daemon that wants a token, as headers.
-const OWNER: &str = "Host: localhost\r\nAuthorization: Bearer the-token-of-the-owner\r\nContent-Type: application/json\r\n";
+const OWNER: &str = "Host: localhost\r\nAuthorization: Bearer the-token-of-the-owner\r\n\
+    Content-Type: application/json\r\n";
 
 fn bearer(token: &Value) -> String {
     let token = token.as_str().unwrap();

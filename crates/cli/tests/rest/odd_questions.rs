@@ -1,7 +1,6 @@
 //! No question takes the program down, whichever door it comes through: the command line, HTTP, or a tool of an agent.
 
 use std::fmt::Write as _;
-
 use std::process::Output;
 
 use serde_json::{Value, json};

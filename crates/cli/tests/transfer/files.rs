@@ -25,7 +25,8 @@ fn titled<'m>(lines: &'m [Value], title: &str) -> &'m Value {
 fn the_reference_server_arrives_with_entities_and_relations() {
     let home = Home::new();
     let file = concat!(
-        "{\"type\":\"entity\",\"name\":\"Ada\",\"entityType\":\"person\",\"observations\":[\"likes tabs\",\"lives in Köln\"]}\n",
+        "{\"type\":\"entity\",\"name\":\"Ada\",\"entityType\":\"person\",\"observations\":[\"likes tabs\",\
+            \"lives in Köln\"]}\n",
         "{\"type\":\"entity\",\"name\":\"Web\",\"entityType\":\"project\",\"observations\":[]}\n",
         "this line was torn by two writers\n",
         "\n",

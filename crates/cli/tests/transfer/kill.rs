@@ -9,7 +9,8 @@ use crate::support::Home;
 
 const ROWS: u32 = 10_000;
 
-/// Ten thousand rows arrive once, by date, and a second run adds nothing. Killed in the middle before, at several places.
+/// Ten thousand rows arrive once, by date, and a second run adds nothing. Killed in the middle before, at several
+/// places.
 #[test]
 fn an_import_that_is_killed_goes_on_where_it_was() {
     let home = Home::new();

@@ -285,7 +285,8 @@ fn a_damaged_export_gives_what_is_left_of_it() {
     damaged.insert(3, "{\"record\":\"memory\"".into());
     damaged
         .insert(3, "{\"record\":\"memory\",\"id\":99,\"type\":\"Belief\",\"versions\":[]}".into());
-    damaged.insert(3, "{\"record\":\"edge\",\"from\":1,\"relation\":\"x\",\"to\":2,\"weight\":7,\"by\":\"a\",\"at\":\"\"}".into());
+    let edge = r#"{"record":"edge","from":1,"relation":"x","to":2,"weight":7,"by":"a","at":""}"#;
+    damaged.insert(3, edge.into());
     std::fs::write(home.path().join("damaged.jsonl"), damaged.join("\n")).unwrap();
     let other = Home::new();
     let file = home.path().join("damaged.jsonl");
@@ -294,7 +295,9 @@ fn a_damaged_export_gives_what_is_left_of_it() {
     assert!(report["skipped"]["rows"].to_string().contains("cut off"));
     assert_eq!(lines(&other).len(), whole);
     // A format of the future is refused before anything is written.
-    std::fs::write(&file, "{\"record\":\"header\",\"cortex_export\":2,\"actor\":\"a\",\"store\":\"s\",\"exported_at\":\"\"}\n").unwrap();
+    let header =
+        r#"{"record":"header","cortex_export":2,"actor":"a","store":"s","exported_at":""}"#;
+    std::fs::write(&file, format!("{header}\n")).unwrap();
     Home::new().run(&["import", file.to_str().unwrap()]).ends(2);
 }
 

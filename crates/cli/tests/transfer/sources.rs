@@ -93,34 +93,48 @@ pub(crate) fn database(folder: &Path, name: &str, schema: &str) -> (PathBuf, Con
     (path, db)
 }
 
-/// Engram with something of everything: sessions, a topic, deleted and pinned rows, judged and open relations, bad rows.
+/// Engram with something of everything: sessions, a topic, deleted and pinned rows, judged and open relations, bad
+/// rows.
 pub(crate) fn engram(folder: &Path) -> (PathBuf, Connection) {
     let (path, db) = database(folder, "engram.db", ENGRAM);
     db.execute_batch(
         "
 INSERT INTO sessions VALUES ('manual-save-web', 'web', '', '2026-03-01 09:00:00', NULL, NULL);
 INSERT INTO sessions VALUES ('s-1', 'web', '/src/web', '2026-03-02 09:00:00', '2026-03-02 18:00:00', 'Auth is done');
-INSERT INTO observations (sync_id, session_id, type, title, content, tool_name, project, topic_key, duplicate_count, created_at, updated_at)
-  VALUES ('obs-a', 'manual-save-web', 'decision', 'Use JWT', '**What**: JWT', 'claude', 'Web', 'architecture/auth', 3, '2026-03-01 10:00:00', '2026-03-05 10:00:00');
+INSERT INTO observations (sync_id, session_id, type, title, content, tool_name, project, topic_key,
+    duplicate_count, created_at, updated_at)
+  VALUES ('obs-a', 'manual-save-web', 'decision', 'Use JWT', '**What**: JWT', 'claude', 'Web',
+      'architecture/auth', 3, '2026-03-01 10:00:00', '2026-03-05 10:00:00');
 INSERT INTO observations (sync_id, session_id, type, title, content, project, scope, created_at, updated_at)
-  VALUES ('obs-b', 's-1', 'bugfix', 'Fixed login', 'Cookie was not set', 'web', 'personal', '2026-03-02 10:00:00', '2026-03-02 10:00:00');
+  VALUES ('obs-b', 's-1', 'bugfix', 'Fixed login', 'Cookie was not set', 'web', 'personal',
+      '2026-03-02 10:00:00', '2026-03-02 10:00:00');
 INSERT INTO observations (sync_id, session_id, type, title, content, project, created_at, updated_at, deleted_at)
-  VALUES ('obs-c', 's-1', 'weird Type!', 'Gone', 'Deleted text', 'web', '2026-03-02 11:00:00', '2026-03-03 11:00:00', '2026-03-03 11:00:00');
+  VALUES ('obs-c', 's-1', 'weird Type!', 'Gone', 'Deleted text', 'web', '2026-03-02 11:00:00',
+      '2026-03-03 11:00:00', '2026-03-03 11:00:00');
 INSERT INTO observations (sync_id, session_id, type, title, content, project, pinned, created_at, updated_at)
-  VALUES ('obs-d', 's-1', 'session_summary', 'Summary', '## Goal' || char(10) || 'x', 'web', 1, '2026-03-02 17:00:00', '2026-03-02 17:00:00');
+  VALUES ('obs-d', 's-1', 'session_summary', 'Summary', '## Goal' || char(10) || 'x', 'web', 1,
+      '2026-03-02 17:00:00', '2026-03-02 17:00:00');
 INSERT INTO observations (session_id, type, title, content, project, created_at, updated_at)
   VALUES ('s-1', 'manual', 'No sync id', 'from an old version', NULL, '2026-02-01 10:00:00', '');
 INSERT INTO observations (sync_id, session_id, type, title, content, project, created_at, updated_at)
-  VALUES ('obs-key', 's-1', 'config', 'Token <private>hidden words</private>', 'ghp_' || '0123456789abcdefghijklmnopqrstuvwxyzAB', 'web', '2026-03-02 12:00:00', '2026-03-02 12:00:00');
-INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-bad', 's-1', 'manual', CAST(x'ff00fe' AS TEXT), 'x', 'web');
-INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-huge', 's-1', 'manual', 'Huge', replace(hex(zeroblob(1000000)), '00', 'ab'), 'web');
-INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-giant', 's-1', 'manual', 'Giant', replace(hex(zeroblob(9000000)), '00', 'ab'), 'web');
-INSERT INTO observations (sync_id, session_id, type, title, content, project) VALUES ('obs-empty', 's-1', 'manual', '', ' ', 'web');
-INSERT INTO user_prompts (sync_id, session_id, content, project, created_at) VALUES ('prompt-1', 's-1', 'Please fix the login', 'web', '2026-03-02 09:30:00');
+  VALUES ('obs-key', 's-1', 'config', 'Token <private>hidden words</private>',
+      'ghp_' || '0123456789abcdefghijklmnopqrstuvwxyzAB', 'web', '2026-03-02 12:00:00',
+      '2026-03-02 12:00:00');
+INSERT INTO observations (sync_id, session_id, type, title, content, project)
+    VALUES ('obs-bad', 's-1', 'manual', CAST(x'ff00fe' AS TEXT), 'x', 'web');
+INSERT INTO observations (sync_id, session_id, type, title, content, project)
+    VALUES ('obs-huge', 's-1', 'manual', 'Huge', replace(hex(zeroblob(1000000)), '00', 'ab'), 'web');
+INSERT INTO observations (sync_id, session_id, type, title, content, project)
+    VALUES ('obs-giant', 's-1', 'manual', 'Giant', replace(hex(zeroblob(9000000)), '00', 'ab'), 'web');
+INSERT INTO observations (sync_id, session_id, type, title, content, project)
+    VALUES ('obs-empty', 's-1', 'manual', '', ' ', 'web');
+INSERT INTO user_prompts (sync_id, session_id, content, project, created_at)
+    VALUES ('prompt-1', 's-1', 'Please fix the login', 'web', '2026-03-02 09:30:00');
 INSERT INTO memory_relations (sync_id, source_id, target_id, relation, judgment_status, confidence, created_at)
   VALUES ('rel-1', 'obs-b', 'obs-a', 'conflicts_with', 'judged', 0.5, '2026-03-02 10:30:00');
 INSERT INTO memory_relations (sync_id, source_id, target_id) VALUES ('rel-2', 'obs-a', 'obs-b');
-INSERT INTO memory_relations (sync_id, source_id, target_id, relation, judgment_status) VALUES ('rel-3', 'obs-a', 'obs-nowhere', 'related', 'judged');
+INSERT INTO memory_relations (sync_id, source_id, target_id, relation, judgment_status)
+    VALUES ('rel-3', 'obs-a', 'obs-nowhere', 'related', 'judged');
 ",
     )
     .unwrap();
@@ -145,7 +159,13 @@ pub(crate) fn engram_of(folder: &Path, rows: u32) -> PathBuf {
              VALUES (?1, 's', ?2, ?3, ?4, 'web', ?5, ?5)",
         )
         .unwrap()
-        .execute(params![format!("obs-{n}"), ["decision", "bugfix", "manual"][n as usize % 3], format!("Memory {n}"), words, at])
+        .execute(params![
+            format!("obs-{n}"),
+            ["decision", "bugfix", "manual"][n as usize % 3],
+            format!("Memory {n}"),
+            words,
+            at
+        ])
         .unwrap();
     }
     all.commit().unwrap();

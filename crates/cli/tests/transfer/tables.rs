@@ -110,10 +110,12 @@ fn only_what_changed_at_the_origin_changes_here() {
     assert_eq!(report["memories"]["changed"], 0, "{report}");
 
     db.execute_batch(
-        "UPDATE observations SET content = 'JWT with refresh tokens', updated_at = '2026-04-01 10:00:00' WHERE sync_id = 'obs-a';
+        "UPDATE observations SET content = 'JWT with refresh tokens',
+            updated_at = '2026-04-01 10:00:00' WHERE sync_id = 'obs-a';
          UPDATE observations SET deleted_at = '2026-04-02 10:00:00' WHERE sync_id = 'obs-d';
          INSERT INTO observations (sync_id, session_id, type, title, content, project, created_at, updated_at)
-           VALUES ('obs-new', 's-1', 'learning', 'New one', 'text', 'web', '2026-04-03 10:00:00', '2026-04-03 10:00:00');",
+           VALUES ('obs-new', 's-1', 'learning', 'New one', 'text', 'web', '2026-04-03 10:00:00',
+               '2026-04-03 10:00:00');",
     )
     .unwrap();
     let report = import(&home, &path, &[]);
@@ -218,7 +220,8 @@ INSERT INTO observations (session_id, type, title, content, project, created_at,
   ('s', 'decision', 'One', 'first', 'demo', '2026-01-01 01:00:00', '2026-01-01 01:00:00'),
   ('s', 'bugfix', 'Two', 'second', 'demo', '2026-01-01 02:00:00', '2026-01-01 02:00:00');
 INSERT INTO edges (from_obs_id, to_obs_id, relation_type, weight, created_at) VALUES
-  (2, 1, 'supersedes', 1.0, '2026-01-01 03:00:00'), (1, 2, 'follows', 0.25, '2026-01-01 03:00:00'), (1, 99, 'follows', 1, '2026-01-01 03:00:00');
+  (2, 1, 'supersedes', 1.0, '2026-01-01 03:00:00'), (1, 2, 'follows', 0.25, '2026-01-01 03:00:00'), (1, 99,
+      'follows', 1, '2026-01-01 03:00:00');
 INSERT INTO importance_scores VALUES (1, 1.5, 7, '2026-01-05 00:00:00', NULL), (2, 0, 0, NULL, NULL);
 ",
     )
@@ -244,17 +247,24 @@ fn claude_mem_arrives_with_summaries_prompts_and_rules() {
     let (path, db) = sources::database(home.path(), "claude-mem.db", CLAUDE_MEM);
     db.execute_batch(
         "
-INSERT INTO sdk_sessions (content_session_id, memory_session_id, project, started_at, started_at_epoch, completed_at_epoch, status)
+INSERT INTO sdk_sessions (content_session_id, memory_session_id, project, started_at, started_at_epoch,
+    completed_at_epoch, status)
   VALUES ('content-1', 'memory-1', 'Homelab', '2026-05-01T00:00:00Z', 1777593600000, 1777597200000, 'completed');
-INSERT INTO observations (memory_session_id, project, type, title, subtitle, narrative, facts, concepts, files_modified, generated_by_model, created_at, created_at_epoch)
-  VALUES ('memory-1', 'homelab', 'bugfix', 'Worker restart loop', 'A port stayed bound', 'The parent died.', '[\"port 37777 stayed bound\"]', '[\"gotcha\",\"worker lifecycle\"]', '[\"src/worker.ts\"]', 'small-model', '2026-05-01T00:10:00Z', 1777594200000);
+INSERT INTO observations (memory_session_id, project, type, title, subtitle, narrative, facts, concepts,
+    files_modified, generated_by_model, created_at, created_at_epoch)
+  VALUES ('memory-1', 'homelab', 'bugfix', 'Worker restart loop', 'A port stayed bound', 'The parent died.',
+      '[\"port 37777 stayed bound\"]', '[\"gotcha\",\"worker lifecycle\"]', '[\"src/worker.ts\"]',
+      'small-model', '2026-05-01T00:10:00Z', 1777594200000);
 INSERT INTO session_summaries (memory_session_id, project, request, learned, next_steps, created_at, created_at_epoch)
   VALUES ('memory-1', 'homelab', 'Fix the worker', 'Ports leak', 'Watch it', '2026-05-01T00:50:00Z', 1777596600000);
-INSERT INTO session_summaries (memory_session_id, project, created_at, created_at_epoch) VALUES ('memory-1', 'homelab', 'x', 1777596600001);
+INSERT INTO session_summaries (memory_session_id, project, created_at, created_at_epoch)
+    VALUES ('memory-1', 'homelab', 'x', 1777596600001);
 INSERT INTO user_prompts (content_session_id, prompt_number, prompt_text, created_at, created_at_epoch)
   VALUES ('content-1', 1, 'Why does it restart?', '2026-05-01T00:00:01Z', 1777593601000);
-INSERT INTO directives (scope, content, created_at, created_at_epoch, updated_at_epoch) VALUES ('global', 'Never force push', 'x', 1777593602000, 1777593602000);
-INSERT INTO directives (scope, project, content, status, created_at, created_at_epoch, updated_at_epoch) VALUES ('project', 'homelab', 'Old rule', 'disabled', 'x', 1777593603000, 1777593603000);
+INSERT INTO directives (scope, content, created_at, created_at_epoch, updated_at_epoch)
+    VALUES ('global', 'Never force push', 'x', 1777593602000, 1777593602000);
+INSERT INTO directives (scope, project, content, status, created_at, created_at_epoch, updated_at_epoch)
+    VALUES ('project', 'homelab', 'Old rule', 'disabled', 'x', 1777593603000, 1777593603000);
 ",
     )
     .unwrap();
@@ -289,8 +299,10 @@ fn an_old_claude_mem_without_later_tables_is_read() {
     let home = Home::new();
     let (path, db) = sources::database(home.path(), "claude-mem.db", CLAUDE_MEM_OLD);
     db.execute_batch(
-        "INSERT INTO sdk_sessions (claude_session_id, sdk_session_id, project, started_at, started_at_epoch) VALUES ('c', 'm', 'p', 'x', 1777593600000);
-         INSERT INTO observations (sdk_session_id, project, text, type, created_at, created_at_epoch) VALUES ('m', 'p', 'The build needs clang. More.', 'discovery', 'x', 1777593600500);",
+        "INSERT INTO sdk_sessions (claude_session_id, sdk_session_id, project, started_at, started_at_epoch)
+            VALUES ('c', 'm', 'p', 'x', 1777593600000);
+         INSERT INTO observations (sdk_session_id, project, text, type, created_at, created_at_epoch)
+             VALUES ('m', 'p', 'The build needs clang. More.', 'discovery', 'x', 1777593600500);",
     )
     .unwrap();
     let report = import(&home, &path, &[]);

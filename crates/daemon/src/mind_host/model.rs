@@ -11,7 +11,7 @@ use api::{ErrorCode, Fault};
 use kernel::memory::Millis;
 use llm::models::{ModelQuery, ProviderSettings, Resolver};
 use llm::providers::{
-    ChatMessage, ConfiguredProviders, Env, HttpLimits, ModelRequest, ModelReply, Providers as _,
+    ChatMessage, ConfiguredProviders, Env, HttpLimits, ModelReply, ModelRequest, Providers as _,
     TokenUsage, cost,
 };
 use mind::budget::Cost;

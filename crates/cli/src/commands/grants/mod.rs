@@ -1,0 +1,3 @@
+//! What delegates may see and do.
+
+pub(crate) mod scope;

@@ -1,0 +1,123 @@
+//! `cortex context`: what an intent should know before it starts, or what happened lately.
+
+use api::bundle::{BundleAnswer, BundleRequest};
+use api::context::ContextRequest;
+use clap::Args;
+use kernel::limits::BUDGET_TOKENS_DEFAULT;
+
+use crate::failure::CommandResult;
+use crate::invocation::Invocation;
+use crate::output::{Output, plain_lines};
+
+/// Gathers what an intent should know before it starts, as one text within a budget.
+///
+/// Pinned memories first (identities, hard constraints, active goals, what somebody pinned), then what is relevant,
+/// then the newest outcomes. Hard constraints are never left out: if they do not fit, this fails.
+///
+/// With --recent it shows what agents see when they ask for their context: the latest sessions, memories and prompts.
+///
+/// JSON: {text, digest, root, size, now, tokens, pinned, relevant, outcomes: [{uri, score, standing, text, tokens}],
+/// overflow: [uri], trimmed, rows_examined, capped}; with --recent {text, project, sessions, prompts, pinned, memories,
+/// left_out}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex context --project web --budget 2000
+  cortex context web --recent
+  cortex context --tag auth --session s-2026-11-14 --explain")]
+pub(crate) struct ContextArgs {
+    /// Project, as with --project
+    #[arg(value_name = "PROJECT", conflicts_with = "project")]
+    named: Option<String>,
+    /// Project the intent is about
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Session it runs in
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// What it is about; repeat or separate with commas
+    #[arg(long = "tag", value_name = "TAG", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Types among the relevant; repeat or separate with commas [default: all]
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    types: Vec<String>,
+    /// pinned, relevant, outcomes; repeat or separate with commas [default: all]
+    #[arg(long = "tier", value_name = "TIER", value_delimiter = ',')]
+    tiers: Vec<String>,
+    /// Events at most
+    #[arg(long, value_name = "N")]
+    outcomes: Option<u32>,
+    /// Tokens at most
+    #[arg(long, value_name = "TOKENS", default_value_t = BUDGET_TOKENS_DEFAULT)]
+    budget: u32,
+    /// short, medium or full
+    #[arg(long, default_value = "medium")]
+    form: String,
+    /// Say how the text came about
+    #[arg(long)]
+    explain: bool,
+    /// What happened lately, as agents see it
+    #[arg(long, conflicts_with_all = [
+        "session", "tags", "types", "tiers", "outcomes", "budget", "form", "explain",
+    ])]
+    recent: bool,
+    /// With --recent: project or personal
+    #[arg(long, requires = "recent")]
+    scope: Option<String>,
+    /// With --recent: memories at most [default: 20]
+    #[arg(long, value_name = "N", requires = "recent")]
+    limit: Option<usize>,
+}
+
+pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let project = args.named.clone().or_else(|| args.project.clone());
+    if args.recent {
+        let (scope, limit) = (args.scope.clone(), args.limit);
+        let request = ContextRequest { project, scope, limit, max_bytes: None };
+        let answer = inv.ops().service.recent_context(inv.caller(), request)?;
+        return out.either(&answer, plain_lines(answer.text.trim_end()));
+    }
+    let request = BundleRequest {
+        project,
+        session_id: args.session.clone(),
+        tags: args.tags.clone(),
+        memory_types: args.types.clone(),
+        tiers: args.tiers.clone(),
+        outcomes: args.outcomes,
+        budget: Some(args.budget),
+        form: Some(args.form.clone()),
+    };
+    let bundle = inv.ops().service.bundle(inv.caller(), request)?;
+    if out.is_json() {
+        return out.object(&bundle);
+    }
+    out.line(plain_lines(bundle.text.trim_end()))?;
+    out.flush()?;
+    if args.explain {
+        explain(&bundle, out);
+    }
+    Ok(())
+}
+
+fn explain(bundle: &BundleAnswer, out: &Output) {
+    let tiers = [
+        ("pinned", &bundle.pinned),
+        ("relevant", &bundle.relevant),
+        ("outcomes", &bundle.outcomes),
+    ];
+    for (tier, items) in tiers {
+        for item in items {
+            out.say(format_args!(
+                "{tier:<8} {} salience {:.6}, {}, {} tokens",
+                item.uri, item.score, item.standing, item.tokens,
+            ));
+        }
+    }
+    out.say(format_args!(
+        "{} tokens, {} left out, {} rows examined{}; digest {}",
+        bundle.tokens,
+        bundle.trimmed,
+        bundle.rows_examined,
+        if bundle.capped { " (stopped at the cap)" } else { "" },
+        bundle.digest,
+    ));
+}

@@ -1,0 +1,162 @@
+//! `cortex delete`, `forget`, `erase` and `restore`: putting a memory away, deleting it for good, bringing it back.
+
+use std::io::{BufRead as _, BufReader};
+
+use api::change::{DeleteRequest, RestoreRequest};
+use clap::Args;
+use service::parse::MemoryRef;
+
+use crate::failure::{CommandResult, Failure};
+use crate::invocation::Invocation;
+use crate::output::Output;
+use crate::views::WithRoot;
+
+/// Deletes a memory: it is no longer found, but `restore` brings it back; with --hard it is gone for good.
+///
+/// The same as `forget`, and with --hard as `erase`, for which a reason must be given.
+///
+/// JSON: {id, hard, uri, seq, at, changed, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex delete 12
+  cortex delete 12 --hard --yes")]
+pub(crate) struct DeleteArgs {
+    /// Memory: 12, 12#3 or a URI
+    #[arg(value_name = "ID")]
+    pub(crate) memory: MemoryRef,
+    /// Delete the content for good, in all its versions
+    #[arg(long)]
+    hard: bool,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// With --hard: do not ask
+    #[arg(long, requires = "hard")]
+    yes: bool,
+}
+
+/// Forgets a memory: it is no longer found, but `restore` brings it back.
+///
+/// JSON: {id, hard, uri, seq, at, changed, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex forget 12 --reason \"no longer true\"
+  cortex forget 12#3 --reason \"only if it is still version 3\"")]
+pub(crate) struct ForgetArgs {
+    /// Memory: 12, 12#3 or a URI
+    #[arg(value_name = "ID")]
+    pub(crate) memory: MemoryRef,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Brings a forgotten or archived memory back.
+///
+/// JSON: as `cortex get`, and {seq, at, changed, replayed, redacted, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex restore 12")]
+pub(crate) struct RestoreArgs {
+    /// Memory: 12, 12#3 or a URI
+    #[arg(value_name = "ID")]
+    pub(crate) memory: MemoryRef,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "restored")]
+    reason: String,
+}
+
+/// Deletes the content of a memory for good, in all its versions. This cannot be undone.
+///
+/// A prompt, a session's summary or the query of a late find is erased by the number of its journal entry.
+///
+/// When this returns, the bytes are gone from the store file. The journal keeps that there was a memory, and still
+/// verifies. Proof files and backups made earlier are not reached.
+///
+/// JSON: {id, hard, uri, seq, at, changed, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex erase 12 --reason \"asked to by the person it is about\" --yes")]
+pub(crate) struct EraseArgs {
+    /// Memory: 12, 12#3 or a URI
+    #[arg(value_name = "ID")]
+    pub(crate) memory: MemoryRef,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) fn delete(args: &DeleteArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let reason = args.reason.clone();
+    remove(&args.memory, reason, args.hard.then_some(args.yes), inv, out)
+}
+
+pub(crate) fn forget(args: &ForgetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    remove(&args.memory, Some(args.reason.clone()), None, inv, out)
+}
+
+pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    remove(&args.memory, Some(args.reason.clone()), Some(args.yes), inv, out)
+}
+
+/// Forgets, or erases if `erase` is there; it says whether somebody is sure already.
+fn remove(
+    memory: &MemoryRef,
+    reason: Option<String>,
+    erase: Option<bool>,
+    inv: &Invocation,
+    out: &mut Output,
+) -> CommandResult {
+    let request = DeleteRequest {
+        id: memory.of(inv.actor())?.get(),
+        hard: erase.is_some(),
+        reason,
+        expected_version: memory.version,
+        dry_run: false,
+    };
+    if erase == Some(false) {
+        // An id that is not there is said before anybody is asked to be sure.
+        inv.ops().delete(inv.caller(), DeleteRequest { dry_run: true, ..request.clone() })?;
+        confirm(memory, inv, out)?;
+    }
+    let answer = inv.ops().delete(inv.caller(), request)?;
+    let verb = match (answer.changed, answer.hard) {
+        (false, _) => "unchanged",
+        (true, true) => "erased",
+        (true, false) => "forgot",
+    };
+    let what = match answer.uri.as_str() {
+        "" => format!("the text of entry {}", answer.id),
+        uri => uri.to_owned(),
+    };
+    out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {what}"))
+}
+
+pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let request = RestoreRequest {
+        id: args.memory.of(inv.actor())?.get(),
+        reason: Some(args.reason.clone()),
+        expected_version: args.memory.version,
+    };
+    let answer = inv.ops().service.restore(inv.caller(), request)?;
+    let verb = if answer.changed { "restored" } else { "unchanged" };
+    out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
+}
+
+fn confirm(memory: &MemoryRef, inv: &Invocation, out: &Output) -> CommandResult {
+    if !inv.input_is_terminal() {
+        return Err(Failure::input("erasing cannot be undone; repeat with --yes if you are sure"));
+    }
+    out.talk().write(format_args!(
+        "Erase memory {} for good? This cannot be undone. Type yes to go on: ",
+        memory.id
+    ));
+    let mut answer = String::new();
+    BufReader::new(inv.take_input()?.reader)
+        .read_line(&mut answer)
+        .map_err(|error| Failure::Io { what: "standard input".into(), error })?;
+    if answer.trim() == "yes" { Ok(()) } else { Err(Failure::input("nothing was erased")) }
+}

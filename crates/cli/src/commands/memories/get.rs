@@ -1,0 +1,67 @@
+//! `cortex get`: one memory.
+
+use api::read::{GetAnswer, GetRequest};
+use clap::Args;
+use service::parse::MemoryRef;
+
+use crate::failure::CommandResult;
+use crate::invocation::Invocation;
+use crate::output::{Output, plain_lines};
+
+/// Shows one memory, at its current version or at an older one.
+///
+/// Old versions stay readable after updates and after forgetting. What was erased is gone.
+///
+/// JSON: {id, title, content, type, project, scope, session_id, topic_key, created_at, updated_at, uri, memory_type,
+/// version, latest, duplicates, tags, fields, pinned, archived, deleted_at, deleted_reason, erased, accesses,
+/// citations, by, confidence, importance, visibility, channel, source, derived_from, valid_from, valid_until, expires,
+/// entry, origin, history, superseded_by, contradicted_by, text}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex get 12
+  cortex get 12 --version 1 --form short
+  cortex get cortex://default/Decision/12#1 --json")]
+pub(crate) struct GetArgs {
+    /// Memory: 12, 12#3 or a URI
+    #[arg(value_name = "ID")]
+    pub(crate) memory: MemoryRef,
+    /// Version to show [default: the current one]
+    #[arg(long, value_name = "N")]
+    version: Option<u32>,
+    /// short, medium or full
+    #[arg(long, default_value = "full")]
+    form: String,
+}
+
+pub(crate) fn run(args: &GetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let got = read(inv, &args.memory, args.version, Some(args.form.clone()))?;
+    if out.is_json() {
+        return out.object(&got);
+    }
+    if args.form == "full" {
+        out.line(&got.memory.uri)?;
+    }
+    out.line(plain_lines(got.text.as_deref().unwrap_or_default().trim_end()))
+}
+
+/// Reads a memory, forgotten or not. Somebody at a terminal looks; only agents use.
+pub(crate) fn read(
+    inv: &Invocation,
+    memory: &MemoryRef,
+    version: Option<u32>,
+    form: Option<String>,
+) -> CommandResult<GetAnswer> {
+    let id = memory.of(inv.actor())?;
+    // A URI must be right in all its parts, unless another version is asked for.
+    let uri = memory.uri.as_ref().filter(|_| version.is_none()).map(ToString::to_string);
+    let request = GetRequest {
+        id: id.get(),
+        version: version.or(memory.version),
+        include_put_away: true,
+        quiet: true,
+        uri,
+        form,
+        ..GetRequest::default()
+    };
+    Ok(inv.ops().service.get(inv.caller(), request)?)
+}

@@ -1,0 +1,46 @@
+//! `cortex score`: what a memory is worth now, and why.
+
+use api::score::ScoreRequest;
+use clap::Args;
+use service::parse::MemoryRef;
+
+use crate::failure::CommandResult;
+use crate::invocation::Invocation;
+use crate::output::Output;
+
+/// Shows what a memory is worth now: how it ranks, what its use says, and what is left of its importance.
+///
+/// All three are computed from the memory, its use and the clock when they are asked for; looking changes nothing.
+///
+/// JSON: {observation_id, score, access_count, last_accessed, updated_at, incoming_edges, citations, salience,
+/// factors: {recency, access, citation, importance}, importance}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex score 12")]
+pub(crate) struct ScoreArgs {
+    /// Memory: 12 or a URI
+    #[arg(value_name = "ID")]
+    pub(crate) memory: MemoryRef,
+}
+
+pub(crate) fn run(args: &ScoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let id = args.memory.of(inv.actor())?.get();
+    let answer = inv.ops().service.score(inv.caller(), ScoreRequest { id })?;
+    let factors = &answer.factors;
+    out.either(
+        &answer,
+        format_args!(
+            "salience {:.3} (recency {:.3}, access {:.3}, citation {:.3}, importance {:.3})\n\
+             score {:.2} of 5, importance left {:.3}, {} accesses, {} citations",
+            answer.salience,
+            factors.recency,
+            factors.access,
+            factors.citation,
+            factors.importance,
+            answer.score,
+            answer.importance,
+            answer.access_count,
+            answer.citations,
+        ),
+    )
+}

@@ -1,0 +1,90 @@
+//! `cortex stats` and `actors`: what there is.
+
+use api::stats::StatsRequest;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::failure::CommandResult;
+use crate::invocation::Invocation;
+use crate::output::Output;
+
+/// Counts memories, edges, sessions and snapshots, and shows size and root.
+///
+/// JSON: {actor, sessions, observations, archived, forgotten, erased, prompts, edges, projects, by_type: {Type: n},
+/// snapshots, entries, last_entry_at, file_bytes, root}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex stats
+  cortex stats --json | jq .by_type")]
+pub(crate) struct StatsArgs {}
+
+/// Lists whose memory this home holds.
+///
+/// JSON: [{actor, folder}]
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex actors")]
+pub(crate) struct ActorsArgs {}
+
+pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let answer = inv.ops().service.stats(inv.caller(), StatsRequest {})?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    let projects = answer.projects.join(", ");
+    let view = json!({
+        "actor": answer.actor,
+        "memories": answer.observations,
+        "by_type": answer.by_type,
+        "archived": answer.archived,
+        "forgotten": answer.forgotten,
+        "erased": answer.erased,
+        "edges": answer.edges,
+        "sessions": answer.sessions,
+        "prompts": answer.prompts,
+        "projects": if projects.is_empty() { "-" } else { &projects },
+        "snapshots": answer.snapshots,
+        "entries": answer.entries,
+        "last_entry_at": answer.last_entry_at,
+        "file_bytes": answer.file_bytes,
+        "root": answer.root,
+    });
+    table(out, &view)
+}
+
+pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    inv.owner_only("list actors")?;
+    let names = inv.home().actors()?;
+    if out.is_json() {
+        let list: Vec<Value> = names
+            .iter()
+            .map(|name| {
+                let folder = inv.home().actor_folder(name).display().to_string();
+                json!({"actor": name.as_str(), "folder": folder})
+            })
+            .collect();
+        return out.object(&list);
+    }
+    names.iter().try_for_each(|name| out.line(name))
+}
+
+/// The object with `--json`, else one line per value.
+pub(crate) fn table(out: &mut Output, view: &Value) -> CommandResult {
+    if out.is_json() {
+        return out.object(view);
+    }
+    let Value::Object(object) = view else { return out.line(view) };
+    for (name, value) in object {
+        match value {
+            Value::Object(inner) => {
+                for (name, value) in inner.iter().filter(|(_, value)| **value != json!(0)) {
+                    out.line(format_args!("  {name:<14} {value}"))?;
+                }
+            }
+            Value::String(text) => out.line(format_args!("{name:<16} {text}"))?,
+            Value::Null => out.line(format_args!("{name:<16} -"))?,
+            other => out.line(format_args!("{name:<16} {other}"))?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! The commands, one file each, in folders by what they are about.
+
+pub(crate) mod grants;
+pub(crate) mod memories;
+pub(crate) mod mind;
+pub(crate) mod models;
+pub(crate) mod proofs;
+pub(crate) mod service;
+pub(crate) mod sessions;
+pub(crate) mod setup;
+pub(crate) mod talents;
+pub(crate) mod transfer;

@@ -1,0 +1,6 @@
+//! What judges meaning: models, language, and how well search does with them.
+
+pub(crate) mod eval;
+pub(crate) mod language;
+pub(crate) mod model;
+mod model_check;

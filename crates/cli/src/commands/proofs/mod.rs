@@ -1,0 +1,9 @@
+//! What can be checked: roots, snapshots, proofs, the journal, and the store against it.
+
+mod entry_view;
+pub(crate) mod journal;
+pub(crate) mod prove;
+pub(crate) mod root;
+pub(crate) mod snapshot;
+pub(crate) mod verify;
+pub(crate) mod verify_proof;

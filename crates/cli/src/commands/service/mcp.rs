@@ -1,0 +1,96 @@
+//! `cortex mcp`: the tools of an agent, over standard input and output.
+
+use std::sync::Arc;
+
+use clap::Args;
+use client::place::DaemonPlace;
+use client::pool::ClientPool;
+use daemon::talents_host::memory::MemoryHandle;
+use daemon::talents_host::toolbox::MemoryTools;
+use mcp::backend::Backend;
+use mcp::talent::TalentServer;
+use mcp::tools::Choice;
+use mcp::{Server, serve_stdio};
+use talents::process::{TalentTools, ToolScene, Toolbox};
+use talents::{Day, Facet, TalentName, UseId};
+
+use crate::failure::CommandResult;
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::process;
+
+/// Serves an agent over standard input and output, in the Model Context Protocol.
+///
+/// Starts the daemon of this home in the background if it does not run. The folder it is started in says which project
+/// is meant when a tool names none.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex mcp
+  cortex mcp --tools=agent
+  cortex mcp --tools=mem_save,mem_search")]
+pub(crate) struct McpArgs {
+    /// agent, admin, all, or names of tools, with commas between
+    #[arg(long, value_name = "TOOLS", default_value = "all")]
+    tools: String,
+    /// The tools of this talent instead, within its grant; for programs that run a talent's loop themselves
+    #[arg(long, value_name = "NAME", requires = "run", conflicts_with = "tools")]
+    talent: Option<String>,
+    /// The run that uses them
+    #[arg(long, value_name = "ID", requires = "talent")]
+    run: Option<String>,
+    /// The facet of the run
+    #[arg(long, value_name = "NAME", requires = "talent")]
+    facet: Option<String>,
+    /// The channel that the run belongs to
+    #[arg(long, value_name = "NAME", requires = "talent")]
+    channel: Option<String>,
+    /// The day of the run, YYYYMMDD; today if absent
+    #[arg(long, value_name = "DAY", requires = "talent")]
+    day: Option<String>,
+}
+
+pub(crate) fn run(args: &McpArgs, globals: &GlobalArgs, env: &CommandEnv) -> CommandResult {
+    if let (Some(talent), Some(run)) = (&args.talent, &args.run) {
+        let served = served(args, talent, run, globals, env)?;
+        serve_stdio(TalentServer::new(served))?;
+        return Ok(());
+    }
+    let choice = Choice::parse(&args.tools)?;
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
+    caller.any_folder = true;
+    let pool = ClientPool::new(DaemonPlace::new(&folder), caller.info())?;
+    serve_stdio(Server::new(Backend(Arc::new(pool)), &choice))?;
+    Ok(())
+}
+
+/// What the process of the run itself would have.
+fn served(
+    args: &McpArgs,
+    talent: &str,
+    run: &str,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
+) -> CommandResult<TalentTools> {
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
+    let talent = hands.catalog.find(&TalentName::parse(talent)?)?;
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
+    let today = daemon::talents_host::now(caller.environment.as_ref(), &hands.zone)?.date();
+    let scene = ToolScene {
+        use_id: UseId::parse(run)?,
+        talent: talent.name.clone(),
+        facet: args.facet.as_deref().map(Facet::parse).transpose()?,
+        channel: args.channel.clone(),
+        day: args.day.as_deref().map(Day::parse).transpose()?.unwrap_or_else(|| today.into()),
+        grant: talent.front.grant,
+    };
+    let place = DaemonPlace::new(hands.layout.home());
+    let memory = MemoryHandle::new(
+        place,
+        caller,
+        env.variables.clone(),
+        process::own_environment(),
+        wait(globals),
+    );
+    let toolbox: Arc<dyn Toolbox> = Arc::new(MemoryTools::new(memory));
+    Ok(TalentTools::new(&hands.layout, &hands.catalog, &toolbox, &talent, scene))
+}

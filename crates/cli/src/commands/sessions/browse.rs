@@ -1,0 +1,257 @@
+//! `cortex timeline`, `sessions`, `prompts`, `projects` and `archive`: what agents left, for people to look through.
+
+use api::archive::SweepRequest;
+use api::change::ArchiveRequest;
+use api::memory::Brief;
+use api::projects::{MergeRequest, SeparateRequest};
+use api::prompt::PromptListRequest;
+use api::session::SessionListRequest;
+use api::stats::ProjectsRequest;
+use api::timeline::TimelineRequest;
+use clap::{Args, Subcommand};
+use service::parse::MemoryRef;
+
+use crate::failure::CommandResult;
+use crate::invocation::Invocation;
+use crate::output::{Output, plain};
+
+/// Shows what was saved before and after a memory, in its session.
+///
+/// JSON: {session, before, focus, after: [{id, title, type, project, scope, session_id, created_at, preview}], total}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex timeline 12
+  cortex timeline 12 --before 3 --after 10")]
+pub(crate) struct TimelineArgs {
+    /// Memory: 12 or a URI
+    #[arg(value_name = "ID")]
+    memory: MemoryRef,
+    /// How many before it
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    before: usize,
+    /// How many after it
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    after: usize,
+}
+
+/// Lists sessions, newest first.
+///
+/// JSON: {sessions: [{id, project, directory, agent, started_at, ended_at, summary, memories}], total}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex sessions
+  cortex sessions --project web --live")]
+pub(crate) struct SessionsArgs {
+    /// Only this project
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Only those that have not ended
+    #[arg(long)]
+    live: bool,
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+/// Lists what people asked, newest first.
+///
+/// JSON: {prompts: [{id, content, session_id, project, created_at}], total}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex prompts
+  cortex prompts login --project web")]
+pub(crate) struct PromptsArgs {
+    /// Only those that contain this
+    words: Option<String>,
+    /// Only this project
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+/// Lists projects, latest activity first; merges two that are one.
+///
+/// JSON: {projects: [{name, memories, last_activity, aliases}], capped}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex projects
+  cortex projects merge web-app webapp --into web
+  cortex projects separate webapp")]
+pub(crate) struct ProjectsArgs {
+    #[command(subcommand)]
+    step: Option<ProjectsStep>,
+}
+
+#[derive(Subcommand, Debug)]
+enum ProjectsStep {
+    /// Moves all memories of some projects to another; from now on the old names mean that one.
+    /// JSON: {to, moved, aliases, dry_run}
+    Merge(MergeArgs),
+    /// Lets a merged name be a project of its own again; its memories stay where they are. JSON: {name}
+    Separate {
+        /// A name that was merged
+        name: String,
+    },
+}
+
+#[derive(Args, Debug)]
+struct MergeArgs {
+    /// Names that are given up
+    #[arg(required = true)]
+    from: Vec<String>,
+    /// The project that stays
+    #[arg(long, value_name = "NAME")]
+    into: String,
+    /// Only say how many memories would move
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Puts a memory away, or all that is old and unimportant; `restore` brings it back.
+///
+/// JSON: the memory; with --stale {archived: [{id, title, score, created_at}], examined, capped, dry_run}
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex archive 12
+  cortex archive --stale --dry-run")]
+pub(crate) struct ArchiveArgs {
+    /// Memory: 12 or a URI
+    #[arg(value_name = "ID", required_unless_present = "stale")]
+    memory: Option<MemoryRef>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// What maintenance puts away because it is old and unimportant, now
+    #[arg(long, conflicts_with = "memory")]
+    stale: bool,
+    /// Only say what would be put away
+    #[arg(long, requires = "stale")]
+    dry_run: bool,
+}
+
+pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let id = args.memory.of(inv.actor())?.get();
+    let request = TimelineRequest { id, before: Some(args.before), after: Some(args.after) };
+    let answer = inv.ops().service.timeline(inv.caller(), request)?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    let line = |mark: &str, brief: &Brief| {
+        let (title, preview) = (plain(&brief.title), plain(&brief.preview));
+        let says = if preview.is_empty() { preview } else { format!(": {preview}") };
+        format!("{mark}{:>6}  {:<12} {title}{says}", brief.id, brief.kind)
+    };
+    answer.before.iter().try_for_each(|brief| out.line(line("  ", brief)))?;
+    out.line(line("> ", &answer.focus))?;
+    answer.after.iter().try_for_each(|brief| out.line(line("  ", brief)))
+}
+
+pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let request = SessionListRequest {
+        project: args.project.clone(),
+        live: args.live,
+        limit: Some(args.limit),
+        offset: 0,
+    };
+    let answer = inv.ops().service.session_list(inv.caller(), request)?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    for session in &answer.sessions {
+        let state = if session.ended_at.is_some() { "ended" } else { "live" };
+        out.line(format_args!(
+            "{}  {state:<5}  {:>4} memories  {}  {}",
+            session.started_at,
+            session.memories,
+            plain(&session.id),
+            plain(&session.project)
+        ))?;
+    }
+    out.line(format_args!("{} of {} sessions", answer.sessions.len(), answer.total))
+}
+
+pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let request = PromptListRequest {
+        project: args.project.clone(),
+        query: args.words.clone(),
+        limit: Some(args.limit),
+        ..PromptListRequest::default()
+    };
+    let answer = inv.ops().service.prompt_list(inv.caller(), request)?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    for prompt in &answer.prompts {
+        out.line(format_args!(
+            "{:>6}  {}  {}",
+            prompt.id,
+            prompt.created_at,
+            plain(&prompt.content)
+        ))?;
+    }
+    out.line(format_args!("{} of {} prompts", answer.prompts.len(), answer.total))
+}
+
+pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    match &args.step {
+        None => list_projects(inv, out),
+        Some(ProjectsStep::Merge(args)) => {
+            let request = MergeRequest {
+                from: args.from.clone(),
+                to: args.into.clone(),
+                dry_run: args.dry_run,
+            };
+            let answer = inv.ops().service.merge_projects(inv.caller(), request)?;
+            let verb = if answer.dry_run { "would move" } else { "moved" };
+            let (moved, to) = (answer.moved, plain(&answer.to));
+            let names = plain(&answer.aliases.join(", "));
+            let mean = if answer.dry_run { "would mean" } else { "now mean" };
+            out.either(&answer, format_args!("{verb} {moved} memories to {to}; {mean} it: {names}"))
+        }
+        Some(ProjectsStep::Separate { name }) => {
+            let request = SeparateRequest { name: name.clone() };
+            let answer = inv.ops().service.separate_project(inv.caller(), request)?;
+            out.either(&answer, format_args!("{} is a project of its own", plain(&answer.name)))
+        }
+    }
+}
+
+fn list_projects(inv: &Invocation, out: &mut Output) -> CommandResult {
+    let answer = inv.ops().service.projects(inv.caller(), ProjectsRequest {})?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    for project in &answer.projects {
+        let also = match project.aliases.as_slice() {
+            [] => String::new(),
+            names => format!("  (also {})", plain(&names.join(", "))),
+        };
+        let (memories, latest) = (project.memories, &project.last_activity);
+        out.line(format_args!("{memories:>6}  {latest}  {}{also}", plain(&project.name)))?;
+    }
+    if answer.projects.is_empty() {
+        out.say("no memory belongs to a project yet");
+    }
+    Ok(())
+}
+
+pub(crate) fn archive(args: &ArchiveArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    if let Some(memory) = &args.memory {
+        let id = memory.of(inv.actor())?.get();
+        let request = ArchiveRequest { id, reason: args.reason.clone() };
+        let answer = inv.ops().service.archive(inv.caller(), request)?;
+        let verb = if answer.changed { "archived" } else { "unchanged" };
+        return out.either(&answer, format_args!("{verb} {}", answer.memory.uri));
+    }
+    let answer = inv.ops().service.sweep(inv.caller(), SweepRequest { dry_run: args.dry_run })?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    for swept in &answer.archived {
+        out.line(format_args!("{:>6}  {:.3}  {}", swept.id, swept.score, plain(&swept.title)))?;
+    }
+    let verb = if args.dry_run { "would be archived" } else { "archived" };
+    out.line(format_args!("{} of {} {verb}", answer.archived.len(), answer.examined))
+}

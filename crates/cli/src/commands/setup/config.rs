@@ -1,0 +1,86 @@
+//! `cortex config`: what is set, where it came from, and whether it is right.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use service::config;
+
+use crate::failure::CommandResult;
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
+use crate::output::{Output, plain};
+
+/// Shows what is set and where each value came from.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cortex config show
+  cortex config check
+  cortex config reference
+  CORTEX_MEMORY_DEDUP_MINUTES=5 cortex config show --json")]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    step: ConfigStep,
+}
+
+#[derive(Subcommand, Debug)]
+enum ConfigStep {
+    /// Every key with its value and origin. JSON: [{key, value, origin, variable, about}]
+    Show,
+    /// Where the file is, whether it is there or not. JSON: {path, exists}
+    Path,
+    /// Whether the file and the variables are right. JSON: {path, ok}
+    Check,
+    /// Everything that can be set, as Markdown; presets too. JSON: {markdown}
+    Reference,
+}
+
+pub(crate) fn run(
+    args: &ConfigArgs,
+    globals: &GlobalArgs,
+    env: &CommandEnv,
+    out: &mut Output,
+) -> CommandResult {
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    let path = config::path(&folder, &env.variables);
+    match args.step {
+        ConfigStep::Path => {
+            let view = json!({"path": path.display().to_string(), "exists": path.exists()});
+            out.either(&view, path.display())
+        }
+        ConfigStep::Reference => {
+            let markdown = config::reference();
+            out.either(&json!({ "markdown": markdown }), markdown.trim_end())
+        }
+        ConfigStep::Check => {
+            daemon::mind_host::read_settings(&config::load(&folder, &env.variables)?)?;
+            let view = json!({"path": path.display().to_string(), "ok": true});
+            out.either(&view, format_args!("{} is fine", path.display()))
+        }
+        ConfigStep::Show => {
+            let config = config::load(&folder, &env.variables)?;
+            let mut views = Vec::new();
+            for (name, value, origin) in config.all() {
+                let key = config::KEYS.iter().find(|key| key.name == name);
+                let about = key.map_or("", |key| key.about);
+                if out.is_json() {
+                    let variable = key.map(config::Key::variable);
+                    views.push(json!({
+                        "key": name, "value": value, "origin": origin.to_string(),
+                        "variable": variable, "about": about,
+                    }));
+                } else {
+                    let value = plain(&value.to_string());
+                    out.line(format_args!("{name:<28} {value:<20} {origin}"))?;
+                }
+            }
+            for (name, value) in config.in_sections() {
+                let origin = path.display();
+                if out.is_json() {
+                    views.push(json!({"key": name, "value": value, "origin": origin.to_string()}));
+                } else {
+                    let value = plain(&value.to_string());
+                    out.line(format_args!("{name:<28} {value:<20} {origin}"))?;
+                }
+            }
+            if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What `cortex doctor` says of the hands: the logs of runs, the files of talents, the providers, the work of days.
+//!
+//! What must stay true: it asks no provider anything and shows no key; a home that uses no talents has nothing to mend
+//! here.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use api::{Error, Result};
+use client::place::DaemonPlace;
+use daemon::talents_host::TalentContext;
+use daemon::talents_host::settings::unused;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use service::config::Config;
+use service::{Environment as _, SystemEnvironment};
+use talents::runner::RunnerSettings;
+use talents::runner::log::doctor::LogFinding;
+use talents::supervisor::{Calendar, ScheduleState, SupervisorSettings};
+use talents::{Day, Layout};
+
+use crate::commands::setup::doctor::DoctorReport;
+use crate::commands::talents::talent::doctor::look;
+use crate::process::own_environment;
+
+/// Findings of one kind that are named.
+const NAMED_MAX: usize = 3;
+
+pub(super) fn examine(folder: &Path, config: &Config, report: &mut DoctorReport) {
+    let home = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    runs(&DaemonPlace::new(&home), report);
+    match TalentContext::open(&home, config, own_environment()) {
+        Ok(hands) => {
+            talents(&hands, report);
+            providers(&hands, report);
+            schedule(&hands, config, report);
+        }
+        Err(error) => report.refused("providers", &error),
+    }
+}
+
+fn runs(place: &DaemonPlace, report: &mut DoctorReport) {
+    let (count, findings) = match look(place) {
+        Ok(found) => found,
+        Err(failure) => return report.fail("runs", failure.to_string(), failure.hint()),
+    };
+    if findings.is_empty() {
+        return report.ok("runs", format!("{count} runs have ended, all logs are sound"));
+    }
+    let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.code).collect();
+    for code in codes {
+        let same: Vec<&LogFinding> =
+            findings.iter().filter(|finding| finding.code == code).collect();
+        let named: Vec<&str> =
+            same.iter().take(NAMED_MAX).filter_map(|finding| finding.run.as_deref()).collect();
+        let more = if same.len() > NAMED_MAX { ", …" } else { "" };
+        let named =
+            if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+        let says = format!("{} ({code}, {} times{named}{more})", same[0].text, same.len());
+        match code {
+            // Whoever owned them is gone; a daemon that starts ends them.
+            "orphan_active" => report.warn("runs", says, "`cortex serve` ends them"),
+            "not_in_index" | "index_without_log" | "index_bad_lines" => {
+                let remedy = "`cortex talent doctor --rebuild` makes the index anew";
+                report.fail("runs", says, Some(remedy.to_owned()));
+            }
+            _ => {
+                let remedy = "`cortex talent doctor` names all of them; move those files away";
+                report.fail("runs", says, Some(remedy.to_owned()));
+            }
+        }
+    }
+}
+
+fn talents(hands: &TalentContext, report: &mut DoctorReport) {
+    let problems = hands.catalog.problems();
+    for problem in problems {
+        let says = problem.to_string();
+        let remedy = "correct the file; `cortex talent check` tells all";
+        if problem.is_error() {
+            report.fail("talents", says, Some(remedy.to_owned()));
+        } else {
+            report.warn("talents", says, remedy);
+        }
+    }
+    if problems.is_empty() {
+        report.ok("talents", format!("{} can be used", hands.catalog.all().count()));
+    }
+}
+
+fn providers(hands: &TalentContext, report: &mut DoctorReport) {
+    let named = hands.providers();
+    for provider in &named {
+        match &provider.problem {
+            None => report.ok("providers", format!("{} can be asked", provider.name)),
+            Some(why) => {
+                let remedy = "set the key where the daemon sees it, or name another provider";
+                report.warn("providers", why.clone(), remedy);
+            }
+        }
+    }
+    if named.is_empty() {
+        report.ok("providers", "none is set up; talents need one, the memory does not");
+    }
+    // A file that cannot be read was told above: without it there are no hands.
+    for note in unused(&hands.layout).unwrap_or_default() {
+        report.warn("providers", note, "docs/configuration.md has the keys there are");
+    }
+}
+
+fn schedule(hands: &TalentContext, config: &Config, report: &mut DoctorReport) {
+    let path = hands.layout.schedule();
+    let aside = path.with_extension("json.unreadable");
+    if aside.exists() {
+        let says = format!("{} could not be read and was put aside", aside.display());
+        report.warn("schedule", says, "look which days it had done, then remove it");
+    }
+    let state = match read(&hands.layout) {
+        Ok(Some(state)) => state,
+        Ok(None) => return report.ok("schedule", "no day has been worked on yet"),
+        Err(error) => return report.refused("schedule", &error),
+    };
+    if let Some(why) = &state.error {
+        let says = format!("the next day failed {} times: {why}", state.attempts);
+        report.warn("schedule", says, "`cortex talent log` shows the runs; it is tried again");
+    }
+    let behind = match behind(config, &state) {
+        Ok(behind) => behind,
+        Err(error) => return report.refused("schedule", &error),
+    };
+    let done = state.done.as_deref().unwrap_or("-");
+    if behind > 0 && hands.can_think() {
+        let says = format!("{behind} days wait for their work; done until {done}");
+        report.warn(
+            "schedule",
+            says,
+            "`cortex serve` does it; `cortex supervisor status` shows how far",
+        );
+    } else if state.error.is_none() {
+        report.ok("schedule", format!("days are done until {done}"));
+    }
+}
+
+fn read(layout: &Layout) -> Result<Option<ScheduleState>> {
+    let path = layout.schedule();
+    let wrong = |why: String| Error::invalid("schedule", format!("{}: {why}", path.display()));
+    match std::fs::read(&path) {
+        Ok(bytes) => {
+            serde_json::from_slice(&bytes).map(Some).map_err(|error| wrong(error.to_string()))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(wrong(error.to_string())),
+    }
+}
+
+/// Days that are over and not done.
+fn behind(config: &Config, state: &ScheduleState) -> Result<usize> {
+    let runner: RunnerSettings = config.section("runner", &[])?;
+    let supervisor: SupervisorSettings = config.section("supervisor", &[])?;
+    let name = if supervisor.zone.is_empty() { runner.zone } else { supervisor.zone };
+    let zone = if name.is_empty() {
+        TimeZone::system()
+    } else {
+        TimeZone::get(&name).map_err(|_| {
+            Error::invalid("schedule", format!("the time zone {name:?} is not known"))
+        })?
+    };
+    let Some(done) = state.done.as_deref().and_then(|day| Day::parse(day).ok()) else {
+        return Ok(0);
+    };
+    let now = Timestamp::from_millisecond(SystemEnvironment.now()?.0)
+        .map_err(|error| Error::internal(format!("the clock: {error}")))?;
+    let calendar = Calendar { zone, catch_up_days_max: supervisor.catch_up_days_max };
+    Ok(calendar.due(done, now).days.len())
+}

@@ -1,0 +1,64 @@
+//! `cortex talent exec`: one talent process, as the runner starts it.
+
+use std::io;
+use std::sync::Arc;
+
+use ::talents::process::stop_on_signals;
+use ::talents::runner::parent_watch;
+use clap::Args;
+use client::place::DaemonPlace;
+use daemon::talents_host::memory::MemoryHandle;
+use daemon::talents_host::toolbox::MemoryTools;
+
+use crate::failure::{CommandResult, Failure};
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::process;
+
+/// Internal: runs requests from standard input, one JSON object per line; events go to standard output, one per line.
+///
+/// The daemon starts this for every run; `cortex talent run` asks it to. SIGTERM ends the request under way with an
+/// error event.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  echo '{\"use_id\":\"1\",\"prompt\":\"What did I decide?\"}' | cortex talent exec --dry-run")]
+pub(super) struct ExecArgs {
+    /// Tell what would be sent to which model, and call none
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(args: &ExecArgs, globals: &GlobalArgs, env: &CommandEnv) -> CommandResult {
+    let failed = |error: io::Error| Failure::Io { what: "talent process".into(), error };
+    // First of all: whatever happens next, this process does not outlive the daemon that started it.
+    parent_watch::end_with_daemon().map_err(failed)?;
+    let hands = crate::commands::talents::talent::hands(globals, env)?;
+    let home = home_folder(globals, &env.variables, &env.cwd)?;
+    let caller = caller(globals, &env.variables, &env.cwd, None)?;
+    let world = Arc::clone(&caller.environment);
+    let memory = MemoryHandle::new(
+        DaemonPlace::new(&home),
+        caller,
+        env.variables.clone(),
+        process::own_environment(),
+        wait(globals),
+    );
+    let mut toolbox = MemoryTools::new(memory);
+    // A program that cannot say where it is serves nobody; the run goes on with the provider's own tools.
+    if let Ok(program) = std::env::current_exe() {
+        toolbox = toolbox.served_by(program, hands.layout.home().to_owned());
+    }
+    let process = hands.process(Arc::new(toolbox), world, args.dry_run)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    let outcome = runtime.block_on(async {
+        let stop = stop_on_signals()?;
+        process.run(tokio::io::stdin(), tokio::io::stdout(), stop).await
+    });
+    // A read of standard input cannot be taken back; the process ends without it.
+    runtime.shutdown_background();
+    // How runs ended is in their last events.
+    outcome.map(drop).map_err(failed)
+}

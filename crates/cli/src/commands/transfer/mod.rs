@@ -1,0 +1,4 @@
+//! Memories in and out, as files and from other tools.
+
+pub(crate) mod export;
+pub(crate) mod import;

@@ -1,0 +1,336 @@
+//! One run of the program: whose memory, by whom, at what time, with what chance.
+//!
+//! The kernel has no clock, no randomness and no environment. All three enter here, and here only. The hidden `--now`
+//! and `--salt-seed` pin clock and chance, so that a run can be repeated to the same root.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{DEFAULT_ACTOR, GrantFiles};
+use clap::Args;
+use daemon::Host;
+use kernel::actor::ActorName;
+use kernel::command::Stamp;
+use kernel::grants::{Authority, Permission};
+use kernel::home::Home;
+use kernel::memory::{Millis, Salt};
+use kernel::{Cortex, Digest, Error, Options};
+use service::config::{self, Config};
+use service::{
+    Caller, Environment as _, FixedEnvironment, Service, SystemEnvironment, grant_file, parse,
+};
+
+use crate::failure::{CommandResult, Failure};
+use crate::output::Talk;
+use crate::process;
+
+/// Seconds to wait for another process that has the actor open, unless told otherwise.
+const WAIT_SECONDS_DEFAULT: u64 = 10;
+/// The longest wait that can be asked for.
+const WAIT_SECONDS_MAX: u64 = 3_600;
+
+/// What a command has around it, without the outputs.
+pub(crate) struct CommandEnv {
+    pub(crate) cwd: PathBuf,
+    pub(crate) variables: BTreeMap<String, String>,
+    pub(crate) input: Box<dyn Read + Send>,
+    pub(crate) input_is_terminal: bool,
+    pub(crate) ops: Option<Arc<Host>>,
+    pub(crate) talk: Talk,
+}
+
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
+    /// Folder that holds everything [env: CORTEX_HOME] [default: ~/.cortex]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// Whose memory to use [env: CORTEX_ACTOR] [default: default]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
+    /// Print JSON; errors become {"error": {code, message, hint}} on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Author of changes [default: your user name]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Act as a delegate, with a file made by scope-grant
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) grant: Option<PathBuf>,
+    /// The delegate's secret key, if it is not in the grant file
+    #[arg(long, global = true, value_name = "FILE", requires = "grant")]
+    pub(crate) grant_key: Option<PathBuf>,
+    /// Seconds to wait for another process that has the actor open [default: 10]
+    #[arg(long, global = true, value_name = "SECONDS")]
+    pub(crate) wait: Option<u64>,
+    // For tests and replays: the clock stands still at this moment.
+    #[arg(long, global = true, hide = true, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    // For tests and replays: salts, keys and nonces follow from this number. Never use it for real memories.
+    #[arg(long, global = true, hide = true, value_name = "N")]
+    pub(crate) salt_seed: Option<u64>,
+}
+
+/// What the person reads and types.
+pub(crate) struct Input {
+    pub(crate) reader: Box<dyn Read + Send>,
+    pub(crate) is_terminal: bool,
+}
+
+pub(crate) struct Invocation {
+    ops: Arc<Host>,
+    /// True if nobody else uses these operations.
+    own: bool,
+    caller: Caller,
+    cwd: PathBuf,
+    variables: BTreeMap<String, String>,
+    input: RefCell<Option<Input>>,
+}
+
+impl std::fmt::Debug for Invocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Invocation").field("caller", &self.caller).finish_non_exhaustive()
+    }
+}
+
+/// The folder that holds everything.
+pub(crate) fn home_folder(
+    globals: &GlobalArgs,
+    variables: &BTreeMap<String, String>,
+    cwd: &Path,
+) -> CommandResult<PathBuf> {
+    let named = globals.home.clone().or_else(|| variables.get("CORTEX_HOME").map(Into::into));
+    match named {
+        Some(folder) => Ok(cwd.join(folder)),
+        None => person_home(variables)
+            .map(|home| home.join(".cortex"))
+            .ok_or_else(|| Failure::input("there is no home folder; give --home DIR")),
+    }
+}
+
+fn person_home(variables: &BTreeMap<String, String>) -> Option<PathBuf> {
+    variables.get("HOME").map(PathBuf::from).or_else(std::env::home_dir)
+}
+
+/// How long to wait for another process.
+pub(crate) fn wait(globals: &GlobalArgs) -> Duration {
+    Duration::from_secs(globals.wait.unwrap_or(WAIT_SECONDS_DEFAULT).min(WAIT_SECONDS_MAX))
+}
+
+/// Who asks, as far as flags and variables say.
+pub(crate) fn caller(
+    globals: &GlobalArgs,
+    variables: &BTreeMap<String, String>,
+    cwd: &Path,
+    addressed: Option<&ActorName>,
+) -> CommandResult<Caller> {
+    let files = globals.grant.as_ref().map(|grant| GrantFiles {
+        grant: cwd.join(grant),
+        key: globals.grant_key.as_ref().map(|path| cwd.join(path)),
+    });
+    let delegate = files.map(grant_file::load).transpose()?;
+    let addressed = delegate.as_ref().map(|(actor, _)| actor).or(addressed);
+    let actor = match globals.actor.as_ref().or_else(|| variables.get("CORTEX_ACTOR")) {
+        Some(name) => ActorName::parse(name)?,
+        None => match addressed {
+            Some(actor) => actor.clone(),
+            None => ActorName::parse(DEFAULT_ACTOR)?,
+        },
+    };
+    let by = globals
+        .by
+        .clone()
+        .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|n| variables.get(*n).cloned()))
+        .unwrap_or_else(|| "cli".to_owned());
+    let now = globals.now.as_deref().map(parse::time).transpose()?;
+    let mut caller = Caller::new(actor, by);
+    caller.cwd = Some(cwd.to_owned());
+    caller.person_home = person_home(variables);
+    // At the command line a folder that is no repository is only where somebody happens to be.
+    caller.any_folder = false;
+    caller.environment = Arc::new(FixedEnvironment::new(now, globals.salt_seed));
+    if let Some((_, delegate)) = delegate {
+        caller.act_as(delegate);
+    }
+    Ok(caller)
+}
+
+impl Invocation {
+    /// `addressed` is the actor of a URI that the command names, used if nobody says otherwise.
+    pub(crate) fn new(
+        globals: &GlobalArgs,
+        addressed: Option<&ActorName>,
+        env: CommandEnv,
+    ) -> CommandResult<Invocation> {
+        let CommandEnv { cwd, variables, input, input_is_terminal, ops, talk } = env;
+        let folder = home_folder(globals, &variables, &cwd)?;
+        let caller = caller(globals, &variables, &cwd, addressed)?;
+        let own = ops.is_none();
+        let ops = match ops {
+            Some(ops) => ops,
+            None => {
+                let settings = config::load(&folder, &variables)?.settings();
+                let service = Service::new(&folder, settings, wait(globals))
+                    .with_embedder(variables.clone(), process::own_environment())
+                    .telling(talk.of_renewals());
+                Arc::new(Host::new(service, variables.clone()))
+            }
+        };
+        let input = Input { reader: input, is_terminal: input_is_terminal };
+        let input = RefCell::new(Some(input));
+        Ok(Invocation { ops, own, caller, cwd, variables, input })
+    }
+
+    pub(crate) fn ops(&self) -> &Host {
+        &self.ops
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The caller with a key that makes a retry return the first answer.
+    pub(crate) fn caller_with_key(&self, key: Option<&String>) -> Caller {
+        Caller { idempotency_key: key.cloned(), ..self.caller.clone() }
+    }
+
+    /// True if nobody else uses these operations.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own
+    }
+
+    /// What is set for this home, by the caller's variables.
+    pub(crate) fn config(&self) -> CommandResult<Config> {
+        Ok(config::load(self.folder(), &self.variables)?)
+    }
+
+    /// Where that is written.
+    pub(crate) fn config_path(&self) -> PathBuf {
+        self.cwd.join(config::path(self.folder(), &self.variables))
+    }
+
+    /// A variable that a setting names: the caller's, or this process's own.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned().or_else(|| process::own_variable(name))
+    }
+
+    /// A path as the person means it.
+    pub(crate) fn path(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// Standard input, once.
+    pub(crate) fn take_input(&self) -> CommandResult<Input> {
+        self.input
+            .borrow_mut()
+            .take()
+            .ok_or_else(|| Failure::input("standard input can be read once only"))
+    }
+
+    pub(crate) fn input_is_terminal(&self) -> bool {
+        self.input.borrow().as_ref().is_some_and(|input| input.is_terminal)
+    }
+
+    /// Writes down what is pending, if nobody else will.
+    pub(crate) fn finish(&self) -> CommandResult {
+        if self.own {
+            self.ops.service.close(self.now()?)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.ops.folder()
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        self.ops.service.home()
+    }
+
+    /// How actors are opened.
+    pub(crate) fn options(&self) -> &Options {
+        self.ops.service.options()
+    }
+
+    pub(crate) fn actor(&self) -> &ActorName {
+        &self.caller.actor
+    }
+
+    /// The actor's name, if it is not the one that is always there.
+    pub(crate) fn other_actor(&self) -> Option<&str> {
+        Some(self.actor().as_str()).filter(|name| *name != DEFAULT_ACTOR)
+    }
+
+    /// Opens the actor, making it if it is new. A delegate makes no actors.
+    pub(crate) fn cortex(&self) -> CommandResult<Arc<Cortex>> {
+        if self.caller.delegate.is_some() {
+            self.existing()
+        } else {
+            Ok(self.ops.service.cortex(&self.caller)?)
+        }
+    }
+
+    /// Opens the actor to read it. Only the default actor is made by reading: a name typed wrong must not become an
+    /// actor.
+    pub(crate) fn existing(&self) -> CommandResult<Arc<Cortex>> {
+        Ok(self.ops.service.opened(&self.caller)?)
+    }
+
+    pub(crate) fn now(&self) -> CommandResult<Millis> {
+        Ok(self.caller.now()?)
+    }
+
+    pub(crate) fn stamp(&self) -> CommandResult<Stamp> {
+        Ok(self.caller.plain_stamp()?)
+    }
+
+    pub(crate) fn salt(&self) -> CommandResult<Salt> {
+        Ok(self.caller.salt()?)
+    }
+
+    /// Random bytes, at most 32.
+    pub(crate) fn random<const N: usize>(&self) -> CommandResult<[u8; N]> {
+        let mut bytes = [0; N];
+        self.caller.environment.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    // ---- delegates ----
+
+    /// For operations that no grant allows.
+    pub(crate) fn owner_only(&self, what: &str) -> CommandResult {
+        if self.caller.delegate.is_some() {
+            return Err(Error::OutsideGrant(format!("only the owner may {what}")).into());
+        }
+        Ok(())
+    }
+
+    /// The authority to do one thing, if a delegate asks; `None` for the owner.
+    pub(crate) fn authority(
+        &self,
+        cortex: &Cortex,
+        operation: Permission,
+        request: Digest,
+    ) -> CommandResult<Option<Authority>> {
+        Ok(self.ops.service.authority(&self.caller, cortex, operation, request)?)
+    }
+}
+
+/// Bytes that nobody can guess.
+pub(crate) fn fill_random(bytes: &mut [u8]) -> CommandResult {
+    Ok(SystemEnvironment.fill(bytes)?)
+}
+
+/// What a read asks, as a delegate signs it: the arguments, each with its length before it.
+pub(crate) fn request_digest(arguments: &[&[u8]]) -> Digest {
+    let mut bytes = Vec::new();
+    for argument in arguments {
+        bytes.extend_from_slice(&(argument.len() as u64).to_be_bytes());
+        bytes.extend_from_slice(argument);
+    }
+    Digest::of("cortex/cli-request/1", &[&bytes])
+}
