@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 
 pub use alike::difference;
 pub use undo::{
-    RUN_ENTRIES_MAX, RunChange, RunLine, RunRecord, content_digest, recent_runs, run_record, undo,
+    MindRunRecord, RUN_ENTRIES_MAX, RunChange, RunLine, content_digest, recent_runs, run_record,
+    undo,
 };
 
 use crate::error::Result;

@@ -32,7 +32,7 @@ pub struct RunChange {
 
 /// A run as the journal has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunRecord {
+pub struct MindRunRecord {
     pub run: String,
     pub job: String,
     pub started: Option<Millis>,
@@ -42,8 +42,8 @@ pub struct RunRecord {
 }
 
 /// Everything a run did.
-pub fn run_record(view: &View<'_>, run: &str) -> Result<RunRecord> {
-    let mut record = RunRecord {
+pub fn run_record(view: &View<'_>, run: &str) -> Result<MindRunRecord> {
+    let mut record = MindRunRecord {
         run: run.to_owned(),
         job: String::new(),
         started: None,

@@ -40,13 +40,13 @@ impl TermCounts {
 pub struct TermCounter {
     lexicon: LexiconId,
     /// For each number of the lexicon, where it was met last.
-    met: Vec<LastSeen>,
+    met: Vec<TermSighting>,
     /// Documents counted so far.
     document: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct LastSeen {
+struct TermSighting {
     document: u64,
     /// Its place among the terms of that document.
     place: usize,
@@ -57,7 +57,7 @@ impl TermCounter {
         if self.lexicon != *lexicon.id() {
             *self = TermCounter { lexicon: lexicon.id().clone(), ..TermCounter::default() };
         }
-        self.met.resize(lexicon.len(), LastSeen::default());
+        self.met.resize(lexicon.len(), TermSighting::default());
         self.document += 1;
         let mut words = TermCounts::default();
         words.counts.reserve(terms.len());
@@ -69,7 +69,7 @@ impl TermCounter {
             };
             words.lengths[field] = words.lengths[field].saturating_add(1);
             if met.document != self.document {
-                *met = LastSeen { document: self.document, place: words.counts.len() };
+                *met = TermSighting { document: self.document, place: words.counts.len() };
                 words.text.push_str(lexicon.term(*number));
                 words.counts.push(Count { end: words.text.len(), tfs: [0; FIELDS] });
             }

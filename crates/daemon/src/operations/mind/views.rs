@@ -5,7 +5,7 @@ use kernel::memory::{MemoryId, Millis};
 use kernel::store::View;
 use mind::breaker::Circuit;
 use mind::jobs::{JobReport, JobStatus as Job};
-use mind::maintenance::{self, RunRecord};
+use mind::maintenance::{self, MindRunRecord};
 use mind::proposal::MindPlan;
 
 /// Numbers with their labels.
@@ -89,7 +89,7 @@ pub(super) fn report_view(report: &JobReport) -> ReportView {
     }
 }
 
-pub(super) fn changes_of(record: &RunRecord) -> Vec<ChangeView> {
+pub(super) fn changes_of(record: &MindRunRecord) -> Vec<ChangeView> {
     let change = |change: &maintenance::RunChange| ChangeView {
         action: change.kind.to_owned(),
         about: change.id.into_iter().collect(),
