@@ -138,7 +138,7 @@ pub(super) async fn import(
     upload.fill(body).await?;
     let report = app
         .run(move |ops| {
-            Ok(transfer::operations::import(&ops.service, &caller, asked, &upload.path)?)
+            Ok(transfer::operations::import(&ops.service, &caller, &asked, &upload.path)?)
         })
         .await?;
     Ok(Json(report).into_response())

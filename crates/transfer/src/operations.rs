@@ -28,7 +28,7 @@ pub fn export(
 pub fn import(
     service: &Service,
     caller: &Caller,
-    request: ImportRequest,
+    request: &ImportRequest,
     path: &Path,
 ) -> Result<ImportReport> {
     let format = request.from.as_deref().map(format).transpose()?;
