@@ -23,6 +23,9 @@ pub struct SweepAnswer {
 pub struct SweptView {
     pub id: u64,
     pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub memory_type: String,
     pub score: f64,
     pub created_at: String,
 }

@@ -76,6 +76,8 @@ pub struct SourceView {
     pub now_version: u32,
     #[serde(rename = "type")]
     pub kind: String,
+    pub memory_type: String,
+    pub created_at: String,
     pub title: String,
     /// The section it stands in.
     pub section: String,

@@ -91,6 +91,7 @@ pub struct NodeView {
     #[serde(rename = "type")]
     pub kind: String,
     pub memory_type: String,
+    pub created_at: String,
     pub uri: String,
     pub project: String,
     pub preview: String,

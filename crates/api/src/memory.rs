@@ -52,7 +52,7 @@ pub struct Memory {
     pub valid_until: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
-    /// The journal entry that holds this version.
+    /// The journal entry that holds this version; `seq` beside a memory is the entry of a change.
     pub entry: u64,
     /// Where it stood in another system, if it was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,6 +69,7 @@ pub struct Brief {
     pub project: String,
     pub scope: String,
     pub session_id: String,
+    pub memory_type: String,
     pub created_at: String,
     /// The beginning of what it says.
     pub preview: String,

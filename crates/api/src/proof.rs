@@ -65,6 +65,9 @@ pub struct ProvedMemory {
     pub id: u64,
     pub version: u32,
     pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub memory_type: String,
     pub content: String,
     pub forgotten: bool,
     pub created_at: String,

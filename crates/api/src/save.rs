@@ -58,6 +58,8 @@ pub struct SaveAnswer {
     /// Set if it is the first of a project whose name is nearly another's.
     pub project_note: String,
     pub seq: u64,
+    /// When the memory was first saved; `at` is when this save was.
+    pub created_at: String,
     pub at: String,
     pub changed: bool,
 }
@@ -68,6 +70,8 @@ pub struct SimilarView {
     pub title: String,
     #[serde(rename = "type")]
     pub kind: String,
+    pub memory_type: String,
+    pub created_at: String,
     /// 0 to 1; a copy has 1.
     pub nearness: f64,
 }

@@ -84,6 +84,8 @@ impl Service {
             answer.archived.push(SweptView {
                 id: id.get(),
                 title: brief.title,
+                kind: brief.kind,
+                memory_type: brief.memory_type,
                 score: one.score(),
                 created_at: brief.created_at,
             });

@@ -147,6 +147,7 @@ fn node(reading: &Reading, head: &Head, hop: u32) -> Result<NodeView> {
         title: brief.title,
         kind: brief.kind,
         memory_type: head.memory_type.name().to_owned(),
+        created_at: brief.created_at,
         uri: reading.uri(head, head.version).to_string(),
         project: brief.project,
         preview: brief.preview,

@@ -80,6 +80,8 @@ fn verified(checked: &CheckedProof) -> VerifyAnswer {
             id: head.id.get(),
             version: version.n,
             title: body.title.clone(),
+            kind: head.kind.clone(),
+            memory_type: head.memory_type.name().to_owned(),
             content: body.content.clone(),
             forgotten: head.tombstone.is_some(),
             created_at: version.created.rfc3339(),

@@ -112,6 +112,8 @@ impl Service {
             .map(|hit| SimilarView {
                 id: hit.id.get(),
                 title: hit.body.map(|body| body.title).unwrap_or_default(),
+                memory_type: hit.head.memory_type.name().to_owned(),
+                created_at: hit.head.created.rfc3339(),
                 kind: hit.head.kind,
                 nearness: parse::from_ppm(u32::try_from(hit.score).unwrap_or(u32::MAX)),
             })
@@ -291,6 +293,7 @@ fn save_answer(
         similar: Vec::new(),
         project_note: String::new(),
         seq: receipt.seq,
+        created_at: head.created.rfc3339(),
         at: receipt.at.rfc3339(),
         changed: receipt.changed,
         project: head.project.unwrap_or_default(),

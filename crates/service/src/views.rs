@@ -101,6 +101,7 @@ pub(super) fn brief(reading: &Reading, head: &Head, chars: usize) -> Result<Brie
         project: head.project.clone().unwrap_or_default(),
         scope: head.scope.name().to_owned(),
         session_id: head.session.clone().unwrap_or_default(),
+        memory_type: head.memory_type.name().to_owned(),
         created_at: head.created.rfc3339(),
         preview: crate::wording::shortened(text, chars),
         pinned: head.pinned,

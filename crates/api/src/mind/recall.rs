@@ -38,6 +38,7 @@ pub struct RecalledView {
     pub preview: String,
     /// True if the preview is not the whole.
     pub cut: bool,
+    #[serde(rename = "type")]
     pub kind: String,
     pub memory_type: String,
     pub project: String,
@@ -46,5 +47,6 @@ pub struct RecalledView {
     pub importance: f64,
     pub relevance: f64,
     pub standing: String,
+    pub created_at: String,
     pub updated_at: String,
 }

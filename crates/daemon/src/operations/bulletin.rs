@@ -136,6 +136,8 @@ impl Host {
                     version,
                     now_version: head.version,
                     kind: head.kind.clone(),
+                    memory_type: head.memory_type.name().to_owned(),
+                    created_at: head.created.rfc3339(),
                     title: body.map_or_else(|| "[erased]".to_owned(), |body| body.title),
                     section: slot.heading.clone(),
                     forgotten: head.tombstone.is_some(),

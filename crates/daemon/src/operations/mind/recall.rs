@@ -75,6 +75,7 @@ fn view(memory: &RecallHit) -> RecalledView {
         importance: from_ppm(memory.importance),
         relevance: from_ppm(u32::try_from(memory.relevance).unwrap_or(u32::MAX)),
         standing: memory.standing.name().to_owned(),
+        created_at: head.created.rfc3339(),
         updated_at: head.updated.rfc3339(),
     }
 }
