@@ -129,6 +129,12 @@ fn an_agent_that_starts_is_told_what_is_known() {
     let log = fs::read_to_string(home.path().join("logs/daemon.log")).unwrap();
     assert!(log.contains(BEGUN) && log.contains(&done(4)), "{log}");
     assert_eq!(log.matches(BEGUN).count(), 1, "{log}");
+    // house 6: the log of a daemon in the background is JSON lines, and has no text of a memory.
+    let lines: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().all(|line| line["level"].is_string() && line["timestamp"].is_string()));
+    assert!(lines.iter().any(|line| line["message"] == "serving"), "{log}");
+    assert!(!log.contains("Deploys go out"), "{log}");
 }
 
 #[test]

@@ -215,6 +215,8 @@ async fn live(
     tick_minds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
+    let http = shared.web.address();
+    tracing::info!(home = %place.home.display(), http, "serving");
     ready(&shared.web);
     loop {
         let idle_at = options.idle.map(|idle| idle_since + idle);
@@ -253,6 +255,7 @@ async fn live(
             _ = tick_minds.tick() => background(&shared, tick_all),
         }
     }
+    tracing::info!("ending");
     shared.host.service.end_embedding();
     // Those who are connected are answered until the runs have ended: a run may want to write down what it knows.
     shared.end.send_replace(true);
