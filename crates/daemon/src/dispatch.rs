@@ -102,7 +102,7 @@ answered! {
 
 /// Runs an operation inside a span that names it, whose memory it is about and who asks; tells what went wrong here.
 fn observed<T>(name: &str, caller: &Caller, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    let span = tracing::info_span!("operation", name, actor = %caller.actor, by = caller.by);
+    let span = tracing::info_span!("operation", op = name, actor = %caller.actor, by = caller.by);
     let _span = span.entered();
     let started = std::time::Instant::now();
     let outcome = run();

@@ -149,7 +149,7 @@ impl Host {
             }
             MindEffect::ColdDispatch { agent_id, process_type } => {
                 tracing::warn!(
-                    "warning: dispatched before warm-up was complete: agent_id={agent_id} process_type={}",
+                    "dispatched before warm-up was complete: agent_id={agent_id} process_type={}",
                     process_type.name()
                 );
                 None

@@ -108,9 +108,7 @@ impl Host {
     ) -> Result<Vec<MindEffect>> {
         match effect {
             SupervisionEffect::Warn { process, running_secs, why } => {
-                tracing::warn!(
-                    "warning: {process} appears stuck ({why}), running_time_secs={running_secs}"
-                );
+                tracing::warn!("{process} appears stuck ({why}), running_time_secs={running_secs}");
             }
             SupervisionEffect::Store { process, record } => {
                 let now = caller.now()?;

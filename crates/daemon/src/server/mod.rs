@@ -296,7 +296,7 @@ async fn talents(
     let started =
         TalentsHost::start(place, options.talents.clone(), options.variables.clone(), host).await;
     started.map(Arc::new).map_err(|error| {
-        tracing::warn!("warning: talents cannot run: {} ({})", error.message, error.code);
+        tracing::warn!("talents cannot run: {} ({})", error.message, error.code);
         error.message
     })
 }
