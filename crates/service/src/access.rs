@@ -20,8 +20,6 @@ use crate::error::{Error, Result};
 /// How long a caller waits for those who hold an actor to which a write failed.
 const REOPEN_WAIT: Duration = Duration::from_secs(2);
 const REOPEN_STEP: Duration = Duration::from_millis(5);
-/// How often something is read while writes fail.
-const READS_MAX: u32 = 3;
 
 /// An actor as one caller may read it.
 #[derive(Debug)]
@@ -225,13 +223,15 @@ impl Service {
 /// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes
 /// nothing.
 pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
-    for _ in 1..READS_MAX {
+    let until = Instant::now() + REOPEN_WAIT;
+    loop {
         match read() {
-            Err(error) if error.code() == ErrorCode::Poisoned => {}
+            Err(error) if error.code() == ErrorCode::Poisoned && Instant::now() < until => {
+                std::thread::sleep(REOPEN_STEP);
+            }
             read => return read,
         }
     }
-    read()
 }
 
 pub fn for_owner(caller: &Caller) -> Result<()> {
