@@ -9,10 +9,10 @@ use crate::support::{Daemon, problem};
 fn sessions_edges_and_scores_follow_the_contract() {
     let daemon = Daemon::start(&[]);
     assert_eq!(daemon.get("/api/sessions").body, "[]");
-    let session = json!({"id": "s-1", "project": "demo", "directory": "/work/demo"});
+    let session = json!({"id": "s-1", "project": "demo", "directory": "/src/demo"});
     let started = daemon.post("/api/sessions", &session);
     assert_eq!(started.status, 201, "{}", started.body);
-    assert_eq!(started.json()["directory"], "/work/demo");
+    assert_eq!(started.json()["directory"], "/src/demo");
     assert!(started.json().get("ended_at").is_none());
     assert_eq!(daemon.post("/api/sessions", &session).status, 200);
     problem(&daemon.post("/api/sessions", &json!({"project": "x"})), 422, "invalid");
