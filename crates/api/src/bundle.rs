@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Tokens of a bundle, unless another number is named.
+pub const BUNDLE_TOKENS_DEFAULT: u32 = 3_000;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BundleRequest {

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// Bytes of a memory's content.
+pub const CONTENT_BYTES_MAX: usize = 1_048_576;
+
 /// A memory in full.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Memory {

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    activity, admin, archive, attest, audit, bulletin, bundle, capture, change, channel, context,
-    grants, graph, health, mind, projects, prompt, proof, read, save, score, search, session,
-    stats, timeline,
+    activity, admin, archive, attest, audit, bulletin, bundle, capture, change, channel, compact,
+    context, find, grants, graph, health, history, journal, mind, projects, prompt, proof, read,
+    save, score, search, session, stats, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.
@@ -120,4 +120,18 @@ operations! {
     ChannelList "channel_list": channel::ChannelListRequest => channel::ChannelListAnswer;
     ChannelGet "channel_get": channel::ChannelGetRequest => channel::ChannelGetAnswer;
     Sweep "sweep": archive::SweepRequest => archive::SweepAnswer;
+    SaveMany "save_many": save::SaveManyRequest => save::SaveManyAnswer;
+    Find "find": find::FindRequest => find::FoundMemories;
+    History "history": history::HistoryRequest => history::HistoryAnswer;
+    Actors "actors": stats::ActorListRequest => stats::ActorListAnswer;
+    Journal "journal": journal::JournalRequest => journal::JournalAnswer;
+    JournalEntry "journal_entry": journal::JournalEntryRequest => journal::JournalEntry;
+    ProveClaim "prove_claim": proof::ClaimRequest => proof::ClaimAnswer;
+    Verify "verify": upkeep::VerifyStoreRequest => upkeep::VerifyStoreAnswer;
+    Rebuild "rebuild": upkeep::RebuildRequest => upkeep::RebuildAnswer;
+    Snapshot "snapshot": upkeep::SnapshotRequest => upkeep::SnapshotView;
+    SnapshotList "snapshot_list": upkeep::SnapshotListRequest => upkeep::SnapshotListAnswer;
+    Language "language": upkeep::LanguageRequest => upkeep::LanguageAnswer;
+    LanguageList "language_list": upkeep::LanguageListRequest => upkeep::LanguageListAnswer;
+    Compact "compact": compact::CompactContextRequest => compact::CompactContextAnswer;
 }

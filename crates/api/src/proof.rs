@@ -24,6 +24,48 @@ pub struct ProveAnswer {
     pub bytes: usize,
 }
 
+/// What a proof file is to claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "claim", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ClaimRequest {
+    /// A memory is there and says what it says, or there is none with this id.
+    Memory {
+        id: u64,
+        /// For the state of this snapshot instead of now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        snapshot: Option<u64>,
+    },
+    /// An edge is there, or is not.
+    Edge {
+        src: u64,
+        relation: String,
+        dst: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        snapshot: Option<u64>,
+    },
+    /// The journal only grew since this snapshot.
+    Since { snapshot: u64 },
+    /// These are all memories of these types, or of all types if none is named. A grant says itself which slice it
+    /// proves, so a delegate names neither types nor a snapshot.
+    Slice {
+        types: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        snapshot: Option<u64>,
+    },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimAnswer {
+    pub root: String,
+    /// Journal entries the root covers.
+    pub size: u64,
+    /// memory, no_memory, edge, no_edge, append_only or slice.
+    pub claim: String,
+    /// The file, in base64; `cortex verify-proof` checks it.
+    pub proof: String,
+    pub bytes: usize,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RootRequest {}
@@ -33,6 +75,13 @@ pub struct RootAnswer {
     pub actor: String,
     pub root: String,
     pub size: u64,
+    /// The roots that it is made of.
+    #[serde(default)]
+    pub journal_root: String,
+    #[serde(default)]
+    pub memories_root: String,
+    #[serde(default)]
+    pub edges_root: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

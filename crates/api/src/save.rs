@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+
+/// Saves that one request may commit together.
+pub const SAVE_MANY_MAX: usize = 16_384;
+
 with_details! {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
     #[serde(default, deny_unknown_fields)]
@@ -81,4 +86,47 @@ pub struct EntityView {
     #[serde(rename = "type")]
     pub kind: String,
     pub value: String,
+}
+
+/// Many new memories, committed together: no topic is looked up, no repetition counted, nothing similar looked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SaveManyRequest {
+    /// At most [`SAVE_MANY_MAX`]. None: only see whether there is somebody to save for.
+    pub saves: Vec<KeyedSave>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeyedSave {
+    pub save: SaveRequest,
+    /// Makes a retry return the first answer instead of saving again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SaveManyAnswer {
+    /// One for each save, in the same order.
+    pub outcomes: Vec<SaveOutcome>,
+}
+
+/// What became of one of many saves. What is refused does not stop the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SaveOutcome {
+    Saved(SaveReceipt),
+    Refused(Error),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaveReceipt {
+    pub id: u64,
+    pub uri: String,
+    pub version: u32,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub memory_type: String,
+    pub seq: u64,
+    pub replayed: bool,
 }

@@ -94,3 +94,19 @@ pub struct EntitiesAnswer {
     pub id: u64,
     pub entities: Vec<EntityView>,
 }
+
+/// Whose memory the home holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ActorListRequest {}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActorListAnswer {
+    pub actors: Vec<ActorFolder>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActorFolder {
+    pub actor: String,
+    pub folder: String,
+}

@@ -12,6 +12,7 @@ use api::error::exit;
 use embed::ModelError;
 use embed::http::HttpError;
 use embed::install::InstallError;
+use proof::Digest;
 use serde::Serialize;
 use service::embedders::EmbedError;
 
@@ -82,6 +83,25 @@ impl From<kernel::ProofError> for Failure {
     }
 }
 
+impl From<transfer::Error> for Failure {
+    fn from(error: transfer::Error) -> Failure {
+        match error {
+            transfer::Error::Kernel(error) => error.into(),
+            transfer::Error::Operation(error) => error.into(),
+            transfer::Error::Io { what, error } => Failure::Io { what, error },
+            transfer::Error::Source { .. } => Failure::Input(error.to_string()),
+            transfer::Error::Foreign { what, reason } => {
+                let error = std::io::Error::new(std::io::ErrorKind::AlreadyExists, reason);
+                Failure::Io { what, error }
+            }
+            transfer::Error::Staging(error) => Failure::Io {
+                what: "the temporary database of the import".into(),
+                error: std::io::Error::other(error),
+            },
+        }
+    }
+}
+
 impl From<EmbedError> for Failure {
     fn from(error: EmbedError) -> Failure {
         Failure::Embedder(Arc::new(error))
@@ -129,6 +149,16 @@ impl Failure {
 
     pub(crate) fn file(path: &Path, error: std::io::Error) -> Failure {
         Failure::Io { what: path.display().to_string(), error }
+    }
+
+    /// Another process has the home, and kept it for as long as one waited.
+    pub(crate) fn home_busy() -> Failure {
+        kernel::Error::Busy.into()
+    }
+
+    /// A root is another than the one that is trusted.
+    pub(crate) fn other_root(expected: &Digest, found: &Digest) -> Failure {
+        kernel::Error::RootMismatch { expected: *expected, found: *found }.into()
     }
 
     /// A failed write to standard output.

@@ -7,25 +7,26 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use api::{DEFAULT_ACTOR, GrantFiles};
 use clap::Args;
 use daemon::Host;
+use daemon::dispatch::HostOperation;
 use kernel::actor::ActorName;
-use kernel::command::Stamp;
-use kernel::grants::{Authority, Permission};
 use kernel::home::Home;
-use kernel::memory::{Millis, Salt};
-use kernel::{Cortex, Digest, Error, Options};
+use kernel::memory::Millis;
+use kernel::{Cortex, Error, Options, RenewalWatch};
+use service::caller::OperationWatch;
 use service::config::{self, Config};
 use service::{
     Caller, Environment as _, FixedEnvironment, Service, SystemEnvironment, grant_file, parse,
+    renewal,
 };
 
 use crate::failure::{CommandResult, Failure};
-use crate::output::Talk;
+use crate::output::{Output, ProgressLine, Talk};
 use crate::process;
 
 /// Seconds to wait for another process that has the actor open, unless told otherwise.
@@ -159,6 +160,11 @@ pub(crate) fn caller(
     Ok(caller)
 }
 
+/// Tells the person why the first command after an update takes long.
+pub(crate) fn told_of_renewals(talk: Talk) -> RenewalWatch {
+    renewal::told(move |line| talk.say(line))
+}
+
 impl Invocation {
     /// `addressed` is the actor of a URI that the command names, used if nobody says otherwise.
     pub(crate) fn new(
@@ -176,7 +182,7 @@ impl Invocation {
                 let settings = config::load(&folder, &variables)?.settings();
                 let service = Service::new(&folder, settings, wait(globals))
                     .with_embedder(variables.clone(), process::own_environment())
-                    .telling(talk.of_renewals());
+                    .telling(told_of_renewals(talk));
                 Arc::new(Host::new(service, variables.clone()))
             }
         };
@@ -189,13 +195,45 @@ impl Invocation {
         &self.ops
     }
 
-    pub(crate) fn caller(&self) -> &Caller {
-        &self.caller
+    pub(crate) fn service(&self) -> &Service {
+        &self.ops.service
     }
 
-    /// The caller with a key that makes a retry return the first answer.
-    pub(crate) fn caller_with_key(&self, key: Option<&String>) -> Caller {
-        Caller { idempotency_key: key.cloned(), ..self.caller.clone() }
+    /// Asks an operation.
+    pub(crate) fn ask<R: HostOperation>(&self, request: R) -> CommandResult<R::Answer> {
+        self.ask_as(&self.caller, request)
+    }
+
+    /// The same with a key that makes a retry return the first answer.
+    pub(crate) fn ask_with_key<R: HostOperation>(
+        &self,
+        key: Option<&String>,
+        request: R,
+    ) -> CommandResult<R::Answer> {
+        self.ask_as(&Caller { idempotency_key: key.cloned(), ..self.caller.clone() }, request)
+    }
+
+    /// The same for long work: how far it is is shown on a terminal.
+    pub(crate) fn ask_watched<R: HostOperation>(
+        &self,
+        request: R,
+        out: &Output,
+    ) -> CommandResult<R::Answer> {
+        self.ask_as(&self.watching(out), request)
+    }
+
+    fn ask_as<R: HostOperation>(&self, caller: &Caller, request: R) -> CommandResult<R::Answer> {
+        Ok(request.run(&self.ops, caller)?)
+    }
+
+    /// The caller who sees on a terminal how far long work is.
+    pub(crate) fn watching(&self, out: &Output) -> Caller {
+        let line = Mutex::new(ProgressLine::new(out));
+        let watch = OperationWatch::new(move |doing, done, total| {
+            // A panic while the line was written is no reason to stop the work that it tells of.
+            line.lock().unwrap_or_else(PoisonError::into_inner).at(doing, done, total);
+        });
+        Caller { watch: Some(watch), ..self.caller.clone() }
     }
 
     /// True if nobody else uses these operations.
@@ -265,15 +303,6 @@ impl Invocation {
         Some(self.actor().as_str()).filter(|name| *name != DEFAULT_ACTOR)
     }
 
-    /// Opens the actor, making it if it is new. A delegate makes no actors.
-    pub(crate) fn cortex(&self) -> CommandResult<Arc<Cortex>> {
-        if self.caller.delegate.is_some() {
-            self.existing()
-        } else {
-            Ok(self.ops.service.cortex(&self.caller)?)
-        }
-    }
-
     /// Opens the actor to read it. Only the default actor is made by reading: a name typed wrong must not become an
     /// actor.
     pub(crate) fn existing(&self) -> CommandResult<Arc<Cortex>> {
@@ -282,14 +311,6 @@ impl Invocation {
 
     pub(crate) fn now(&self) -> CommandResult<Millis> {
         Ok(self.caller.now()?)
-    }
-
-    pub(crate) fn stamp(&self) -> CommandResult<Stamp> {
-        Ok(self.caller.plain_stamp()?)
-    }
-
-    pub(crate) fn salt(&self) -> CommandResult<Salt> {
-        Ok(self.caller.salt()?)
     }
 
     /// Random bytes, at most 32.
@@ -308,29 +329,9 @@ impl Invocation {
         }
         Ok(())
     }
-
-    /// The authority to do one thing, if a delegate asks; `None` for the owner.
-    pub(crate) fn authority(
-        &self,
-        cortex: &Cortex,
-        operation: Permission,
-        request: Digest,
-    ) -> CommandResult<Option<Authority>> {
-        Ok(self.ops.service.authority(&self.caller, cortex, operation, request)?)
-    }
 }
 
 /// Bytes that nobody can guess.
 pub(crate) fn fill_random(bytes: &mut [u8]) -> CommandResult {
     Ok(SystemEnvironment.fill(bytes)?)
-}
-
-/// What a read asks, as a delegate signs it: the arguments, each with its length before it.
-pub(crate) fn request_digest(arguments: &[&[u8]]) -> Digest {
-    let mut bytes = Vec::new();
-    for argument in arguments {
-        bytes.extend_from_slice(&(argument.len() as u64).to_be_bytes());
-        bytes.extend_from_slice(argument);
-    }
-    Digest::of("cortex/cli-request/1", &[&bytes])
 }

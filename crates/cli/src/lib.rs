@@ -14,6 +14,7 @@ mod output;
 mod process;
 mod usage;
 mod views;
+mod wiring;
 
 use std::process::ExitCode;
 

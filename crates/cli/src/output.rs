@@ -6,7 +6,6 @@ use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use service::renewal;
 
 use crate::failure::{CommandResult, Failure};
 
@@ -27,12 +26,6 @@ impl Talk {
     /// Something for the person at the terminal that is no data.
     pub(crate) fn say(&self, line: impl fmt::Display) {
         self.write(format_args!("{line}\n"));
-    }
-
-    /// Tells the person why the first command after an update takes long.
-    pub(crate) fn of_renewals(&self) -> kernel::RenewalWatch {
-        let talk = self.clone();
-        renewal::told(move |line| talk.say(line))
     }
 
     pub(crate) fn write(&self, text: impl fmt::Display) {
@@ -120,24 +113,24 @@ impl Output {
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
     talk: Talk,
-    verb: &'static str,
-    percent: Option<u64>,
+    /// What was being done, and how much of a hundred.
+    shown: Option<(&'static str, u64)>,
 }
 
 impl ProgressLine {
-    pub(crate) fn new(out: &Output, verb: &'static str) -> ProgressLine {
-        ProgressLine { talk: out.talk().clone(), verb, percent: None }
+    pub(crate) fn new(out: &Output) -> ProgressLine {
+        ProgressLine { talk: out.talk().clone(), shown: None }
     }
 
-    pub(crate) fn at(&mut self, done: u64, total: u64) {
+    /// `verb` says what is done to each of `total`.
+    pub(crate) fn at(&mut self, verb: &'static str, done: u64, total: u64) {
         if !self.talk.is_terminal || total == 0 {
             return;
         }
         let percent = done * 100 / total;
-        if self.percent != Some(percent) {
-            self.percent = Some(percent);
+        if self.shown != Some((verb, percent)) {
+            self.shown = Some((verb, percent));
             let end = if done == total { "\n" } else { "" };
-            let verb = self.verb;
             self.talk.write(format_args!("\r{verb} {done} of {total} ({percent} %){end}"));
         }
     }

@@ -98,6 +98,20 @@ answered! {
     ChannelList host channel_list: api::channel::ChannelListRequest;
     ChannelGet host channel_get: api::channel::ChannelGetRequest;
     Sweep service sweep: api::archive::SweepRequest;
+    SaveMany service save_many: api::save::SaveManyRequest;
+    Find service find: api::find::FindRequest;
+    History service history: api::history::HistoryRequest;
+    Actors service actors: api::stats::ActorListRequest;
+    Journal service journal: api::journal::JournalRequest;
+    JournalEntry service journal_entry: api::journal::JournalEntryRequest;
+    ProveClaim service prove_claim: api::proof::ClaimRequest;
+    Verify service verify: api::upkeep::VerifyStoreRequest;
+    Rebuild service rebuild: api::upkeep::RebuildRequest;
+    Snapshot service snapshot: api::upkeep::SnapshotRequest;
+    SnapshotList service snapshot_list: api::upkeep::SnapshotListRequest;
+    Language service language: api::upkeep::LanguageRequest;
+    LanguageList service language_list: api::upkeep::LanguageListRequest;
+    Compact service compact: api::compact::CompactContextRequest;
 }
 
 /// Runs an operation inside a span that names it, whose memory it is about and who asks; tells what went wrong here.

@@ -49,6 +49,20 @@ pub enum ProvedFact {
     },
 }
 
+impl ProvedFact {
+    /// A name for the kind of claim.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ProvedFact::Memory { .. } => "memory",
+            ProvedFact::NoMemory { .. } => "no_memory",
+            ProvedFact::Edge { .. } => "edge",
+            ProvedFact::NoEdge { .. } => "no_edge",
+            ProvedFact::AppendOnly { .. } => "append_only",
+            ProvedFact::Slice { .. } => "slice",
+        }
+    }
+}
+
 /// Checks every hash of a proof. Any doubt is `ProofRefused`.
 pub fn check(file: &ProofFile) -> Result<CheckedProof> {
     if file.schema != SCHEMA {

@@ -235,8 +235,13 @@ pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
 }
 
 pub fn for_owner(caller: &Caller) -> Result<()> {
+    only_owner(caller, "do this")
+}
+
+/// For operations that no grant allows: `what` says what only the owner may do.
+pub fn only_owner(caller: &Caller, what: &str) -> Result<()> {
     match caller.delegate {
         None => Ok(()),
-        Some(_) => Err(kernel::Error::OutsideGrant("only the owner may do this".to_owned()).into()),
+        Some(_) => Err(kernel::Error::OutsideGrant(format!("only the owner may {what}")).into()),
     }
 }

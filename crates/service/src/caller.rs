@@ -78,6 +78,22 @@ impl Environment for FixedEnvironment {
     }
 }
 
+/// Told how far a long operation is: what is being done, how much is done, and how much there is.
+#[derive(Clone)]
+pub struct OperationWatch(Arc<dyn Fn(&'static str, u64, u64) + Send + Sync>);
+
+impl OperationWatch {
+    pub fn new(told: impl Fn(&'static str, u64, u64) + Send + Sync + 'static) -> OperationWatch {
+        OperationWatch(Arc::new(told))
+    }
+}
+
+impl fmt::Debug for OperationWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OperationWatch")
+    }
+}
+
 /// Who asks for an operation.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -96,6 +112,8 @@ pub struct Caller {
     pub environment: Arc<dyn Environment>,
     /// Absent for the owner; what is done under a grant is done in its name.
     pub delegate: Option<Arc<Delegate>>,
+    /// Who wants to know how far a long operation is. Absent over a wire, which carries answers only.
+    pub watch: Option<OperationWatch>,
 }
 
 impl Caller {
@@ -110,6 +128,14 @@ impl Caller {
             idempotency_key: None,
             environment,
             delegate: None,
+            watch: None,
+        }
+    }
+
+    /// Tells whoever watches how far the operation is.
+    pub fn tell(&self, doing: &'static str, done: u64, total: u64) {
+        if let Some(OperationWatch(told)) = &self.watch {
+            told(doing, done, total);
         }
     }
 

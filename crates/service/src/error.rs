@@ -205,6 +205,15 @@ mod tests {
     }
 
     #[test]
+    fn bounds_and_defaults_that_interfaces_tell_are_those_of_the_store() {
+        assert_eq!(api::memory::CONTENT_BYTES_MAX, kernel::limits::CONTENT_BYTES_MAX);
+        assert_eq!(api::bundle::BUNDLE_TOKENS_DEFAULT, kernel::limits::BUDGET_TOKENS_DEFAULT);
+        let of_store = KernelError::TooLarge { field: "content", size: 2, max: 1 };
+        let of_interface = api::Error::too_large("content", 2, 1);
+        assert_eq!(api::Error::from(Error::from(of_store)), of_interface);
+    }
+
+    #[test]
     fn every_code_of_the_layers_below_is_known() {
         for code in KernelError::CODES {
             assert_ne!(ErrorCode::named(code), ErrorCode::UnknownCode, "{code}");

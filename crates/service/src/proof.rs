@@ -1,17 +1,23 @@
 //! Proofs: a file that convinces somebody who has nothing but a root, and the root itself.
 
 use api::proof::{
-    ProveAnswer, ProveRequest, ProvedMemory, RootAnswer, RootRequest, VerifyAnswer, VerifyRequest,
+    ClaimAnswer, ClaimRequest, ProveAnswer, ProveRequest, ProvedMemory, RootAnswer, RootRequest,
+    VerifyAnswer, VerifyRequest,
 };
+use api::{ErrorCode, Fault};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kernel::Digest;
-use kernel::prove::{Subject, prove};
+use kernel::grants::Permission;
+use kernel::memory::{MemoryType, Relation};
+use kernel::prove::{Subject, prove, prove_since, prove_slice};
 use proof::{CheckedProof, ProofFile, ProvedFact, check};
 
 use crate::Service;
+use crate::access::only_owner;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
+use crate::find::signed_request;
 use crate::read::memory_id;
 
 impl Service {
@@ -56,25 +62,73 @@ impl Service {
         })
     }
 
+    /// A file for any claim.
+    pub fn prove_claim(&self, caller: &Caller, request: ClaimRequest) -> Result<ClaimAnswer> {
+        let file = self.claim_file(caller, request)?;
+        // A proof that cannot be checked must not leave the house.
+        let checked = check(&file)?;
+        let bytes = file.to_bytes();
+        Ok(ClaimAnswer {
+            root: checked.root.to_string(),
+            size: checked.size,
+            claim: checked.fact.name().to_owned(),
+            bytes: bytes.len(),
+            proof: STANDARD.encode(bytes),
+        })
+    }
+
+    fn claim_file(&self, caller: &Caller, request: ClaimRequest) -> Result<ProofFile> {
+        let cortex = self.opened(caller)?;
+        let actor = cortex.actor();
+        if let ClaimRequest::Slice { types: names, snapshot } = &request {
+            let types = names.iter().map(|name| MemoryType::parse(name));
+            let mut types: Vec<MemoryType> = types.collect::<Result<_, proof::Error>>()?;
+            let digest = signed_request(&[b"slice"]);
+            if let Some(authority) = self.authority(caller, &cortex, Permission::Prove, digest)? {
+                if !types.is_empty() || snapshot.is_some() {
+                    let message = "a grant says itself which slice it proves; give --slice alone";
+                    return Err(Error::new(ErrorCode::Usage, Fault::Caller, message));
+                }
+                return Ok(cortex.prove_slice_for(&authority, caller.now()?)?);
+            }
+            if types.is_empty() {
+                types.extend(MemoryType::ALL);
+            }
+            return Ok(prove_slice(&cortex.read()?.view(), actor, &types, None, *snapshot)?);
+        }
+        only_owner(caller, "prove anything but a slice")?;
+        let reading = cortex.read()?;
+        let view = reading.view();
+        Ok(match request {
+            ClaimRequest::Since { snapshot } => prove_since(&view, actor, snapshot)?,
+            ClaimRequest::Memory { id, snapshot } => {
+                prove(&view, actor, Subject::Memory(memory_id(id)?), snapshot)?
+            }
+            ClaimRequest::Edge { src, relation, dst, snapshot } => {
+                let relation = Relation::parse(&relation)?;
+                let subject = Subject::Edge(memory_id(src)?, relation, memory_id(dst)?);
+                prove(&view, actor, subject, snapshot)?
+            }
+            ClaimRequest::Slice { .. } => return Err(Error::internal("a slice was proved above")),
+        })
+    }
+
+    /// A root tells nothing of what it covers, so a delegate may know it: it checks what it is shown against it.
     pub fn root(&self, caller: &Caller, _: RootRequest) -> Result<RootAnswer> {
-        let (_, reading) = self.reading(caller)?;
+        let reading = self.opened(caller)?.read()?;
+        let roots = reading.roots()?;
         Ok(RootAnswer {
             actor: caller.actor.as_str().to_owned(),
-            root: reading.root()?.to_string(),
-            size: reading.view().counters()?.size,
+            root: roots.overall(caller.actor.as_str()).to_string(),
+            size: roots.size,
+            journal_root: roots.journal.to_string(),
+            memories_root: roots.heads.to_string(),
+            edges_root: roots.edges.to_string(),
         })
     }
 }
 
 fn verified(checked: &CheckedProof) -> VerifyAnswer {
-    let claim = match &checked.fact {
-        ProvedFact::Memory { .. } => "memory",
-        ProvedFact::NoMemory { .. } => "no_memory",
-        ProvedFact::Edge { .. } => "edge",
-        ProvedFact::NoEdge { .. } => "no_edge",
-        ProvedFact::AppendOnly { .. } => "append_only",
-        ProvedFact::Slice { .. } => "slice",
-    };
     let memory = match &checked.fact {
         ProvedFact::Memory { head, version, body: Some(body) } => Some(ProvedMemory {
             id: head.id.get(),
@@ -94,7 +148,7 @@ fn verified(checked: &CheckedProof) -> VerifyAnswer {
         actor: checked.actor.as_str().to_owned(),
         root: checked.root.to_string(),
         size: checked.size,
-        claim: claim.to_owned(),
+        claim: checked.fact.name().to_owned(),
         memory,
     }
 }

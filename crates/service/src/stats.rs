@@ -3,14 +3,16 @@
 use std::ops::ControlFlow;
 
 use api::stats::{
-    EntitiesAnswer, EntitiesRequest, EntityListAnswer, EntityListRequest, NamedEntityView,
-    ProjectView, ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest,
+    ActorFolder, ActorListAnswer, ActorListRequest, EntitiesAnswer, EntitiesRequest,
+    EntityListAnswer, EntityListRequest, NamedEntityView, ProjectView, ProjectsAnswer,
+    ProjectsRequest, StatsAnswer, StatsRequest,
 };
 use kernel::grants::Permission;
 use kernel::keys;
 use kernel::memory::MemoryType;
 use recall::entities::{self as rows, EntityKind};
 
+use crate::access::only_owner;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::read::memory_id;
@@ -71,6 +73,16 @@ impl Service {
         }
         found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.name.cmp(&b.1.name)));
         Ok(ProjectsAnswer { projects: found.into_iter().map(|(_, p)| p).collect(), capped })
+    }
+
+    /// Whose memory the home holds.
+    pub fn actors(&self, caller: &Caller, _: ActorListRequest) -> Result<ActorListAnswer> {
+        only_owner(caller, "list actors")?;
+        let actors = self.home.actors()?.into_iter().map(|name| ActorFolder {
+            folder: self.home.actor_folder(&name).display().to_string(),
+            actor: name.as_str().to_owned(),
+        });
+        Ok(ActorListAnswer { actors: actors.collect() })
     }
 
     /// Files, symbols, packages … that a memory names.

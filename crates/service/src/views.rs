@@ -77,7 +77,7 @@ pub(super) fn memory(
 }
 
 /// `12#3`.
-fn pinned(pinned: &PinnedVersion) -> String {
+pub fn pinned(pinned: &PinnedVersion) -> String {
     format!("{}#{}", pinned.id, pinned.version)
 }
 

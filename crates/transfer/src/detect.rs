@@ -14,7 +14,7 @@ use crate::{Error, Result, claude_mem, engram, mem0, server_memory};
 const LOOK_BYTES: u64 = 1_048_576;
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// JSONL of `cortex export`
     Cortex,
@@ -29,11 +29,25 @@ pub enum Format {
     /// JSON of mem0 or OpenMemory
     Mem0,
     /// Folder of Markdown notes: Obsidian, basic-memory, `cortex export --format markdown`
-    #[value(alias = "obsidian", alias = "basic-memory")]
     Markdown,
 }
 
 impl Format {
+    pub const ALL: [Format; 7] = [
+        Format::Cortex,
+        Format::Engram,
+        Format::GoCortex,
+        Format::ClaudeMem,
+        Format::ServerMemory,
+        Format::Mem0,
+        Format::Markdown,
+    ];
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Format::Cortex => "cortex",

@@ -8,12 +8,12 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use api::transfer::ExportReport;
 use kernel::Reading;
 use kernel::keys;
 use kernel::limits::EDGES_PER_MEMORY_MAX;
 use kernel::memory::{Head, MemoryId, Millis};
 use kernel::store::KeyRange;
-use serde::Serialize;
 
 use crate::export_line::{
     EdgeLine, EndLine, ExportLine, FORMAT, HeaderLine, MemoryLine, PromptLine, SessionLine,
@@ -43,15 +43,6 @@ impl Selection {
     fn is_of(&self, project: Option<&str>) -> bool {
         self.project.as_deref().is_none_or(|wanted| project == Some(wanted))
     }
-}
-
-/// What was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ExportReport {
-    pub memories: u64,
-    pub edges: u64,
-    pub sessions: u64,
-    pub prompts: u64,
 }
 
 /// Writes everything that is selected, one object per line.

@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
+use api::transfer::ImportReport;
 use kernel::Cortex;
 use kernel::memory::{Millis, Salt};
 
 use crate::detect::{Format, detect};
 use crate::normalize::Normalizer;
-use crate::report::ImportReport;
 use crate::staging::StagingDatabase;
 use crate::writer::ImportWriter;
 use crate::{
@@ -60,7 +60,7 @@ pub fn import(
         None => None,
     };
     let mut report = ImportReport {
-        format: format.name(),
+        format: format.name().to_owned(),
         dry_run: importer.dry_run,
         ..ImportReport::default()
     };

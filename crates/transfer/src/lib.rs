@@ -41,11 +41,11 @@ mod writer;
 
 use std::path::Path;
 
+pub use api::transfer::ImportReport;
 pub use detect::Format;
-pub use export::{ExportReport, Selection, jsonl, write_atomically};
+pub use export::{Selection, jsonl, write_atomically};
 pub use import::{Importer, import};
 pub use markdown::write_folder;
-pub use report::ImportReport;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -56,6 +56,9 @@ pub type TransferProgress<'p> = dyn FnMut(u64, u64) + 'p;
 pub enum Error {
     #[error(transparent)]
     Kernel(#[from] kernel::Error),
+    /// An operation that the transfer needs said no.
+    #[error(transparent)]
+    Operation(#[from] service::Error),
     #[error("{what}: {error}")]
     Io { what: String, error: std::io::Error },
     /// The source is not what it is said to be, or nothing that we know.

@@ -11,9 +11,10 @@ use crate::record::{
     EdgeRecord, ForgottenRecord, HeadRecord, MemoryRecord, PromptRecord, SessionRecord, Step,
     UsageRecord, VersionRecord,
 };
-use crate::report::ImportReport;
+use crate::report;
 use crate::staging::StagingDatabase;
 use crate::{Result, TransferProgress};
+use api::transfer::ImportReport;
 use service::fields;
 use service::intake::project::name::from_given;
 use service::intake::redactor::{Redactor, check_something_left};
@@ -45,7 +46,7 @@ pub(super) struct Rest {
 impl Normalizer<'_> {
     /// A row that cannot be kept.
     pub(super) fn skip(&mut self, what: impl Into<String>, reason: impl Into<String>) {
-        self.report.skipped.add(what, reason);
+        report::left_out(&mut self.report.skipped, what, reason);
     }
 
     /// A memory of another tool, with one version. `what` names it in the report. False: it was left out.

@@ -65,6 +65,12 @@ impl Error {
         Error::new(ErrorCode::Invalid, Fault::Caller, format!("{field}: {reason}"))
     }
 
+    /// A field of the request has more bytes than it may have.
+    pub fn too_large(field: &str, size: usize, max: usize) -> Error {
+        let message = format!("{field} has {size} bytes; at most {max} are allowed");
+        Error::new(ErrorCode::TooLarge, Fault::Caller, message)
+    }
+
     /// What the request names is not there.
     pub fn missing(what: &str, id: impl std::fmt::Display) -> Error {
         Error::new(ErrorCode::NotFound, Fault::Missing, format!("no {what} {id}"))

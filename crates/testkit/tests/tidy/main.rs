@@ -7,6 +7,7 @@
 mod crates;
 mod documents;
 mod edges;
+mod fences;
 mod format;
 mod lexer;
 mod lines;

@@ -13,9 +13,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use api::transfer::FolderReport;
 use kernel::Reading;
 use kernel::digest::{Digest, encode_hex};
-use serde::Serialize;
 
 use crate::export::{Selection, each_head};
 use crate::export_line::{origin_of, store_name};
@@ -27,20 +27,6 @@ const MANIFEST: &str = ".cortex-export";
 const MANIFEST_HEADER: &str = "cortex markdown export 1";
 /// Files named in the report that were left alone.
 const NAMED_MAX: usize = 1_000;
-
-#[derive(Debug, Default, Serialize)]
-pub struct FolderReport {
-    pub memories: u64,
-    pub edges: u64,
-    /// Files that were written or changed.
-    pub written: u64,
-    pub unchanged: u64,
-    /// Files of memories that are no longer exported.
-    pub removed: u64,
-    /// Files that somebody edited or made, left as they are; the first thousand by name.
-    pub kept: u64,
-    pub kept_files: Vec<String>,
-}
 
 pub fn write_folder(
     reading: &Reading,
@@ -113,7 +99,7 @@ impl Folder {
         let ours = self.before.remove(name);
         let edited = there.is_some() && there != ours && there.as_ref() != Some(&wanted);
         if edited {
-            written.keep(name);
+            keep(written, name);
             // It stays theirs: the list keeps what we wrote, which their file is not.
             if let Some(ours) = ours {
                 self.now.insert(name.to_owned(), ours);
@@ -143,7 +129,7 @@ impl Folder {
                     fs::remove_file(&path).map_err(|error| Error::file(&path, error))?;
                     written.removed += 1;
                 }
-                Ok(_) => written.keep(&name),
+                Ok(_) => keep(written, &name),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::file(&path, error)),
             }
@@ -159,12 +145,11 @@ impl Folder {
     }
 }
 
-impl FolderReport {
-    fn keep(&mut self, name: &str) {
-        self.kept += 1;
-        if self.kept_files.len() < NAMED_MAX {
-            self.kept_files.push(name.to_owned());
-        }
+/// Counts a file that is left as it is.
+fn keep(report: &mut FolderReport, name: &str) {
+    report.kept += 1;
+    if report.kept_files.len() < NAMED_MAX {
+        report.kept_files.push(name.to_owned());
     }
 }
 

@@ -10,6 +10,7 @@ use crate::Result;
 use crate::normalize::memory_type;
 use crate::origin;
 use crate::record::{ForgottenRecord, HeadRecord, UsageRecord, VersionRecord};
+use crate::report;
 use crate::staging::StagedStep;
 use crate::writer::conversion::{json_of, patch_of, scope, visibility};
 use crate::writer::{Effect, ImportWriter, Pending, Place};
@@ -61,7 +62,7 @@ impl ImportWriter<'_> {
         let now_here = self.reading.view().required_head(id)?;
         let last = self.last_arrived(id, origin)?;
         let Some(stored) = self.reading.view().body(&last)? else {
-            self.report.skipped.add(&*staged.what, "it was erased here");
+            report::left_out(&mut self.report.skipped, &*staged.what, "it was erased here");
             return Ok(());
         };
         // A memory keeps its type for life, whatever the origin calls it now.
@@ -75,9 +76,11 @@ impl ImportWriter<'_> {
             return Ok(());
         }
         if now_here.tombstone.is_some() {
-            self.report
-                .skipped
-                .add(&*staged.what, "it changed at its origin but is forgotten here");
+            report::left_out(
+                &mut self.report.skipped,
+                &*staged.what,
+                "it changed at its origin but is forgotten here",
+            );
             return Ok(());
         }
         // A change is dated by its arrival. It must not push the dates of new memories aside, so it comes after them.

@@ -17,9 +17,10 @@ use kernel::{Cortex, KernelFault, Reading, Submission};
 
 use crate::origin;
 use crate::record::Step;
-use crate::report::ImportReport;
+use crate::report;
 use crate::staging::{StagedStep, StagingDatabase};
 use crate::{Error, Result, TransferProgress};
+use api::transfer::ImportReport;
 
 /// Commands in one commit.
 const GROUP_COMMANDS: usize = 1_024;
@@ -121,7 +122,7 @@ impl<'h> ImportWriter<'h> {
                 match self.step(&staged) {
                     // What cannot be asked for is left out like what is refused.
                     Err(Error::Kernel(error)) if error.fault() == KernelFault::Caller => {
-                        self.report.skipped.add(staged.what, error.to_string());
+                        report::left_out(&mut self.report.skipped, staged.what, error.to_string());
                     }
                     outcome => outcome?,
                 }
@@ -199,7 +200,11 @@ impl<'h> ImportWriter<'h> {
         match self.place(origin)? {
             Place::Arrived(id) => Ok(Some(id)),
             Place::Absent if !self.dry => {
-                self.report.skipped.add(&*staged.what, "the memory it belongs to was left out");
+                report::left_out(
+                    &mut self.report.skipped,
+                    &*staged.what,
+                    "the memory it belongs to was left out",
+                );
                 Ok(None)
             }
             Place::Native(_) | Place::Absent => Ok(None),
@@ -281,7 +286,7 @@ impl<'h> ImportWriter<'h> {
             match answer {
                 Ok(receipt) => self.count(effect, Some(&receipt), Some(at.get())),
                 Err(error) if error.fault() == KernelFault::Server => return Err(error.into()),
-                Err(error) => self.report.skipped.add(what, error.to_string()),
+                Err(error) => report::left_out(&mut self.report.skipped, what, error.to_string()),
             }
         }
         self.waiting.clear();

@@ -6,6 +6,7 @@ use kernel::memory::Relation;
 use crate::Result;
 use crate::origin;
 use crate::record::EdgeRecord;
+use crate::report;
 use crate::staging::StagedStep;
 use crate::writer::{Effect, ImportWriter};
 
@@ -32,7 +33,7 @@ impl ImportWriter<'_> {
                 None => self.report.edges.new += 1,
                 Some(missing) if staged.last_chance => {
                     let reason = format!("it points to {missing:?}, which is not here");
-                    self.report.skipped.add(&*staged.what, reason);
+                    report::left_out(&mut self.report.skipped, &*staged.what, reason);
                 }
                 Some(_) => self.staging.put_off(staged)?,
             }

@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use api::grants::{GrantListRequest, GrantRequest, RevokeRequest, Slice};
 use clap::Args;
 use ed25519_dalek::SigningKey;
-use kernel::digest::encode_hex;
-use kernel::memory::MemoryId;
+use proof::digest::encode_hex;
+use proof::memory::MemoryId;
 use serde::Serialize;
-use service::grant_file::write_secret;
-use service::parse::MemoryRef;
 
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
+use crate::wiring::words::{MemoryRef, write_secret};
 
 /// Lets a delegate read or change a part of this memory.
 ///
@@ -156,7 +155,7 @@ pub(crate) fn grant(args: &GrantArgs, inv: &Invocation, out: &mut Output) -> Com
     // The place of the file is taken first: a grant in the journal that nobody holds would look given.
     let path = inv.path(&args.out);
     write_secret(&path, "").map_err(|error| Failure::file(&args.out, error))?;
-    let granted = inv.ops().service.grant(inv.caller(), request).map_err(Failure::from);
+    let granted = inv.ask(request);
     let granted = granted.and_then(|granted| {
         let text = serde_json::to_string_pretty(&granted.file)
             .map_err(|error| Failure::input(error.to_string()))?;
@@ -191,20 +190,20 @@ fn slice(
     tags: &[String],
     projects: &[String],
     ids: &[MemoryRef],
-) -> kernel::Result<Slice> {
-    let ids = ids.iter().map(|id| id.of(inv.actor()).map(MemoryId::get));
+) -> CommandResult<Slice> {
+    let ids = ids.iter().map(|id| Ok(id.of(inv.actor()).map(MemoryId::get)?));
     Ok(Slice {
         types: types.to_vec(),
         tags: tags.to_vec(),
         projects: projects.to_vec(),
-        ids: ids.collect::<kernel::Result<_>>()?,
+        ids: ids.collect::<CommandResult<_>>()?,
     })
 }
 
 pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("revoke grants")?;
     let request = RevokeRequest { id: args.id.clone(), reason: Some(args.reason.clone()) };
-    let revoked = inv.ops().service.revoke(inv.caller(), request)?;
+    let revoked = inv.ask(request)?;
     let verb = if revoked.changed { "revoked" } else { "was revoked before:" };
     out.either(&revoked, format_args!("{verb} {}", revoked.id))?;
     if !revoked.known {
@@ -217,7 +216,7 @@ pub(crate) fn revoke(args: &RevokeArgs, inv: &Invocation, out: &mut Output) -> C
 
 pub(crate) fn list(_: &ListArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("list grants")?;
-    let grants = inv.ops().service.grant_list(inv.caller(), GrantListRequest {})?.grants;
+    let grants = inv.ask(GrantListRequest {})?.grants;
     if out.is_json() {
         return out.object(&grants);
     }

@@ -1,17 +1,17 @@
 //! `cortex audit`: which memories need attention, and why; also of another tool's store, before it is imported.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use api::audit::{AuditAnswer, AuditRequest, Concern, FindingView};
+use api::audit::{AuditAnswer, AuditRequest};
+use api::transfer::ImportReport;
 use clap::Args;
 use serde::Serialize;
-use service::{Service, Settings};
-use transfer::{self, Format, ImportReport, Importer};
 
-use crate::commands::transfer::import::unguessable;
-use crate::failure::{CommandResult, Failure};
+use crate::commands::transfer::import::SourceFormat;
+use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, ProgressLine, plain};
+use crate::output::{Output, plain};
+use crate::wiring::streams;
 
 /// Shows which memories need attention: copies, contradictions, secrets, what is out of date or was never used.
 ///
@@ -32,7 +32,7 @@ pub(crate) struct AuditArgs {
     file: Option<PathBuf>,
     /// What the file is, if it is not recognised
     #[arg(long, value_enum, value_name = "FORMAT", requires = "file")]
-    from: Option<Format>,
+    from: Option<SourceFormat>,
     /// Only this project
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
@@ -63,65 +63,15 @@ struct AuditReport {
 pub(crate) fn run(args: &AuditArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     inv.owner_only("audit")?;
     let report = match &args.file {
-        None => AuditReport {
-            answer: inv.ops().service.audit(inv.caller(), args.request())?,
-            source: None,
-        },
+        None => AuditReport { answer: inv.ask(args.request())?, source: None },
         Some(file) => {
-            let name = format!("cortex-audit-{:016x}", u64::from_le_bytes(inv.random()?));
-            let scratch = std::env::temp_dir().join(name);
-            let outcome = of_source(args, file, &scratch, inv, out);
-            let removed = std::fs::remove_dir_all(&scratch);
-            let report = outcome?;
-            removed.map_err(|error| Failure::file(&scratch, error))?;
-            report
+            let from = args.from.map(SourceFormat::name);
+            let (answer, source) =
+                streams::audit_source(inv, from, args.request(), &inv.path(file), out)?;
+            AuditReport { answer, source: Some(source) }
         }
     };
     if out.is_json() { out.object(&report) } else { show(&report, out) }
-}
-
-/// Reads a store into a home that is thrown away, and looks at it there.
-fn of_source(
-    args: &AuditArgs,
-    file: &Path,
-    scratch: &Path,
-    inv: &Invocation,
-    out: &Output,
-) -> CommandResult<AuditReport> {
-    let service = Service::new(scratch, Settings::default(), std::time::Duration::ZERO);
-    let caller = inv.caller();
-    let cortex = service.cortex(caller)?;
-    let salt = || inv.salt().map_err(|failure| unguessable(&failure));
-    let importer = Importer {
-        cortex: &cortex,
-        now: caller.now()?,
-        by: &caller.by,
-        salt: &salt,
-        // Nothing secret is copied, not even for a moment; the count is what is told.
-        mask_secrets: true,
-        project: None,
-        dry_run: false,
-    };
-    let mut read = ProgressLine::new(out, "read");
-    let source = transfer::import(
-        &importer,
-        args.from,
-        &inv.path(file),
-        &mut |done, total| read.at(done, total),
-        &mut |_, _| {},
-    )?;
-    drop(cortex);
-    let mut answer = service.audit(caller, args.request())?;
-    service.close(caller.now()?)?;
-    // An import brings no uses along.
-    answer.findings.retain(|finding| finding.problem != Concern::Unused);
-    if source.redacted > 0 {
-        let count = usize::try_from(source.redacted).unwrap_or(usize::MAX);
-        let remedy = "`cortex import` masks them on the way in".to_owned();
-        let finding = FindingView { remedy, ..FindingView::new(Concern::Secret, count) };
-        answer.findings.insert(0, finding);
-    }
-    Ok(AuditReport { answer, source: Some(source) })
 }
 
 fn show(report: &AuditReport, out: &mut Output) -> CommandResult {

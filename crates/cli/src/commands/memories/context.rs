@@ -1,9 +1,8 @@
 //! `cortex context`: what an intent should know before it starts, or what happened lately.
 
-use api::bundle::{BundleAnswer, BundleRequest};
+use api::bundle::{BUNDLE_TOKENS_DEFAULT, BundleAnswer, BundleRequest};
 use api::context::ContextRequest;
 use clap::Args;
-use kernel::limits::BUDGET_TOKENS_DEFAULT;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
@@ -47,7 +46,7 @@ pub(crate) struct ContextArgs {
     #[arg(long, value_name = "N")]
     outcomes: Option<u32>,
     /// Tokens at most
-    #[arg(long, value_name = "TOKENS", default_value_t = BUDGET_TOKENS_DEFAULT)]
+    #[arg(long, value_name = "TOKENS", default_value_t = BUNDLE_TOKENS_DEFAULT)]
     budget: u32,
     /// short, medium or full
     #[arg(long, default_value = "medium")]
@@ -73,7 +72,7 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Com
     if args.recent {
         let (scope, limit) = (args.scope.clone(), args.limit);
         let request = ContextRequest { project, scope, limit, max_bytes: None };
-        let answer = inv.ops().service.recent_context(inv.caller(), request)?;
+        let answer = inv.ask(request)?;
         return out.either(&answer, plain_lines(answer.text.trim_end()));
     }
     let request = BundleRequest {
@@ -86,7 +85,7 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Com
         budget: Some(args.budget),
         form: Some(args.form.clone()),
     };
-    let bundle = inv.ops().service.bundle(inv.caller(), request)?;
+    let bundle = inv.ask(request)?;
     if out.is_json() {
         return out.object(&bundle);
     }

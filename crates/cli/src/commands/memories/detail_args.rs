@@ -1,10 +1,10 @@
 //! Options that `save` and `update` share: what is kept in a memory's head, and what is kept with a version.
 
 use clap::Args;
-use kernel::Result;
-use kernel::memory::{Scope, Visibility};
-use service::normalized_save::normal_kind;
-use service::parse;
+use proof::memory::{Scope, Visibility};
+
+use crate::failure::CommandResult;
+use crate::wiring::words::{self, from_ppm, normal_kind};
 
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct HeadArgs {
@@ -39,11 +39,11 @@ pub(crate) struct HeadArgs {
 
 impl HeadArgs {
     /// Operations forgive what agents write; at a terminal a word that is none is a typing error.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> CommandResult {
         self.scope.as_deref().map(Scope::parse).transpose()?;
         self.visibility.as_deref().map(Visibility::parse).transpose()?;
         if self.kind.as_deref().is_some_and(|kind| normal_kind(kind) != kind) {
-            return Err(kernel::Error::invalid("kind", "use a-z, 0-9, _ and - only"));
+            return Err(api::Error::invalid("kind", "use a-z, 0-9, _ and - only").into());
         }
         Ok(())
     }
@@ -85,8 +85,8 @@ pub(crate) struct VersionFieldArgs {
 }
 
 /// A ratio as it was typed, for a request.
-pub(crate) fn ratio(field: &'static str, text: Option<&String>) -> Result<Option<f64>> {
-    Ok(text.map(|text| parse::ratio(field, text)).transpose()?.map(parse::from_ppm))
+pub(crate) fn ratio(field: &'static str, text: Option<&String>) -> CommandResult<Option<f64>> {
+    Ok(text.map(|text| words::ratio(field, text)).transpose()?.map(from_ppm))
 }
 
 /// A request of this type with what both groups of options say, and nothing else.

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &EntitiesArgs, inv: &Invocation, out: &mut Output) -> Co
         project: args.project.clone(),
         limit: Some(args.limit),
     };
-    let answer = inv.ops().service.entity_list(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }

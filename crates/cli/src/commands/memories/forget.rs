@@ -4,12 +4,12 @@ use std::io::{BufRead as _, BufReader};
 
 use api::change::{DeleteRequest, RestoreRequest};
 use clap::Args;
-use service::parse::MemoryRef;
 
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::views::WithRoot;
+use crate::wiring::words::MemoryRef;
 
 /// Deletes a memory: it is no longer found, but `restore` brings it back; with --hard it is gone for good.
 ///
@@ -119,10 +119,10 @@ fn remove(
     };
     if erase == Some(false) {
         // An id that is not there is said before anybody is asked to be sure.
-        inv.ops().delete(inv.caller(), DeleteRequest { dry_run: true, ..request.clone() })?;
+        inv.ask(DeleteRequest { dry_run: true, ..request.clone() })?;
         confirm(memory, inv, out)?;
     }
-    let answer = inv.ops().delete(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     let verb = match (answer.changed, answer.hard) {
         (false, _) => "unchanged",
         (true, true) => "erased",
@@ -141,7 +141,7 @@ pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) ->
         reason: Some(args.reason.clone()),
         expected_version: args.memory.version,
     };
-    let answer = inv.ops().service.restore(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     let verb = if answer.changed { "restored" } else { "unchanged" };
     out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
 }

@@ -2,11 +2,11 @@
 
 use api::read::{GetAnswer, GetRequest};
 use clap::Args;
-use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain_lines};
+use crate::wiring::words::MemoryRef;
 
 /// Shows one memory, at its current version or at an older one.
 ///
@@ -63,5 +63,5 @@ pub(crate) fn read(
         form,
         ..GetRequest::default()
     };
-    Ok(inv.ops().service.get(inv.caller(), request)?)
+    inv.ask(request)
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::graph::{GraphAnswer, GraphRequest, NodeView};
 use api::memory::EdgeView;
 use clap::Args;
-use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
+use crate::wiring::words::MemoryRef;
 
 /// Shows what a memory is connected to, as a tree.
 ///
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &GraphArgs, inv: &Invocation, out: &mut Output) -> Comma
         direction: Some(args.direction.clone()),
         include_forgotten: args.forgotten,
     };
-    let answer = inv.ops().service.graph(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }

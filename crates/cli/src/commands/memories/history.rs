@@ -1,13 +1,12 @@
 //! `cortex history`: all versions of a memory.
 
+use api::history::HistoryRequest;
 use clap::Args;
-use serde::Serialize;
-use service::parse::{MemoryRef, from_ppm};
 
-use crate::commands::memories::get;
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
+use crate::wiring::words::MemoryRef;
 
 /// Lists the versions of a memory, oldest first.
 ///
@@ -23,55 +22,9 @@ pub(crate) struct HistoryArgs {
     pub(crate) memory: MemoryRef,
 }
 
-#[derive(Debug, Serialize)]
-struct HistoryVersion {
-    version: u32,
-    uri: String,
-    /// Null after erasure.
-    title: Option<String>,
-    #[serde(rename = "type")]
-    kind: String,
-    memory_type: &'static str,
-    project: String,
-    by: String,
-    /// When this version was written, not when the memory was.
-    created_at: String,
-    confidence: f64,
-    source: &'static str,
-    valid_from: Option<String>,
-    valid_until: Option<String>,
-    expires: Option<String>,
-    seq: u64,
-}
-
 pub(crate) fn run(args: &HistoryArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    // Reading the current version first gives one answer to the question who may see this memory.
-    let id = args.memory.of(inv.actor())?;
-    get::read(inv, &MemoryRef { id, version: None, uri: None }, None, None)?;
-    let cortex = inv.existing()?;
-    let reading = cortex.read()?;
-    let view = reading.view();
-    let head = view.required_head(id)?;
-    let mut versions = Vec::new();
-    for version in view.versions(head.id)? {
-        let time = |time: Option<kernel::memory::Millis>| time.map(kernel::memory::Millis::rfc3339);
-        versions.push(HistoryVersion {
-            version: version.n,
-            uri: reading.uri(&head, version.n).to_string(),
-            title: view.body(&version)?.map(|body| body.title),
-            kind: head.kind.clone(),
-            memory_type: head.memory_type.name(),
-            project: head.project.clone().unwrap_or_default(),
-            by: version.by.clone(),
-            created_at: version.created.rfc3339(),
-            confidence: from_ppm(version.confidence),
-            source: version.provenance.source.name(),
-            valid_from: time(version.valid_from),
-            valid_until: time(version.valid_until),
-            expires: time(version.expires),
-            seq: version.seq,
-        });
-    }
+    let id = args.memory.of(inv.actor())?.get();
+    let versions = inv.ask(HistoryRequest { id })?.versions;
     if out.is_json() {
         return out.object(&versions);
     }

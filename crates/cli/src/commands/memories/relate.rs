@@ -3,12 +3,12 @@
 use api::graph::{RelateRequest, UnrelateAnswer, UnrelateRequest};
 use api::memory::EdgeView;
 use clap::Args;
-use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::views::WithRoot;
+use crate::wiring::words::MemoryRef;
 
 /// Says what one memory is to another.
 ///
@@ -57,7 +57,7 @@ pub(crate) fn relate(args: &RelateArgs, inv: &Invocation, out: &mut Output) -> C
         to_obs_id: args.dst.of(inv.actor())?.get(),
         weight: Some(args.weight),
     };
-    let answer = inv.ops().service.relate(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     let verb = if answer.changed { "related" } else { "unchanged:" };
     let EdgeView { from_obs_id, relation_type, to_obs_id, .. } = &answer.edge;
     let line = format!("{verb} {from_obs_id} {relation_type} {to_obs_id}");
@@ -72,7 +72,7 @@ pub(crate) fn unrelate(args: &UnrelateArgs, inv: &Invocation, out: &mut Output) 
         reason: Some(args.reason.clone()),
         ..UnrelateRequest::default()
     };
-    let answer = inv.ops().service.unrelate(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     let verb = if answer.changed { "unrelated" } else { "unchanged:" };
     let UnrelateAnswer { from_obs_id, relation_type, to_obs_id, .. } = &answer;
     let line = format!("{verb} {from_obs_id} {relation_type} {to_obs_id}");

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use api::Error;
+use api::memory::CONTENT_BYTES_MAX;
 use api::save::{SaveAnswer, SaveRequest, SaveStatus};
 use clap::Args;
-use kernel::Error;
-use kernel::limits::CONTENT_BYTES_MAX;
 
 use crate::commands::memories::detail_args::{HeadArgs, VersionFieldArgs};
 use crate::commands::memories::{save_lines, type_word};
@@ -86,8 +86,7 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Comman
         pinned: args.pinned,
         ..details!(SaveRequest, args.head, args.version)
     };
-    let caller = inv.caller_with_key(args.idempotency_key.as_ref());
-    let saved = inv.ops().service.save(&caller, request)?;
+    let saved = inv.ask_with_key(args.idempotency_key.as_ref(), request)?;
     tell(&saved, out);
     let verb = match saved.status {
         SaveStatus::Created => "saved",
@@ -150,12 +149,7 @@ fn read_input(inv: &Invocation) -> CommandResult<String> {
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::Io { what: "standard input".into(), error })?;
     if bytes.len() > CONTENT_BYTES_MAX {
-        return Err(Error::TooLarge {
-            field: "content",
-            size: bytes.len(),
-            max: CONTENT_BYTES_MAX,
-        }
-        .into());
+        return Err(Error::too_large("content", bytes.len(), CONTENT_BYTES_MAX).into());
     }
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("content", "is not UTF-8"))?;
     Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))

@@ -9,16 +9,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use api::save::SaveRequest;
-use kernel::command::{Command, Receipt};
-use kernel::grants::Permission;
-use kernel::limits::BULK_COMMANDS_MAX;
-use kernel::memory::{Salt, Scope};
-use kernel::{Cortex, Error, Submission};
+use api::save::{KeyedSave, SAVE_MANY_MAX, SaveManyRequest, SaveOutcome, SaveReceipt, SaveRequest};
+use api::{Error, Fault};
+use proof::memory::Scope;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use service::Caller;
 
 use crate::commands::memories::type_word;
 use crate::failure::{CommandResult, Failure, FailureView};
@@ -75,18 +71,18 @@ struct Line {
 
 impl Line {
     /// Refuses what a word was called once, with the word it has now.
-    fn check_words(&self) -> kernel::Result<()> {
+    fn check_words(&self) -> CommandResult {
         let old_words = [("kind", "type", self.kind), ("session", "session_id", self.session)];
         match old_words.into_iter().find(|(_, _, value)| value.is_some()) {
             None => Ok(()),
             Some((old, new, _)) => {
                 let reason = format!("{old:?} is called {new:?}; {WORDS_OF_TYPES}");
-                Err(Error::invalid("line", reason))
+                Err(Error::invalid("line", reason).into())
             }
         }
     }
 
-    fn into_request(self) -> kernel::Result<SaveRequest> {
+    fn into_request(self) -> CommandResult<SaveRequest> {
         self.check_words()?;
         // Operations forgive what agents write; in a file a word that is none is an error.
         self.scope.as_deref().map(Scope::parse).transpose()?;
@@ -123,14 +119,8 @@ impl Line {
 enum Answer {
     Saved {
         line: u64,
-        id: u64,
-        uri: String,
-        version: u32,
-        #[serde(rename = "type")]
-        kind: String,
-        memory_type: &'static str,
-        seq: u64,
-        replayed: bool,
+        #[serde(flatten)]
+        receipt: SaveReceipt,
     },
     Refused {
         line: u64,
@@ -146,11 +136,12 @@ enum Incoming {
 
 pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> CommandResult {
     if let Some(size) = bulk
-        && !(1..=BULK_COMMANDS_MAX).contains(&size)
+        && !(1..=SAVE_MANY_MAX).contains(&size)
     {
-        return Err(Error::invalid("bulk", format!("use 1 to {BULK_COMMANDS_MAX}")).into());
+        return Err(Error::invalid("bulk", format!("use 1 to {SAVE_MANY_MAX}")).into());
     }
-    let cortex = inv.cortex()?;
+    // Whoever cannot save at all learns it before anything is read.
+    inv.ask(SaveManyRequest::default())?;
     let input = inv.take_input()?.reader;
     let (sender, lines) = sync_channel(bulk.unwrap_or(0).max(QUEUE_LINES_MAX));
     // The reader ends with its input, or when nobody takes its lines any more; it is not waited for, because a read
@@ -160,9 +151,7 @@ pub(crate) fn run(bulk: Option<usize>, inv: &Invocation, out: &mut Output) -> Co
         .spawn(move || read_lines(input, &sender))
         .map_err(|error| Failure::Io { what: "a thread".into(), error })?;
 
-    // Lines say themselves which project they are of; a folder is looked at once per save, not once per line.
-    let caller = Caller { cwd: None, ..inv.caller().clone() };
-    let mut stream = Stream { inv, caller, cortex: &cortex, line: 0, saved: 0, failed: 0 };
+    let mut stream = Stream { inv, line: 0, saved: 0, failed: 0 };
     let started = Instant::now();
     let mut reported = started;
     while let Some(group) = next_group(&lines, bulk) {
@@ -246,8 +235,6 @@ fn next_group(
 
 struct Stream<'a> {
     inv: &'a Invocation,
-    caller: Caller,
-    cortex: &'a Cortex,
     line: u64,
     saved: u64,
     failed: u64,
@@ -256,8 +243,8 @@ struct Stream<'a> {
 impl Stream<'_> {
     /// Commits a group and answers each of its lines.
     fn save(&mut self, group: VecDeque<Incoming>, out: &mut Output) -> CommandResult {
-        let mut requests = Vec::new();
-        // Each line of the group with why it was refused, or nothing if it is among the requests.
+        let mut saves = Vec::new();
+        // Each line of the group with why it was refused, or nothing if it is among the saves.
         let mut judged: Vec<(u64, Option<Failure>)> = Vec::new();
         let mut broken = None;
         for incoming in group {
@@ -266,12 +253,9 @@ impl Stream<'_> {
                     broken = Some(Failure::Io { what: "standard input".into(), error });
                     break;
                 }
-                Incoming::TooLong => Err(Error::TooLarge {
-                    field: "line",
-                    size: LINE_BYTES_MAX + 1,
-                    max: LINE_BYTES_MAX,
+                Incoming::TooLong => {
+                    Err(Error::too_large("line", LINE_BYTES_MAX + 1, LINE_BYTES_MAX).into())
                 }
-                .into()),
                 Incoming::Text(bytes) => Ok(bytes),
             };
             self.line += 1;
@@ -279,27 +263,29 @@ impl Stream<'_> {
             if text.as_ref().is_ok_and(|bytes| bytes.trim_ascii().is_empty()) {
                 continue;
             }
-            match text.and_then(|bytes| self.request(&bytes)) {
-                Ok(request) => {
-                    requests.push(request);
+            match text.and_then(|bytes| request(&bytes)) {
+                Ok(save) => {
+                    saves.push(save);
                     judged.push((self.line, None));
                 }
                 Err(failure) => judged.push((self.line, Some(failure))),
             }
         }
-        let receipts =
-            if requests.is_empty() { Vec::new() } else { self.cortex.submit_bulk(requests)? };
-        let mut receipts = receipts.into_iter();
+        let outcomes = match saves.is_empty() {
+            true => Vec::new(),
+            false => self.inv.ask(SaveManyRequest { saves })?.outcomes,
+        };
+        let mut outcomes = outcomes.into_iter();
         for (line, refused) in judged {
-            let answer = match refused {
+            let outcome = match refused {
                 Some(failure) => Err(failure),
-                None => match receipts.next() {
-                    Some(receipt) => receipt.map_err(Failure::from),
-                    None => Err(Error::Closed.into()),
+                None => match outcomes.next() {
+                    Some(SaveOutcome::Saved(receipt)) => Ok(Answer::Saved { line, receipt }),
+                    Some(SaveOutcome::Refused(error)) => Err(error.into()),
+                    None => Err(Error::internal("a save was not answered").into()),
                 },
             };
-            let answer = answer.and_then(|receipt| self.saved(line, &receipt));
-            out.object(&self.counted(line, answer)?)?;
+            out.object(&self.counted(line, outcome)?)?;
         }
         out.flush()?;
         broken.map_or(Ok(()), Err)
@@ -312,47 +298,12 @@ impl Stream<'_> {
                 self.saved += 1;
                 Ok(answer)
             }
-            Err(Failure::Operation(error)) if error.fault == api::Fault::Server => {
-                Err(error.into())
-            }
+            Err(Failure::Operation(error)) if error.fault == Fault::Server => Err(error.into()),
             Err(failure) => {
                 self.failed += 1;
                 Ok(Answer::Refused { line, error: failure.view() })
             }
         }
-    }
-
-    fn request(&self, bytes: &[u8]) -> CommandResult<Submission> {
-        let line: Line = serde_json::from_slice(bytes)
-            .map_err(|error| Error::invalid("line", error.to_string()))?;
-        let key = line.idempotency_key.clone();
-        let draft = self.inv.ops().service.draft(&self.caller, &line.into_request()?)?;
-        let mut stamp = self.inv.stamp()?;
-        stamp.idempotency_key = key;
-        let command = Command::Write(Box::new(draft));
-        let authority = self.inv.authority(
-            self.cortex,
-            Permission::Write,
-            command.request_digest(Salt::NONE),
-        )?;
-        Ok(Submission { stamp, command, authority })
-    }
-
-    fn saved(&self, line: u64, receipt: &Receipt) -> CommandResult<Answer> {
-        let reading = self.cortex.read()?;
-        let id = receipt.id.ok_or_else(|| Error::not_found("memory", receipt.seq))?;
-        let head = reading.view().required_head(id)?;
-        let version = receipt.version.unwrap_or(head.version);
-        Ok(Answer::Saved {
-            line,
-            id: id.get(),
-            uri: reading.uri(&head, version).to_string(),
-            version,
-            kind: head.kind,
-            memory_type: head.memory_type.name(),
-            seq: receipt.seq,
-            replayed: receipt.replayed,
-        })
     }
 
     fn progress(&self, started: Instant) -> String {
@@ -361,4 +312,11 @@ impl Stream<'_> {
         let rate = u128::from(saved) * 1_000 / millis;
         format!("{saved} saved, {} refused, {rate} per second", self.failed)
     }
+}
+
+fn request(bytes: &[u8]) -> CommandResult<KeyedSave> {
+    let line: Line =
+        serde_json::from_slice(bytes).map_err(|error| Error::invalid("line", error))?;
+    let idempotency_key = line.idempotency_key.clone();
+    Ok(KeyedSave { save: line.into_request()?, idempotency_key })
 }

@@ -2,11 +2,11 @@
 
 use api::score::ScoreRequest;
 use clap::Args;
-use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::Output;
+use crate::wiring::words::MemoryRef;
 
 /// Shows what a memory is worth now: how it ranks, what its use says, and what is left of its importance.
 ///
@@ -25,7 +25,7 @@ pub(crate) struct ScoreArgs {
 
 pub(crate) fn run(args: &ScoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
-    let answer = inv.ops().service.score(inv.caller(), ScoreRequest { id })?;
+    let answer = inv.ask(ScoreRequest { id })?;
     let factors = &answer.factors;
     out.either(
         &answer,

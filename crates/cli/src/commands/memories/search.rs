@@ -2,13 +2,13 @@
 
 use api::search::{HitView, NamedView, SearchAnswer, SearchRequest};
 use clap::Args;
-use kernel::memory::Scope;
-use service::parse::MemoryRef;
+use proof::memory::Scope;
 
 use crate::commands::memories::type_word;
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
+use crate::wiring::words::MemoryRef;
 
 /// Finds memories by a question in ordinary words, best first.
 ///
@@ -125,13 +125,13 @@ impl FilterArgs {
 
 pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = SearchRequest { query: args.question.join(" "), ..args.filters.request()? };
-    show(&inv.ops().service.search(inv.caller(), request)?, args.explain, out)
+    show(&inv.ask(request)?, args.explain, out)
 }
 
 pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
     let request = SearchRequest { similar_to: Some(id), ..args.filters.request()? };
-    show(&inv.ops().service.search(inv.caller(), request)?, args.explain, out)
+    show(&inv.ask(request)?, args.explain, out)
 }
 
 fn show(answer: &SearchAnswer, explain: bool, out: &mut Output) -> CommandResult {

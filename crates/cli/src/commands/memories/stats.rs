@@ -1,6 +1,6 @@
 //! `cortex stats` and `actors`: what there is.
 
-use api::stats::StatsRequest;
+use api::stats::{ActorListRequest, StatsRequest};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(crate) struct StatsArgs {}
 pub(crate) struct ActorsArgs {}
 
 pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ops().service.stats(inv.caller(), StatsRequest {})?;
+    let answer = inv.ask(StatsRequest {})?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -53,19 +53,11 @@ pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> Comman
 }
 
 pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    inv.owner_only("list actors")?;
-    let names = inv.home().actors()?;
+    let listed = inv.ask(ActorListRequest {})?.actors;
     if out.is_json() {
-        let list: Vec<Value> = names
-            .iter()
-            .map(|name| {
-                let folder = inv.home().actor_folder(name).display().to_string();
-                json!({"actor": name.as_str(), "folder": folder})
-            })
-            .collect();
-        return out.object(&list);
+        return out.object(&listed);
     }
-    names.iter().try_for_each(|name| out.line(name))
+    listed.iter().try_for_each(|listed| out.line(&listed.actor))
 }
 
 /// The object with `--json`, else one line per value.

@@ -4,9 +4,11 @@
 //! known one is refused with that one. `--kind` takes any word as it is, and so does `type` in a line that names its
 //! `memory_type`.
 
-use kernel::memory::{KINDS, MemoryType};
-use kernel::{Error, Result};
-use service::normalized_save::normal_kind;
+use api::Error;
+use proof::memory::{KINDS, MemoryType};
+
+use crate::failure::CommandResult;
+use crate::wiring::words::normal_kind;
 
 /// What somebody is told who typed a word that is nearly a known one.
 const OF_OPTIONS: &str = "--kind takes any word of your own";
@@ -19,7 +21,7 @@ pub(crate) enum TypeWord {
     Kind(String),
 }
 
-fn type_word(word: &str, advice: &str) -> Result<TypeWord> {
+fn type_word(word: &str, advice: &str) -> CommandResult<TypeWord> {
     let word = word.trim();
     if let Ok(memory_type) = MemoryType::parse(word) {
         return Ok(TypeWord::Type(memory_type));
@@ -40,7 +42,7 @@ fn type_word(word: &str, advice: &str) -> Result<TypeWord> {
         Some((1.., known)) => {
             let shown: String = word.chars().take(64).collect();
             let reason = format!("{shown:?} is not known; did you mean {known}? {advice}");
-            Err(Error::invalid("type", reason))
+            Err(Error::invalid("type", reason).into())
         }
         Some((0, _)) | None => Ok(TypeWord::Kind(kind)),
     }
@@ -50,7 +52,7 @@ fn type_word(word: &str, advice: &str) -> Result<TypeWord> {
 pub(crate) fn of_save(
     word: Option<&str>,
     kind: Option<&str>,
-) -> Result<(Option<String>, Option<String>)> {
+) -> CommandResult<(Option<String>, Option<String>)> {
     let own = kind.map(str::to_owned);
     match word.map(|word| type_word(word, OF_OPTIONS)).transpose()? {
         None => Ok((None, own)),
@@ -58,7 +60,7 @@ pub(crate) fn of_save(
         Some(TypeWord::Kind(word)) if own.is_none() => Ok((None, Some(word))),
         Some(TypeWord::Kind(word)) => {
             let reason = format!("{word:?} is a kind, and --kind names one too; give one of them");
-            Err(Error::invalid("type", reason))
+            Err(Error::invalid("type", reason).into())
         }
     }
 }
@@ -67,7 +69,7 @@ pub(crate) fn of_save(
 pub(crate) fn of_line(
     word: Option<&str>,
     memory_type: Option<&str>,
-) -> Result<(Option<String>, Option<String>)> {
+) -> CommandResult<(Option<String>, Option<String>)> {
     if let Some(name) = memory_type {
         let memory_type = MemoryType::parse(name)?;
         return Ok((Some(memory_type.name().to_owned()), word.map(str::to_owned)));
@@ -80,7 +82,7 @@ pub(crate) fn of_line(
 }
 
 /// Types and kinds to look for. Both at once would find only what is of such a type and of such a kind.
-pub(crate) fn of_filter(words: &[String]) -> Result<(Vec<MemoryType>, Vec<String>)> {
+pub(crate) fn of_filter(words: &[String]) -> CommandResult<(Vec<MemoryType>, Vec<String>)> {
     let (mut types, mut kinds) = (Vec::new(), Vec::new());
     for word in words {
         match type_word(word, OF_OPTIONS)? {
@@ -90,7 +92,7 @@ pub(crate) fn of_filter(words: &[String]) -> Result<(Vec<MemoryType>, Vec<String
     }
     if !types.is_empty() && !kinds.is_empty() {
         let reason = format!("{:?} is a kind; give types here and kinds with --kind", kinds[0]);
-        return Err(Error::invalid("type", reason));
+        return Err(Error::invalid("type", reason).into());
     }
     Ok((types, kinds))
 }

@@ -2,7 +2,6 @@
 
 use api::change::UpdateRequest;
 use clap::Args;
-use service::parse::MemoryRef;
 
 use crate::commands::memories::detail_args::{HeadArgs, VersionFieldArgs};
 use crate::commands::memories::save;
@@ -10,6 +9,7 @@ use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::views::WithRoot;
+use crate::wiring::words::MemoryRef;
 
 /// Changes a memory.
 ///
@@ -68,8 +68,7 @@ pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Comm
         expected_version: args.expect.or(args.memory.version),
         ..details!(UpdateRequest, args.head, args.version)
     };
-    let caller = inv.caller_with_key(args.idempotency_key.as_ref());
-    let answer = inv.ops().service.update(&caller, request)?;
+    let answer = inv.ask_with_key(args.idempotency_key.as_ref(), request)?;
     if !answer.redacted.is_empty() {
         out.say(&answer.redacted);
     }

@@ -48,6 +48,6 @@ pub(crate) fn run(args: &AdminArgs, inv: &Invocation, out: &mut Output) -> Comma
 }
 
 fn ask(message: String, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ops().admin(inv.caller(), AdminRequest { agent_id: None, message })?;
+    let answer = inv.ask(AdminRequest { agent_id: None, message })?;
     out.either(&answer, plain_lines(answer.response.trim_end()))
 }

@@ -2,11 +2,11 @@
 
 use api::attest::{AttestRequest, Citation, SkippedCitation};
 use clap::Args;
-use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::Output;
+use crate::wiring::words::MemoryRef;
 
 /// Says how an intent ended and which memories it relied on; salience learns from it.
 ///
@@ -43,12 +43,12 @@ pub(crate) fn run(args: &AttestArgs, inv: &Invocation, out: &mut Output) -> Comm
     let request = AttestRequest {
         intent: args.intent.clone(),
         outcome: args.outcome.clone(),
-        cite: cite.collect::<kernel::Result<_>>()?,
-        retrieved: retrieved.collect::<kernel::Result<_>>()?,
+        cite: cite.collect::<CommandResult<_>>()?,
+        retrieved: retrieved.collect::<CommandResult<_>>()?,
         reason: args.reason.clone(),
         bundle: args.bundle.clone(),
     };
-    let answer = inv.ops().service.attest(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     for SkippedCitation { id, reason } in &answer.skipped {
         out.say(format_args!("memory {id} is not cited: {reason}"));
     }

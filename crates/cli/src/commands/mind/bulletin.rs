@@ -43,7 +43,7 @@ pub(crate) fn run(args: &BulletinArgs, inv: &Invocation, out: &mut Output) -> Co
     let audience = Some(args.audience.clone());
     if args.history {
         let request = BulletinHistoryRequest { audience, limit: Some(args.limit) };
-        let answer = inv.ops().bulletin_history(inv.caller(), request)?;
+        let answer = inv.ask(request)?;
         if out.is_json() {
             return out.object(&answer);
         }
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &BulletinArgs, inv: &Invocation, out: &mut Output) -> Co
     }
     let (refresh, explain) = (args.refresh, args.explain);
     let request = BulletinRequest { audience, refresh, explain, ..BulletinRequest::default() };
-    let answer = inv.ops().bulletin(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }

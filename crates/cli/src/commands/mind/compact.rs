@@ -1,16 +1,13 @@
 //! `cortex compact`: shrinking what an intent has read to what it still needs.
 
+use api::attest::Citation;
+use api::compact::{COMPACT_BUDGET_DEFAULT, CompactContextRequest};
 use clap::Args;
-use kernel::compact::{
-    self, COMPACT_TOKENS_DEFAULT, CompactPlan, CompactRequest, CompactText, Omission,
-};
-use serde_json::{Value, json};
-use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
-use crate::views::pinned;
+use crate::wiring::words::MemoryRef;
 
 /// Decides which memories of an intent's context stay written out and which shrink to a line, and records it.
 ///
@@ -35,67 +32,35 @@ pub(crate) struct CompactArgs {
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     load_bearing: Vec<MemoryRef>,
     /// Tokens at most
-    #[arg(long, value_name = "TOKENS", default_value_t = COMPACT_TOKENS_DEFAULT)]
+    #[arg(long, value_name = "TOKENS", default_value_t = COMPACT_BUDGET_DEFAULT)]
     budget: u32,
 }
 
 pub(crate) fn run(args: &CompactArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    inv.owner_only("compact")?;
-    let cortex = inv.existing()?;
-    let reading = cortex.read()?;
-    let view = reading.view();
-    let mut request = CompactRequest::new(&args.intent, &args.step);
-    request.budget_tokens = args.budget;
-    for memory in &args.in_context {
-        let id = memory.of(inv.actor())?;
-        // One that is not there is left out by the plan, with a reason.
-        let current = || Ok(view.head(id)?.map_or(1, |head| head.version));
-        request.in_context.push(memory.pinned(current)?);
-    }
-    let load_bearing = args.load_bearing.iter().map(|memory| memory.of(inv.actor()));
-    request.load_bearing = load_bearing.collect::<kernel::Result<_>>()?;
-    let plan = compact::plan(&view, None, &request, inv.now()?)?;
-    drop(reading);
-    let receipt = cortex.compact(inv.stamp()?, plan.compaction.clone())?;
+    let in_context = args
+        .in_context
+        .iter()
+        .map(|memory| Ok(Citation { id: memory.of(inv.actor())?.get(), version: memory.version }));
+    let load_bearing = args.load_bearing.iter().map(|memory| Ok(memory.of(inv.actor())?.get()));
+    let answer = inv.ask(CompactContextRequest {
+        intent: args.intent.clone(),
+        step: args.step.clone(),
+        in_context: in_context.collect::<CommandResult<_>>()?,
+        load_bearing: load_bearing.collect::<CommandResult<_>>()?,
+        budget: Some(args.budget),
+    })?;
     if out.is_json() {
-        return out.object(&plan_view(&plan, receipt.seq));
+        return out.object(&answer);
     }
-    for (mark, texts) in [("kept", &plan.kept), ("stub", &plan.stubs)] {
-        for text in texts {
-            out.line(format_args!("{mark}  {}  {}", pinned(&text.memory), plain(&text.text)))?;
+    for (mark, parts) in [("kept", &answer.kept), ("stub", &answer.stubs)] {
+        for part in parts {
+            out.line(format_args!("{mark}  {}  {}", part.memory, plain(&part.text)))?;
         }
     }
     out.flush()?;
-    for (id, reason) in &plan.left_out {
-        out.say(format_args!("memory {id} is left out: {}", why(*reason)));
+    for left_out in &answer.left_out {
+        out.say(format_args!("memory {} is left out: {}", left_out.id, left_out.reason));
     }
-    out.say(format_args!("{} of {} tokens", plan.compaction.tokens, plan.compaction.budget));
+    out.say(format_args!("{} of {} tokens", answer.tokens, answer.budget));
     Ok(())
-}
-
-fn why(reason: Omission) -> &'static str {
-    match reason {
-        Omission::NotFound => "not found",
-        Omission::Forgotten => "forgotten",
-        Omission::NotInContext => "load-bearing, but not in the context",
-    }
-}
-
-fn plan_view(plan: &CompactPlan, seq: u64) -> Value {
-    let texts = |texts: &[CompactText]| -> Vec<Value> {
-        texts
-            .iter()
-            .map(|t| json!({"memory": pinned(&t.memory), "text": t.text, "tokens": t.tokens}))
-            .collect()
-    };
-    let left_out: Vec<Value> = plan
-        .left_out
-        .iter()
-        .map(|(id, reason)| json!({"id": id.get(), "reason": why(*reason)}))
-        .collect();
-    json!({
-        "intent": plan.compaction.intent, "step": plan.compaction.step, "seq": seq,
-        "tokens": plan.compaction.tokens, "budget": plan.compaction.budget,
-        "kept": texts(&plan.kept), "stubs": texts(&plan.stubs), "left_out": left_out,
-    })
 }

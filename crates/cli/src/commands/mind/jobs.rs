@@ -124,7 +124,7 @@ pub(crate) fn run(args: &MindArgs, inv: &Invocation, out: &mut Output) -> Comman
 }
 
 fn jobs(inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ops().mind_jobs(inv.caller(), JobsRequest {})?;
+    let answer = inv.ask(JobsRequest {})?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -159,7 +159,7 @@ fn jobs(inv: &Invocation, out: &mut Output) -> CommandResult {
 
 fn run_job(job: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = RunJobRequest { job: job.to_owned(), dry_run };
-    let answer = inv.ops().mind_run(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     let failed = answer.report.as_ref().filter(|report| report.ending != "succeeded");
     let failed =
         failed.map(|report| format!("{} {}: {}", report.run, report.ending, report.summary));
@@ -179,13 +179,13 @@ fn run_job(job: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> Comm
 
 fn pause(job: &str, paused: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = PauseJobRequest { job: job.to_owned(), paused };
-    let answer = inv.ops().mind_pause(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     let verb = if answer.paused { "is paused" } else { "goes on" };
     out.either(&answer, format_args!("{} {verb}", answer.name))
 }
 
 fn log(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ops().mind_runs(inv.caller(), RunsRequest { limit: Some(limit) })?;
+    let answer = inv.ask(RunsRequest { limit: Some(limit) })?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -213,7 +213,7 @@ fn log(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
 
 fn events(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = ProcessEventsRequest { limit: Some(limit) };
-    let answer = inv.ops().mind_events(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -221,7 +221,7 @@ fn events(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
         out.say("nothing happened to channels, branches or workers yet");
     }
     for event in &answer.events {
-        let at = kernel::memory::Millis(event["at_unix_ms"].as_i64().unwrap_or_default());
+        let at = proof::memory::Millis(event["at_unix_ms"].as_i64().unwrap_or_default());
         let name = event["event"].as_str().or(event["record"].as_str()).unwrap_or("?");
         let mut line = format!("{}  {name}", at.rfc3339());
         for key in [
@@ -252,7 +252,7 @@ fn events(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
 }
 
 fn show(run: &str, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ops().mind_show(inv.caller(), ShowRunRequest { run: run.to_owned() })?;
+    let answer = inv.ask(ShowRunRequest { run: run.to_owned() })?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -269,7 +269,7 @@ fn show(run: &str, inv: &Invocation, out: &mut Output) -> CommandResult {
 
 fn undo(run: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = UndoRequest { run: run.to_owned(), dry_run };
-    let answer = inv.ops().mind_undo(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -306,7 +306,7 @@ fn ids(about: &[u64]) -> String {
 pub(crate) fn budget(args: &BudgetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let kill_switch = (args.stop || args.allow).then_some(args.stop);
     let request = BudgetRequest { kill_switch, limit: Some(args.limit) };
-    let answer = inv.ops().budget(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }

@@ -22,8 +22,7 @@ pub(crate) struct SalienceArgs {
 }
 
 pub(crate) fn run(args: &SalienceArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer =
-        inv.ops().service.salience(inv.caller(), SalienceRequest { limit: Some(args.limit) })?;
+    let answer = inv.ask(SalienceRequest { limit: Some(args.limit) })?;
     if out.is_json() {
         return out.object(&answer);
     }

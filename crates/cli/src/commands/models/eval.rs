@@ -1,33 +1,17 @@
 //! `cortex eval`: how well search does on a labelled set.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use clap::Args;
-use embed::settings::EmbedderChoice;
-use kernel::memory::Millis;
-use kernel::{Cortex, Reading};
-use recall::evaluation::{self, Difference, LabelledSet, Means, MeansTable, paired};
-use recall::models::each_text;
-use recall::search::{Arm, ArmWeights, ModelQuestion, SearchQuery};
 use serde_json::{Map, Value, json};
-use service::embedders::EmbedError;
-use service::embedders::active::{OpenEmbedder, QuestionContext};
-use service::embedders::fill::{FillPlan, fill};
 
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, ProgressLine};
-
-/// Hits asked for: for nearly all questions enough for ten sessions.
-const LIMIT: usize = 100;
-/// What the built-in model is called where models are chosen.
-const STATIC: &str = "static";
-/// Of the paired test, so that two runs print the same.
-const SEED: u64 = 1;
+use crate::output::Output;
+use crate::wiring::evaluation::{
+    self, Differences, EvalPlan, LabelledSearch, Means, Measurement, differences,
+};
 
 /// Measures search on a labelled set, through the ordinary save and search paths, in a temporary home.
 ///
@@ -75,254 +59,56 @@ pub(crate) struct EvalArgs {
     embedded: u64,
 }
 
-/// One configuration on all questions.
-#[derive(Debug, Default)]
-struct Measurement {
-    turns: MeansTable,
-    sessions: MeansTable,
-    /// By question, in order.
-    each: Vec<(Means, Option<Means>)>,
-    times: Vec<Duration>,
-}
-
 pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let embedder = embedder(args, inv)?;
-    let default = if embedder.is_some() { ArmWeights::with_model() } else { ArmWeights::default() };
-    let weights = |text: &Option<String>| text.as_deref().map(|t| default.changed(t)).transpose();
-    let (base, other) = (weights(&args.weights)?.unwrap_or(default), weights(&args.compare)?);
-    let text = |name: &str| {
-        let path = args.folder.join(name);
-        std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))
+    let plan = EvalPlan {
+        folder: &args.folder,
+        categories: &args.categories,
+        weights: args.weights.as_deref(),
+        compare: args.compare.as_deref(),
+        embedder: &args.embedder,
+        embedded: args.embedded,
     };
-    let set = LabelledSet::parse(
-        &text(evaluation::CORPUS)?,
-        &text(evaluation::QUESTIONS)?,
-        &text(evaluation::ANSWERS)?,
-    )?;
-    check_categories(&args.categories, &set)?;
-    let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
-    let evaluation = Evaluation { args, base, other, scratch: &scratch, set: &set };
-    let outcome = evaluation.run(inv, embedder, out);
-    let removed = std::fs::remove_dir_all(&scratch);
-    outcome?;
-    removed.map_err(|error| Failure::file(&scratch, error))
+    evaluation::with_set(&plan, inv, out, |search, out| report(args, search, out))
 }
 
-/// A category that no question has would be measured as nothing.
-fn check_categories(asked: &[String], set: &LabelledSet) -> CommandResult {
-    let known: BTreeSet<&str> =
-        set.questions.iter().map(evaluation::LabelledQuestion::category).collect();
-    match asked.iter().find(|name| !known.contains(name.as_str())) {
-        None => Ok(()),
-        Some(name) => {
-            let known: Vec<&str> = known.into_iter().collect();
-            let known = known.join(", ");
-            Err(Failure::Input(format!("no question has the category {name:?}; there are {known}")))
-        }
+fn report(args: &EvalArgs, search: &LabelledSearch<'_>, out: &mut Output) -> CommandResult {
+    let base = search.base;
+    let measured = search.ask(base, out)?;
+    let mut view = json!({
+        "turn": objects(&measured.turns.means()),
+        "session": objects(&measured.sessions.means()),
+        "latency_ms": {"p50": measured.latency(50), "p95": measured.latency(95)},
+        "memories": search.memories(),
+        "store_bytes": search.store_bytes(),
+        "weights": base.to_string(),
+        "embedder": search.embedder(),
+    });
+    if !out.is_json() {
+        print(out, &measured, search.memories(), search.store_bytes())?;
     }
-}
-
-/// What is asked of which set, and where the store of it lies meanwhile.
-struct Evaluation<'a> {
-    args: &'a EvalArgs,
-    base: ArmWeights,
-    /// What the base is compared with.
-    other: Option<ArmWeights>,
-    scratch: &'a Path,
-    set: &'a LabelledSet,
-}
-
-impl Evaluation<'_> {
-    fn run(
-        &self,
-        inv: &Invocation,
-        embedder: Option<OpenEmbedder>,
-        out: &mut Output,
-    ) -> CommandResult {
-        let Evaluation { args, base, other, scratch, set } = *self;
-        let cortex = Arc::new(Cortex::open(scratch, inv.actor(), inv.options().clone())?);
-        let mut saving = ProgressLine::new(out, "saved");
-        let ids = set.save(&cortex, &mut |done, all| saving.at(done as u64, all as u64))?;
-        if let Some(embedder) = &embedder {
-            embed(embedder, args, &cortex, scratch, out)?;
-        }
-        let reading = cortex.read()?;
-        let (categories, now) = (&args.categories, inv.now()?);
-        let model =
-            embedder.map(|ready| Model { ready, folder: scratch, known: RefCell::default() });
-        let asker = Asker { set, ids, reading, categories, now, model };
-        let measured = asker.ask(base, out)?;
-        let mut view = json!({
-            "turn": objects(&measured.turns.means()),
-            "session": objects(&measured.sessions.means()),
-            "latency_ms": {"p50": measured.latency(50), "p95": measured.latency(95)},
-            "memories": set.corpus.len(),
-            "store_bytes": cortex.size_bytes()?,
-            "weights": base.to_string(),
-            "embedder": asker.model.as_ref().map_or(STATIC, |model| model.ready.chosen.model()),
-        });
+    if let Some(other) = search.other {
+        let compared = search.ask(other, out)?;
+        let differences = differences(&measured, &compared);
         if !out.is_json() {
-            print(out, &measured, set.corpus.len(), cortex.size_bytes()?)?;
+            out.line(format_args!("A {base}\nB {other}"))?;
+            print_differences(out, &measured, &compared, &differences)?;
         }
-        if let Some(other) = other {
-            let compared = asker.ask(other, out)?;
-            let differences = differences(&measured, &compared);
-            if !out.is_json() {
-                out.line(format_args!("A {base}\nB {other}"))?;
-                print_differences(out, &measured, &compared, &differences)?;
-            }
-            view["compare"] = json!({
-                "weights": other.to_string(),
-                "turn": objects(&compared.turns.means()),
-                "session": objects(&compared.sessions.means()),
-                "difference": differences.iter().map(|(level, measures)| {
-                    let each = measures.iter().map(|(name, d)| {
-                        ((*name).to_owned(), json!({"mean": d.mean, "p": d.p}))
-                    });
-                    ((*level).to_owned(), Value::Object(each.collect()))
-                }).collect::<Map<_, _>>(),
-            });
-        }
-        if args.ablation {
-            view["ablation"] = Value::Array(ablation(&asker, out)?);
-        }
-        if out.is_json() { out.object(&view) } else { Ok(()) }
+        view["compare"] = json!({
+            "weights": other.to_string(),
+            "turn": objects(&compared.turns.means()),
+            "session": objects(&compared.sessions.means()),
+            "difference": differences.iter().map(|(level, measures)| {
+                let each = measures.iter().map(|(name, d)| {
+                    ((*name).to_owned(), json!({"mean": d.mean, "p": d.p}))
+                });
+                ((*level).to_owned(), Value::Object(each.collect()))
+            }).collect::<Map<_, _>>(),
+        });
     }
-}
-
-struct Asker<'a> {
-    set: &'a LabelledSet,
-    ids: HashMap<u64, String>,
-    reading: Reading,
-    categories: &'a [String],
-    now: Millis,
-    model: Option<Model<'a>>,
-}
-
-/// The optional model, where its vectors are, and what it made of the questions so far.
-struct Model<'a> {
-    ready: OpenEmbedder,
-    folder: &'a Path,
-    known: RefCell<HashMap<String, ModelQuestion>>,
-}
-
-impl Asker<'_> {
-    /// Gives the query its question in the optional model. Each is asked once, whatever the weights.
-    fn meant(&self, query: &mut SearchQuery) -> CommandResult {
-        let Some(Model { ready, folder, known }) = &self.model else { return Ok(()) };
-        let key = format!("{:?} {}", query.project, query.text);
-        if let Some(question) = known.borrow().get(&key) {
-            query.model = Some(question.clone());
-            return Ok(());
-        }
-        let weights = query.weights;
-        let context = QuestionContext { reading: &self.reading, gate: None, now: self.now };
-        ready.put_into(query, folder, context)?;
-        query.weights = weights;
-        if let Some(question) = &query.model {
-            known.borrow_mut().insert(key, question.clone());
-        }
-        Ok(())
+    if args.ablation {
+        view["ablation"] = Value::Array(ablation(search, out)?);
     }
-
-    fn ask(&self, weights: ArmWeights, out: &Output) -> CommandResult<Measurement> {
-        let mut measured = Measurement::default();
-        let mut progress = ProgressLine::new(out, "asked");
-        let questions = &self.set.questions;
-        for (n, question) in questions.iter().enumerate() {
-            progress.at(n as u64 + 1, questions.len() as u64);
-            let category = question.category();
-            let Some(relevant) = self.set.relevant(question) else { continue };
-            if !self.categories.is_empty() && !self.categories.iter().any(|c| c == category) {
-                continue;
-            }
-            let project = question.group.clone();
-            let mut query =
-                SearchQuery { project, weights, ..SearchQuery::new(&*question.text, LIMIT) };
-            self.meant(&mut query)?;
-            let started = Instant::now();
-            let answer = recall::search::search(&self.reading, None, &query, self.now)?;
-            measured.times.push(started.elapsed());
-            let found = answer.hits.iter().filter_map(|hit| self.ids.get(&hit.id.get()).cloned());
-            let (memories, sessions) = self.set.judge(&found.collect::<Vec<_>>(), relevant);
-            measured.turns.add(category, memories);
-            if let Some(sessions) = sessions {
-                measured.sessions.add(category, sessions);
-            }
-            measured.each.push((memories, sessions));
-        }
-        measured.times.sort_unstable();
-        Ok(measured)
-    }
-}
-
-impl Measurement {
-    fn latency(&self, percent: usize) -> f64 {
-        let time = self.times.get(self.times.len() * percent / 100);
-        time.map_or(0.0, |time| time.as_secs_f64() * 1_000.0)
-    }
-
-    fn all(&self) -> [Means; 2] {
-        [&self.turns, &self.sessions].map(|t| t.means().get("all").copied().unwrap_or_default())
-    }
-}
-
-/// The model that the arguments name; `None` for the built-in one.
-fn embedder(args: &EvalArgs, inv: &Invocation) -> CommandResult<Option<OpenEmbedder>> {
-    let choice = match args.embedder.as_str() {
-        "minilm" => EmbedderChoice::MiniLm,
-        "http" => match service::embedders::choice(&inv.config()?).map_err(EmbedError::from)? {
-            EmbedderChoice::Http(http) => EmbedderChoice::Http(http),
-            _ => return Err(Failure::input("`cortex model use http` must name a service first")),
-        },
-        _ => return Ok(None),
-    };
-    Ok(OpenEmbedder::new(choice, inv.folder(), &|name| inv.variable(name))?)
-}
-
-/// Gives the memories of the set their vectors, through the cache as always.
-fn embed(
-    embedder: &OpenEmbedder,
-    args: &EvalArgs,
-    cortex: &Arc<Cortex>,
-    folder: &Path,
-    out: &Output,
-) -> CommandResult {
-    let mut progress = ProgressLine::new(out, "embedded");
-    let mut cache = embedder.chosen.cache(folder)?;
-    let open = || -> CommandResult<Arc<Cortex>> { Ok(Arc::clone(cortex)) };
-    let plan = FillPlan::all_at_once();
-    fill(&open, &embedder.chosen, &mut cache, &plan, &mut |done, all| progress.at(done, all))?;
-    let mut kept = HashSet::new();
-    each_text(&cortex.read()?, 0, &mut |id, _, body| {
-        if id.get() * 61 % 100 < args.embedded {
-            kept.insert(body);
-        }
-        true
-    })?;
-    cache.retain(&|body| kept.contains(body)).map_err(EmbedError::from)?;
-    Ok(())
-}
-
-/// One level of what a question was measured as.
-type Level = dyn Fn(&(Means, Option<Means>)) -> Option<Means>;
-
-type Differences = [(&'static str, Vec<(&'static str, Difference)>); 2];
-
-/// Second minus first, question by question.
-fn differences(first: &Measurement, second: &Measurement) -> Differences {
-    let level = |of: &Level| {
-        let pairs: Vec<_> =
-            first.each.iter().zip(&second.each).filter_map(|(a, b)| of(a).zip(of(b))).collect();
-        let names = Means::default().named().map(|(name, _)| name);
-        let measure = |(place, name): (usize, &'static str)| {
-            let each: Vec<f64> =
-                pairs.iter().map(|(a, b)| b.named()[place].1 - a.named()[place].1).collect();
-            (name, paired(&each, SEED))
-        };
-        names.into_iter().enumerate().map(measure).collect()
-    };
-    [("turn", level(&|(turn, _)| Some(*turn))), ("session", level(&|(_, session)| *session))]
+    if out.is_json() { out.object(&view) } else { Ok(()) }
 }
 
 fn print_differences(
@@ -348,7 +134,7 @@ fn print_differences(
 }
 
 /// What each arm adds to those before it.
-fn ablation(asker: &Asker<'_>, out: &mut Output) -> CommandResult<Vec<Value>> {
+fn ablation(search: &LabelledSearch<'_>, out: &mut Output) -> CommandResult<Vec<Value>> {
     if !out.is_json() {
         out.line(format_args!(
             "{:<14} {:>9} {:>12} {:>12} {:>15}",
@@ -356,9 +142,8 @@ fn ablation(asker: &Asker<'_>, out: &mut Output) -> CommandResult<Vec<Value>> {
         ))?;
     }
     let mut rows = Vec::new();
-    for (place, arm) in Arm::ALL.iter().enumerate() {
-        let [turn, session] = asker.ask(ArmWeights::first(place + 1), out)?.all();
-        let name = format!("{}{}", if place == 0 { "" } else { "+ " }, arm.name());
+    for (name, weights) in LabelledSearch::ablation() {
+        let [turn, session] = search.ask(weights, out)?.all();
         if !out.is_json() {
             out.line(format_args!(
                 "{name:<14} {:>9.3} {:>12.3} {:>12.3} {:>15.3}",

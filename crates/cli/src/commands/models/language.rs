@@ -1,11 +1,7 @@
 //! `cortex language`: in which language the memories of an actor are read.
 
+use api::upkeep::{LanguageListRequest, LanguageRequest};
 use clap::Args;
-use kernel::command::Command;
-use kernel::{Error, Submission};
-use recall::analyze::Language;
-use recall::language;
-use serde_json::json;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
@@ -34,34 +30,18 @@ pub(crate) struct LanguageArgs {
 
 pub(crate) fn run(args: &LanguageArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     if args.list {
-        let names: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
+        let names = inv.ask(LanguageListRequest {})?.languages;
         if out.is_json() {
-            return out.object(&json!(names));
+            return out.object(&names);
         }
-        for name in names {
-            out.line(format_args!("{name}"))?;
-        }
-        return Ok(());
+        return names.iter().try_for_each(|name| out.line(name));
     }
-    let wanted = args.language.as_deref().map(parse).transpose()?;
-    inv.owner_only("language")?;
-    let cortex = inv.existing()?;
-    let current = language::language(&cortex.read()?)?;
-    let changes_to = wanted.filter(|wanted| *wanted != current);
-    if let Some(to) = changes_to {
-        out.say(format_args!("reading every memory in {} …", to.name()));
-        let command = Command::Migration(language::change(current, to));
-        cortex.submit(Submission { stamp: inv.stamp()?, command, authority: None })?;
+    let mut request = LanguageRequest { language: args.language.clone(), dry_run: true };
+    let mut answer = inv.ask(request.clone())?;
+    if answer.changed {
+        out.say(format_args!("reading every memory in {} …", answer.language));
+        request.dry_run = false;
+        answer = inv.ask(request)?;
     }
-    let now = changes_to.unwrap_or(current);
-    if out.is_json() {
-        return out.object(&json!({"language": now.name(), "changed": changes_to.is_some()}));
-    }
-    out.line(format_args!("{}", now.name()))
-}
-
-fn parse(name: &str) -> kernel::Result<Language> {
-    Language::parse(name).ok_or_else(|| {
-        Error::invalid("language", format!("{name:?} is not one; see `cortex language --list`"))
-    })
+    out.either(&answer, &answer.language)
 }

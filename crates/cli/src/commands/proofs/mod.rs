@@ -1,6 +1,5 @@
 //! What can be checked: roots, snapshots, proofs, the journal, and the store against it.
 
-mod entry_view;
 pub(crate) mod journal;
 pub(crate) mod prove;
 pub(crate) mod root;

@@ -2,17 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use api::proof::ClaimRequest;
 use clap::Args;
-use kernel::grants::Permission;
-use kernel::memory::{MemoryType, Relation};
-use kernel::prove::{self, Subject};
-use proof::ProofFile;
 use serde::Serialize;
-use service::parse::MemoryRef;
 
 use crate::failure::{CommandResult, Failure};
-use crate::invocation::{Invocation, request_digest};
+use crate::invocation::Invocation;
 use crate::output::Output;
+use crate::wiring::words::MemoryRef;
 
 /// Writes a proof that anybody can check with `cortex verify-proof`, without the store.
 ///
@@ -57,21 +54,19 @@ struct ProofView {
     bytes: usize,
     root: String,
     size: u64,
-    claim: &'static str,
+    claim: String,
 }
 
 pub(crate) fn run(args: &ProveArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let file = make(args, inv)?;
-    // A proof that cannot be checked must not leave the house.
-    let checked = proof::check(&file)?;
-    let bytes = file.to_bytes();
-    write(&inv.path(&args.out), &bytes)?;
+    let proved = inv.ask(claim(args, inv)?)?;
+    let file = client::protocol::decode(&proved.proof)?;
+    write(&inv.path(&args.out), &file)?;
     let view = ProofView {
         file: args.out.display().to_string(),
-        bytes: bytes.len(),
-        root: checked.root.to_string(),
-        size: checked.size,
-        claim: claim_name(&checked.fact),
+        bytes: proved.bytes,
+        root: proved.root,
+        size: proved.size,
+        claim: proved.claim,
     };
     out.either(
         &view,
@@ -79,47 +74,27 @@ pub(crate) fn run(args: &ProveArgs, inv: &Invocation, out: &mut Output) -> Comma
     )
 }
 
-fn make(args: &ProveArgs, inv: &Invocation) -> CommandResult<ProofFile> {
-    let cortex = inv.existing()?;
-    let actor = cortex.actor();
-    if let Some(names) = &args.slice {
-        let types = names.iter().map(|name| MemoryType::parse(name));
-        let mut types: Vec<MemoryType> =
-            types.collect::<kernel::Result<_, kernel::ProofError>>()?;
-        if let Some(authority) =
-            inv.authority(&cortex, Permission::Prove, request_digest(&[b"slice"]))?
-        {
-            if !types.is_empty() || args.at_snapshot.is_some() {
-                return Err(Failure::input(
-                    "a grant says itself which slice it proves; give --slice alone",
-                ));
-            }
-            return Ok(cortex.prove_slice_for(&authority, inv.now()?)?);
-        }
-        if types.is_empty() {
-            types.extend(MemoryType::ALL);
-        }
-        let view = &cortex.read()?;
-        return Ok(prove::prove_slice(&view.view(), actor, &types, None, args.at_snapshot)?);
+/// What the options say is to be proved.
+fn claim(args: &ProveArgs, inv: &Invocation) -> CommandResult<ClaimRequest> {
+    let snapshot = args.at_snapshot;
+    if let Some(types) = &args.slice {
+        return Ok(ClaimRequest::Slice { types: types.clone(), snapshot });
     }
-    inv.owner_only("prove anything but a slice")?;
-    let reading = cortex.read()?;
-    let view = reading.view();
-    if let Some(number) = args.since {
-        return Ok(prove::prove_since(&view, actor, number)?);
+    if let Some(snapshot) = args.since {
+        return Ok(ClaimRequest::Since { snapshot });
     }
     let Some(memory) = &args.memory else {
         return Err(Failure::input("name a memory, --since or --slice"));
     };
-    let id = memory.of(actor)?;
-    let subject = match args.edge.as_slice() {
+    let id = memory.of(inv.actor())?.get();
+    Ok(match args.edge.as_slice() {
         [relation, dst] => {
             let dst: MemoryRef = dst.parse()?;
-            Subject::Edge(id, Relation::parse(relation)?, dst.of(actor)?)
+            let dst = dst.of(inv.actor())?.get();
+            ClaimRequest::Edge { src: id, relation: relation.clone(), dst, snapshot }
         }
-        _ => Subject::Memory(id),
-    };
-    Ok(prove::prove(&view, actor, subject, args.at_snapshot)?)
+        _ => ClaimRequest::Memory { id, snapshot },
+    })
 }
 
 /// Writes beside the target and renames, so that a crash leaves no half proof.
@@ -133,16 +108,4 @@ fn write(path: &Path, bytes: &[u8]) -> CommandResult {
         let _ = std::fs::remove_file(&part);
         Failure::file(path, error)
     })
-}
-
-/// A name for the kind of claim.
-pub(crate) fn claim_name(fact: &proof::ProvedFact) -> &'static str {
-    match fact {
-        proof::ProvedFact::Memory { .. } => "memory",
-        proof::ProvedFact::NoMemory { .. } => "no_memory",
-        proof::ProvedFact::Edge { .. } => "edge",
-        proof::ProvedFact::NoEdge { .. } => "no_edge",
-        proof::ProvedFact::AppendOnly { .. } => "append_only",
-        proof::ProvedFact::Slice { .. } => "slice",
-    }
 }

@@ -1,5 +1,6 @@
 //! `cortex root`: one digest over everything.
 
+use api::proof::RootRequest;
 use clap::Args;
 use serde::Serialize;
 
@@ -31,17 +32,14 @@ struct RootView {
 }
 
 pub(crate) fn run(_: &RootArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let cortex = inv.existing()?;
-    let reading = cortex.read()?;
-    let roots = reading.roots()?;
-    let root = roots.overall(inv.actor().as_str());
+    let answer = inv.ask(RootRequest {})?;
     let view = RootView {
-        root: root.to_string(),
-        size: roots.size,
-        journal_root: roots.journal.to_string(),
-        memories_root: roots.heads.to_string(),
-        edges_root: roots.edges.to_string(),
-        actor: inv.actor().to_string(),
+        root: answer.root,
+        size: answer.size,
+        journal_root: answer.journal_root,
+        memories_root: answer.memories_root,
+        edges_root: answer.edges_root,
+        actor: answer.actor,
     };
-    out.either(&view, root)
+    out.either(&view, &view.root)
 }

@@ -1,11 +1,11 @@
 //! `cortex snapshot`: fixing the state, so that proofs can speak of it later.
 
+use api::upkeep::{SnapshotListRequest, SnapshotRequest, SnapshotView};
 use clap::Args;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
-use crate::views::SnapshotView;
 
 /// Records the state as it is now; proofs can be given for it for as long as the store lives.
 ///
@@ -26,20 +26,16 @@ pub(crate) struct SnapshotArgs {
 }
 
 pub(crate) fn run(args: &SnapshotArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    inv.owner_only("take or list snapshots")?;
-    let cortex = inv.existing()?;
     if !args.list {
-        let view = SnapshotView::from(&cortex.snapshot(inv.stamp()?, &args.reason)?);
+        let view = inv.ask(SnapshotRequest { reason: args.reason.clone() })?;
         return out.either(&view, line(&view));
     }
-    let reading = cortex.read()?;
-    let view = reading.view();
-    let last = view.counters()?.snapshot.map_or(0, |snapshot| snapshot.number);
     let mut snapshots = Vec::new();
-    for number in 1..=last {
-        let manifest =
-            view.snapshot(number)?.ok_or_else(|| kernel::Error::not_found("snapshot", number))?;
-        snapshots.push(SnapshotView::from(&manifest));
+    let mut next = Some(1);
+    while let Some(from) = next {
+        let mut page = inv.ask(SnapshotListRequest { from })?;
+        snapshots.append(&mut page.snapshots);
+        next = page.next;
     }
     if out.is_json() {
         return out.object(&snapshots);

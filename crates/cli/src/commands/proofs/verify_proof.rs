@@ -5,18 +5,13 @@ use std::path::PathBuf;
 
 use api::memory::Memory;
 use clap::Args;
-use kernel::memory::{Body, Head, Millis, Version};
-use kernel::uri::Uri;
-use kernel::{Digest, Error};
-use proof::{CheckedProof, PROOF_BYTES_MAX, ProofFile, ProvedFact};
+use proof::memory::{Body, Head, MemoryId, MemoryType, Millis, Version};
+use proof::{CheckedProof, Digest, PROOF_BYTES_MAX, ProofFile, ProvedFact};
 use serde_json::{Value, json};
-use service::fields;
-use service::parse::from_ppm;
 
-use crate::commands::proofs::prove::claim_name;
 use crate::failure::{CommandResult, Failure};
 use crate::output::{Output, plain, plain_lines};
-use crate::views::pinned;
+use crate::wiring::words::{Uri, edge_view, fields_view, from_ppm, pinned};
 
 /// Checks a proof file. Needs no home and no store.
 ///
@@ -46,14 +41,14 @@ pub(crate) fn run(args: &VerifyProofArgs, out: &mut Output) -> CommandResult {
     let checked =
         ProofFile::from_bytes(&bytes).and_then(|file| proof::check(&file)).map_err(|error| {
             match error {
-                proof::Error::ProofRefused(reason) => Error::ProofRefused(reason),
-                other => Error::ProofRefused(other.to_string()),
+                refused @ proof::Error::ProofRefused(_) => refused,
+                other => proof::Error::ProofRefused(other.to_string()),
             }
         })?;
     if let Some(expected) = trusted
         && expected != checked.root
     {
-        return Err(Error::RootMismatch { expected, found: checked.root }.into());
+        return Err(Failure::other_root(&expected, &checked.root));
     }
     let statement = statement(&checked);
     if out.is_json() {
@@ -130,12 +125,7 @@ fn statement(checked: &CheckedProof) -> String {
     }
 }
 
-fn uri(
-    checked: &CheckedProof,
-    memory_type: kernel::memory::MemoryType,
-    id: kernel::memory::MemoryId,
-    version: u32,
-) -> Uri {
+fn uri(checked: &CheckedProof, memory_type: MemoryType, id: MemoryId, version: u32) -> Uri {
     Uri { actor: checked.actor.clone(), memory_type, id, version }
 }
 
@@ -159,7 +149,7 @@ fn proved_memory(uri: String, head: &Head, version: &Version, body: Option<&Body
         latest: head.version,
         duplicates: head.duplicates,
         tags: head.tags.clone(),
-        fields: body.map_or(Value::Null, |body| fields::to_json(&body.fields)),
+        fields: body.map_or(Value::Null, |body| fields_view(&body.fields)),
         pinned: head.pinned,
         archived: head.archived,
         deleted_at: head.tombstone.as_ref().map(|tombstone| tombstone.at.rfc3339()),
@@ -196,7 +186,7 @@ fn view(checked: &CheckedProof, statement: &str) -> Value {
         "actor": checked.actor.as_str(),
         "root": checked.root.to_string(),
         "size": checked.size,
-        "claim": claim_name(&checked.fact),
+        "claim": checked.fact.name(),
         "statement": statement,
     });
     let (name, detail) = match &checked.fact {
@@ -205,7 +195,7 @@ fn view(checked: &CheckedProof, statement: &str) -> Value {
             ("memory", proved_memory(uri, head, version, body.as_deref()))
         }
         ProvedFact::NoMemory { id } => ("id", json!(id.get())),
-        ProvedFact::Edge { edge } => ("edge", json!(service::views::edge_view(edge))),
+        ProvedFact::Edge { edge } => ("edge", json!(edge_view(edge))),
         ProvedFact::NoEdge { src, relation, dst } => {
             ("edge", json!({"src": src.get(), "relation": relation.name(), "dst": dst.get()}))
         }

@@ -25,12 +25,12 @@ use clap::Args;
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
-use kernel::memory::Millis;
-use service::parse;
+use proof::memory::Millis;
 
 use crate::failure::CommandResult;
 use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder};
 use crate::output::{Output, plain};
+use crate::wiring::words;
 
 /// How long memory may take. An agent waits for a prompt's hook on every prompt.
 const PROMPT_LIMIT: Duration = Duration::from_millis(1_500);
@@ -201,14 +201,9 @@ impl HookMemory for DaemonMemory {
         let said = self.ask(session, request)?;
         let Some(id) = &session.id else { return Ok(None) };
         let view = self.ask(session, SessionGetRequest { id: id.clone() })?;
-        let last = view
-            .last_saved_at
-            .as_deref()
-            .map(parse::time)
-            .transpose()
-            .map_err(service::Error::from)?;
-        let now = parse::time(&said.created_at).map_err(service::Error::from)?;
-        let started = parse::time(&view.started_at).map_err(service::Error::from)?;
+        let last = view.last_saved_at.as_deref().map(words::time).transpose()?;
+        let now = words::time(&said.created_at)?;
+        let started = words::time(&view.started_at)?;
         Ok(reminder(now, started, last))
     }
 

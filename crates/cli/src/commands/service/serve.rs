@@ -93,7 +93,7 @@ pub(crate) fn enter(folder: &Path, wait: Duration) -> CommandResult<HomeAccess> 
             Ok(None) if Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            Ok(None) => return Err(kernel::Error::Busy.into()),
+            Ok(None) => return Err(Failure::home_busy()),
             // A home that cannot be written to: opening it says why, better than we could.
             Err(_) => return Ok(HomeAccess::Free(None)),
         }

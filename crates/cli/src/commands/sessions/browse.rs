@@ -9,11 +9,11 @@ use api::session::SessionListRequest;
 use api::stats::ProjectsRequest;
 use api::timeline::TimelineRequest;
 use clap::{Args, Subcommand};
-use service::parse::MemoryRef;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
+use crate::wiring::words::MemoryRef;
 
 /// Shows what was saved before and after a memory, in its session.
 ///
@@ -134,7 +134,7 @@ pub(crate) struct ArchiveArgs {
 pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
     let request = TimelineRequest { id, before: Some(args.before), after: Some(args.after) };
-    let answer = inv.ops().service.timeline(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -155,7 +155,7 @@ pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) 
         limit: Some(args.limit),
         offset: 0,
     };
-    let answer = inv.ops().service.session_list(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -179,7 +179,7 @@ pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) ->
         limit: Some(args.limit),
         ..PromptListRequest::default()
     };
-    let answer = inv.ops().service.prompt_list(inv.caller(), request)?;
+    let answer = inv.ask(request)?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -203,7 +203,7 @@ pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) 
                 to: args.into.clone(),
                 dry_run: args.dry_run,
             };
-            let answer = inv.ops().service.merge_projects(inv.caller(), request)?;
+            let answer = inv.ask(request)?;
             let verb = if answer.dry_run { "would move" } else { "moved" };
             let (moved, to) = (answer.moved, plain(&answer.to));
             let names = plain(&answer.aliases.join(", "));
@@ -212,14 +212,14 @@ pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) 
         }
         Some(ProjectsStep::Separate { name }) => {
             let request = SeparateRequest { name: name.clone() };
-            let answer = inv.ops().service.separate_project(inv.caller(), request)?;
+            let answer = inv.ask(request)?;
             out.either(&answer, format_args!("{} is a project of its own", plain(&answer.name)))
         }
     }
 }
 
 fn list_projects(inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ops().service.projects(inv.caller(), ProjectsRequest {})?;
+    let answer = inv.ask(ProjectsRequest {})?;
     if out.is_json() {
         return out.object(&answer);
     }
@@ -241,11 +241,11 @@ pub(crate) fn archive(args: &ArchiveArgs, inv: &Invocation, out: &mut Output) ->
     if let Some(memory) = &args.memory {
         let id = memory.of(inv.actor())?.get();
         let request = ArchiveRequest { id, reason: args.reason.clone() };
-        let answer = inv.ops().service.archive(inv.caller(), request)?;
+        let answer = inv.ask(request)?;
         let verb = if answer.changed { "archived" } else { "unchanged" };
         return out.either(&answer, format_args!("{verb} {}", answer.memory.uri));
     }
-    let answer = inv.ops().service.sweep(inv.caller(), SweepRequest { dry_run: args.dry_run })?;
+    let answer = inv.ask(SweepRequest { dry_run: args.dry_run })?;
     if out.is_json() {
         return out.object(&answer);
     }

@@ -78,13 +78,13 @@ pub(crate) fn run(args: &SessionArgs, inv: &Invocation, out: &mut Output) -> Com
                 directory: start.directory.clone(),
                 agent: start.agent.clone(),
             };
-            (inv.ops().session_start(inv.caller(), request)?, "started")
+            (inv.ask(request)?, "started")
         }
         SessionStep::End(end) => {
             let summary = end.summary.as_deref().map(|text| save::content(inv, out, Some(text)));
             let request =
                 SessionEndRequest { id: end.session.clone(), summary: summary.transpose()? };
-            (inv.ops().service.session_end(inv.caller(), request)?, "ended")
+            (inv.ask(request)?, "ended")
         }
     };
     let ended = session.ended_at.is_some() && verb == "started";
@@ -100,7 +100,7 @@ pub(crate) fn prompt(args: &PromptArgs, inv: &Invocation, out: &mut Output) -> C
         project: args.project.clone(),
         default_session: false,
     };
-    let prompt = inv.ops().service.prompt_save(inv.caller(), request)?;
+    let prompt = inv.ask(request)?;
     if !prompt.redacted.is_empty() {
         out.say(&prompt.redacted);
     }

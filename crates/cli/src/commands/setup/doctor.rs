@@ -21,7 +21,7 @@ use crate::commands::service::serve::{self, HomeAccess};
 use crate::commands::setup::agent_setup;
 use crate::commands::setup::version::BuildInfo;
 use crate::failure::{CommandResult, Failure};
-use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, wait};
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, told_of_renewals, wait};
 use crate::output::{Output, plain};
 
 /// Checks the home, the daemon, the stores, the talents and their runs, the model, the settings and the agents, and
@@ -181,7 +181,7 @@ fn stores(
             }
             let settings = config.map(Config::settings).unwrap_or_default();
             let service = Service::new(folder, settings, wait(globals));
-            let service = service.telling(env.talk.of_renewals());
+            let service = service.telling(told_of_renewals(env.talk.clone()));
             let answer = service.health(&caller, HealthRequest {});
             service.close(caller.now()?)?;
             answer.map_err(api::Error::from)

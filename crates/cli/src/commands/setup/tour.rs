@@ -260,7 +260,7 @@ fn folder(globals: &GlobalArgs) -> CommandResult<PathBuf> {
     } else {
         let mut bytes = [0; 4];
         fill_random(&mut bytes)?;
-        let name = format!("cortex-tour-{}", kernel::digest::encode_hex(&bytes));
+        let name = format!("cortex-tour-{}", proof::digest::encode_hex(&bytes));
         std::env::temp_dir().join(name)
     };
     if folder.join("actors").exists() {

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 use client::protocol::PROTOCOL;
-use recall::analyze::ANALYZER_VERSION;
-use recall::embedding::{Embedder as _, StaticEmbedder};
 use serde::Serialize;
 
 use crate::failure::{CommandResult, Failure};
 use crate::output::Output;
+use crate::wiring::words;
 
 /// Shows the version of this program and of what it writes: journal, search index, vectors.
 ///
@@ -73,10 +72,10 @@ impl BuildInfo {
         BuildInfo {
             version: env!("CARGO_PKG_VERSION"),
             commit: option_env!("CORTEX_COMMIT").filter(|commit| !commit.is_empty()),
-            schema: kernel::journal::SCHEMA,
+            schema: proof::journal::SCHEMA,
             protocol: PROTOCOL,
-            analyzer: ANALYZER_VERSION,
-            model: StaticEmbedder::shared().model().to_owned(),
+            analyzer: words::ANALYZER_VERSION,
+            model: words::built_in_model(),
         }
     }
 

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use api::transfer::{ExportReport, ExportRequest};
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use transfer::{self, Selection};
 
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, ProgressLine};
+use crate::output::Output;
+use crate::wiring::streams;
 
 /// Exports memories, with their versions, edges, sessions and prompts.
 ///
@@ -50,25 +51,16 @@ enum ExportFormat {
 }
 
 pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    inv.owner_only("export")?;
-    let cortex = inv.existing()?;
-    let reading = cortex.read()?;
-    let now = inv.now()?;
-    let selection = Selection { project: args.project.clone(), all: args.all };
-    let mut bar = ProgressLine::new(out, "exported");
-    let mut progress = |done, total| bar.at(done, total);
+    let request = ExportRequest { project: args.project.clone(), all: args.all };
     let Some(given) = &args.output else {
-        transfer::jsonl(&reading, &selection, now, out.writer(), &mut progress)
-            .map_err(to_output)?;
+        streams::export_lines(inv, request, out)?;
         return out.flush();
     };
     let (path, shown) = (inv.path(given), given.display().to_string());
     match args.format {
         ExportFormat::Jsonl => {
-            let exported = transfer::write_atomically(&path, |file| {
-                transfer::jsonl(&reading, &selection, now, file, &mut progress)
-            })?;
-            let transfer::ExportReport { memories, edges, sessions, prompts } = exported;
+            let ExportReport { memories, edges, sessions, prompts } =
+                streams::export_file(inv, request, &path, out)?;
             let view = json!({
                 "format": "jsonl", "path": shown, "memories": memories, "edges": edges,
                 "sessions": sessions, "prompts": prompts,
@@ -81,7 +73,7 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Comm
             )
         }
         ExportFormat::Markdown => {
-            let done = transfer::write_folder(&reading, &selection, &path, &mut progress)?;
+            let done = streams::export_folder(inv, request, &path, out)?;
             for name in &done.kept_files {
                 out.say(format_args!("left as it is: {name}"));
             }
@@ -98,32 +90,6 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Comm
                     done.memories, done.written, done.unchanged, done.removed, done.kept
                 ),
             )
-        }
-    }
-}
-
-/// A reader who has seen enough is no failure.
-fn to_output(error: transfer::Error) -> Failure {
-    match error {
-        transfer::Error::Io { error, .. } => Failure::output(error),
-        other => other.into(),
-    }
-}
-
-impl From<transfer::Error> for Failure {
-    fn from(error: transfer::Error) -> Failure {
-        match error {
-            transfer::Error::Kernel(error) => error.into(),
-            transfer::Error::Io { what, error } => Failure::Io { what, error },
-            transfer::Error::Source { .. } => Failure::Input(error.to_string()),
-            transfer::Error::Foreign { what, reason } => {
-                let error = std::io::Error::new(std::io::ErrorKind::AlreadyExists, reason);
-                Failure::Io { what, error }
-            }
-            transfer::Error::Staging(error) => Failure::Io {
-                what: "the temporary database of the import".into(),
-                error: std::io::Error::other(error),
-            },
         }
     }
 }

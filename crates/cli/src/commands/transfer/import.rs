@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use transfer::{self, Format, ImportReport, Importer};
+use api::transfer::{ImportReport, ImportRequest};
+use clap::{Args, ValueEnum};
 
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, ProgressLine, plain};
+use crate::output::{Output, plain};
+use crate::wiring::streams;
 
 /// Rows named on a terminal; --json names a thousand.
 const NAMED_MAX: usize = 20;
@@ -37,7 +38,7 @@ pub(crate) struct ImportArgs {
     path: PathBuf,
     /// What it is, if it is not recognised
     #[arg(long, value_enum, value_name = "FORMAT")]
-    from: Option<Format>,
+    from: Option<SourceFormat>,
     /// Project of what names none
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
@@ -46,36 +47,48 @@ pub(crate) struct ImportArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    inv.owner_only("import")?;
-    let cortex = inv.cortex()?;
-    let stamp = inv.stamp()?;
-    let salt = || inv.salt().map_err(|failure| unguessable(&failure));
-    let importer = Importer {
-        cortex: &cortex,
-        now: stamp.at,
-        by: &stamp.by,
-        salt: &salt,
-        mask_secrets: true,
-        project: args.project.as_deref(),
-        dry_run: args.dry_run,
-    };
-    let (mut read, mut wrote) =
-        (ProgressLine::new(out, "read"), ProgressLine::new(out, "imported"));
-    let report = transfer::import(
-        &importer,
-        args.from,
-        &inv.path(&args.path),
-        &mut |done, total| read.at(done, total),
-        &mut |done, total| wrote.at(done, total),
-    )?;
-    if out.is_json() { out.object(&report) } else { show(&report, out) }
+/// What a file or folder may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SourceFormat {
+    /// JSONL of `cortex export`
+    Cortex,
+    /// SQLite database of engram
+    Engram,
+    /// SQLite database of the Go program cortex
+    GoCortex,
+    /// SQLite database of claude-mem
+    ClaudeMem,
+    /// JSONL of the reference MCP memory server
+    ServerMemory,
+    /// JSON of mem0 or OpenMemory
+    Mem0,
+    /// Folder of Markdown notes: Obsidian, basic-memory, `cortex export --format markdown`
+    #[value(alias = "obsidian", alias = "basic-memory")]
+    Markdown,
 }
 
-/// Salts come from the machine; where it has none, nothing can be written.
-pub(crate) fn unguessable(failure: &Failure) -> transfer::Error {
-    let error = std::io::Error::other(failure.to_string());
-    transfer::Error::Io { what: "random bytes".into(), error }
+impl SourceFormat {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            SourceFormat::Cortex => "cortex",
+            SourceFormat::Engram => "engram",
+            SourceFormat::GoCortex => "go-cortex",
+            SourceFormat::ClaudeMem => "claude-mem",
+            SourceFormat::ServerMemory => "server-memory",
+            SourceFormat::Mem0 => "mem0",
+            SourceFormat::Markdown => "markdown",
+        }
+    }
+}
+
+pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let request = ImportRequest {
+        from: args.from.map(|format| format.name().to_owned()),
+        project: args.project.clone(),
+        dry_run: args.dry_run,
+    };
+    let report = streams::import(inv, &request, &inv.path(&args.path), out)?;
+    if out.is_json() { out.object(&report) } else { show(&report, out) }
 }
 
 fn show(report: &ImportReport, out: &mut Output) -> CommandResult {

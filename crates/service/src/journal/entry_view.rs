@@ -1,38 +1,36 @@
-//! A journal entry as JSON: every kind, with everything it carries.
+//! A journal entry as answers show it: every kind, with everything it carries.
 //!
 //! `kind` is the kind of the entry (write, update …), here as in the activity over HTTP. What the entry says of a
 //! memory has the words of every answer: `type`, `memory_type`, `session_id`.
+
+use api::journal::JournalEntry;
 
 use kernel::digest::encode_hex;
 use kernel::grants::SignedGrant;
 use kernel::journal::{Entry, HeadPatch, Payload, Weights};
 use kernel::memory::{Millis, PinnedVersion, Provenance};
 use serde_json::{Map, Value, json};
-use service::activity::phase;
-use service::parse::from_ppm;
 
+use crate::activity::phase;
+use crate::parse::from_ppm;
 use crate::views::pinned;
 
-/// The whole entry.
-pub(crate) fn entry(entry: &Entry, payload: &Payload) -> Value {
-    let mut view = json!({
-        "seq": entry.seq,
-        "kind": entry.kind.name(),
-        "at": entry.at.rfc3339(),
-        "by": entry.by,
-    });
-    if let Some(run) = &entry.run {
-        view["run"] = json!(run);
+/// The whole entry, without a line for people.
+pub(super) fn entry_view(entry: &Entry, payload: &Payload) -> JournalEntry {
+    JournalEntry {
+        seq: entry.seq,
+        kind: entry.kind.name().to_owned(),
+        at: entry.at.rfc3339(),
+        by: entry.by.clone(),
+        run: entry.run.clone(),
+        idempotency_key: entry.idempotency.as_ref().map(|used| used.key.clone()),
+        payload: payload_view(payload),
+        summary: String::new(),
     }
-    if let Some(idempotency) = &entry.idempotency {
-        view["idempotency_key"] = json!(idempotency.key);
-    }
-    view["payload"] = payload_view(payload);
-    view
 }
 
 /// What the entry says, without what is not set.
-fn payload_view(payload: &Payload) -> Value {
+fn payload_view(payload: &Payload) -> Map<String, Value> {
     let mut view = match payload {
         Payload::Write(p) => json!({
             "type": p.kind, "memory_type": p.memory_type.name(),
@@ -127,7 +125,10 @@ fn payload_view(payload: &Payload) -> Value {
         Payload::Migration(p) => json!({"component": p.component, "from": p.from, "to": p.to}),
     };
     prune(&mut view);
-    view
+    match view {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
 }
 
 fn time(time: Option<Millis>) -> Option<String> {
@@ -147,7 +148,7 @@ fn provenance(provenance: &Provenance) -> Value {
 
 /// The weights of salience by name, as parts of one.
 fn weights(weights: &Weights) -> Value {
-    json!(service::attest::weights_view(weights))
+    json!(crate::attest::weights_view(weights))
 }
 
 fn patch(patch: &HeadPatch) -> Value {

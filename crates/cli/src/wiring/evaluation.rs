@@ -1,0 +1,293 @@
+//! Search on a labelled set, in process on a store of its own that is thrown away: nothing of a home is asked, so
+//! `cortex eval` is no operation.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use embed::settings::EmbedderChoice;
+use kernel::memory::Millis;
+use kernel::{Cortex, Reading};
+use recall::evaluation::{self, Difference, LabelledSet, MeansTable, paired};
+use recall::models::each_text;
+use recall::search::{Arm, ModelQuestion, SearchQuery};
+use service::embedders::EmbedError;
+use service::embedders::active::{OpenEmbedder, QuestionContext};
+use service::embedders::fill::{FillPlan, fill};
+
+pub(crate) use recall::evaluation::Means;
+pub(crate) use recall::search::ArmWeights;
+
+use crate::failure::{CommandResult, Failure};
+use crate::invocation::Invocation;
+use crate::output::{Output, ProgressLine};
+
+/// Hits asked for: for nearly all questions enough for ten sessions.
+const LIMIT: usize = 100;
+/// What the built-in model is called where models are chosen.
+const STATIC: &str = "static";
+/// Of the paired test, so that two runs print the same.
+const SEED: u64 = 1;
+
+/// What is to be measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EvalPlan<'a> {
+    /// Folder of the set.
+    pub(crate) folder: &'a Path,
+    /// Only questions of these, if any is named.
+    pub(crate) categories: &'a [String],
+    pub(crate) weights: Option<&'a str>,
+    /// Other weights to compare with.
+    pub(crate) compare: Option<&'a str>,
+    /// static, minilm or http.
+    pub(crate) embedder: &'a str,
+    /// Of how many memories in a hundred the model gets a vector.
+    pub(crate) embedded: u64,
+}
+
+/// One configuration on all questions.
+#[derive(Debug, Default)]
+pub(crate) struct Measurement {
+    pub(crate) turns: MeansTable,
+    pub(crate) sessions: MeansTable,
+    /// By question, in order.
+    each: Vec<(Means, Option<Means>)>,
+    times: Vec<Duration>,
+}
+
+/// A set in a store of its own, ready to be asked.
+pub(crate) struct LabelledSearch<'a> {
+    /// The weights that are measured, and those they are compared with.
+    pub(crate) base: ArmWeights,
+    pub(crate) other: Option<ArmWeights>,
+    set: &'a LabelledSet,
+    ids: HashMap<u64, String>,
+    store_bytes: u64,
+    reading: Reading,
+    categories: &'a [String],
+    now: Millis,
+    model: Option<Model<'a>>,
+}
+
+/// Saves the set into a store of its own and lets `report` ask it.
+pub(crate) fn with_set(
+    plan: &EvalPlan<'_>,
+    inv: &Invocation,
+    out: &mut Output,
+    report: impl FnOnce(&LabelledSearch<'_>, &mut Output) -> CommandResult,
+) -> CommandResult {
+    let embedder = embedder(plan, inv)?;
+    let default = if embedder.is_some() { ArmWeights::with_model() } else { ArmWeights::default() };
+    let weights = |text: Option<&str>| text.map(|text| default.changed(text)).transpose();
+    let (base, other) = (weights(plan.weights)?.unwrap_or(default), weights(plan.compare)?);
+    let text = |name: &str| {
+        let path = plan.folder.join(name);
+        std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))
+    };
+    let set = LabelledSet::parse(
+        &text(evaluation::CORPUS)?,
+        &text(evaluation::QUESTIONS)?,
+        &text(evaluation::ANSWERS)?,
+    )?;
+    check_categories(plan.categories, &set)?;
+    let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
+    let outcome = opened(plan, &set, &scratch, (inv, embedder), out)
+        .and_then(|search| report(&LabelledSearch { base, other, ..search }, out));
+    let removed = std::fs::remove_dir_all(&scratch);
+    outcome?;
+    removed.map_err(|error| Failure::file(&scratch, error))
+}
+
+/// The set, saved and with its vectors.
+fn opened<'a>(
+    plan: &EvalPlan<'a>,
+    set: &'a LabelledSet,
+    scratch: &'a Path,
+    (inv, embedder): (&Invocation, Option<OpenEmbedder>),
+    out: &Output,
+) -> CommandResult<LabelledSearch<'a>> {
+    let cortex = Arc::new(Cortex::open(scratch, inv.actor(), inv.options().clone())?);
+    let mut saving = ProgressLine::new(out);
+    let ids = set.save(&cortex, &mut |done, all| saving.at("saved", done as u64, all as u64))?;
+    if let Some(embedder) = &embedder {
+        embed(embedder, plan, &cortex, scratch, out)?;
+    }
+    let model = embedder.map(|ready| Model { ready, folder: scratch, known: RefCell::default() });
+    Ok(LabelledSearch {
+        base: ArmWeights::default(),
+        other: None,
+        set,
+        ids,
+        store_bytes: cortex.size_bytes()?,
+        reading: cortex.read()?,
+        categories: plan.categories,
+        now: inv.now()?,
+        model,
+    })
+}
+
+/// A category that no question has would be measured as nothing.
+fn check_categories(asked: &[String], set: &LabelledSet) -> CommandResult {
+    let known: BTreeSet<&str> =
+        set.questions.iter().map(evaluation::LabelledQuestion::category).collect();
+    match asked.iter().find(|name| !known.contains(name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let known: Vec<&str> = known.into_iter().collect();
+            let known = known.join(", ");
+            Err(Failure::Input(format!("no question has the category {name:?}; there are {known}")))
+        }
+    }
+}
+
+/// The optional model, where its vectors are, and what it made of the questions so far.
+struct Model<'a> {
+    ready: OpenEmbedder,
+    folder: &'a Path,
+    known: RefCell<HashMap<String, ModelQuestion>>,
+}
+
+impl LabelledSearch<'_> {
+    /// Gives the query its question in the optional model. Each is asked once, whatever the weights.
+    fn meant(&self, query: &mut SearchQuery) -> CommandResult {
+        let Some(Model { ready, folder, known }) = &self.model else { return Ok(()) };
+        let key = format!("{:?} {}", query.project, query.text);
+        if let Some(question) = known.borrow().get(&key) {
+            query.model = Some(question.clone());
+            return Ok(());
+        }
+        let weights = query.weights;
+        let context = QuestionContext { reading: &self.reading, gate: None, now: self.now };
+        ready.put_into(query, folder, context)?;
+        query.weights = weights;
+        if let Some(question) = &query.model {
+            known.borrow_mut().insert(key, question.clone());
+        }
+        Ok(())
+    }
+
+    /// Asks every question with these weights.
+    pub(crate) fn ask(&self, weights: ArmWeights, out: &Output) -> CommandResult<Measurement> {
+        let mut measured = Measurement::default();
+        let mut progress = ProgressLine::new(out);
+        let questions = &self.set.questions;
+        for (n, question) in questions.iter().enumerate() {
+            progress.at("asked", n as u64 + 1, questions.len() as u64);
+            let category = question.category();
+            let Some(relevant) = self.set.relevant(question) else { continue };
+            if !self.categories.is_empty() && !self.categories.iter().any(|c| c == category) {
+                continue;
+            }
+            let project = question.group.clone();
+            let mut query =
+                SearchQuery { project, weights, ..SearchQuery::new(&*question.text, LIMIT) };
+            self.meant(&mut query)?;
+            let started = Instant::now();
+            let answer = recall::search::search(&self.reading, None, &query, self.now)?;
+            measured.times.push(started.elapsed());
+            let found = answer.hits.iter().filter_map(|hit| self.ids.get(&hit.id.get()).cloned());
+            let (memories, sessions) = self.set.judge(&found.collect::<Vec<_>>(), relevant);
+            measured.turns.add(category, memories);
+            if let Some(sessions) = sessions {
+                measured.sessions.add(category, sessions);
+            }
+            measured.each.push((memories, sessions));
+        }
+        measured.times.sort_unstable();
+        Ok(measured)
+    }
+
+    /// The weights with the first arm alone, then with one more each time, by what is added.
+    pub(crate) fn ablation() -> impl Iterator<Item = (String, ArmWeights)> {
+        Arm::ALL.iter().enumerate().map(|(place, arm)| {
+            let name = format!("{}{}", if place == 0 { "" } else { "+ " }, arm.name());
+            (name, ArmWeights::first(place + 1))
+        })
+    }
+
+    pub(crate) fn memories(&self) -> usize {
+        self.set.corpus.len()
+    }
+
+    pub(crate) fn store_bytes(&self) -> u64 {
+        self.store_bytes
+    }
+
+    /// The model that judges meaning.
+    pub(crate) fn embedder(&self) -> &str {
+        self.model.as_ref().map_or(STATIC, |model| model.ready.chosen.model())
+    }
+}
+
+impl Measurement {
+    pub(crate) fn latency(&self, percent: usize) -> f64 {
+        let time = self.times.get(self.times.len() * percent / 100);
+        time.map_or(0.0, |time| time.as_secs_f64() * 1_000.0)
+    }
+
+    pub(crate) fn all(&self) -> [Means; 2] {
+        [&self.turns, &self.sessions].map(|t| t.means().get("all").copied().unwrap_or_default())
+    }
+}
+
+/// The model that the arguments name; `None` for the built-in one.
+fn embedder(plan: &EvalPlan<'_>, inv: &Invocation) -> CommandResult<Option<OpenEmbedder>> {
+    let choice = match plan.embedder {
+        "minilm" => EmbedderChoice::MiniLm,
+        "http" => match service::embedders::choice(&inv.config()?).map_err(EmbedError::from)? {
+            EmbedderChoice::Http(http) => EmbedderChoice::Http(http),
+            _ => return Err(Failure::input("`cortex model use http` must name a service first")),
+        },
+        _ => return Ok(None),
+    };
+    Ok(OpenEmbedder::new(choice, inv.folder(), &|name| inv.variable(name))?)
+}
+
+/// Gives the memories of the set their vectors, through the cache as always.
+fn embed(
+    embedder: &OpenEmbedder,
+    plan: &EvalPlan<'_>,
+    cortex: &Arc<Cortex>,
+    folder: &Path,
+    out: &Output,
+) -> CommandResult {
+    let mut progress = ProgressLine::new(out);
+    let mut cache = embedder.chosen.cache(folder)?;
+    let open = || -> CommandResult<Arc<Cortex>> { Ok(Arc::clone(cortex)) };
+    let filling = FillPlan::all_at_once();
+    fill(&open, &embedder.chosen, &mut cache, &filling, &mut |done, all| {
+        progress.at("embedded", done, all)
+    })?;
+    let mut kept = HashSet::new();
+    each_text(&cortex.read()?, 0, &mut |id, _, body| {
+        if id.get() * 61 % 100 < plan.embedded {
+            kept.insert(body);
+        }
+        true
+    })?;
+    cache.retain(&|body| kept.contains(body)).map_err(EmbedError::from)?;
+    Ok(())
+}
+
+/// One level of what a question was measured as.
+type Level = dyn Fn(&(Means, Option<Means>)) -> Option<Means>;
+
+pub(crate) type Differences = [(&'static str, Vec<(&'static str, Difference)>); 2];
+
+/// Second minus first, question by question.
+pub(crate) fn differences(first: &Measurement, second: &Measurement) -> Differences {
+    let level = |of: &Level| {
+        let pairs: Vec<_> =
+            first.each.iter().zip(&second.each).filter_map(|(a, b)| of(a).zip(of(b))).collect();
+        let names = Means::default().named().map(|(name, _)| name);
+        let measure = |(place, name): (usize, &'static str)| {
+            let each: Vec<f64> =
+                pairs.iter().map(|(a, b)| b.named()[place].1 - a.named()[place].1).collect();
+            (name, paired(&each, SEED))
+        };
+        names.into_iter().enumerate().map(measure).collect()
+    };
+    [("turn", level(&|(turn, _)| Some(*turn))), ("session", level(&|(_, session)| *session))]
+}

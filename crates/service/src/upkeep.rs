@@ -1,0 +1,166 @@
+//! The store as a whole: checked against its journal, made again from it, fixed in a snapshot, read in a language.
+//!
+//! What must stay true: all of this is the owner's; a rebuild that gives another root is an error and not an answer.
+
+use std::path::Path;
+
+use api::ErrorCode;
+use api::upkeep::{
+    LanguageAnswer, LanguageListAnswer, LanguageListRequest, LanguageRequest, RebuildAnswer,
+    RebuildRequest, SNAPSHOT_PAGE_MAX, SnapshotListAnswer, SnapshotListRequest, SnapshotRequest,
+    SnapshotView, StoreProblem, VerifyStoreAnswer, VerifyStoreRequest,
+};
+use kernel::Cortex;
+use kernel::command::Command;
+use kernel::journal::Manifest;
+use recall::analyze::Language;
+use recall::language;
+
+use crate::Service;
+use crate::access::only_owner;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+
+impl Service {
+    /// Checks every byte of the store against a replay of its journal.
+    pub fn verify(&self, caller: &Caller, _: VerifyStoreRequest) -> Result<VerifyStoreAnswer> {
+        only_owner(caller, "verify the store")?;
+        let cortex = self.opened(caller)?;
+        let scratch = self.home.actor_folder(&caller.actor).join("cache").join("verify");
+        clear(&scratch)?;
+        let report =
+            cortex.verify(&scratch, &mut |done, total| caller.tell("checked", done, total))?;
+        let problems = report.problems.iter().map(|problem| StoreProblem {
+            place: problem.place.clone(),
+            reason: problem.reason.clone(),
+        });
+        Ok(VerifyStoreAnswer {
+            clean: report.is_clean(),
+            entries: report.entries,
+            rows: report.rows,
+            root: report.root.map(|root| root.to_string()),
+            problems: problems.collect(),
+        })
+    }
+
+    /// Makes everything derived again. A store that cannot be opened because of what is derived is healed by it.
+    pub fn rebuild(&self, caller: &Caller, _: RebuildRequest) -> Result<RebuildAnswer> {
+        only_owner(caller, "rebuild the store")?;
+        let cortex = match self.opened(caller) {
+            Err(damage) if damage.code() == ErrorCode::Corrupt => {
+                return self.repair(caller, &damage);
+            }
+            opened => opened?,
+        };
+        let before = cortex.root()?;
+        let told = caller.clone();
+        let entries =
+            cortex.rebuild(Box::new(move |done, total| told.tell("rebuilt", done, total)))?;
+        let after = cortex.root()?;
+        if before != after {
+            return Err(kernel::Error::RootMismatch { expected: before, found: after }.into());
+        }
+        Ok(RebuildAnswer { entries, root: after.to_string(), unchanged: true, damage: None })
+    }
+
+    /// A store that cannot be opened has no root to compare with; what the journal gives is what there is.
+    fn repair(&self, caller: &Caller, damage: &Error) -> Result<RebuildAnswer> {
+        let folder = self.home.actor_folder(&caller.actor);
+        let told = &mut |done, total| caller.tell("rebuilt", done, total);
+        let options = self.options.clone();
+        let (cortex, entries) = Cortex::rebuild_in(&folder, &caller.actor, options, told)?;
+        let root = cortex.root()?.to_string();
+        Ok(RebuildAnswer { entries, root, unchanged: false, damage: Some(damage.to_string()) })
+    }
+
+    /// Fixes the state as it is, so that proofs can speak of it later.
+    pub fn snapshot(&self, caller: &Caller, request: SnapshotRequest) -> Result<SnapshotView> {
+        only_owner(caller, "take or list snapshots")?;
+        let cortex = self.opened(caller)?;
+        let manifest = cortex.snapshot(caller.plain_stamp()?, &request.reason)?;
+        Ok(snapshot_view(&manifest))
+    }
+
+    pub fn snapshot_list(
+        &self,
+        caller: &Caller,
+        request: SnapshotListRequest,
+    ) -> Result<SnapshotListAnswer> {
+        only_owner(caller, "take or list snapshots")?;
+        let cortex = self.opened(caller)?;
+        let reading = cortex.read()?;
+        let view = reading.view();
+        let last = view.counters()?.snapshot.map_or(0, |snapshot| snapshot.number);
+        let first = request.from.max(1);
+        let end = last.min(first.saturating_add(u64::from(SNAPSHOT_PAGE_MAX) - 1));
+        let mut snapshots = Vec::new();
+        for number in first..=end {
+            let manifest =
+                view.snapshot(number)?.ok_or_else(|| Error::missing("snapshot", number))?;
+            snapshots.push(snapshot_view(&manifest));
+        }
+        Ok(SnapshotListAnswer { snapshots, next: (end < last).then_some(end + 1) })
+    }
+
+    /// The language in which memories and questions are read. A change reads every text anew.
+    pub fn language(&self, caller: &Caller, request: LanguageRequest) -> Result<LanguageAnswer> {
+        let wanted = request.language.as_deref().map(parse_language).transpose()?;
+        only_owner(caller, "language")?;
+        let cortex = self.opened(caller)?;
+        let current = language::language(&cortex.read()?)?;
+        let changes_to = wanted.filter(|wanted| *wanted != current);
+        if let Some(to) = changes_to
+            && !request.dry_run
+        {
+            let command = Command::Migration(language::change(current, to));
+            self.submit(&cortex, caller.plain_stamp()?, command)?;
+        }
+        Ok(LanguageAnswer {
+            language: changes_to.unwrap_or(current).name().to_owned(),
+            changed: changes_to.is_some(),
+        })
+    }
+
+    pub fn language_list(&self, _: &Caller, _: LanguageListRequest) -> Result<LanguageListAnswer> {
+        let languages = Language::ALL.iter().map(|language| language.name().to_owned()).collect();
+        Ok(LanguageListAnswer { languages })
+    }
+}
+
+/// A check that was killed leaves its scratch store behind; the actor's lock says that nobody uses it.
+fn clear(scratch: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(scratch) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(scratch.display(), &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn parse_language(name: &str) -> Result<Language> {
+    Language::parse(name).ok_or_else(|| {
+        Error::invalid("language", format!("{name:?} is not one; see `cortex language --list`"))
+    })
+}
+
+fn snapshot_view(manifest: &Manifest) -> SnapshotView {
+    SnapshotView {
+        number: manifest.number,
+        size: manifest.size,
+        root: manifest.root.to_string(),
+        manifest: manifest.digest().to_string(),
+        previous: manifest.previous.map(|digest| digest.to_string()),
+        reason: manifest.reason.clone(),
+        memories: manifest.live,
+        forgotten: manifest.tombstoned,
+        edges: manifest.edges,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_check_names_as_many_problems_as_the_store_does() {
+        assert_eq!(api::upkeep::PROBLEMS_NAMED_MAX, kernel::PROBLEMS_MAX);
+    }
+}
