@@ -11,7 +11,6 @@ use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
 use kernel::{Cortex, Digest, Reading, keys};
-use recall::search::SearchQuery;
 
 use crate::caller::Caller;
 use crate::error::{Error, Result};
@@ -86,7 +85,7 @@ impl Service {
         let mut answer = save_answer(&cortex, status, &receipt, &normalized)?;
         if status == SaveStatus::Created {
             // It is on disk; not to know what is near it is no failure of the save.
-            answer.similar = self.near(caller, &cortex, &answer).unwrap_or_default();
+            answer.similar = self.near(&cortex, &answer).unwrap_or_default();
             if let (Some(_), Some(project)) = (&request.project, &project) {
                 answer.project_note = self.project_note(&cortex.read()?, project)?;
             }
@@ -95,29 +94,28 @@ impl Service {
     }
 
     /// What is near a memory that was just saved, in its project or across all if it has none.
-    fn near(
-        &self,
-        caller: &Caller,
-        cortex: &Cortex,
-        saved: &SaveAnswer,
-    ) -> Result<Vec<SimilarView>> {
-        let project = Some(saved.project.clone()).filter(|name| !name.is_empty());
-        let query = SearchQuery { project, ..SearchQuery::new(String::new(), TENTH) };
+    ///
+    /// The answer waits for this, so its cost is fixed: see `recall::search::near`.
+    fn near(&self, cortex: &Cortex, saved: &SaveAnswer) -> Result<Vec<SimilarView>> {
+        let project = Some(saved.project.as_str()).filter(|name| !name.is_empty());
         let id = crate::read::memory_id(saved.id)?;
-        let found = recall::search::similar(&cortex.read()?, None, id, &query, caller.now()?)?;
-        let tenth = found.hits.get(TENTH - 1).map_or(0, |hit| hit.score);
-        let near = found.hits.into_iter().filter(|hit| says_nearly_the_same(hit.score, tenth));
-        Ok(near
-            .take(SIMILAR_MAX)
-            .map(|hit| SimilarView {
-                id: hit.id.get(),
-                title: hit.body.map(|body| body.title).unwrap_or_default(),
-                memory_type: hit.head.memory_type.name().to_owned(),
-                created_at: hit.head.created.rfc3339(),
-                kind: hit.head.kind,
-                nearness: parse::from_ppm(u32::try_from(hit.score).unwrap_or(u32::MAX)),
+        let reading = cortex.read()?;
+        let found = recall::search::near(&reading, id, project)?;
+        let tenth = found.get(TENTH - 1).map_or(0, |(_, nearness)| *nearness);
+        let near = found.into_iter().filter(|(_, nearness)| says_nearly_the_same(*nearness, tenth));
+        near.take(SIMILAR_MAX)
+            .map(|(head, nearness)| {
+                let current = reading.resolve_version(head.id, None)?;
+                Ok(SimilarView {
+                    id: head.id.get(),
+                    title: current.body.map(|body| body.title).unwrap_or_default(),
+                    memory_type: head.memory_type.name().to_owned(),
+                    created_at: head.created.rfc3339(),
+                    kind: head.kind,
+                    nearness: parse::from_ppm(u32::try_from(nearness).unwrap_or(u32::MAX)),
+                })
             })
-            .collect())
+            .collect()
     }
 
     /// A delegate's save: a new memory as its grant allows it. What else is there is not looked at, so that the answer

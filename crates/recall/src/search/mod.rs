@@ -15,6 +15,7 @@ mod filter;
 mod former;
 mod fusion;
 mod meaning;
+mod near;
 mod passage_reader;
 mod phrases;
 mod preview;
@@ -48,6 +49,7 @@ use scoring::Candidate;
 
 pub use by_model::{ModelQuestion, question_text};
 pub use fusion::{Arm, ArmScore, ArmWeights};
+pub use near::near;
 pub use similar::similar;
 
 /// Hits a search may return.

@@ -172,6 +172,18 @@ impl TermLists {
         memtable: &Memtable,
         term: u32,
     ) -> Result<TermLists> {
+        Ok(TermLists::read_up_to(view, meta, memtable, term, u64::MAX)?.unwrap_or_default())
+    }
+
+    /// The same for a term of at most `max` postings; `None` if it has more, which is seen after the run in which they
+    /// become too many.
+    pub(super) fn read_up_to(
+        view: &View<'_>,
+        meta: &Meta,
+        memtable: &Memtable,
+        term: u32,
+        max: u64,
+    ) -> Result<Option<TermLists>> {
         let mut lists = Vec::with_capacity(meta.runs.len() + 1);
         let mut bytes = Vec::with_capacity(ROWS_BYTES);
         let (mut postings, mut differences) = (0u64, 0i64);
@@ -187,6 +199,9 @@ impl TermLists {
                 }
                 Ok(())
             })?;
+            if postings > max {
+                return Ok(None);
+            }
             if !list.blocks.is_empty() {
                 lists.push(list);
             }
@@ -203,7 +218,8 @@ impl TermLists {
         }
         let df =
             postings.saturating_sub(memtable.buried_with(term)).saturating_add_signed(differences);
-        Ok(TermLists { lists, bytes, df, ..TermLists::default() })
+        let found = TermLists { lists, bytes, df, ..TermLists::default() };
+        Ok((postings <= max).then_some(found))
     }
 
     pub(super) fn next(&mut self, from: u64) -> Result<Option<u64>> {

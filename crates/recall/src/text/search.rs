@@ -20,6 +20,12 @@ use super::score::{FIELDS, TextField, idf};
 
 const WINDOW: usize = 4096;
 
+/// Words of a document that are looked at to find others that share them.
+const SHARED_WORDS_LOOKED_AT: usize = 32;
+/// Words that are used for it, and documents that such a word may have.
+const SHARED_WORDS: usize = 10;
+const SHARED_WORD_DOCS_MAX: u64 = 256;
+
 /// Says whether a document may be in the answer.
 pub type DocFilter<'f> = dyn Fn(u64) -> bool + 'f;
 
@@ -125,8 +131,45 @@ impl<'a> TextSearch<'a> {
         filter: &DocFilter<'_>,
         excluded: &[String],
     ) -> Result<DocScores> {
-        let mut terms = self.weighted(query)?;
-        let mut barring = self.all_lists(excluded)?;
+        let terms = self.weighted(query)?;
+        self.best_of(terms, k, filter, self.all_lists(excluded)?)
+    }
+
+    /// Documents that share rare words with one, those that share most first, at most `k`.
+    ///
+    /// The cost does not grow with the index: of the document's words the newest are looked at, which are the rarest,
+    /// at most [`SHARED_WORDS_LOOKED_AT`]; of those that few documents have, [`SHARED_WORDS`] are used.
+    pub(crate) fn sharing_words(
+        &self,
+        doc: u64,
+        k: usize,
+        filter: &DocFilter<'_>,
+    ) -> Result<DocScores> {
+        let Some(row) = self.view.get(&rows::forward(doc))? else { return Ok(Vec::new()) };
+        let forward = ForwardRecord::decode(&row)?;
+        let mut terms = Vec::new();
+        // Numbers are given to words as they first appear, so the largest are the newest.
+        for (term, _) in forward.terms.iter().rev().take(SHARED_WORDS_LOOKED_AT) {
+            let (view, meta, max) = (self.view, &self.meta, SHARED_WORD_DOCS_MAX);
+            let lists = TermLists::read_up_to(view, meta, &self.memtable, *term, max)?;
+            if let Some(mut lists) = lists.filter(|lists| lists.df > 1) {
+                lists.factor = idf(self.meta.documents, lists.df);
+                terms.push(lists);
+            }
+            if terms.len() == SHARED_WORDS {
+                break;
+            }
+        }
+        self.best_of(terms, k, filter, Vec::new())
+    }
+
+    fn best_of(
+        &self,
+        mut terms: Vec<TermLists>,
+        k: usize,
+        filter: &DocFilter<'_>,
+        mut barring: Vec<TermLists>,
+    ) -> Result<DocScores> {
         let mut dead = DeadPages::new(self.view, &self.meta.runs);
         let mut best = Best::new(k);
         let mut scratch = Scratch::new();
