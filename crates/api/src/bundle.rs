@@ -13,6 +13,9 @@ pub struct BundleRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     pub tags: Vec<String>,
+    /// What the intent is about, in its own words: what is near in meaning counts more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// Types among the relevant; all if empty.
     pub memory_types: Vec<String>,
     /// pinned, relevant, outcomes; all if empty.

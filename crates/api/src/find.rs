@@ -29,6 +29,9 @@ pub struct FindRequest {
     pub as_of: Option<String>,
     pub forgotten: bool,
     pub archived: bool,
+    /// Only what is near this text in meaning; how near counts in the salience.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// Where an earlier find ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -44,6 +47,9 @@ pub struct FoundMemories {
     pub trimmed: u32,
     pub next: Option<String>,
     pub explain: FindAccount,
+    /// True: no type and no tag was named, so memories of all types were looked through.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_types: bool,
     /// The journal entry of a late find.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<u64>,

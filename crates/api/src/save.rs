@@ -62,6 +62,9 @@ pub struct SaveAnswer {
     pub similar: Vec<SimilarView>,
     /// Set if it is the first of a project whose name is nearly another's.
     pub project_note: String,
+    /// Set if the caller's word names none of the nine types, so that the memory became a Fact.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub type_note: String,
     pub seq: u64,
     /// When the memory was first saved; `at` is when this save was.
     pub created_at: String,

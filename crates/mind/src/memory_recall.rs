@@ -9,9 +9,10 @@ use std::ops::ControlFlow;
 
 use kernel::Reading;
 use kernel::find::{MemoryReader, MemoryRow, Standing};
+use kernel::journal::Weights;
 use kernel::keys;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Usage, Version};
-use kernel::salience::{DecayPolicy, Ppm, decayed_importance};
+use kernel::salience::{DecayPolicy, Ppm, Signals, decayed_importance, salience};
 use recall::search;
 use serde::{Deserialize, Serialize};
 
@@ -247,11 +248,17 @@ fn listed(
             (row, importance)
         })
         .collect();
+    // An actor whose use has taught something has weights of its own: they say what is important to it.
+    let learned = Some(view.weights()?).filter(|weights| *weights != Weights::cold());
+    let important = |row: &MemoryRow, faded: Ppm| match &learned {
+        None => faded,
+        Some(weights) => salience(&Signals::of(&row.head, &row.usage, None), now.get(), weights),
+    };
     ranked.sort_by_key(|(row, importance)| {
         let replaced = row.standing == Standing::Superseded;
         let key = match sort {
             SortBy::Recent => 0,
-            SortBy::Importance => u64::from(*importance),
+            SortBy::Importance => u64::from(important(row, *importance)),
             SortBy::MostAccessed => row.usage.accesses,
         };
         (replaced, Reverse(key), Reverse(row.head.id))

@@ -12,6 +12,7 @@ use kernel::render::Form;
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::Result;
+use crate::nearness;
 use crate::parse::from_ppm;
 
 impl Service {
@@ -30,6 +31,10 @@ impl Service {
         query.budget_tokens = request.budget.unwrap_or(BUDGET_TOKENS_DEFAULT);
         query.form = request.form.as_deref().map_or(Ok(Form::Medium), Form::parse)?;
         let access = self.access(caller, Permission::Context, &request)?;
+        if let Some(about) = &request.about {
+            let (gate, project) = (access.gate(), query.project.clone());
+            query.near = nearness::to_text(&access.reading, gate, about, project, query.now)?;
+        }
         let bundle = match &access.authority {
             Some(authority) => access.cortex.context_for(authority, &query)?,
             None => access.reading.context(None, &query)?,

@@ -23,7 +23,7 @@ use crate::intake::project::alias::Aliases;
 use crate::journal_tail::each_session;
 use crate::normalized_save::scope_of;
 use crate::prompt::{prompt_numbers, prompt_view};
-use crate::{Service, score, session, views, wording};
+use crate::{Service, learned, score, session, views, wording};
 
 const SESSIONS: usize = 5;
 
@@ -177,11 +177,16 @@ fn chosen(
     newest.truncate(LOOKED_AT);
     // Half by time alone, so that what just happened is there; half by what it is worth.
     let mut chosen: Vec<Head> = newest.drain(..newest.len().min(limit.div_ceil(2))).collect();
+    let learned = learned::weights(&view)?;
     let mut rest = Vec::new();
     for head in newest {
         let usage = view.usage(head.id)?;
         let superseded = usage.superseded > 0;
-        rest.push((superseded, std::cmp::Reverse(score::thousandths(&head, &usage, now)), head));
+        let worth = match &learned {
+            None => score::thousandths(&head, &usage, now),
+            Some(weights) => learned::worth(&head, &usage, now, weights),
+        };
+        rest.push((superseded, std::cmp::Reverse(worth), head));
     }
     rest.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.id.cmp(&a.2.id)));
     chosen.extend(rest.into_iter().take(limit - chosen.len()).map(|(_, _, head)| head));

@@ -5,7 +5,7 @@ use api::{ErrorCode, Fault};
 use kernel::Digest;
 use kernel::actor::ActorName;
 use kernel::find::{Cursor, FieldValue, FindAnswer, FoundItem, Order, Predicate, Query};
-use kernel::grants::Permission;
+use kernel::grants::{Gate, Permission};
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::render::Form;
 use kernel::uri::Uri;
@@ -13,15 +13,27 @@ use kernel::uri::Uri;
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
+use crate::nearness;
 use crate::parse::{self, from_ppm};
 
 impl Service {
     pub fn find(&self, caller: &Caller, request: FindRequest) -> Result<FoundMemories> {
-        let query = query(&request)?;
+        let (mut query, all_types) = query(&request)?;
         let cortex = self.opened(caller)?;
         let now = caller.now()?;
-        let digest = signed_request(&[b"find", &query.to_bytes()]);
-        let (found, late) = match self.authority(caller, &cortex, Permission::Find, digest)? {
+        let digest = match &request.about {
+            None => signed_request(&[b"find", &query.to_bytes()]),
+            Some(about) => signed_request(&[b"find", &query.to_bytes(), about.as_bytes()]),
+        };
+        let authority = self.authority(caller, &cortex, Permission::Find, digest)?;
+        if let Some(about) = &request.about {
+            let gate = authority.as_ref().map(|authority| authority as &dyn Gate);
+            query.near = nearness::to_text(&cortex.read()?, gate, about, None, now)?;
+            if query.near.is_empty() {
+                return Ok(FoundMemories { all_types, ..FoundMemories::default() });
+            }
+        }
+        let (found, late) = match authority {
             Some(_) if request.late => {
                 let message = "a delegate cannot record a find with --late";
                 return Err(Error::new(ErrorCode::Usage, Fault::Caller, message));
@@ -34,7 +46,7 @@ impl Service {
             }
             None => (cortex.find(&query, now)?, None),
         };
-        Ok(answer(&caller.actor, found, late))
+        Ok(FoundMemories { all_types, ..answer(&caller.actor, found, late) })
     }
 }
 
@@ -48,7 +60,8 @@ pub(crate) fn signed_request(arguments: &[&[u8]]) -> Digest {
     Digest::of("cortex/cli-request/1", &[&bytes])
 }
 
-fn query(request: &FindRequest) -> Result<Query> {
+/// The query, and whether it looks through all types because none was named.
+fn query(request: &FindRequest) -> Result<(Query, bool)> {
     let named = request.memory_types.iter().map(|name| MemoryType::parse(name));
     let mut types = named.collect::<kernel::Result<Vec<_>, kernel::ProofError>>()?;
     let mut parts: Vec<Predicate> = Vec::new();
@@ -61,7 +74,8 @@ fn query(request: &FindRequest) -> Result<Query> {
     }
     parts.extend(request.tags.iter().cloned().map(Predicate::HasTag));
     // Conditions without a type or tag look through all types; the rows examined are bounded all the same.
-    if types.is_empty() && !parts.iter().any(narrows) {
+    let all_types = types.is_empty() && !parts.iter().any(narrows);
+    if all_types {
         types = MemoryType::ALL.to_vec();
     }
     let filter = match parts.len() {
@@ -70,7 +84,7 @@ fn query(request: &FindRequest) -> Result<Query> {
         _ => Some(Predicate::And(parts)),
     };
     let order = request.order.iter().map(|key| Order::parse(key));
-    Ok(Query {
+    let query = Query {
         types,
         filter,
         order_by: order.collect::<kernel::Result<_>>()?,
@@ -82,7 +96,8 @@ fn query(request: &FindRequest) -> Result<Query> {
         as_of: request.as_of.as_deref().map(parse::time).transpose()?,
         cursor: request.cursor.as_deref().map(Cursor::new),
         ..Query::default()
-    })
+    };
+    Ok((query, all_types))
 }
 
 /// A condition that names a type or a tag by itself.
@@ -108,6 +123,7 @@ fn answer(actor: &ActorName, found: FindAnswer, late: Option<u64>) -> FoundMemor
             capped: found.explain.capped,
             matched: found.explain.matched,
         },
+        all_types: false,
         late,
     }
 }

@@ -48,6 +48,8 @@ mod history;
 pub mod intake;
 mod journal;
 mod journal_tail;
+mod learned;
+mod nearness;
 mod newest;
 pub mod normalized_save;
 mod optional_model;

@@ -4,7 +4,7 @@
 use api::save::SaveRequest;
 use kernel::Digest;
 use kernel::command::Draft;
-use kernel::memory::{Body, Fields, MemoryType, Scope, Visibility};
+use kernel::memory::{Body, Fields, KINDS, MemoryType, Scope, Visibility};
 use serde_json::Value;
 
 use crate::caller::Caller;
@@ -21,6 +21,8 @@ pub(super) struct NormalizedSave {
     pub(super) kind: String,
     pub(super) digest: Digest,
     pub(super) redacted: String,
+    /// Why it is a Fact, if its word names no type.
+    pub(super) type_note: String,
 }
 
 impl Service {
@@ -38,10 +40,10 @@ impl Service {
         request: &SaveRequest,
     ) -> Result<NormalizedSave> {
         let kind = request.kind.as_deref().map(normal_kind);
-        let memory_type = match (&request.memory_type, &kind) {
-            (Some(name), _) => MemoryType::parse(name)?,
-            (None, Some(kind)) => MemoryType::of_kind(kind),
-            (None, None) => MemoryType::Fact,
+        let (memory_type, type_note) = match (&request.memory_type, &kind) {
+            (Some(name), _) => (MemoryType::parse(name)?, String::new()),
+            (None, Some(kind)) => (MemoryType::of_kind(kind), type_note(kind)),
+            (None, None) => (MemoryType::Fact, String::new()),
         };
         let mut screen = self.screen();
         let content = screen.text(&request.content);
@@ -94,13 +96,22 @@ impl Service {
             content: &draft.body.content,
         });
         let redacted = screen.report().note().unwrap_or_default();
-        Ok(NormalizedSave { draft, kind, digest, redacted })
+        Ok(NormalizedSave { draft, kind, digest, redacted, type_note })
     }
 
     /// What every text passes before it is kept.
     pub fn screen(&self) -> Redactor {
         Redactor::new(self.settings.redact_secrets)
     }
+}
+
+/// A word that is in no table makes a Fact; whoever saved it is told, because it may be a type typed wrong.
+fn type_note(kind: &str) -> String {
+    if KINDS.iter().any(|(known, _)| *known == kind) {
+        return String::new();
+    }
+    let types = MemoryType::ALL.map(MemoryType::name).join(", ");
+    format!("{kind:?} names none of the types, so this is a Fact; the types are {types}")
 }
 
 /// `personal` stays, everything else is `project`.

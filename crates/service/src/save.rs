@@ -290,6 +290,7 @@ fn save_answer(
         redacted: normalized.redacted.clone(),
         similar: Vec::new(),
         project_note: String::new(),
+        type_note: normalized.type_note.clone(),
         seq: receipt.seq,
         created_at: head.created.rfc3339(),
         at: receipt.at.rfc3339(),

@@ -13,7 +13,7 @@ use crate::embedders::active::QuestionContext;
 use crate::error::{Error, Result};
 use crate::normalized_save::{normal_kind, scope_of};
 use crate::read::memory_id;
-use crate::{Service, newest, parse, wording};
+use crate::{Service, learned, newest, parse, wording};
 
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;
@@ -78,7 +78,9 @@ impl Service {
                     &mut query,
                     QuestionContext { reading, gate: access.gate(), now },
                 );
-                recall::search::search(reading, access.gate(), &query, now)?
+                let mut found = recall::search::search(reading, access.gate(), &query, now)?;
+                learned::order(&reading.view(), &mut found.hits, now)?;
+                found
             }
         };
         let cut = access.budget().keep(&mut answer.hits, |hit| {

@@ -1,6 +1,7 @@
 //! What a talent is told of the memory before it asks: the mind's bulletin, as far as the run may know it.
 
 use api::bulletin::BulletinRequest;
+use api::bundle::BundleRequest;
 use talents::Facet;
 
 use crate::talents_host::toolbox::{ABOUT, MemoryTools};
@@ -19,5 +20,20 @@ impl MemoryTools {
             bulletin.text.lines().skip(2).map(str::trim_end).filter(|line| !line.is_empty());
         let quoted: Vec<String> = lines.map(|line| format!("> {line}")).collect();
         (!quoted.is_empty()).then(|| format!("({ABOUT})\n{}", quoted.join("\n")))
+    }
+
+    /// What an intent should know before it starts.
+    pub(super) async fn bundled(
+        &self,
+        facet: Option<&Facet>,
+        about: Option<&str>,
+    ) -> Option<String> {
+        let request = BundleRequest {
+            project: facet.map(ToString::to_string),
+            about: about.map(str::to_owned),
+            ..BundleRequest::default()
+        };
+        // The run says that it cannot start without it; why is told by the first tool of the memory it tries.
+        Some(self.memory.ask("talent", request).await.ok()?.text)
     }
 }

@@ -140,7 +140,12 @@ pub(super) async fn prepare(
         input: wanted.then(|| sources.summary()),
         bulletin,
     };
-    let instructions = Instructions::build(&process.catalog, &talent, &scene)?;
+    let mut instructions = Instructions::build(&process.catalog, &talent, &scene)?;
+    if instructions.user.contains(BUNDLE) {
+        let bundle = bundle(process, request, &talent).await?;
+        // The text of memories is put in last, so that nothing in it is read as a template.
+        instructions.user = instructions.user.replace(BUNDLE, &bundle);
+    }
     let tools = select(&process.layout, &process.catalog, &process.toolbox, &talent, &mut warnings);
     let scene = ToolScene {
         use_id: request.use_id.clone(),
@@ -166,6 +171,23 @@ pub(super) async fn prepare(
     };
     validate(request, &prepared)?;
     Ok(Step::Go(Box::new(prepared)))
+}
+
+/// Stands in a talent's body for what the memory knows of the task.
+const BUNDLE: &str = "{cortex.bundle}";
+
+/// What stands for [`BUNDLE`]. A talent that asks for it and cannot have it does not start: it would work without what
+/// it relies on.
+async fn bundle(
+    process: &TalentProcess,
+    request: &TalentRequest,
+    talent: &Talent,
+) -> Result<String, RunError> {
+    if talent.front.grant < ToolGrant::Read {
+        return Err(RunError::request(format!("{BUNDLE} needs the grant to read the memory")));
+    }
+    let told = process.toolbox.bundle(request.facet.as_ref(), request.prompt.as_deref()).await;
+    told.ok_or_else(|| RunError::request(format!("{BUNDLE}: the memory cannot be read now")))
 }
 
 /// What must hold before a model is asked.

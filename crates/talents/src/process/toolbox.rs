@@ -109,6 +109,16 @@ pub trait Toolbox: Send + Sync {
         None
     }
 
+    /// What an intent should know before it starts, for a talent that asks for it with `{cortex.bundle}`. `about` is
+    /// what the run is to do.
+    fn bundle<'a>(
+        &'a self,
+        _: Option<&'a Facet>,
+        _about: Option<&'a str>,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+
     /// What the memory says about the present, for runs that talk with somebody.
     fn bulletin<'a>(&'a self, _: Option<&'a Facet>) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })

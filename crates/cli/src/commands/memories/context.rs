@@ -21,6 +21,7 @@ use crate::output::{Output, plain_lines};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex context --project web --budget 2000
+  cortex context --about 'rotate the signing keys' --budget 1500
   cortex context web --recent
   cortex context --tag auth --session s-2026-11-14 --explain")]
 pub(crate) struct ContextArgs {
@@ -33,7 +34,10 @@ pub(crate) struct ContextArgs {
     /// Session it runs in
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// What it is about; repeat or separate with commas
+    /// What it is about, in words: what is near in meaning counts more
+    #[arg(long, value_name = "TEXT")]
+    about: Option<String>,
+    /// Tag of what it is about; repeat or separate with commas
     #[arg(long = "tag", value_name = "TAG", value_delimiter = ',')]
     tags: Vec<String>,
     /// Types among the relevant; repeat or separate with commas [default: all]
@@ -56,7 +60,7 @@ pub(crate) struct ContextArgs {
     explain: bool,
     /// What happened lately, as agents see it
     #[arg(long, conflicts_with_all = [
-        "session", "tags", "types", "tiers", "outcomes", "budget", "form", "explain",
+        "session", "about", "tags", "types", "tiers", "outcomes", "budget", "form", "explain",
     ])]
     recent: bool,
     /// With --recent: project or personal
@@ -78,6 +82,7 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Com
     let request = BundleRequest {
         project,
         session_id: args.session.clone(),
+        about: args.about.clone(),
         tags: args.tags.clone(),
         memory_types: args.types.clone(),
         tiers: args.tiers.clone(),

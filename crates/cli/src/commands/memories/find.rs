@@ -20,7 +20,7 @@ use crate::output::{Output, plain, plain_lines};
 ///
 /// JSON: {items: [{id, uri, version, type, memory_type, text, tokens, score, standing, superseded_by,
 /// contradicted_by, tags, project, session_id, created_at, updated_at}], tokens, trimmed, next,
-/// explain: {index, rows_examined, capped, matched}, late}
+/// explain: {index, rows_examined, capped, matched}, all_types, late}
 // Independent switches that people type; no two of them form a state.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Args, Debug)]
@@ -57,6 +57,9 @@ pub(crate) struct FindArgs {
     /// What was known and true at this time instead of now
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
+    /// Only what is near this text in meaning; how near counts in the salience
+    #[arg(long, value_name = "TEXT")]
+    about: Option<String>,
     /// Forgotten ones too
     #[arg(long)]
     forgotten: bool,
@@ -101,6 +104,7 @@ fn request(args: &FindArgs) -> CommandResult<FindRequest> {
         budget: args.budget,
         form: Some(args.form.clone()),
         as_of: args.as_of.clone(),
+        about: args.about.clone(),
         forgotten: args.forgotten,
         archived: args.archived,
         cursor: args.cursor.clone(),
@@ -138,6 +142,9 @@ fn show(item: &FindItem, short: bool, out: &mut Output) -> CommandResult {
 fn tell(args: &FindArgs, found: &FoundMemories, out: &Output) {
     let memories = if found.items.len() == 1 { "memory" } else { "memories" };
     out.say(format_args!("{} {memories}, {} tokens", found.items.len(), found.tokens));
+    if found.all_types {
+        out.say("no type or tag is named, so all types were looked through");
+    }
     if found.trimmed > 0 {
         out.say(format_args!("{} more did not fit the budget", found.trimmed));
     }

@@ -33,8 +33,8 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 /// line does not stop the rest; the exit code is then 2.
 ///
 /// JSON: {id, uri, title, type, memory_type, version, status, project, scope, session_id, topic_key,
-/// suggested_topic_key, entities, redacted, similar: [{id, title, type, nearness}], project_note, seq, at, changed,
-/// root}
+/// suggested_topic_key, entities, redacted, similar: [{id, title, type, nearness}], project_note, type_note, seq, at,
+/// changed, root}; type_note is there when the type is a word that names none of the nine
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex save \"Use redb for the store\" \"One file, no threads\" --type decision --tag storage
@@ -99,7 +99,8 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Comman
 
 /// What is worth knowing besides that it is saved.
 fn tell(saved: &SaveAnswer, out: &Output) {
-    for note in [&saved.redacted, &saved.project_note].into_iter().filter(|note| !note.is_empty()) {
+    let notes = [&saved.redacted, &saved.type_note, &saved.project_note];
+    for note in notes.into_iter().filter(|note| !note.is_empty()) {
         out.say(note);
     }
     for near in &saved.similar {

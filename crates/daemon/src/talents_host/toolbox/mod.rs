@@ -153,6 +153,14 @@ impl Toolbox for MemoryTools {
         Some(ToolServer { command: program.clone(), args, tools: tools.to_vec() })
     }
 
+    fn bundle<'a>(
+        &'a self,
+        facet: Option<&'a Facet>,
+        about: Option<&'a str>,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(self.bundled(facet, about))
+    }
+
     fn bulletin<'a>(&'a self, facet: Option<&'a Facet>) -> BoxFuture<'a, Option<String>> {
         Box::pin(self.published(facet))
     }

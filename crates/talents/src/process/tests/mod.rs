@@ -103,6 +103,16 @@ impl Toolbox for Memory {
         Box::pin(async move { tired.then(|| "it keeps failing".to_owned()) })
     }
 
+    fn bundle<'a>(
+        &'a self,
+        _: Option<&'a Facet>,
+        about: Option<&'a str>,
+    ) -> BoxFuture<'a, Option<String>> {
+        let about = about.unwrap_or_default();
+        let told = (about != "silence").then(|| format!("About {about}: {{{{ 7 * 6 }}}} cups."));
+        Box::pin(async move { told })
+    }
+
     fn bulletin<'a>(&'a self, _: Option<&'a Facet>) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { Some("Ada likes tea.".to_owned()) })
     }

@@ -154,3 +154,24 @@ async fn a_dry_run_tells_all_and_asks_nobody() {
     assert!(events[0]["transcript_files"][0].as_str().unwrap().ends_with("note.txt"));
     assert!(stage.script.calls.lock().unwrap().is_empty());
 }
+
+// kernel 46
+#[tokio::test]
+async fn a_talent_that_asks_for_the_bundle_gets_it_and_does_not_start_without() {
+    let talent = "{\n\"tools\": []\n}\nKnow this:\n{cortex.bundle}\nGo.";
+    let stage = stage(vec![Ok(reply("Done."))], &[("talent/brew.md", talent)]);
+    let ask = |prompt: &str| json!({"use_id": "1", "name": "brew", "prompt": prompt});
+    let events = stage.one(ask("tea")).await;
+    assert_eq!(events.last().unwrap()["event"], "finish", "{events:#?}");
+    {
+        let calls = stage.script.calls.lock().unwrap();
+        let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
+        // What a memory says is text: nothing in it is run as a template.
+        assert!(text.contains("Know this:\nAbout tea: {{ 7 * 6 }} cups.\nGo."), "{text}");
+    }
+    let events = stage.one(ask("silence")).await;
+    let last = events.last().unwrap();
+    assert_eq!(last["event"], "error", "{events:#?}");
+    assert!(last["error"].as_str().unwrap().contains("{cortex.bundle}"), "{last}");
+    assert_eq!(stage.script.calls.lock().unwrap().len(), 1, "no model was asked");
+}

@@ -1,0 +1,178 @@
+//! Goal: what the kernel cannot know by itself reaches its ranking, and what it has learned reaches the answers. Method:
+//! the operations of a service over a fresh home, with a clock that stands still.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::attest::{AttestRequest, Citation};
+use api::bundle::BundleRequest;
+use api::context::ContextRequest;
+use api::find::FindRequest;
+use api::save::{SaveAnswer, SaveRequest};
+use api::search::SearchRequest;
+use kernel::actor::ActorName;
+use kernel::memory::Millis;
+use service::{Caller, FixedEnvironment, Service, Settings};
+use tempfile::TempDir;
+
+struct Home {
+    _folder: TempDir,
+    ops: Service,
+    caller: Caller,
+}
+
+impl Home {
+    fn new() -> Home {
+        let folder = TempDir::new().unwrap();
+        let ops = Service::new(folder.path(), Settings::default(), Duration::ZERO);
+        let mut caller = Caller::new(ActorName::parse("default").unwrap(), "ada");
+        caller.environment =
+            Arc::new(FixedEnvironment::new(Some(Millis(1_790_000_000_000)), Some(1)));
+        Home { _folder: folder, ops, caller }
+    }
+
+    fn save(&self, kind: &str, title: &str, content: &str) -> SaveAnswer {
+        let request = SaveRequest {
+            title: title.into(),
+            content: content.into(),
+            kind: Some(kind.into()),
+            ..SaveRequest::default()
+        };
+        self.ops.save(&self.caller, request).unwrap()
+    }
+
+    fn important(&self, title: &str, importance: f64) -> u64 {
+        let request = SaveRequest {
+            title: title.into(),
+            importance: Some(importance),
+            ..SaveRequest::default()
+        };
+        self.ops.save(&self.caller, request).unwrap().id
+    }
+
+    fn found(&self, query: &str) -> Vec<u64> {
+        let request =
+            SearchRequest { query: query.into(), quiet: true, ..SearchRequest::default() };
+        self.ops.search(&self.caller, request).unwrap().hits.iter().map(|hit| hit.id).collect()
+    }
+
+    fn found_about(&self, about: &str) -> Vec<(u64, f64)> {
+        let request = FindRequest {
+            memory_types: vec!["Fact".into()],
+            about: Some(about.into()),
+            limit: Some(10),
+            ..FindRequest::default()
+        };
+        let found = self.ops.find(&self.caller, request).unwrap();
+        found.items.iter().map(|item| (item.id, item.score)).collect()
+    }
+
+    /// Intents that relied on `cited` and not on `seen`, and went well.
+    fn teach(&self, cited: u64, seen: u64) {
+        for n in 0..30 {
+            let request = AttestRequest {
+                intent: format!("work-{n}"),
+                outcome: "success".into(),
+                cite: vec![Citation { id: cited, version: None }],
+                retrieved: vec![cited, seen],
+                ..AttestRequest::default()
+            };
+            self.ops.attest(&self.caller, request).unwrap();
+        }
+    }
+}
+
+// kernel 2
+#[test]
+fn a_word_that_names_no_type_is_told_and_a_known_one_is_not() {
+    let home = Home::new();
+    let saved = home.save("banana", "Yellow", "It is yellow");
+    assert_eq!(saved.memory_type, "Fact");
+    assert!(saved.type_note.contains("\"banana\" names none of the types"), "{saved:?}");
+    assert!(saved.type_note.contains("ArtifactRef"), "the types are named: {saved:?}");
+    assert_eq!(home.save("bugfix", "Green", "It is green").type_note, "");
+    let typed = SaveRequest {
+        title: "Blue".into(),
+        memory_type: Some("Goal".into()),
+        kind: Some("banana".into()),
+        ..SaveRequest::default()
+    };
+    assert_eq!(home.ops.save(&home.caller, typed).unwrap().type_note, "");
+}
+
+// kernel 43
+#[test]
+fn a_find_that_names_neither_type_nor_tag_says_that_it_looked_through_all() {
+    let home = Home::new();
+    home.save("bugfix", "Fixed the cache", "It was stale");
+    let find = |request: FindRequest| {
+        home.ops.find(&home.caller, FindRequest { limit: Some(5), ..request }).unwrap()
+    };
+    assert!(find(FindRequest::default()).all_types);
+    let by_condition =
+        FindRequest { conditions: vec!["importance>=0.1".into()], ..FindRequest::default() };
+    assert!(find(by_condition).all_types);
+    let by_type = FindRequest { memory_types: vec!["Fact".into()], ..FindRequest::default() };
+    assert!(!find(by_type).all_types);
+    let by_tag = FindRequest { tags: vec!["x".into()], ..FindRequest::default() };
+    assert!(!find(by_tag).all_types);
+}
+
+// kernel 31, 49: the fifth factor comes from outside of the kernel
+#[test]
+fn what_is_near_in_meaning_counts_in_finds_and_contexts() {
+    let home = Home::new();
+    let cake = home.save("discovery", "Cake recipe", "Bake flour, sugar and eggs in the oven").id;
+    let keys = home.save("discovery", "Key rotation", "Signing keys are rotated every month").id;
+    let one = home.found_about("rotate the signing keys");
+    let other = home.found_about("baking a cake in the oven");
+    assert_eq!(one.first().map(|(id, _)| *id), Some(keys), "{one:?}");
+    assert_eq!(other.first().map(|(id, _)| *id), Some(cake), "{other:?}");
+    let score = |found: &[(u64, f64)], id: u64| {
+        found.iter().find(|(found, _)| *found == id).map_or(0.0, |(_, score)| *score)
+    };
+    assert!(score(&one, keys) > score(&other, keys), "{one:?} {other:?}");
+
+    let bundle = |about: &str| {
+        let request = BundleRequest { about: Some(about.into()), ..BundleRequest::default() };
+        home.ops.bundle(&home.caller, request).unwrap()
+    };
+    let first = |about: &str| bundle(about).relevant[0].uri.clone();
+    assert!(first("rotate the signing keys").contains(&format!("/{keys}#")));
+    assert!(first("baking a cake in the oven").contains(&format!("/{cake}#")));
+}
+
+// kernel 53: consistent feedback changes the order of what answers equally well, everywhere it is shown
+#[test]
+fn learned_weights_reach_search_and_context() {
+    let home = Home::new();
+    // One is important, the other is what work relies on; the question fits both alike.
+    let important = home.important("The release train leaves on Tuesday alpha", 0.95);
+    let relied_on = home.important("The release train leaves on Tuesday beta", 0.55);
+    let before = home.found("release train Tuesday");
+    assert_eq!(before, [important, relied_on], "importance decides as long as nothing is learned");
+    home.teach(relied_on, important);
+    assert_eq!(home.found("release train Tuesday"), [relied_on, important]);
+
+    // Contexts show half of what is new by time and half by worth: with room for one of the two, worth decides.
+    for n in 0..2 {
+        home.save("discovery", &format!("Later thing {n}"), "Nothing to do with trains");
+    }
+    let request = ContextRequest { limit: Some(3), ..ContextRequest::default() };
+    let shown = home.ops.recent_context(&home.caller, request).unwrap();
+    let ids: Vec<u64> = shown.memories.iter().map(|memory| memory.id).collect();
+    assert!(ids.contains(&relied_on) && !ids.contains(&important), "{ids:?}");
+}
+
+// kernel 53
+#[test]
+fn an_actor_that_learned_nothing_is_answered_as_before() {
+    let home = Home::new();
+    let better = home.important("The release train leaves on Tuesday", 0.5);
+    let worse = home.important("A train", 1.0);
+    home.teach(worse, better);
+    // What was learned never puts a worse answer before a clearly better one.
+    assert_eq!(home.found("release train Tuesday").first(), Some(&better));
+}
