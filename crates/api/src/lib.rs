@@ -18,6 +18,7 @@ pub mod admin;
 pub mod archive;
 pub mod attest;
 pub mod audit;
+pub mod auditor;
 pub mod bulletin;
 pub mod bundle;
 pub mod caller;

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    activity, admin, archive, attest, audit, bulletin, bundle, capture, change, channel, compact,
-    context, find, grants, graph, health, history, journal, mind, projects, prompt, proof, read,
-    save, score, search, session, stats, timeline, upkeep,
+    activity, admin, archive, attest, audit, auditor, bulletin, bundle, capture, change, channel,
+    compact, context, find, grants, graph, health, history, journal, mind, projects, prompt, proof,
+    read, save, score, search, session, stats, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.
@@ -133,5 +133,9 @@ operations! {
     SnapshotList "snapshot_list": upkeep::SnapshotListRequest => upkeep::SnapshotListAnswer;
     Language "language": upkeep::LanguageRequest => upkeep::LanguageAnswer;
     LanguageList "language_list": upkeep::LanguageListRequest => upkeep::LanguageListAnswer;
+    RawJournal "raw_journal": auditor::RawJournalRequest => auditor::RawJournalAnswer;
+    SinceRoot "since_root": auditor::SinceRootRequest => auditor::SinceRootAnswer;
+    Diff "diff": auditor::DiffRequest => auditor::DiffAnswer;
+    Checkpoint "checkpoint": auditor::CheckpointRequest => auditor::CheckpointAnswer;
     Compact "compact": compact::CompactContextRequest => compact::CompactContextAnswer;
 }

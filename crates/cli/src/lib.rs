@@ -28,7 +28,9 @@ use crate::commands::memories::{
 };
 use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
 use crate::commands::models::{eval, language, model};
-use crate::commands::proofs::{journal, prove, root, snapshot, verify, verify_proof};
+use crate::commands::proofs::{
+    checkpoint, diff, journal, prove, root, snapshot, verify, verify_proof,
+};
 use crate::commands::service::{hook, mcp, serve, supervisor, tui};
 use crate::commands::sessions::{browse, session};
 use crate::commands::setup::{agent_setup, config, doctor, tour, version};
@@ -100,6 +102,8 @@ enum HomeCommand {
     Prove(prove::ProveArgs),
     Verify(verify::VerifyArgs),
     Rebuild(verify::RebuildArgs),
+    Diff(diff::DiffArgs),
+    Checkpoint(checkpoint::CheckpointArgs),
     Language(language::LanguageArgs),
     Attest(attest::AttestArgs),
     Compact(compact::CompactArgs),
@@ -117,6 +121,7 @@ enum HomeCommand {
 #[derive(Subcommand, Debug)]
 enum LocalCommand {
     VerifyProof(verify_proof::VerifyProofArgs),
+    VerifyCheckpoint(checkpoint::VerifyCheckpointArgs),
     Eval(eval::EvalArgs),
     Setup(agent_setup::SetupArgs),
     Hook(hook::HookArgs),
@@ -265,6 +270,7 @@ fn run_local(
 ) -> CommandResult {
     match command {
         LocalCommand::VerifyProof(args) => verify_proof::run(args, out),
+        LocalCommand::VerifyCheckpoint(args) => checkpoint::verify(args, out),
         LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, env)?, out),
         LocalCommand::Setup(args) => agent_setup::run(args, globals, env, out),
         LocalCommand::Hook(args) => {
@@ -319,6 +325,8 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
         HomeCommand::Prove(args) => prove::run(args, inv, out),
         HomeCommand::Verify(args) => verify::verify(args, inv, out),
         HomeCommand::Rebuild(args) => verify::rebuild(args, inv, out),
+        HomeCommand::Diff(args) => diff::run(args, inv, out),
+        HomeCommand::Checkpoint(args) => checkpoint::sign(args, inv, out),
         HomeCommand::Language(args) => language::run(args, inv, out),
         HomeCommand::Journal(args) => journal::run(args, inv, out),
         HomeCommand::Stats(args) => stats::stats(args, inv, out),

@@ -111,6 +111,10 @@ answered! {
     SnapshotList service snapshot_list: api::upkeep::SnapshotListRequest;
     Language service language: api::upkeep::LanguageRequest;
     LanguageList service language_list: api::upkeep::LanguageListRequest;
+    RawJournal service raw_journal: api::auditor::RawJournalRequest;
+    SinceRoot service since_root: api::auditor::SinceRootRequest;
+    Diff service diff: api::auditor::DiffRequest;
+    Checkpoint service checkpoint: api::auditor::CheckpointRequest;
     Compact service compact: api::compact::CompactContextRequest;
 }
 

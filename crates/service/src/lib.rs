@@ -25,6 +25,7 @@ pub mod activity;
 mod archive;
 pub mod attest;
 mod audit;
+pub mod auditor;
 mod bundle;
 pub mod caller;
 mod capture;

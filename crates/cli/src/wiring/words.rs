@@ -5,6 +5,7 @@ use recall::embedding::{Embedder as _, StaticEmbedder};
 
 pub(crate) use kernel::uri::Uri;
 pub(crate) use recall::analyze::ANALYZER_VERSION;
+pub(crate) use service::auditor::checkpoint::check_note;
 pub(crate) use service::fields::to_json as fields_view;
 pub(crate) use service::grant_file::write_secret;
 pub(crate) use service::normalized_save::normal_kind;

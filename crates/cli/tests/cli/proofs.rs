@@ -100,3 +100,123 @@ fn the_tour_is_true() {
     let files = std::fs::read_dir(home.path()).unwrap().count();
     assert_eq!(files, 1, "the tour leaves nothing outside its folder");
 }
+
+/// Runs the independent verifier; `None` where there is no Python.
+fn verifier(home: &Home, arguments: &[&str], input: &[u8]) -> Option<(i32, serde_json::Value)> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/verifier/cortex_verify.py");
+    let mut command = std::process::Command::new("python3");
+    command.arg(script).args(arguments).current_dir(home.path());
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = match command.stderr(std::process::Stdio::null()).spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => panic!("python3: {error}"),
+    };
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input).unwrap();
+    let ran = child.wait_with_output().unwrap();
+    let said = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+    Some((ran.status.code().unwrap(), said))
+}
+
+// L16
+#[test]
+fn a_verifier_written_from_the_format_alone_agrees() {
+    let (home, root, files) = proved();
+    for file in files {
+        let Some((code, said)) = verifier(&home, &["proof", file, "--root", &root], b"") else {
+            return;
+        };
+        assert_eq!((code, said["valid"].as_bool()), (0, Some(true)), "{file}: {said}");
+        let good = std::fs::read(home.path().join(file)).unwrap();
+        for place in (0..good.len()).step_by(131) {
+            let mut bad = good.clone();
+            bad[place] ^= 1 << (place % 8);
+            std::fs::write(home.path().join("bad"), &bad).unwrap();
+            let judged = verifier(&home, &["proof", "bad", "--root", &root], b"").unwrap();
+            assert_eq!(judged.0, 1, "{file} at {place}");
+        }
+    }
+    let roots = home.run(&["root", "--json"]).ok().json();
+    let raw = home.run(&["journal", "--raw"]).ok().out;
+    let journal = roots["journal_root"].as_str().unwrap();
+    let asked = ["journal", "-", "--root", journal];
+    let (code, said) = verifier(&home, &asked, raw.as_bytes()).unwrap();
+    assert_eq!((code, &said["entries"]), (0, &roots["size"]), "{said}");
+    // Without its last entry it is another journal.
+    let cut = raw.trim_end().rsplit_once('\n').unwrap().0.to_owned() + "\n";
+    assert_eq!(verifier(&home, &asked, cut.as_bytes()).unwrap().0, 1);
+    let signed = home.run(&["checkpoint", "--json"]).ok().json();
+    let asked = ["checkpoint", "-", "--key", signed["key"].as_str().unwrap()];
+    let note = signed["note"].as_str().unwrap();
+    let (code, said) = verifier(&home, &asked, note.as_bytes()).unwrap();
+    assert_eq!((code, said["root"].as_str()), (0, Some(root.as_str())), "{said}");
+    let forged = note.replace("root ", "root 0");
+    assert_eq!(verifier(&home, &asked, forged.as_bytes()).unwrap().0, 1);
+}
+
+// L16
+#[test]
+fn every_root_that_was_printed_is_known_again() {
+    let home = Home::new();
+    let mut roots = vec![home.root()];
+    home.save(&["Use redb", "because of measurements", "--type", "decision"]);
+    roots.push(home.root());
+    home.save(&["Use SQLite", "no", "--type", "decision"]);
+    home.run(&["relate", "1", "supersedes", "2"]).ok();
+    roots.push(home.root());
+    home.run(&["forget", "2", "--reason", "old"]).ok();
+    home.run(&["unrelate", "1", "supersedes", "2"]).ok();
+    roots.push(home.root());
+    let size = home.run(&["root", "--json"]).ok().json()["size"].clone();
+    let mut sizes = Vec::new();
+    for root in &roots {
+        let view = home.run(&["verify", "--since-root", root, "--json"]).ok().json();
+        assert_eq!((view["root"].as_str(), &view["current_size"]), (Some(root.as_str()), &size));
+        sizes.push(view["size"].as_u64().unwrap());
+    }
+    assert_eq!(sizes, [0, 1, 3, 5]);
+    let never = "0".repeat(64);
+    let error = home.run(&["verify", "--since-root", &never, "--json"]).ends(1).error();
+    assert_eq!(error["code"], "root_mismatch");
+    home.run(&["verify", "--since-root", "abc"]).ends(2);
+
+    let diff = |one: usize, other: usize| {
+        home.run(&["diff", &roots[one], &roots[other], "--json"]).ok().json()
+    };
+    let view = diff(1, 2);
+    assert_eq!(view["memories"], serde_json::json!([{"id": 2, "difference": "added"}]));
+    assert_eq!(view["edges"][0]["difference"], "added");
+    let view = diff(3, 2);
+    assert_eq!(view["memories"], serde_json::json!([{"id": 2, "difference": "changed"}]));
+    assert_eq!(
+        view["edges"],
+        serde_json::json!(
+            [{"src": 1, "relation": "supersedes", "dst": 2, "difference": "removed"}]
+        )
+    );
+    // An edge that came and went between the two is no difference.
+    assert_eq!(diff(1, 3)["edges"], serde_json::json!([]));
+    home.run(&["diff", &roots[1], &never]).ends(1);
+    home.run(&["diff", &roots[1], &roots[1]]).ends(2);
+    assert!(!home.path().join("actors/default/cache/audit").exists());
+}
+
+// L16
+#[test]
+fn a_checkpoint_is_signed_with_the_key_of_the_home() {
+    let home = Home::new();
+    home.save(&["Use redb", ""]);
+    let note = home.run(&["checkpoint"]).ok().out;
+    let key = home.run(&["checkpoint", "--key"]).ok().out;
+    std::fs::write(home.path().join("note"), &note).unwrap();
+    let check = |key: &str| home.run(&["verify-checkpoint", "note", "--key", key, "--json"]);
+    let view = check(key.trim()).ok().json();
+    assert_eq!((&view["size"], view["root"].as_str()), (&1.into(), Some(home.root().as_str())));
+    let file = std::fs::metadata(home.path().join("checkpoint.key")).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o777, 0o600);
+    let other = Home::new();
+    other.save(&["Use redb", ""]);
+    let foreign = other.run(&["checkpoint", "--key"]).ok().out;
+    assert_eq!(check(foreign.trim()).ends(1).error()["code"], "proof_refused");
+    assert_eq!(check("nonsense").ends(2).error()["code"], "invalid");
+}

@@ -271,6 +271,25 @@ impl Cortex {
         report
     }
 
+    /// Replays the journal into a scratch store and shows each entry with its changes to `hook`. Nothing of the store
+    /// itself is written.
+    pub fn replay(
+        &self,
+        scratch: &Path,
+        hook: Box<dyn JournalHook>,
+        progress: &mut ProgressFn<'_>,
+    ) -> Result<()> {
+        std::fs::create_dir_all(scratch).map_err(|error| Error::io(scratch.display(), error))?;
+        let medium = Box::new(DiskMedium::new(scratch));
+        let storage = RedbStorage::open(medium, self.options.engine, || birth(&self.actor))?;
+        let mut hooks = Hooks::new(Commitments::new(self.actor.clone()), vec![hook]);
+        let replayed = rebuild::replay_into(&*self.storage, &storage, &mut hooks, progress);
+        storage.close()?;
+        let removed = std::fs::remove_dir_all(scratch);
+        replayed?;
+        removed.map_err(|error| Error::io(scratch.display(), error))
+    }
+
     /// The same with any empty storage as scratch.
     pub fn verify_with(
         &self,

@@ -16,8 +16,8 @@ use crate::keys;
 use crate::store::{Side, Space, StoreReader};
 
 pub(crate) use other_side::{rebuild, renew};
-pub(crate) use verify::verify;
 pub use verify::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
+pub(crate) use verify::{replay_into, verify};
 
 /// Rows of the engine space.
 pub(crate) const LIVE_KEY: &[u8] = b"live";

@@ -89,6 +89,25 @@ pub(crate) fn verify(
     Ok(report)
 }
 
+/// Replays the journal of `storage` into an empty `scratch`; the first problem is an error.
+pub(crate) fn replay_into(
+    storage: &dyn Storage,
+    scratch: &dyn Storage,
+    hooks: &mut Hooks,
+    progress: &mut ProgressFn<'_>,
+) -> Result<()> {
+    let reader = storage.reader()?;
+    let mut report = VerifyReport { entries: 0, rows: 0, root: None, problems: Vec::new() };
+    let total = check_journal_keys(&*reader, &mut report)?;
+    if report.is_clean() {
+        replay(&*reader, scratch, hooks, total, progress, &mut report)?;
+    }
+    match report.problems.into_iter().next() {
+        Some(problem) => Err(Error::corrupt(problem.place, problem.reason)),
+        None => Ok(()),
+    }
+}
+
 fn check(
     actor: &ActorName,
     (reader, side): (&dyn StoreReader, Side),

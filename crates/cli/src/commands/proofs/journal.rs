@@ -1,5 +1,6 @@
 //! `cortex journal`: what happened, entry by entry.
 
+use api::auditor::RawJournalRequest;
 use api::journal::{JournalEntry, JournalEntryRequest, JournalRequest};
 use clap::Args;
 use serde_json::Value;
@@ -11,13 +12,14 @@ use crate::output::{Output, plain};
 /// Lists the journal, one line per entry, oldest first.
 ///
 /// JSON: one object per line: {seq, kind, at, by, run, idempotency_key, payload}; kind is that of the entry, and what
-/// the payload of a write calls type and memory_type is that of the memory
+/// the payload of a write calls type and memory_type is that of the memory. With --raw {seq, bytes}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex journal --from 100 --limit 20
   cortex journal --kind update
   cortex journal --entry 12
-  cortex journal --json | jq .kind")]
+  cortex journal --json | jq .kind
+  cortex journal --raw | tools/verifier/cortex_verify.py journal - --root $(cortex root --json | jq -r .journal_root)")]
 pub(crate) struct JournalArgs {
     /// First entry
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -34,6 +36,9 @@ pub(crate) struct JournalArgs {
     /// One entry with everything it carries
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "limit", "kind", "run"])]
     entry: Option<u64>,
+    /// Entries as they are hashed: a line each, its number and its bytes in base64
+    #[arg(long, conflicts_with_all = ["kind", "run", "entry"])]
+    raw: bool,
 }
 
 pub(crate) fn run(args: &JournalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -44,6 +49,9 @@ pub(crate) fn run(args: &JournalArgs, inv: &Invocation, out: &mut Output) -> Com
         }
         let shown = serde_json::to_value(&entry).map_err(|error| Failure::output(error.into()))?;
         return tree(out, &shown, 0);
+    }
+    if args.raw {
+        return raw(args, inv, out);
     }
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut from = args.from;
@@ -67,6 +75,24 @@ pub(crate) fn run(args: &JournalArgs, inv: &Invocation, out: &mut Output) -> Com
             _ => return Ok(()),
         }
     }
+}
+
+/// Entries as they are, enough for an outsider to compute the root of the journal.
+fn raw(args: &JournalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let mut left = args.limit.unwrap_or(u64::MAX);
+    let mut next = Some(args.from);
+    let mut end = None;
+    while let Some(from) = next.filter(|from| left > 0 && end.is_none_or(|end| *from <= end)) {
+        let limit = Some(u32::try_from(left).unwrap_or(u32::MAX));
+        let page = inv.ask(RawJournalRequest { from, limit })?;
+        let last = *end.get_or_insert(page.size);
+        for entry in page.entries.iter().filter(|entry| entry.seq <= last) {
+            left -= 1;
+            out.either(entry, format_args!("{} {}", entry.seq, entry.bytes))?;
+        }
+        next = page.next;
+    }
+    Ok(())
 }
 
 fn line(entry: &JournalEntry, out: &mut Output) -> CommandResult {

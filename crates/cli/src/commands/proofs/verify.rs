@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use api::auditor::SinceRootRequest;
 use api::upkeep::{PROBLEMS_NAMED_MAX, RebuildAnswer, RebuildRequest, VerifyStoreRequest};
 use clap::Args;
 use serde::Serialize;
@@ -14,12 +15,21 @@ use crate::output::{Output, plain};
 ///
 /// Exit code 0 only if nothing is wrong; 1 with a list of problems otherwise.
 ///
-/// JSON: {clean, entries, rows, root, problems: [{place, reason}]}
+/// With --since-root it answers another question: was this root, which you kept, ever that of this memory? Then
+/// everything it covered is still there, unaltered, and what is here now grew out of it. Exit code 1 if not.
+///
+/// JSON: {clean, entries, rows, root, problems: [{place, reason}]}; with --since-root {root, size, current_root,
+/// current_size}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex verify
-  cortex verify --json")]
-pub(crate) struct VerifyArgs {}
+  cortex verify --json
+  cortex verify --since-root $(cat trusted-root.txt)")]
+pub(crate) struct VerifyArgs {
+    /// A root that was printed at some time
+    #[arg(long, value_name = "HEX")]
+    since_root: Option<String>,
+}
 
 /// Makes everything derived again from the journal, and checks that the root is the same.
 ///
@@ -39,7 +49,15 @@ struct RebuildView {
     unchanged: bool,
 }
 
-pub(crate) fn verify(_: &VerifyArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+pub(crate) fn verify(args: &VerifyArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    if let Some(root) = &args.since_root {
+        let answer = inv.ask_watched(SinceRootRequest { root: root.clone() }, out)?;
+        let said = format!(
+            "the first {} of {} entries are those of the root {}: nothing was rewritten since",
+            answer.size, answer.current_size, answer.root
+        );
+        return out.either(&answer, said);
+    }
     let view = inv.ask_watched(VerifyStoreRequest {}, out)?;
     if out.is_json() {
         out.object(&view)?;
