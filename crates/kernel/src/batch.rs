@@ -118,8 +118,13 @@ impl<'a> Batch<'a> {
             self.rows.set(space, key, value);
         }
         for seq in &changes.erased_bodies {
-            // On rebuild the bodies are gone already, and so are their bytes.
-            if self.view().get_truth(&keys::body(*seq))?.is_some() {
+            // On rebuild the bodies are gone already, and so are their bytes. One that does not read may be half
+            // overwritten, by an erasure that a crash interrupted.
+            let is_there = match self.view().get_truth(&keys::body(*seq)) {
+                Err(Error::Corrupt { .. }) => true,
+                found => found?.is_some(),
+            };
+            if is_there {
                 self.rows.delete(Space::Truth, keys::body(*seq));
                 self.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
             }

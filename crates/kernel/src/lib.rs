@@ -15,7 +15,8 @@
 //!   read.
 //! - [`hook`] lets a layer derive rows of its own in the same commit; `commitments` is the one that keeps the trees.
 //! - `writer` is the one thread that writes: it joins what waits into one `batch` and answers when that is on disk.
-//! - [`store`] is an ordered key-value file behind a narrow trait.
+//! - [`ledger`] is where the truth is: segments of checksummed frames. [`store`] is an ordered key-value file behind a
+//!   narrow trait, where everything derived is.
 //!
 //! And back:
 //!
@@ -74,6 +75,7 @@
 mod admit;
 mod apply;
 mod batch;
+mod birth;
 pub mod command;
 mod commitments;
 pub mod compact;
@@ -86,6 +88,7 @@ pub mod graph;
 pub mod home;
 pub mod hook;
 pub mod keys;
+pub mod ledger;
 pub mod limits;
 pub mod prove;
 mod rebuild;
@@ -100,7 +103,8 @@ mod writer;
 
 pub use apply::{EdgeChange, EntryChanges, HeadChange};
 pub use batch::ProgressFn;
-pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory, birth};
+pub use birth::birth;
+pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory};
 pub use error::{Error, KernelFault, Result, StorageFailure};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};

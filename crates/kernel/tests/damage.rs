@@ -241,7 +241,7 @@ fn bodies_are_where_and_what_their_entries_say() {
 /// Opens damaged bytes: an error, or problems, or the very same rows. Anything else is a bug.
 fn judge(original: &Original, bytes: Vec<u8>, what: &str) -> &'static str {
     let disk = Disk::new();
-    disk.set_bytes(bytes);
+    disk.set_bytes(kernel::store::StoreFile::Derived, bytes);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let cortex = Cortex::open_on(disk.medium(), &ada(), Options::default())?;
         let report = try_verify(&cortex)?;

@@ -3,6 +3,7 @@
 pub mod build;
 pub mod disk;
 pub mod history;
+pub mod ledger;
 pub mod questions;
 
-pub use disk::{Disk, PowerCut};
+pub use disk::{Disk, Fault, PowerCut};

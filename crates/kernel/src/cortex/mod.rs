@@ -19,6 +19,7 @@ use proof::journal::{FoundMemory, Manifest};
 use proof::memory::{Millis, Salt};
 
 use crate::batch::{Hooks, ProgressFn};
+use crate::birth::{birth, live_side};
 use crate::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, HeadRevision, LateFind,
     Receipt, Removal, Revision, SnapshotDraft, Stamp,
@@ -29,13 +30,13 @@ use crate::error::{Error, Result};
 use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
+use crate::ledger::LedgerKey;
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
-use crate::rebuild::{self, VerifyReport, live_side};
-use crate::store::{DiskMedium, EngineOptions, RedbStorage, Storage};
+use crate::rebuild::{self, VerifyReport};
+use crate::store::{DiskMedium, EngineOptions, Medium, RedbStorage, Storage};
 use crate::uri::Uri;
 use crate::writer::{Submission, WriterHandle, permission_of};
 
-pub use open::birth;
 pub use reading::{Reading, ResolvedMemory};
 
 /// Makes the hooks of the layers above, one set per use: the live store, and each verification.
@@ -52,6 +53,8 @@ pub struct Options {
     pub renewing: RenewalWatch,
     /// How long to wait for another process that has the actor open.
     pub wait: Duration,
+    /// Makes the key of a new ledger: sixteen bytes of chance, from outside as all chance.
+    pub ledger_key: Arc<dyn Fn() -> LedgerKey + Send + Sync>,
 }
 
 impl Default for Options {
@@ -61,6 +64,7 @@ impl Default for Options {
             hooks: Arc::new(Vec::new),
             renewing: Arc::new(|_, _| Box::new(|_, _| {})),
             wait: Duration::ZERO,
+            ledger_key: Arc::new(|| [0; 16]),
         }
     }
 }
@@ -263,7 +267,7 @@ impl Cortex {
             }
             _ => Ok(()),
         };
-        let medium = Box::new(DiskMedium::new(scratch));
+        let medium: Box<dyn Medium> = Box::new(DiskMedium::new(scratch));
         let storage = RedbStorage::open(medium, self.options.engine, || birth(&self.actor))?;
         let report = self.verify_with(&storage, progress);
         storage.close()?;
@@ -281,7 +285,7 @@ impl Cortex {
         rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
     }
 
-    /// Bytes of the store file.
+    /// Bytes of all its files.
     pub fn size_bytes(&self) -> Result<u64> {
         self.storage.size_bytes()
     }

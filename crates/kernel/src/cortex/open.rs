@@ -1,8 +1,8 @@
 //! Opening an actor: its folder and lock, its store, its hooks, its writer.
 //!
 //! What must stay true: an actor is open once; a store of another format, of another actor or with a journal that
-//! disagrees with what is derived from it is refused; rows that another version of the program made are made again
-//! before anybody reads.
+//! disagrees with what is derived from it is refused; entries whose derived rows a crash took are derived again, and rows
+//! that another version of the program made are made again, before anybody reads.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -10,16 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proof::actor::ActorName;
-use proof::journal::SCHEMA;
 
 use super::{Cortex, Options, delegate};
 use crate::batch::{Hooks, ProgressFn};
+use crate::birth::{check_birth, live_side};
 use crate::commitments::Commitments;
 use crate::error::{Error, Result};
-use crate::rebuild::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, live_side, side_name};
-use crate::store::{
-    DiskMedium, Medium, RedbStorage, Side, Space, Storage, StoreReader, View, WriteSet,
-};
+use crate::ledger::LedgerStorage;
+use crate::rebuild;
+use crate::store::{DiskMedium, Medium, Storage, View};
 use crate::writer::{WriterHandle, WriterThread};
 
 impl Cortex {
@@ -52,7 +51,8 @@ impl Cortex {
 
     /// Opens the actor on any medium. The caller sees to it that nobody else has it open.
     pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
-        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
+        let key = (options.ledger_key)();
+        let storage = LedgerStorage::open(medium, actor, options.engine, key)?;
         Cortex::with_storage(Arc::new(storage), actor, options)
     }
 
@@ -64,7 +64,8 @@ impl Cortex {
         options: Options,
         progress: &mut ProgressFn<'_>,
     ) -> Result<(Cortex, u64)> {
-        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
+        let key = (options.ledger_key)();
+        let storage = LedgerStorage::open(medium, actor, options.engine, key)?;
         let reader = storage.reader()?;
         check_birth(&*reader, actor)?;
         let side = live_side(&*reader)?;
@@ -93,7 +94,11 @@ impl Cortex {
                 let mut progress = (options.renewing)(actor, &outdated);
                 rebuild::renew(&*storage, side, actor, &mut hooks, &mut *progress)?
             }
-            opened => opened.map(|()| side)?,
+            opened => {
+                opened?;
+                rebuild::replay(&*storage, side, &mut hooks)?;
+                side
+            }
         };
         let shared = hooks.shared().into();
         let writer = WriterThread::new(actor.clone(), Arc::clone(&storage), side, hooks);
@@ -116,36 +121,10 @@ impl Cortex {
     }
 }
 
-/// What a new store holds: which format, whose memory, which side.
-pub fn birth(actor: &ActorName) -> WriteSet {
-    let mut rows = WriteSet::new();
-    rows.put(Space::Engine, SCHEMA_KEY.to_vec(), SCHEMA.to_be_bytes().to_vec());
-    rows.put(Space::Engine, ACTOR_KEY.to_vec(), actor.as_str().as_bytes().to_vec());
-    rows.put(Space::Engine, LIVE_KEY.to_vec(), side_name(Side::A).to_vec());
-    rows
-}
-
-fn check_birth(reader: &dyn StoreReader, actor: &ActorName) -> Result<()> {
-    let schema = reader.get(Space::Engine, SCHEMA_KEY)?.and_then(|b| b.try_into().ok());
-    let found = u32::from_be_bytes(
-        schema.ok_or_else(|| Error::corrupt("engine row schema", "is missing or malformed"))?,
-    );
-    if found != SCHEMA {
-        return Err(Error::Schema { found, expected: SCHEMA });
-    }
-    let owner = reader.get(Space::Engine, ACTOR_KEY)?.unwrap_or_default();
-    if owner == actor.as_str().as_bytes() {
-        Ok(())
-    } else {
-        let owner = String::from_utf8_lossy(&owner).into_owned();
-        Err(Error::invalid("actor", format!("this store belongs to {owner:?}, not {actor}")))
-    }
-}
-
-/// Journal, counters and the journal tree must agree on how long the journal is.
+/// The journal tree must be as long as the counters say, and the journal at least that long.
 fn check_agreement(view: &View<'_>) -> Result<()> {
     let (journal, counted) = (view.last_seq()?, view.counters()?.size);
-    if journal != counted {
+    if journal < counted {
         let reason = format!("{journal} entries in the journal, {counted} applied; run rebuild");
         return Err(Error::corrupt("counters", reason));
     }

@@ -2,7 +2,7 @@
 //!
 //! `rebuild` fills the side of the store that is not live, in slices that each commit, and then switches sides in one
 //! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `renew` is the rebuild that
-//! nobody asked for: it switches only to a state of the same root. `verify` nonces into a store of its own and compares
+//! nobody asked for: it switches only to a state of the same root. `verify` replays into a store of its own and compares
 //! every row.
 
 mod other_side;
@@ -13,32 +13,11 @@ use proof::memory::SealedBody;
 
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::store::{Side, Space, StoreReader};
+use crate::store::{Space, StoreReader};
 
-pub(crate) use other_side::{rebuild, renew};
+pub(crate) use other_side::{rebuild, renew, replay};
 pub(crate) use verify::verify;
 pub use verify::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
-
-/// Rows of the engine space.
-pub(crate) const LIVE_KEY: &[u8] = b"live";
-pub(crate) const SCHEMA_KEY: &[u8] = b"schema";
-pub(crate) const ACTOR_KEY: &[u8] = b"actor";
-
-/// The side that readers of this snapshot must use.
-pub(crate) fn live_side(reader: &dyn StoreReader) -> Result<Side> {
-    match reader.get(Space::Engine, LIVE_KEY)?.as_deref() {
-        Some(b"a") => Ok(Side::A),
-        Some(b"b") => Ok(Side::B),
-        _ => Err(Error::corrupt("engine row live", "does not name a side")),
-    }
-}
-
-pub(crate) fn side_name(side: Side) -> &'static [u8] {
-    match side {
-        Side::A => b"a",
-        Side::B => b"b",
-    }
-}
 
 /// An entry read back from the journal with what lies beside it.
 struct StoredEntry {

@@ -3,8 +3,9 @@
 use proof::Digest;
 use proof::actor::ActorName;
 
-use super::{LIVE_KEY, live_side, side_name, stored};
+use super::stored;
 use crate::batch::{Batch, Hooks, ProgressFn};
+use crate::birth::{LIVE_KEY, live_side, side_name};
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
@@ -20,10 +21,22 @@ pub(crate) fn rebuild(
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
 ) -> Result<(Side, u64)> {
-    let total = fill(storage, live, hooks, progress)?;
+    let total = fill(storage, live, hooks, progress, None)?;
     switch(storage, live)?;
     progress(total, total);
     Ok((live.other(), total))
+}
+
+/// Derives what the live side lacks: entries that were safe in the ledger when their derived rows were not.
+pub(crate) fn replay(storage: &dyn Storage, live: Side, hooks: &mut Hooks) -> Result<()> {
+    let reader = storage.reader()?;
+    let view = View::new(&*reader, live);
+    let (mut done, total) = (view.counters()?.size, view.last_seq()?);
+    drop(reader);
+    while done < total {
+        done = slice(storage, live, hooks, done, total)?;
+    }
+    Ok(())
 }
 
 /// The same for rows that another version of the program made. Nobody is there to judge what comes out, so it becomes
@@ -36,34 +49,39 @@ pub(crate) fn renew(
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
 ) -> Result<Side> {
-    let root = |side| -> Result<Digest> {
+    let root = |side| -> Result<(u64, Digest)> {
         let reader = storage.reader()?;
         let view = View::new(&*reader, side);
-        Ok(roots_at(&view, view.counters()?.size)?.overall(actor.as_str()))
+        let size = view.counters()?.size;
+        Ok((size, roots_at(&view, size)?.overall(actor.as_str())))
     };
-    let expected = root(live)?;
-    let total = fill(storage, live, hooks, progress)?;
-    let found = root(live.other())?;
+    let (size, expected) = root(live)?;
+    // After a crash the journal is ahead of what was derived from it: compared is what both have.
+    fill(storage, live, hooks, progress, Some(size))?;
+    let (_, found) = root(live.other())?;
     if found != expected {
         let reason = format!("gives the root {found}, the state has {expected}");
         return Err(Error::corrupt("journal", reason));
     }
+    let total = fill(storage, live, hooks, progress, None)?;
     switch(storage, live)?;
     progress(total, total);
     Ok(live.other())
 }
 
-/// Derives everything on the side that is not live. Returns the number of entries.
+/// Derives entries up to `upto`, or all, on the side that is not live. Returns the number of entries.
 fn fill(
     storage: &dyn Storage,
     live: Side,
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
+    upto: Option<u64>,
 ) -> Result<u64> {
     let fresh = live.other();
     let reader = storage.reader()?;
     debug_assert_eq!(live_side(&*reader)?, live);
-    let total = View::new(&*reader, live).last_seq()?;
+    let last = View::new(&*reader, live).last_seq()?;
+    let total = upto.map_or(last, |upto| upto.min(last));
     let begun = reader.get(Space::Engine, REBUILD_KEY)?.is_some();
     drop(reader);
     if !begun {
@@ -108,8 +126,7 @@ fn switch(storage: &dyn Storage, live: Side) -> Result<()> {
     storage.commit(&switch)
 }
 
-/// Applies the next entries in one commit. The counters of the fresh side say how far it is, so nothing else marks
-/// progress.
+/// Applies the next entries in one commit. The counters of the side say how far it is, so nothing else marks progress.
 fn slice(
     storage: &dyn Storage,
     fresh: Side,

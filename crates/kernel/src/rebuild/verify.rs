@@ -7,8 +7,9 @@ use proof::digest::{Digest, encode_hex};
 use proof::journal::Payload;
 use proof::memory::MemoryId;
 
-use super::{live_side, stored};
+use super::stored;
 use crate::batch::{Batch, Hooks, ProgressFn};
+use crate::birth::live_side;
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};

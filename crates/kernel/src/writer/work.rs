@@ -113,6 +113,8 @@ impl WriterThread {
         match self.storage.commit(rows) {
             Ok(()) => {
                 self.hooks.committed();
+                // What was committed is safe, but nobody can read it before the actor is reopened.
+                self.poisoned.fetch_or(self.storage.has_failed(), Ordering::AcqRel);
                 Ok(())
             }
             Err(error) => {
