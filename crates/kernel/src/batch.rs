@@ -17,13 +17,10 @@ use crate::hook::{
     HookRows, JournalHook, Prepare, PreparedBody, RecordedEntry, SharedState, StagedRows,
 };
 use crate::keys;
-use crate::store::{Side, Space, StoreReader, View, WriteSet};
+use crate::store::{SCRUB_KEY, Side, Space, StoreReader, View, WriteSet};
 
 /// What is called with the entries applied so far and the entries in all.
 pub type ProgressFn<'p> = dyn FnMut(u64, u64) + Send + 'p;
-
-/// Key of the row that says content was erased and the file still has to be rewritten.
-pub(crate) const SCRUB_KEY: &[u8] = b"scrub";
 
 /// The layers that derive state from each entry: the kernel's own commitments, then what the upper crates added.
 #[derive(Debug)]

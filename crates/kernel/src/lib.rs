@@ -15,6 +15,7 @@
 //!   read.
 //! - [`hook`] lets a layer derive rows of its own in the same commit; `commitments` is the one that keeps the trees.
 //! - `writer` is the one thread that writes: it joins what waits into one `batch` and answers when that is on disk.
+//! - `scrub` rewrites the derived file after an erasure, while others go on.
 //! - [`ledger`] is where the truth is: segments of checksummed frames. [`store`] is an ordered key-value file behind a
 //!   narrow trait, where everything derived is.
 //!
@@ -95,6 +96,7 @@ mod rebuild;
 pub mod render;
 mod rows;
 pub mod salience;
+mod scrub;
 pub mod state;
 pub mod store;
 pub mod uri;
@@ -109,4 +111,5 @@ pub use error::{Error, KernelFault, Result, StorageFailure};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
 pub use rebuild::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
+pub use scrub::ScrubState;
 pub use writer::Submission;

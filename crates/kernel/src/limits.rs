@@ -83,6 +83,11 @@ pub const SEGMENT_BYTES_MAX: u64 = 64 * 1_048_576;
 /// and the last frame.
 pub const UNSYNCED_ENTRIES_MAX: u64 = 512;
 
+/// Bytes of commits that may wait for a copy of the derived store. If more come, the copy is made while they wait.
+pub const REWRITE_PENDING_BYTES_MAX: usize = 64 * 1_048_576;
+/// Damaged places that one open actor names.
+pub const DAMAGE_NOTES_MAX: usize = 1_024;
+
 /// Attestations of one intent that count before the limiter refuses more within a second.
 pub const ATTEST_BURST: u32 = 5;
 /// Violations of one grant that are journaled in a burst; more are refused without an entry until the clock moves on.

@@ -33,7 +33,8 @@ use crate::hook::{JournalHook, SharedState};
 use crate::ledger::LedgerKey;
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, VerifyReport};
-use crate::store::{DiskMedium, EngineOptions, Medium, RedbStorage, Storage};
+use crate::scrub::{ScrubState, Scrubber};
+use crate::store::{DamageNote, DiskMedium, EngineOptions, Medium, RedbStorage, Storage};
 use crate::uri::Uri;
 use crate::writer::{Submission, WriterHandle, permission_of};
 
@@ -81,6 +82,7 @@ pub struct Cortex {
     storage: Arc<dyn Storage>,
     /// `None` only while dropping: the writer must stop before the store closes.
     writer: Option<WriterHandle>,
+    scrubber: Arc<Scrubber>,
     delegates: delegate::Delegates,
     /// What the hooks of the open actor keep in memory for readers.
     shared: Arc<[SharedState]>,
@@ -159,7 +161,8 @@ impl Cortex {
         self.command(stamp, Command::Restore(removal))
     }
 
-    /// Deletes the content for good: when this returns, its bytes are gone from the store file.
+    /// Deletes the content for good: when this returns, it is gone from the ledger. What was derived from it is gone from
+    /// what anybody reads; its old bytes leave the derived file in the background, see `scrub_state`.
     pub fn erase(&self, stamp: Stamp, removal: Removal) -> Result<Receipt> {
         self.command(stamp, Command::Erase(removal))
     }
@@ -285,6 +288,27 @@ impl Cortex {
         rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
     }
 
+    /// Damage that was met since the actor was opened, and gone around: each note names what was lost, or what was made
+    /// again.
+    pub fn damage(&self) -> Vec<DamageNote> {
+        self.storage.damage()
+    }
+
+    /// Whether old bytes of what was erased are still in the derived file.
+    pub fn scrub_state(&self) -> ScrubState {
+        self.scrubber.state()
+    }
+
+    /// Waits until they are gone, at most `patience`. False: they are not, and `scrub_state` says why if it failed.
+    pub fn wait_for_scrub(&self, patience: Duration) -> bool {
+        self.scrubber.wait(patience)
+    }
+
+    /// Makes durable what is derived, so that the next open has nothing to replay. Nothing depends on it.
+    pub fn settle(&self) -> Result<()> {
+        self.storage.settle()
+    }
+
     /// Bytes of all its files.
     pub fn size_bytes(&self) -> Result<u64> {
         self.storage.size_bytes()
@@ -299,6 +323,8 @@ impl Cortex {
 impl Drop for Cortex {
     fn drop(&mut self) {
         drop(self.writer.take());
+        // What is erased leaves the files before they are closed.
+        self.scrubber.close();
         // Nothing is lost if this fails: every answer was given after its commit. The next open only repairs.
         let _ = self.storage.close();
         drop(self.lock.take());

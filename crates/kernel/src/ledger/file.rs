@@ -16,7 +16,7 @@ use super::segment::{LedgerKey, SEGMENT_HEADER_BYTES, SegmentFile, SegmentHeader
 use super::{Frame, Ledger, LedgerEntry, LedgerPart, LedgerVisit, Location};
 use crate::error::{Error, Result};
 use crate::limits::SEGMENT_BYTES_MAX;
-use crate::store::{Medium, StoreFile};
+use crate::store::{DamageNote, Medium, StoreFile};
 
 /// Zeros written ahead of the frames at a time: as much as the segment holds, within these.
 const AHEAD_BYTES_MIN: u64 = 64 << 10;
@@ -59,6 +59,7 @@ pub struct FileLedger {
     /// whoever reads on from there need not walk through the segment.
     mark: (u64, u64),
     tail: Mutex<Tail>,
+    damage: Vec<DamageNote>,
 }
 
 /// Where the next frame goes.
@@ -95,17 +96,20 @@ impl FileLedger {
             make_segment(&*medium, names, &header)?;
             firsts.push(header.first);
         }
-        let mut segments = Vec::with_capacity(firsts.len());
-        for first in firsts {
-            segments.push(Arc::new(open_segment(&*medium, names, first, actor)?));
-        }
+        let mut damage = Vec::new();
+        let segments = open_segments(&*medium, names, &firsts, actor, &mut damage)?;
         let segment = Arc::clone(segments.last().expect("a ledger has a segment"));
         let key = segment.header.key;
         let tail = open_tail(segment, known)?;
         let mark = known.map_or((0, 0), |(seq, location)| (seq, location.end()));
         let actor = actor.clone();
         let (segments, tail) = (RwLock::new(segments), Mutex::new(tail));
-        Ok(FileLedger { medium, names, actor, key, segments, mark, tail })
+        Ok(FileLedger { medium, names, actor, key, segments, mark, tail, damage })
+    }
+
+    /// Makes a ledger if there is none, and refuses one of another actor. Nothing else is touched.
+    pub(super) fn claim(medium: &dyn Medium, of: (&ActorName, LedgerKey)) -> Result<()> {
+        own_segments(medium, SegmentNames::Ledger, of, &mut Vec::new()).map(drop)
     }
 
     fn tail(&self) -> MutexGuard<'_, Tail> {
@@ -119,9 +123,13 @@ impl FileLedger {
         segments[after.saturating_sub(1)..].to_vec()
     }
 
-    fn segment_of(&self, seq: u64) -> Result<Arc<SegmentFile>> {
-        let found = self.segments_from(seq).into_iter().next();
-        found.ok_or_else(|| Error::corrupt(format!("entry {seq}"), "no segment holds it"))
+    fn segment_of(&self, seq: u64) -> Option<Arc<SegmentFile>> {
+        self.segments_from(seq).into_iter().next().filter(|segment| segment.header.first <= seq)
+    }
+
+    /// What was found wrong when the ledger was opened.
+    pub(super) fn damage(&self) -> Vec<DamageNote> {
+        self.damage.clone()
     }
 
     /// Closes the last segment and begins one for what follows entry `last`.
@@ -231,21 +239,23 @@ impl Ledger for FileLedger {
     }
 
     fn entry(&self, seq: u64, location: Location) -> Result<Vec<u8>> {
-        let segment = self.segment_of(seq)?;
+        let place = || format!("entry {seq}");
+        let segment = self.segment_of(seq).ok_or_else(|| Error::corrupt(place(), LOST_SEGMENT))?;
         let (offset, bytes) = location.entry_span();
-        match decode_entry(seq, &segment.read(offset, bytes)?) {
-            LedgerPart::Whole(bytes) => Ok(bytes),
-            _ => Err(Error::corrupt(format!("entry {seq}"), "its checksum does not match")),
+        match segment.read(offset, bytes).map(|record| decode_entry(seq, &record)) {
+            Ok(LedgerPart::Whole(bytes)) => Ok(bytes),
+            Ok(_) => Err(Error::corrupt(place(), WRONG_CHECKSUM)),
+            Err(error) => Err(at(place, error)),
         }
     }
 
     fn body(&self, seq: u64, location: Location) -> Result<Option<Vec<u8>>> {
-        match self.segment_of(seq)?.body_part(seq, location)? {
+        let place = || format!("body {seq}");
+        let segment = self.segment_of(seq).ok_or_else(|| Error::corrupt(place(), LOST_SEGMENT))?;
+        match segment.body_part(seq, location).map_err(|error| at(place, error))? {
             LedgerPart::Whole(bytes) => Ok(Some(bytes)),
             LedgerPart::Absent | LedgerPart::Erased => Ok(None),
-            LedgerPart::Damaged => {
-                Err(Error::corrupt(format!("body {seq}"), "its checksum does not match"))
-            }
+            LedgerPart::Damaged => Err(Error::corrupt(place(), WRONG_CHECKSUM)),
         }
     }
 
@@ -257,7 +267,7 @@ impl Ledger for FileLedger {
         }
         let mut touched: Vec<Arc<SegmentFile>> = Vec::new();
         let outcome = bodies.iter().try_for_each(|(seq, location)| {
-            let segment = self.segment_of(*seq)?;
+            let Some(segment) = self.segment_of(*seq) else { return Ok(()) };
             if let LedgerPart::Absent | LedgerPart::Erased = segment.body_part(*seq, *location)? {
                 return Ok(());
             }
@@ -331,6 +341,60 @@ fn make_segment(medium: &dyn Medium, names: SegmentNames, header: &SegmentHeader
     medium.rename(scratch, names.file(header.first)).map_err(failed)
 }
 
+/// The segments there are; a first one, if there are none.
+fn own_segments(
+    medium: &dyn Medium,
+    names: SegmentNames,
+    (actor, key): (&ActorName, LedgerKey),
+    damage: &mut Vec<DamageNote>,
+) -> Result<Vec<Arc<SegmentFile>>> {
+    let mut firsts = Vec::new();
+    for file in medium.segments().map_err(failed)? {
+        if let StoreFile::SegmentScratch(_) = file {
+            medium.remove(file).map_err(failed)?;
+        }
+        firsts.extend(names.first(file));
+    }
+    if firsts.is_empty() {
+        let header = SegmentHeader { actor: actor.clone(), first: 1, root: empty_root(), key };
+        make_segment(medium, names, &header)?;
+        firsts.push(header.first);
+    }
+    open_segments(medium, names, &firsts, actor, damage)
+}
+
+/// Opens all segments. One whose header does not read has the key of the others, and its frames count as before.
+fn open_segments(
+    medium: &dyn Medium,
+    names: SegmentNames,
+    firsts: &[u64],
+    actor: &ActorName,
+    damage: &mut Vec<DamageNote>,
+) -> Result<Vec<Arc<SegmentFile>>> {
+    let mut opened = Vec::with_capacity(firsts.len());
+    for first in firsts {
+        opened.push(match open_segment(medium, names, *first, actor) {
+            Err(Error::Corrupt { place, reason }) => Err(DamageNote { place, reason }),
+            opened => Ok(opened?),
+        });
+    }
+    let key = opened.iter().find_map(|segment| segment.as_ref().ok()).map(|s| s.header.key);
+    let mut segments = Vec::with_capacity(firsts.len());
+    for (first, segment) in firsts.iter().zip(opened) {
+        segments.push(Arc::new(match (segment, key) {
+            (Ok(segment), _) => segment,
+            (Err(DamageNote { place, reason }), None) => return Err(Error::corrupt(place, reason)),
+            (Err(note), Some(key)) => {
+                damage.push(note);
+                let (actor, first, root) = (actor.clone(), *first, Digest::ZERO);
+                let file = medium.open(names.file(first)).map_err(failed)?;
+                SegmentFile { header: SegmentHeader { actor, first, root, key }, file }
+            }
+        }));
+    }
+    Ok(segments)
+}
+
 fn open_segment(
     medium: &dyn Medium,
     names: SegmentNames,
@@ -354,6 +418,17 @@ fn open_segment(
         return Err(Error::corrupt(place, reason));
     }
     Ok(SegmentFile { header, file })
+}
+
+const LOST_SEGMENT: &str = "the segment that held it is gone";
+const WRONG_CHECKSUM: &str = "its checksum does not match";
+
+/// A part of a segment that is cut off costs what was in it.
+fn at(place: impl Fn() -> String, error: Error) -> Error {
+    match error {
+        Error::Corrupt { reason, .. } => Error::corrupt(place(), reason),
+        other => other,
+    }
 }
 
 fn failed(error: std::io::Error) -> Error {

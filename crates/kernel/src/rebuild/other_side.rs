@@ -1,15 +1,17 @@
 //! Building the other side from the journal, in slices, and switching to it.
 
+use std::collections::BTreeSet;
+
 use proof::Digest;
 use proof::actor::ActorName;
 
-use super::stored;
+use super::{StoredEntry, is_damage, marker, stored};
 use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::birth::{LIVE_KEY, live_side, side_name};
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
-use crate::store::{Side, Space, Storage, View, WriteSet};
+use crate::store::{DamageNote, Side, Space, Storage, StoreReader, View, WriteSet};
 
 /// Says that the other side holds a rebuild that has not finished.
 const REBUILD_KEY: &[u8] = b"rebuild";
@@ -28,14 +30,21 @@ pub(crate) fn rebuild(
 }
 
 /// Derives what the live side lacks: entries that were safe in the ledger when their derived rows were not.
-pub(crate) fn replay(storage: &dyn Storage, live: Side, hooks: &mut Hooks) -> Result<()> {
+pub(crate) fn replay(
+    storage: &dyn Storage,
+    live: Side,
+    hooks: &mut Hooks,
+    progress: &mut ProgressFn<'_>,
+) -> Result<()> {
     let reader = storage.reader()?;
     let view = View::new(&*reader, live);
     let (mut done, total) = (view.counters()?.size, view.last_seq()?);
     drop(reader);
     while done < total {
+        progress(done, total);
         done = slice(storage, live, hooks, done, total)?;
     }
+    progress(total, total);
     Ok(())
 }
 
@@ -134,21 +143,79 @@ fn slice(
     done: u64,
     total: u64,
 ) -> Result<u64> {
-    let reader = storage.reader()?;
-    let mut batch = Batch::new(&*reader, fresh, hooks);
+    let mut unfit = BTreeSet::new();
+    loop {
+        let reader = storage.reader()?;
+        match stage(&*reader, fresh, hooks, (done, total), &unfit) {
+            Ok((next, rows)) => {
+                drop(reader);
+                storage.commit(&rows)?;
+                hooks.committed();
+                return Ok(next);
+            }
+            // The state it was made for is not the one that is left: the slice is staged again without it.
+            Err((Some(seq), error)) if is_damage(&error) && unfit.insert(seq) => {
+                hooks.aborted();
+                reader.note_damage(DamageNote::new(format!("entry {seq}"), error.to_string()));
+            }
+            Err((_, error)) => {
+                hooks.aborted();
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Stages the next entries; those in `unfit` as markers. An error names the entry that it came from, if it is one's.
+fn stage(
+    reader: &dyn StoreReader,
+    side: Side,
+    hooks: &mut Hooks,
+    (done, total): (u64, u64),
+    unfit: &BTreeSet<u64>,
+) -> Result<(u64, WriteSet), (Option<u64>, Error)> {
+    let mut batch = Batch::new(reader, side, hooks);
     let mut next = done;
     while next < total
         && batch.entries() < REBUILD_ENTRIES_PER_COMMIT
         && batch.bytes() < GROUP_BYTES_MAX
     {
         next += 1;
-        let found = stored(&*reader, next)?
-            .ok_or_else(|| Error::corrupt(format!("entry {next}"), "is missing"))?;
-        batch.derive(&found.entry, &found.bytes, &found.payload, (found.sealed.as_ref(), &[]))?;
+        let found = readable(reader, &batch, next, unfit).map_err(|error| (None, error))?;
+        let parts = (found.sealed.as_ref(), &[][..]);
+        batch
+            .derive(&found.entry, &found.bytes, &found.payload, parts)
+            .map_err(|error| (Some(next), error))?;
     }
-    let rows = batch.seal()?;
-    drop(reader);
-    storage.commit(&rows)?;
-    hooks.committed();
-    Ok(next)
+    let rows = batch.seal().map_err(|error| (None, error))?;
+    Ok((next, rows))
+}
+
+/// Entry `seq`, or a marker in its place.
+fn readable(
+    reader: &dyn StoreReader,
+    batch: &Batch<'_>,
+    seq: u64,
+    unfit: &BTreeSet<u64>,
+) -> Result<StoredEntry> {
+    let found = match stored(reader, seq) {
+        Ok(Some(found)) => found,
+        Ok(None) => {
+            reader.note_damage(DamageNote::new(format!("entry {seq}"), "is missing"));
+            return Ok(marker(seq, batch.view().counters()?.at));
+        }
+        Err(Error::Corrupt { place, reason }) => {
+            reader.note_damage(DamageNote { place, reason });
+            return Ok(marker(seq, batch.view().counters()?.at));
+        }
+        Err(error) => return Err(error),
+    };
+    if unfit.contains(&seq) {
+        // Its bytes are there, so the journal tree still has the right leaf.
+        return Ok(StoredEntry { bytes: found.bytes, ..marker(seq, batch.view().counters()?.at) });
+    }
+    if let Some(note) = &found.body_damage {
+        reader.note_damage(note.clone());
+    }
+    Ok(found)
 }

@@ -22,10 +22,15 @@ use redb::{
     StorageBackend, TableDefinition, TableError,
 };
 
-use super::{KeyRange, Medium, Side, Space, Storage, StoreFile, StoreReader, Visit, WriteSet};
+use super::{
+    KeyRange, Medium, SCRUB_KEY, Side, Space, Storage, StoreFile, StoreReader, Visit, WriteSet,
+};
 use crate::error::{Error, Result, StorageFailure};
 
 type Table = ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+/// How errors call the file.
+pub(crate) const STORE_FILE: &str = "store file";
 
 /// Rows copied per transaction when a file is rewritten.
 const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
@@ -108,6 +113,32 @@ impl RedbStorage {
         self.with(|database| commit_to(database, writes, Some(truth), wait))
     }
 
+    /// Begins a file that will replace this one; see `replace_by`.
+    pub(crate) fn begin_copy(&self) -> Result<FreshCopy> {
+        guarded(|| FreshCopy::begin(&*self.medium, self.options))
+    }
+
+    /// Makes a copy the store. Readers that are open keep the old one. The caller sees to it that nothing was committed
+    /// that the copy has not.
+    pub(crate) fn replace_by(&self, copy: FreshCopy) -> Result<()> {
+        self.alone(|database| {
+            *database = self.put_in_place(copy)?;
+            Ok(())
+        })
+    }
+
+    fn put_in_place(&self, copy: FreshCopy) -> Result<Database> {
+        // It is reopened under its new name, so that its lock and path agree.
+        drop(copy);
+        self.medium.rename(StoreFile::DerivedScratch, self.file).map_err(io)?;
+        open_database(&*self.medium, self.file, self.options)
+    }
+
+    /// Removes a copy that will not be finished.
+    pub(crate) fn remove_copy(&self) -> Result<()> {
+        self.medium.remove(StoreFile::DerivedScratch).map_err(io)
+    }
+
     fn waiting(&self) -> Result<Wait> {
         let is_large = self.size_bytes()? >= self.options.quick_repair_from_bytes;
         Ok(if is_large { Wait::ForDiskAndMap } else { Wait::ForDisk })
@@ -136,17 +167,13 @@ impl Storage for RedbStorage {
     }
 
     fn rewrite(&self) -> Result<()> {
-        let reader = self.reader()?;
         self.alone(|database| {
-            self.medium.remove(StoreFile::DerivedScratch).map_err(io)?;
-            let scratch = open_database(&*self.medium, StoreFile::DerivedScratch, self.options)?;
-            for space in SPACES {
-                copy_space(&*reader, space, &scratch)?;
-            }
-            // The replacement is reopened under its new name, so that its lock and path agree.
-            drop(scratch);
-            self.medium.rename(StoreFile::DerivedScratch, self.file).map_err(io)?;
-            *database = open_database(&*self.medium, self.file, self.options)?;
+            let transaction = database.begin_read().map_err(engine)?;
+            let reader = RedbReader { transaction, tables: Default::default() };
+            let copy = FreshCopy::begin(&*self.medium, self.options)?;
+            copy.fill(&reader)?;
+            drop(reader);
+            *database = self.put_in_place(copy)?;
             Ok(())
         })
     }
@@ -154,7 +181,7 @@ impl Storage for RedbStorage {
     fn check(&self) -> Result<()> {
         self.alone(|database| match database.check_integrity() {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Error::corrupt("store file", "page checksums did not match")),
+            Ok(false) => Err(Error::corrupt(STORE_FILE, "page checksums did not match")),
             Err(redb::DatabaseError::TransactionInProgress) => Err(Error::Busy),
             Err(error) => Err(engine(error)),
         })
@@ -188,7 +215,7 @@ fn definition(space: Space) -> TableDefinition<'static, &'static [u8], &'static 
 fn open_database(medium: &dyn Medium, file: StoreFile, options: EngineOptions) -> Result<Database> {
     let backend = medium.open(file).map_err(io)?;
     if file != StoreFile::DerivedScratch && backend.len().map_err(io)? == 0 {
-        return Err(Error::corrupt("store file", "the file is empty"));
+        return Err(Error::corrupt(STORE_FILE, "the file is empty"));
     }
     Builder::new()
         .set_cache_size(options.cache_bytes)
@@ -240,18 +267,48 @@ fn commit_to(
     transaction.commit().map_err(engine)
 }
 
-fn copy_space(reader: &dyn StoreReader, space: Space, to: &Database) -> Result<()> {
-    let mut batch = WriteSet::new();
-    let mut rows = 0;
-    reader.scan(space, &KeyRange::all(), &mut |key, value| {
-        batch.put(space, key.to_vec(), value.to_vec());
-        rows += 1;
-        if rows % REWRITE_ROWS_PER_COMMIT == 0 {
-            commit_to(to, &std::mem::take(&mut batch), None, Wait::ForDisk)?;
-        }
-        Ok(std::ops::ControlFlow::Continue(()))
-    })?;
-    commit_to(to, &batch, None, Wait::ForDisk)
+/// A store being written that will replace another.
+pub(crate) struct FreshCopy(Database);
+
+impl FreshCopy {
+    fn begin(medium: &dyn Medium, options: EngineOptions) -> Result<FreshCopy> {
+        medium.remove(StoreFile::DerivedScratch).map_err(io)?;
+        Ok(FreshCopy(open_database(medium, StoreFile::DerivedScratch, options)?))
+    }
+
+    /// Copies all rows that `reader` shows, but the one that asks for the copy.
+    pub(crate) fn fill(&self, reader: &dyn StoreReader) -> Result<()> {
+        SPACES.into_iter().try_for_each(|space| self.fill_space(reader, space))
+    }
+
+    fn fill_space(&self, reader: &dyn StoreReader, space: Space) -> Result<()> {
+        let mut batch = WriteSet::new();
+        let mut rows = 0;
+        reader.scan(space, &KeyRange::all(), &mut |key, value| {
+            if (space, key) == (Space::Engine, SCRUB_KEY) {
+                return Ok(std::ops::ControlFlow::Continue(()));
+            }
+            batch.put(space, key.to_vec(), value.to_vec());
+            rows += 1;
+            if rows % REWRITE_ROWS_PER_COMMIT == 0 {
+                guarded(|| {
+                    commit_to(&self.0, &std::mem::take(&mut batch), None, Wait::ForNothing)
+                })?;
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        guarded(|| commit_to(&self.0, &batch, None, Wait::ForDisk))
+    }
+
+    /// Applies what was committed to the store since.
+    pub(crate) fn apply(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
+        guarded(|| commit_to(&self.0, writes, Some(truth), Wait::ForNothing))
+    }
+
+    /// Makes it durable.
+    pub(crate) fn settle(&self) -> Result<()> {
+        guarded(|| commit_to(&self.0, &WriteSet::new(), None, Wait::ForDisk))
+    }
 }
 
 struct RedbReader {
@@ -377,24 +434,24 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("the engine stopped");
-        Err(Error::corrupt("store file", format!("the engine could not read it ({reason})")))
+        Err(Error::corrupt(STORE_FILE, format!("the engine could not read it ({reason})")))
     })
 }
 
 pub(crate) fn io(error: std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::WouldBlock => Error::Busy,
-        std::io::ErrorKind::UnexpectedEof => Error::corrupt("store file", "the file is cut off"),
-        _ => Error::io("store file", error),
+        std::io::ErrorKind::UnexpectedEof => Error::corrupt(STORE_FILE, "the file is cut off"),
+        _ => Error::io(STORE_FILE, error),
     }
 }
 
 fn engine(error: impl Into<redb::Error>) -> Error {
     match error.into() {
         redb::Error::DatabaseAlreadyOpen => Error::Busy,
-        redb::Error::Corrupted(reason) => Error::corrupt("store file", reason),
+        redb::Error::Corrupted(reason) => Error::corrupt(STORE_FILE, reason),
         redb::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            Error::corrupt("store file", error.to_string())
+            Error::corrupt(STORE_FILE, error.to_string())
         }
         redb::Error::Io(error) => io(error),
         redb::Error::PreviousIo => Error::Poisoned,

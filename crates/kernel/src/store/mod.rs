@@ -16,8 +16,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 pub use disk::DiskMedium;
-pub(crate) use engine::RowChanges;
 pub use engine::{EngineOptions, RedbStorage};
+pub(crate) use engine::{RowChanges, STORE_FILE};
 pub use view::View;
 pub use write_set::WriteSet;
 
@@ -49,6 +49,9 @@ impl Side {
         }
     }
 }
+
+/// Key of the row that says content was erased and the file has not been rewritten since.
+pub(crate) const SCRUB_KEY: &[u8] = b"scrub";
 
 /// Keys from `from` on and before `to`, upwards or downwards.
 #[derive(Clone, Debug)]
@@ -91,6 +94,22 @@ pub trait StoreReader {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>>;
 
     fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()>;
+
+    /// Told of damage that the reader goes around.
+    fn note_damage(&self, _: DamageNote) {}
+}
+
+/// Damage that was found and cost nothing but what it names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DamageNote {
+    pub place: String,
+    pub reason: String,
+}
+
+impl DamageNote {
+    pub fn new(place: impl Into<String>, reason: impl Into<String>) -> DamageNote {
+        DamageNote { place: place.into(), reason: reason.into() }
+    }
 }
 
 /// An open store.
@@ -105,12 +124,18 @@ pub trait Storage: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Damage that was met since the store was opened, and gone around.
+    fn damage(&self) -> Vec<DamageNote> {
+        Vec::new()
+    }
+
     /// Makes durable what was committed without a wait for the disk.
     fn settle(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk.
+    /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk. The
+    /// row that asked for it is gone too. Commits and reads may go on meanwhile.
     fn rewrite(&self) -> Result<()>;
 
     /// Checks the engine's own structures. An error says what is damaged.
