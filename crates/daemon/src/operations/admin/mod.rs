@@ -13,6 +13,7 @@ use api::admin::{
 };
 use api::change::{DeleteRequest, RestoreRequest};
 use api::mind::{ChangeView, UndoRequest};
+use api::render::untrusted;
 use api::run::RunRequest;
 use api::save::SaveRequest;
 use kernel::actor::ActorName;
@@ -48,7 +49,7 @@ impl AdminRun {
     /// What the run came to, or why to nothing.
     pub fn ended(self, outcome: std::result::Result<String, String>) -> AdminAnswer {
         let (response, data) = match outcome {
-            Ok(text) => (text, json!({ "use_id": self.use_id })),
+            Ok(text) => (untrusted::lines(&text), json!({ "use_id": self.use_id })),
             Err(why) => unclear(&self.message, &format!(", and no model answered ({why})")),
         };
         AdminAnswer { agent_id: self.agent_id, response, asked: self.asked, data }
