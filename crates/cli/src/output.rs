@@ -111,6 +111,15 @@ impl Output {
         if self.json { self.object(value) } else { self.line(line) }
     }
 
+    /// The JSON value with `--json`, else the lines that a rendering made of it.
+    pub(crate) fn answer<A: Serialize>(
+        &mut self,
+        answer: &A,
+        render: impl FnOnce(&A) -> String,
+    ) -> CommandResult {
+        if self.json { self.object(answer) } else { self.text(render(answer)) }
+    }
+
     /// Sends everything on its way: at the end, and after each acknowledgement of a stream.
     pub(crate) fn flush(&mut self) -> CommandResult {
         self.out.flush().map_err(Failure::output)

@@ -32,8 +32,5 @@ pub(crate) fn run(args: &ConfirmArgs, inv: &Invocation, out: &mut Output) -> Com
         ids.push(memory.of(inv.actor())?.get());
     }
     let answer = inv.ops().service.confirm(inv.caller(), ConfirmRequest { ids })?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    out.text(people::confirmed(&answer))
+    out.answer(&answer, people::confirmed)
 }
