@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::render::quotation::Author;
+
 /// A memory in full.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Memory {
@@ -37,6 +39,12 @@ pub struct Memory {
     pub accesses: u64,
     pub citations: u64,
     pub by: String,
+    /// Who wrote this version, as far as it is known.
+    #[serde(default)]
+    pub author: Author,
+    /// A rule or preference that no person stated or confirmed.
+    #[serde(default)]
+    pub proposed: bool,
     pub confidence: f64,
     pub importance: f64,
     /// private, scoped or public: what grants may show.
@@ -75,6 +83,14 @@ pub struct Brief {
     pub preview: String,
     pub pinned: bool,
     pub superseded: bool,
+    /// Who wrote its current version.
+    #[serde(default)]
+    pub by: String,
+    #[serde(default)]
+    pub author: Author,
+    /// A rule or preference that no person stated or confirmed.
+    #[serde(default)]
+    pub proposed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

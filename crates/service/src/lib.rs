@@ -30,6 +30,7 @@ pub mod caller;
 mod capture;
 mod change;
 pub mod config;
+mod confirm;
 mod context;
 mod default_session;
 mod delegate;
@@ -70,6 +71,7 @@ use std::time::Duration;
 use api::{ErrorCode, Fault};
 use kernel::actor::ActorName;
 use kernel::command::{Command, Stamp, Touches};
+use kernel::context::RuleAuthors;
 use kernel::home::{Home, HomeLimits};
 use kernel::journal::Access;
 use kernel::limits::TOUCHES_MAX;
@@ -104,6 +106,8 @@ pub struct Settings {
     /// Whom a search hears first, and how much, in hundredths of being named in the question.
     pub favoured_speaker: Option<String>,
     pub speaker_prior: u32,
+    /// Rules and preferences of agents and imports bind without a person's word.
+    pub agents_may_rule: bool,
 }
 
 impl Default for Settings {
@@ -116,7 +120,15 @@ impl Default for Settings {
             redact_secrets: true,
             favoured_speaker: None,
             speaker_prior: 50,
+            agents_may_rule: false,
         }
+    }
+}
+
+impl Settings {
+    /// Whose rules bind.
+    pub fn rule_authors(&self) -> RuleAuthors {
+        if self.agents_may_rule { RuleAuthors::Anyone } else { RuleAuthors::Persons }
     }
 }
 

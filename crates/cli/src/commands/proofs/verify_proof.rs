@@ -4,7 +4,9 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use api::memory::Memory;
+use api::render::quotation::Author;
 use clap::Args;
+use kernel::context::RuleAuthors;
 use kernel::memory::{Body, Head, Millis, Version};
 use kernel::uri::Uri;
 use kernel::{Digest, Error};
@@ -168,6 +170,8 @@ fn proved_memory(uri: String, head: &Head, version: &Version, body: Option<&Body
         accesses: 0,
         citations: 0,
         by: version.by.clone(),
+        author: Author::of(version.provenance.source.name(), version.provenance.origin.as_deref()),
+        proposed: RuleAuthors::Persons.is_proposed(head, version),
         confidence: from_ppm(version.confidence),
         importance: from_ppm(head.importance),
         visibility: head.visibility.name().to_owned(),
